@@ -1,0 +1,104 @@
+package era
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// HeaderVersion carries the protocol version over HTTP.
+const HeaderVersion = "Mcp-Protocol-Version"
+
+// Router parses what a transport received and hands it to the era it belongs to: the stateless one
+// when the message's `_meta` names a protocol version or the version header is a stateless
+// revision's, else the stateful one. Safe for concurrent use.
+type Router struct {
+	Stateless Stateless
+	Stateful  Stateful
+	// MaxBatch bounds the messages of one batch; 0: 64.
+	MaxBatch int
+}
+
+// Post serves one received message or batch.
+func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	if jsonrpc.IsBatch(in.Body) {
+		r.batch(ctx, in, out)
+		return
+	}
+	msg, err := jsonrpc.Parse(in.Body)
+	if err != nil {
+		RespondParseError(out, err, modernHeader(in))
+		return
+	}
+	if modernHeader(in) || msg.Kind != jsonrpc.Response && msg.Kind != jsonrpc.ErrorResponse && modernMeta(msg) {
+		r.Stateless.Message(ctx, in, msg, out)
+		return
+	}
+	r.Stateful.Message(ctx, in, msg, out)
+}
+
+// Listen serves a reader: only the stateful era has streams that outlive their request.
+func (r *Router) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	r.Stateful.Listen(ctx, in, out)
+}
+
+// End ends a session.
+func (r *Router) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	r.Stateful.End(ctx, in, out)
+}
+
+func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	if modernHeader(in) {
+		RespondParseError(out, &jsonrpc.ParseError{
+			Code:    revision.Stateless().Code(mcp.KindInvalidRequest),
+			Message: "batches exist in no stateless revision: send one message per request",
+		}, true)
+		return
+	}
+	limit := r.MaxBatch
+	if limit == 0 {
+		limit = 64
+	}
+	batch, err := jsonrpc.ParseBatch(in.Body, limit)
+	if err != nil {
+		RespondParseError(out, err, false)
+		return
+	}
+	r.Stateful.Batch(ctx, in, batch, out)
+}
+
+// RespondParseError answers a body that is no message. The id is echoed when it could be read.
+func RespondParseError(out mcp.Outgoing, err error, modern bool) {
+	var pe *jsonrpc.ParseError
+	if !errors.As(err, &pe) {
+		pe = &jsonrpc.ParseError{Code: revision.Stateless().Code(mcp.KindParse), Message: fmt.Sprint(err)}
+	}
+	kind := mcp.KindInvalidRequest
+	if pe.Code == revision.Stateless().Code(mcp.KindParse) {
+		kind = mcp.KindParse
+	}
+	out.Respond(mcp.Response{
+		Body: jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil), Kind: kind, Modern: modern,
+	})
+}
+
+func modernHeader(in *mcp.Incoming) bool {
+	return in.Header != nil && revision.Modern(in.Header.Get(HeaderVersion))
+}
+
+// modernMeta looks for the version key in `_meta` without opening the rest.
+func modernMeta(msg jsonrpc.Message) bool {
+	if len(msg.Params) == 0 {
+		return false
+	}
+	meta, ok := jsonrpc.Member(msg.Params, "_meta")
+	if !ok || jsonrpc.TypeOf(meta) != jsonrpc.Object {
+		return false
+	}
+	_, ok = jsonrpc.Member(meta, mcp.MetaVersion)
+	return ok
+}

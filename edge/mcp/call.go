@@ -1,0 +1,70 @@
+package mcp
+
+import "encoding/json"
+
+// Call is one round of a request on its way to dispatch, the same for both eras.
+//
+// Its raw members alias the request's body: whoever keeps a Call beyond the exchange must Clone it.
+// A Call is not changed once it is handed to dispatch.
+type Call struct {
+	// ID is the contract's call_id: random, stable over rounds and re-runs.
+	ID string
+	// Attempt is 1, or 2 when the round is run again after a replica was lost.
+	Attempt int
+	// Round is 1 for the first, one more for each set of answers.
+	Round  int
+	Method Method
+	Params Params
+	// Header is the view of the HTTP headers to check against the body; nil: nothing to check.
+	Header Header
+	// Principal is the verified caller.
+	Principal Principal
+	// Client is what the client said of itself, effective for this call.
+	Client Client
+	// LogLevel is the least severity the client wants of this call.
+	LogLevel LogLevel
+	// Responses are the client's answers to the round before.
+	Responses []InputResponse
+	// State is the backend's own state from the round before, verbatim.
+	State []byte
+}
+
+// Header is the part of http.Header that the stages behind a transport may see. Names are
+// canonicalised by the implementation.
+type Header interface {
+	Get(name string) string
+	Values(name string) []string
+}
+
+// Client is what a client declared: per request in the modern era, at initialize in the legacy one.
+// It is unverified and decides nothing but what the client may be asked.
+type Client struct {
+	// Info is the Implementation object; nil when the client did not say.
+	Info json.RawMessage
+	// Capabilities as declared.
+	Capabilities Capabilities
+}
+
+// InputResponse is one answer of the client to a round's request.
+type InputResponse struct {
+	Key string
+	// Method is what was asked; empty when not known: then the shape of Result decides.
+	Method Method
+	// Result is the client's bare result.
+	Result json.RawMessage
+}
+
+// Description is what the edge says of itself to a principal under one revision.
+type Description struct {
+	// ServerInfo is the Implementation object.
+	ServerInfo json.RawMessage
+	// Capabilities is the ServerCapabilities object.
+	Capabilities json.RawMessage
+	// Instructions for the model; empty: none.
+	Instructions string
+	// Digest of the lists.
+	Digest Digest
+	// TTL in milliseconds and Public scope, where the revision has cache hints.
+	TTL    int64
+	Public bool
+}

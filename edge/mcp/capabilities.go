@@ -1,0 +1,48 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+// Capabilities is a client's ClientCapabilities object, read once. The zero value declares nothing.
+type Capabilities struct {
+	// Raw is the object as declared; nil: none. It keeps what the flags do not name.
+	Raw json.RawMessage
+
+	ElicitForm, ElicitURL      bool
+	Sampling                   bool
+	SamplingTools, SamplingCtx bool
+	Roots, RootsChanged        bool
+}
+
+// ParseCapabilities reads a ClientCapabilities object. An `elicitation` without modes means forms.
+// Anything but an object is an error. The result aliases raw.
+func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
+	c := Capabilities{Raw: raw}
+	if len(raw) == 0 {
+		return c, nil
+	}
+	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		if jsonrpc.TypeOf(value) != jsonrpc.Object {
+			return nil
+		}
+		switch key {
+		case "elicitation":
+			_, c.ElicitForm = jsonrpc.Member(value, "form")
+			_, c.ElicitURL = jsonrpc.Member(value, "url")
+			c.ElicitForm = c.ElicitForm || !c.ElicitURL
+		case "sampling":
+			c.Sampling = true
+			_, c.SamplingTools = jsonrpc.Member(value, "tools")
+			_, c.SamplingCtx = jsonrpc.Member(value, "context")
+		case "roots":
+			c.Roots = true
+			v, _ := jsonrpc.Member(value, "listChanged")
+			c.RootsChanged = string(v) == "true"
+		}
+		return nil
+	})
+	return c, err
+}

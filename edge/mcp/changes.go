@@ -1,0 +1,62 @@
+package mcp
+
+import "context"
+
+// Filter is the set of changes somebody wants to hear of.
+type Filter struct {
+	Tools, Resources, Prompts bool
+	// URIs are the resources whose updates are wanted; each at most once.
+	URIs []string
+}
+
+// ChangeKind is what changed.
+type ChangeKind uint8
+
+// The kinds of changes.
+const (
+	ToolsChanged ChangeKind = iota + 1
+	ResourcesChanged
+	PromptsChanged
+	ResourceUpdated
+)
+
+// Notification is the method that tells a client of the change.
+func (k ChangeKind) Notification() Method {
+	switch k {
+	case ToolsChanged:
+		return NotifyToolsChanged
+	case ResourcesChanged:
+		return NotifyResourcesChanged
+	case PromptsChanged:
+		return NotifyPromptsChanged
+	default:
+		return NotifyResourceUpdated
+	}
+}
+
+// Change is one change. URI is set for ResourceUpdated: the resource that changed.
+type Change struct {
+	Kind ChangeKind
+	URI  string
+}
+
+// Feed delivers changes to one subscriber. Changes are state, not history: while nobody calls Next,
+// equal ones coalesce, so a feed holds at most one of each kind and URI. Next is called by one
+// goroutine at a time; the other methods are safe beside it.
+type Feed interface {
+	// Honoured is the part of the filter that is in force: kinds the backends can report, URIs that
+	// were not refused.
+	Honoured() Filter
+	// Next waits for changes and returns all that are pending. It fails when ctx ends or the feed closes.
+	Next(ctx context.Context) ([]Change, error)
+	// Update replaces the filter; what stays in it is not interrupted. It returns Honoured.
+	Update(ctx context.Context, f Filter) (Filter, error)
+	// Close ends the feed and its watches. Next then returns an error.
+	Close()
+}
+
+// Digest identifies the content of the lists a principal sees: equal content has equal digests on
+// every replica.
+type Digest struct {
+	Tools, Resources, Prompts uint64
+}

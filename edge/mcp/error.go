@@ -1,0 +1,101 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Kind says what went wrong, finer than JSON-RPC codes: the revision gives it a code, the transport a
+// status, the gRPC table a status code.
+type Kind uint8
+
+// The catalogue of kinds.
+const (
+	// KindNone is no error.
+	KindNone Kind = iota
+	// KindParse: the body is not JSON.
+	KindParse
+	// KindInvalidRequest: JSON, but no JSON-RPC message that fits here.
+	KindInvalidRequest
+	// KindMethodNotFound: no such method, or its capability is not advertised.
+	KindMethodNotFound
+	// KindInvalidParams: params that do not fit the method.
+	KindInvalidParams
+	// KindUnknownTool and KindUnknownPrompt: no backend has it.
+	KindUnknownTool
+	KindUnknownPrompt
+	// KindResourceNotFound: no backend has the resource.
+	KindResourceNotFound
+	// KindBadCursor: a cursor that was not given out here, or is too old.
+	KindBadCursor
+	// KindBadState: a requestState that was not sealed here, for this request, or has expired.
+	KindBadState
+	// KindHeaderMismatch: a header is missing, malformed, or differs from the body.
+	KindHeaderMismatch
+	// KindMissingCapability: the client lacks a capability that the call cannot do without.
+	KindMissingCapability
+	// KindUnsupportedVersion: a protocol version that is not served.
+	KindUnsupportedVersion
+	// KindSessionRequired: a legacy request without a session id.
+	KindSessionRequired
+	// KindSessionNotFound: the session ended, never was, or is somebody else's.
+	KindSessionNotFound
+	// KindBadEventID: a Last-Event-ID that names no event of the session.
+	KindBadEventID
+	// KindForbidden: the caller, or the origin of a browser, may not.
+	KindForbidden
+	// KindUnauthenticated: no valid token.
+	KindUnauthenticated
+	// KindTooLarge: a bound on bytes or counts was crossed.
+	KindTooLarge
+	// KindLimit: too many sessions, streams or calls; later it may work.
+	KindLimit
+	// KindStateUnavailable: the durable state cannot be reached; nothing was begun.
+	KindStateUnavailable
+	// KindUnavailable: the backend cannot be reached.
+	KindUnavailable
+	// KindTimeout: the backend did not answer in time.
+	KindTimeout
+	// KindCancelled: the call was cancelled.
+	KindCancelled
+	// KindUnknownOutcome: a replica was lost in mid-call; whether the call took effect is not known.
+	KindUnknownOutcome
+	// KindContract: the backend broke the contract.
+	KindContract
+	// KindInternal: a fault of the edge or of the backend.
+	KindInternal
+)
+
+// Error is a failure on its way to the client. Message says what was wrong, with which value, and
+// what to do; it is shown to clients.
+type Error struct {
+	Kind    Kind
+	Message string
+	// Data is the JSON-RPC error's data; nil: none.
+	Data json.RawMessage
+	// Err is the cause, for logs only; may be nil.
+	Err error
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error of a kind. With %w the cause is kept.
+func Errorf(kind Kind, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Kind: kind, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// AsError gives any error a kind: an Error stays what it is, everything else is internal and its text
+// is kept from clients.
+func AsError(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Kind: KindInternal, Message: "internal error", Err: err}
+}

@@ -1,0 +1,61 @@
+package mcp
+
+import "time"
+
+// Incoming is one message, or batch, that a transport received.
+type Incoming struct {
+	// Body is the bytes as received, owned by the era until the exchange ends.
+	Body []byte
+	// Header is the view of the HTTP headers; nil on stdio.
+	Header Header
+	// Principal is the verified caller.
+	Principal Principal
+	// Session is the id of the session the message belongs to: the header's over Streamable HTTP,
+	// what the transport remembers elsewhere. Empty: none.
+	Session string
+	// LastEventID is where a reader wants to resume; empty: not asked.
+	LastEventID string
+}
+
+// Outgoing is a transport's way back for one exchange. Exactly one of Respond, Accept and Open is
+// called, once; nothing is on the wire before. Not safe for concurrent use.
+type Outgoing interface {
+	// Session names the session that this exchange created. Called before the others.
+	Session(id string)
+	// Respond ends the exchange with one JSON body.
+	Respond(r Response)
+	// Accept ends the exchange without a body: a notification or an answer was taken.
+	Accept()
+	// Open commits to an event stream, which ends when the era returns.
+	Open() (Stream, error)
+}
+
+// Response is the one JSON body of an exchange.
+type Response struct {
+	// Body is a JSON-RPC message or batch.
+	Body []byte
+	// Kind is KindNone for a result, else what went wrong: a transport with statuses chooses by it.
+	Kind Kind
+	// Modern is true for an exchange of the stateless era.
+	Modern bool
+}
+
+// Stream is an open event stream to a client. Writes happen in the caller's goroutine and return when
+// the bytes left the process or the transport's write deadline passed, whatever comes first. Not safe
+// for concurrent use.
+type Stream interface {
+	// Send writes one event. After an error the stream is dead.
+	Send(ev StreamEvent) error
+	// KeepAlive writes what keeps proxies from closing an idle stream.
+	KeepAlive() error
+}
+
+// StreamEvent is one event of a stream.
+type StreamEvent struct {
+	// ID is the event id; empty: the event has none. Transports without ids ignore it.
+	ID string
+	// Data is one JSON-RPC message; empty with an ID: a priming event.
+	Data []byte
+	// Retry is how long a client should wait before it reconnects; 0: not said.
+	Retry time.Duration
+}

@@ -1,0 +1,48 @@
+package mcp
+
+// Method is a JSON-RPC method name of the Model Context Protocol, any revision.
+type Method string
+
+// The methods the edge receives or sends. Which of them exist in a revision is an era's business.
+const (
+	MethodInitialize       Method = "initialize"
+	MethodPing             Method = "ping"
+	MethodDiscover         Method = "server/discover"
+	MethodListen           Method = "subscriptions/listen"
+	MethodToolsList        Method = "tools/list"
+	MethodToolsCall        Method = "tools/call"
+	MethodResourcesList    Method = "resources/list"
+	MethodTemplatesList    Method = "resources/templates/list"
+	MethodResourcesRead    Method = "resources/read"
+	MethodSubscribe        Method = "resources/subscribe"
+	MethodUnsubscribe      Method = "resources/unsubscribe"
+	MethodPromptsList      Method = "prompts/list"
+	MethodPromptsGet       Method = "prompts/get"
+	MethodComplete         Method = "completion/complete"
+	MethodSetLevel         Method = "logging/setLevel"
+	MethodElicit           Method = "elicitation/create"
+	MethodCreateMessage    Method = "sampling/createMessage"
+	MethodListRoots        Method = "roots/list"
+	NotifyInitialized      Method = "notifications/initialized"
+	NotifyCancelled        Method = "notifications/cancelled"
+	NotifyProgress         Method = "notifications/progress"
+	NotifyMessage          Method = "notifications/message"
+	NotifyRootsChanged     Method = "notifications/roots/list_changed"
+	NotifyToolsChanged     Method = "notifications/tools/list_changed"
+	NotifyResourcesChanged Method = "notifications/resources/list_changed"
+	NotifyPromptsChanged   Method = "notifications/prompts/list_changed"
+	NotifyResourceUpdated  Method = "notifications/resources/updated"
+	NotifyElicitComplete   Method = "notifications/elicitation/complete"
+	NotifyAcknowledged     Method = "notifications/subscriptions/acknowledged"
+)
+
+// Repeatable says whether a request of this method may be run again when its outcome was lost: reads,
+// prompts, completions and lists. A tool call is repeatable only by the tool's own annotations.
+func (m Method) Repeatable() bool {
+	switch m {
+	case MethodResourcesRead, MethodPromptsGet, MethodComplete,
+		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList:
+		return true
+	}
+	return false
+}

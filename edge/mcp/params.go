@@ -1,0 +1,125 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+// Params is a request's params, opened one level deep, once, for every method: each member is the raw
+// JSON value, nil when absent. All of it aliases the body.
+type Params struct {
+	// Raw is the whole object; nil when the request had no params.
+	Raw json.RawMessage
+	// Target is what Mcp-Name mirrors and spans name: the tool's or prompt's name, or the URI.
+	// HasTarget is false when the member is absent or no string.
+	Target    string
+	HasTarget bool
+
+	Arguments      json.RawMessage // tools/call, prompts/get
+	Cursor         json.RawMessage // lists
+	InputResponses json.RawMessage // requests of a later round
+	RequestState   json.RawMessage
+	Ref            json.RawMessage // completion/complete
+	Argument       json.RawMessage
+	Context        json.RawMessage
+	Level          json.RawMessage // logging/setLevel
+	RequestID      json.RawMessage // notifications/cancelled
+	Notifications  json.RawMessage // subscriptions/listen
+	Version        json.RawMessage // initialize: protocolVersion
+	Capabilities   json.RawMessage // initialize
+	ClientInfo     json.RawMessage // initialize
+
+	Meta Meta
+}
+
+// Meta is a request's `_meta`, opened the same way.
+type Meta struct {
+	// Raw is the whole object; nil when absent.
+	Raw           json.RawMessage
+	ProgressToken json.RawMessage
+	Version       json.RawMessage // io.modelcontextprotocol/protocolVersion
+	ClientInfo    json.RawMessage // io.modelcontextprotocol/clientInfo
+	Capabilities  json.RawMessage // io.modelcontextprotocol/clientCapabilities
+	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
+}
+
+// Keys of `_meta` in the specification's own name space.
+const (
+	MetaVersion        = "io.modelcontextprotocol/protocolVersion"
+	MetaClientInfo     = "io.modelcontextprotocol/clientInfo"
+	MetaCapabilities   = "io.modelcontextprotocol/clientCapabilities"
+	MetaLogLevel       = "io.modelcontextprotocol/logLevel"
+	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"
+	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+)
+
+// ParseParams opens the params of a message that jsonrpc.Parse accepted. It fails only when `_meta`
+// is present and no object.
+func ParseParams(raw json.RawMessage) (Params, error) {
+	p := Params{Raw: raw}
+	if len(raw) == 0 {
+		return p, nil
+	}
+	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		switch key {
+		case "name", "uri":
+			p.Target, p.HasTarget = jsonrpc.Unquote(value)
+		case "arguments":
+			p.Arguments = value
+		case "_meta":
+			return p.Meta.parse(value)
+		case "cursor":
+			p.Cursor = value
+		case "inputResponses":
+			p.InputResponses = value
+		case "requestState":
+			p.RequestState = value
+		case "ref":
+			p.Ref = value
+		case "argument":
+			p.Argument = value
+		case "context":
+			p.Context = value
+		case "level":
+			p.Level = value
+		case "requestId":
+			p.RequestID = value
+		case "notifications":
+			p.Notifications = value
+		case "protocolVersion":
+			p.Version = value
+		case "capabilities":
+			p.Capabilities = value
+		case "clientInfo":
+			p.ClientInfo = value
+		}
+		return nil
+	})
+	if err != nil {
+		return Params{}, Errorf(KindInvalidParams, "params: %v", err)
+	}
+	return p, nil
+}
+
+func (m *Meta) parse(raw json.RawMessage) error {
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return Errorf(KindInvalidParams, "_meta must be an object")
+	}
+	m.Raw = raw
+	return jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		switch key {
+		case "progressToken":
+			m.ProgressToken = value
+		case MetaVersion:
+			m.Version = value
+		case MetaClientInfo:
+			m.ClientInfo = value
+		case MetaCapabilities:
+			m.Capabilities = value
+		case MetaLogLevel:
+			m.LogLevel = value
+		}
+		return nil
+	})
+}

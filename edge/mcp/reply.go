@@ -1,0 +1,36 @@
+package mcp
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Reply is the outcome of one round that did not fail: a complete result, or Input.
+type Reply struct {
+	// Result is the complete result object, rendered under the call's revision. Owned by the receiver.
+	Result json.RawMessage
+	// ToolError is true when Result is a tool result with isError.
+	ToolError bool
+	// Input is what the client must answer before the next round; nil: Result is complete.
+	Input *InputRequired
+}
+
+// InputRequired asks for another round. At least one of Requests and State is set.
+type InputRequired struct {
+	// Requests to the client, in the backend's order, keys unique.
+	Requests []InputRequest
+	// State is the backend's memory, to be given back verbatim.
+	State []byte
+	// RetryAfter is when to call again if there are no Requests; 0: soon.
+	RetryAfter time.Duration
+}
+
+// InputRequest is one request to the client, rendered under the call's revision.
+type InputRequest struct {
+	Key    string
+	Method Method
+	// Params object, without an elicitationId, which the era adds where the revision has one.
+	Params json.RawMessage
+	// URLMode is true for an elicitation that opens a URL.
+	URLMode bool
+}

@@ -1,0 +1,24 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Sink takes what a running call has to say before its outcome. Dispatch calls it from one goroutine
+// at a time, with progress that rises and with logs at or above the call's level.
+type Sink interface {
+	// Emit passes the event on. An error means that nobody can be told any more (the client is gone
+	// in the modern era, or the call was taken over): dispatch then cancels the backend's call.
+	Emit(ctx context.Context, ev Event) error
+}
+
+// Event is a notification about a running call.
+type Event struct {
+	// Method is NotifyProgress or NotifyMessage.
+	Method Method
+	// Params is the rendered params object. Owned by the receiver.
+	Params json.RawMessage
+	// Progress is the value of a progress event, for those who must not repeat one; else 0.
+	Progress float64
+}

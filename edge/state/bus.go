@@ -1,0 +1,58 @@
+package state
+
+import "context"
+
+// Replicas finds what lost replicas left behind. Safe for concurrent use.
+type Replicas interface {
+	// Beat says that this incarnation lives. A replica that is silent for longer than Limits.Lease has
+	// lost its calls.
+	Beat(ctx context.Context) error
+	// Orphans returns at most max calls whose owner is lost or whose deadline has passed, as what to
+	// Claim.
+	Orphans(ctx context.Context, max int) ([]Which, error)
+	// Leave ends this incarnation in order: its leases are released at once.
+	Leave(ctx context.Context) error
+}
+
+// BellKind is what a bell tells.
+type BellKind uint8
+
+// The kinds of bells.
+const (
+	// BellChanged: the session's record changed; load it again.
+	BellChanged BellKind = iota + 1
+	// BellDeleted: the session is gone.
+	BellDeleted
+	// BellCancelled: the client cancelled the request RequestID.
+	BellCancelled
+	// BellRoots: the client's roots changed.
+	BellRoots
+)
+
+// Bell is a hint about a session to the replicas that hold it. The record tells the truth.
+type Bell struct {
+	Kind      BellKind
+	Session   string
+	RequestID string
+}
+
+// Bus carries hints between replicas. A lost hint costs time, never correctness. Safe for concurrent use.
+type Bus interface {
+	// Ring tells every other holder of the session and returns when all have handled the bell, at
+	// the latest after 250 ms.
+	Ring(ctx context.Context, b Bell) error
+	// Answering sets who handles this replica's bells; called once, before the first Load.
+	Answering(fn func(Bell))
+	// Follow wakes a reader of a stream's log: the channel holds a token whenever the log may have
+	// grown since the last receive. Register, read, then wait. stop releases it; call it once.
+	Follow(session, stream string) (wake <-chan struct{}, stop func())
+}
+
+// Store is a whole medium as one replica sees it.
+type Store interface {
+	Sessions
+	Log
+	Calls
+	Replicas
+	Bus
+}

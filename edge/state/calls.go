@@ -1,0 +1,148 @@
+package state
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Phase is how far a call has come.
+type Phase uint8
+
+// The phases.
+const (
+	// PhaseReady: the backend was not called in this round: any tool may be run.
+	PhaseReady Phase = iota + 1
+	// PhaseDispatched: the backend was called; whether it acted is not known.
+	PhaseDispatched
+	// PhaseWaiting: the client was asked; nobody runs the call and no replica has to stay alive.
+	PhaseWaiting
+	// PhaseDone: the stream has the call's response.
+	PhaseDone
+)
+
+// Call is the record of a request that outgrew its exchange: all that any replica needs to finish it.
+type Call struct {
+	// ID is the contract's call_id.
+	ID string
+	// RequestID is the client's JSON-RPC id, as JSON text.
+	RequestID string
+	Method    mcp.Method
+	// Params of the request; owned.
+	Params json.RawMessage
+	// LogLevel in force when the call began.
+	LogLevel mcp.LogLevel
+	// Deadline ends the call's whole life, waiting included.
+	Deadline time.Time
+	// Repeatable: it may be run again after PhaseDispatched was lost, once.
+	Repeatable bool
+	// Round and Attempt of the run in progress, or of the next.
+	Round, Attempt int
+}
+
+// Lease is the right to write about one call.
+type Lease struct {
+	Session, Stream, Call string
+	// Epoch rises with every change of owner.
+	Epoch uint64
+}
+
+// Write is one numbered write under a lease. N starts at 1 with the lease and rises by one with every
+// write, whatever its kind; a repetition of the last N is the same write.
+type Write struct {
+	Lease
+	N uint64
+	// Dispatched records that the backend is being called from now on.
+	Dispatched bool
+}
+
+// Ask is one request to the client, pending until answered.
+type Ask struct {
+	// ID is the JSON-RPC id of the request: a random string, without quotes.
+	ID string
+	// Key and Method of the backend's request.
+	Key    string
+	Method mcp.Method
+	// ElicitationID of a URL elicitation; empty otherwise.
+	ElicitationID string
+	// Message is the whole JSON-RPC request as it goes on the stream.
+	Message []byte
+}
+
+// Answer is the client's answer to an Ask: a result, or the error object it sent.
+type Answer struct {
+	Result, Error json.RawMessage
+}
+
+// Answered is an Ask with its answer.
+type Answered struct {
+	Ask
+	Answer
+}
+
+// Claim is a call that now belongs to whoever asked for it, with all that the next run needs.
+type Claim struct {
+	Lease Lease
+	Call  Call
+	// Session as it is now.
+	Session *Session
+	// Phase in which the call was found.
+	Phase Phase
+	// Answers to the last asking, complete after Calls.Answer; in the order of the asks.
+	Answers []Answered
+	// State is the backend's, from the last asking.
+	State []byte
+	// Progress is the highest value on the stream; HasProgress is false when there is none.
+	Progress    float64
+	HasProgress bool
+	// OpenElicitations are the ids of URL elicitations, by key, whose completion was not told yet.
+	OpenElicitations map[string]string
+}
+
+// AnswerOutcome says what an answer did.
+type AnswerOutcome uint8
+
+// The outcomes.
+const (
+	// AnswerUnknown: nobody asked this, or not any more; it is ignored and counted.
+	AnswerUnknown AnswerOutcome = iota
+	// AnswerDuplicate: it was answered before; the first answer stands.
+	AnswerDuplicate
+	// AnswerTaken: kept; others are still missing.
+	AnswerTaken
+	// AnswerCompleted: kept, and it was the last one missing: the call was claimed.
+	AnswerCompleted
+)
+
+// Which names a call to claim: by its id at a known epoch (a takeover), or by the client's request id
+// at any epoch (a cancellation).
+type Which struct {
+	Session string
+	// Call and Epoch, or RequestID.
+	Call      string
+	Epoch     uint64
+	RequestID string
+}
+
+// Calls keeps the calls that run or wait. Each method is one atomic step. Safe for concurrent use.
+type Calls interface {
+	// Begin records calls that outgrew their exchange, opens one log for them all, and gives their
+	// leases, in order, at epoch 1, phase dispatched. They are indexed before they exist, so that no
+	// orphan is missed. ErrNotFound when the session is gone, ErrLimit for a stream too many.
+	Begin(ctx context.Context, session, stream string, calls []Call) ([]Lease, error)
+	// Park ends a round that needs the client: the asks' messages go to the log, the pending set is
+	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step.
+	Park(ctx context.Context, w Write, asks []Ask, state []byte) error
+	// Answer records the answer to a pending ask of the session, once. The one that completes the set
+	// claims the call: epoch + 1, phase ready, round + 1, attempt 1.
+	Answer(ctx context.Context, session, ask string, a Answer) (AnswerOutcome, *Claim, error)
+	// Claim takes a call from its owner, by compare-and-set of the epoch: epoch + 1. After a takeover
+	// of a dispatched call its attempt is one higher. ErrFenced when somebody else was first or the
+	// call is done; ErrNotFound.
+	Claim(ctx context.Context, w Which) (*Claim, error)
+	// Finish appends the response and marks the call done; the last call of a stream ends it. A nil
+	// response (the client cancelled) ends the call without an event.
+	Finish(ctx context.Context, w Write, response []byte) error
+}

@@ -1,0 +1,100 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Position is a place in the log of one stream. As an event id it names the stream, the epoch of the
+// log and the place, so ids are unique in the session and never used again after a rollback.
+// Seq 0 is before the first entry: the priming event's.
+type Position struct {
+	Stream string
+	Epoch  uint64
+	Seq    uint64
+}
+
+// String is the event id.
+func (p Position) String() string {
+	b := make([]byte, 0, len(p.Stream)+24)
+	b = append(b, p.Stream...)
+	b = append(b, '.')
+	b = strconv.AppendUint(b, p.Epoch, 36)
+	b = append(b, '.')
+	b = strconv.AppendUint(b, p.Seq, 10)
+	return string(b)
+}
+
+// ParsePosition reads an event id.
+func ParsePosition(id string) (Position, error) {
+	bad := func() (Position, error) {
+		return Position{}, fmt.Errorf("event id %.80q was not given out here", id)
+	}
+	stream, rest, ok := strings.Cut(id, ".")
+	epoch, seq, ok2 := strings.Cut(rest, ".")
+	if !ok || !ok2 || stream == "" || len(id) > 128 {
+		return bad()
+	}
+	p := Position{Stream: stream}
+	var err error
+	if p.Epoch, err = strconv.ParseUint(epoch, 36, 64); err != nil {
+		return bad()
+	}
+	if p.Seq, err = strconv.ParseUint(seq, 10, 64); err != nil {
+		return bad()
+	}
+	if p.String() != id {
+		return bad()
+	}
+	return p, nil
+}
+
+// EntryKind says what an entry is, which decides whether it may be dropped.
+type EntryKind uint8
+
+// The kinds of entries.
+const (
+	// EntryProgress and EntryLog may be dropped when the log is full.
+	EntryProgress EntryKind = iota + 1
+	EntryLog
+	// EntryNotice is another notification; kept.
+	EntryNotice
+	// EntryRequest is a request to the client; kept.
+	EntryRequest
+	// EntryResponse ends a call; kept.
+	EntryResponse
+)
+
+// Entry is one event of a stream. Data is a whole JSON-RPC message, immutable once appended.
+type Entry struct {
+	Kind EntryKind
+	Data []byte
+	// Progress is the value of an EntryProgress; the medium keeps the highest with the call.
+	Progress float64
+	// Seq is set by the medium.
+	Seq uint64
+}
+
+// Page is a piece of a log.
+type Page struct {
+	// Entries after the asked position, in order. Data is shared: do not change it.
+	Entries []Entry
+	// Epoch of the log: that of the entries' event ids.
+	Epoch uint64
+	// Ended: the stream has its last response, and Entries reaches it: nothing follows.
+	Ended bool
+}
+
+// Log reads and grows the logs. Safe for concurrent use.
+type Log interface {
+	// Append adds entries to the stream of the lease's call; none, with w.Dispatched, only records
+	// the phase. ErrFenced, ErrNotFound, ErrTooLarge. A write whose N was applied already returns nil
+	// and does nothing, so a write that timed out may be sent again.
+	Append(ctx context.Context, w Write, entries ...Entry) error
+	// Read returns at most max entries after a position; max 0: a page of the medium's choice. A
+	// position beyond the end raises the log's epoch and gives ErrRollback: read again from the
+	// start of what is there, under the new epoch. ErrNotFound when session or stream is gone.
+	Read(ctx context.Context, session string, after Position, max int) (Page, error)
+}
