@@ -1,0 +1,46 @@
+# What CI runs, and what it takes to change generated code. `make help` lists the targets.
+
+.SUFFIXES:
+
+GO       = go
+TOOL     = $(GO) tool -modfile=tools/go.mod
+FUZZTIME = 15s
+# Packages whose fuzz targets `make fuzz` runs.
+FUZZPKGS = ./edge/jsonrpc ./edge/frame
+# Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
+TESTFLAGS =
+TESTPKGS  = ./...
+
+# Builds from archives, worktrees and other people's checkouts need no version control.
+GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
+RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
+END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
+
+.PHONY: help build test generate lint fuzz conformance bench
+
+help: ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+build: ## Build bin/mcpedge and the bundled services in bin/services/
+	@$(RUN); mkdir -p bin/services && \
+	$(GO) build -o bin/mcpedge ./edge && \
+	$(GO) build -o bin/services/ ./services/...; $(END)
+
+test: ## Run all Go tests with the race detector
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) $(TESTPKGS); $(END)
+
+generate: ## Write gen/ anew from proto/
+	@$(RUN); $(TOOL) buf generate; $(END)
+
+lint: ## Check format, vet, staticcheck, the contract, generated code and the import law
+	@$(RUN); tools/lint.sh; $(END)
+
+fuzz: ## Run every fuzz target for FUZZTIME (15s)
+	@$(RUN); FUZZTIME=$(FUZZTIME) tools/fuzz.sh $(FUZZPKGS); $(END)
+
+conformance: ## Run the official conformance suite; CONFORMANCE_URL=… tests a running server
+	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && bin/conformance; $(END)
+
+bench: ## Run the benchmarks
+	@$(RUN); $(GO) run ./bench; $(END)

@@ -1,0 +1,75 @@
+// Command gotest runs "go test -json" with its arguments and prints what a reader needs: the closing
+// line of every package, the whole output of what failed, and, last, how many tests passed and
+// failed. Subtests count as tests. A package that fails without a failed test (it does not build, it
+// crashes, it times out) counts as one failure. The exit status is that of "go test".
+//
+// With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file too.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	code, err := run(os.Args[1:], os.Stdout)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+// run runs the tests and returns the exit status of "go test".
+func run(args []string, out io.Writer) (int, error) {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
+	cmd.Stderr = os.Stderr
+	events, err := cmd.StdoutPipe()
+	if err != nil {
+		return 1, err
+	}
+	if err := cmd.Start(); err != nil {
+		return 1, err
+	}
+	// "go test" ends on a signal by itself, after its tests; what it then reports is still printed.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			_ = cmd.Process.Signal(s) // it may have ended already
+		}
+	}()
+	r := newReport(out)
+	readErr := r.read(events)
+	waitErr := cmd.Wait()
+	code := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(waitErr, &exit):
+		code = max(exit.ExitCode(), 1)
+	case waitErr != nil:
+		return 1, waitErr
+	}
+	if readErr != nil {
+		return max(code, 1), readErr
+	}
+	if code != 0 && r.failed == 0 {
+		r.failed = 1 // "go test" failed before any package did
+	}
+	if path := os.Getenv("GOTEST_COUNTS"); path != "" {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%d %d\n", r.passed, r.failed), 0o644); err != nil {
+			return max(code, 1), err
+		}
+	}
+	if r.skipped > 0 {
+		fmt.Fprintf(out, "%d skipped\n", r.skipped)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	return code, nil
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Runs every static check, all of them even when one fails, and says which did. Call it from the
+# root of the repository. With LINT_COUNTS set, "<passed> <failed>" is written to that file.
+set -euo pipefail
+
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+tool() { go tool -modfile=tools/go.mod "$@"; }
+
+# check NAME COMMAND… shows the output of COMMAND only when it fails; what it writes to file descriptor
+# 3 is shown always. COMMAND has to chain its steps by itself: errexit does not hold in a condition.
+check() {
+  local name=$1 start=$SECONDS
+  shift
+  if "$@" >"$tmp/out" 2>&1 3>"$tmp/note"; then
+    passed=$((passed + 1))
+    printf 'ok    %-16s %3d s  %s\n' "$name" $((SECONDS - start)) "$(cat "$tmp/note")"
+  else
+    failed=$((failed + 1))
+    printf 'FAIL  %-16s %3d s  %s\n' "$name" $((SECONDS - start)) "$(cat "$tmp/note")"
+    sed 's/^/      /' "$tmp/out"
+  fi
+}
+
+# Files that are tracked or about to be; not what .gitignore names.
+go_files() { git ls-files -z --cached --others --exclude-standard -- '*.go' | xargs -0 ls -d 2>/dev/null || :; }
+
+format() {
+  local bad
+  bad=$(go_files | xargs gofmt -l) || return
+  [ -z "$bad" ] || { echo "not formatted; run gofmt -w on:"; echo "$bad"; return 1; }
+}
+
+vet() { go vet ./...; }
+static() { tool staticcheck ./...; }
+tools_module() { go vet -C tools ./... && go test -C tools ./...; }
+contract_lint() { tool buf lint; }
+imports() { go test -count=1 ./tests/imports/; }
+
+# The commit that the contract must stay compatible with: the latest release, else the one before.
+baseline() { git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || echo HEAD~1; }
+
+contract_breaking() {
+  local base
+  base=$(baseline)
+  if ! git rev-parse --quiet --verify "$base^{commit}" >/dev/null; then
+    echo "nothing to compare with: this is the first commit, or a clone without history" >&3
+    return
+  fi
+  if ! git cat-file -e "$base:proto" 2>/dev/null; then
+    echo "nothing to compare with: $base has no proto/" >&3
+    return
+  fi
+  echo "against $base" >&3
+  mkdir "$tmp/base" &&
+    git archive "$base" proto buf.yaml | tar -x -C "$tmp/base" &&
+    tool buf breaking --against "$tmp/base"
+}
+
+generated() {
+  tool buf generate -o "$tmp/generated" || return
+  diff -ru gen "$tmp/generated/gen" | head -n 50 || { echo "gen/ is not what proto/ generates; run make generate"; return 1; }
+}
+
+# Where packages come from is the choice of whoever builds: no tracked file may name a host.
+package_hosts() {
+  local hosts='(registry|proxy|sum|index|repo1?|static)\.(npmjs|yarnpkg|golang|crates|pypi|maven|rubygems|nuget)\.|pypi\.org|pythonhosted\.|"resolved": *"http'
+  local code=0
+  git grep -nIE "$hosts" || code=$?
+  [ "$code" -eq 1 ] && return # no line matches; other than 0 and 1, git itself failed
+  echo "these lines name the host of a package registry; remove it"
+  return 1
+}
+
+check gofmt format
+check 'go vet' vet
+check staticcheck static
+check 'tools module' tools_module
+check 'buf lint' contract_lint
+check 'buf breaking' contract_breaking
+check 'generated code' generated
+check 'import law' imports
+check 'package hosts' package_hosts
+
+[ -z "${LINT_COUNTS:-}" ] || echo "$passed $failed" >"$LINT_COUNTS"
+echo "lint: $passed checks passed, $failed failed"
+[ "$failed" -eq 0 ]
