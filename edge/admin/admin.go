@@ -1,0 +1,67 @@
+// Package admin serves what operators and load balancers ask: liveness, readiness and the state of
+// the backends. It stays on loopback unless told otherwise.
+package admin
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+)
+
+// Readiness says whether traffic should come here. Safe for concurrent use.
+type Readiness interface {
+	// Ready returns nil when it should, else why not.
+	Ready() error
+}
+
+// New makes the handler: /healthz (the process lives), /readyz (503 with the reason until it can
+// serve, and again while it drains) and /backends (what each backend is doing, as JSON).
+func New(ready Readiness, pool *backend.Pool) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte("ok\n"))
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if err := ready.Ready(); err != nil {
+			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = w.Write([]byte("ready\n"))
+	})
+	mux.HandleFunc("GET /backends", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		_ = enc.Encode(map[string]any{"backends": backends(pool)})
+	})
+	return mux
+}
+
+// backendView is one backend as /backends shows it.
+type backendView struct {
+	Name      string    `json:"name"`
+	Prefix    string    `json:"prefix,omitempty"`
+	State     string    `json:"state"`
+	Since     time.Time `json:"since"`
+	LastError string    `json:"lastError,omitempty"`
+	Problems  []string  `json:"problems,omitempty"`
+	Tools     int       `json:"tools"`
+	Resources int       `json:"resources"`
+	Templates int       `json:"templates"`
+	Prompts   int       `json:"prompts"`
+}
+
+func backends(pool *backend.Pool) []backendView {
+	views := []backendView{}
+	for _, b := range pool.Backends() {
+		s, c := b.Status(), b.Catalog()
+		views = append(views, backendView{
+			Name: b.Name(), Prefix: b.Prefix(), State: s.State.String(), Since: s.Since,
+			LastError: s.LastError, Problems: s.Problems,
+			Tools: len(c.Tools), Resources: len(c.Resources), Templates: len(c.Templates), Prompts: len(c.Prompts),
+		})
+	}
+	return views
+}

@@ -1,0 +1,128 @@
+// Package app wires the edge together and takes it down in order. It is the only package that names
+// concrete types of every stage.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/era/stateful"
+	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/transport/streamable"
+)
+
+// App is one edge process. Make it with New, run it once with Run.
+type App struct {
+	cfg       config.Config
+	log       *slog.Logger
+	pool      *backend.Pool
+	stateful  *stateful.Era
+	stateless *stateless.Era
+	mcp       *http.Server
+	admin     *http.Server
+	serving   atomic.Bool
+}
+
+// Ready implements admin.Readiness.
+func (a *App) Ready() error {
+	if !a.serving.Load() {
+		return errors.New("not serving: starting or draining")
+	}
+	return nil
+}
+
+// Run serves until ctx ends, then drains and returns. started is told the endpoint's URL once every
+// backend was tried and requests are taken. An error means that serving never began, or that the
+// drain did not finish within the grace.
+func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	mcpListener, err := net.Listen("tcp", a.cfg.Listen)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	adminListener, err := net.Listen("tcp", a.cfg.Admin)
+	if err != nil {
+		_ = mcpListener.Close()
+		return fmt.Errorf("admin: %w", err)
+	}
+	failed := make(chan error, 2)
+	serve := func(s *http.Server, l net.Listener) {
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}
+	go serve(a.admin, adminListener)
+	a.pool.Start(run)
+	if err := a.stateful.Start(run); err != nil {
+		return errors.Join(err, a.close())
+	}
+	if err := a.pool.Ready(ctx); err != nil {
+		return errors.Join(err, mcpListener.Close(), a.close())
+	}
+	go serve(a.mcp, mcpListener)
+	a.serving.Store(true)
+	started("http://" + mcpListener.Addr().String() + endpointPath)
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	return errors.Join(err, a.shutdown())
+}
+
+// shutdown drains: unready; serving on for the delay while connections are closed after their
+// request; streams that can be resumed are closed, calls run on; the listener closes; what still runs
+// has the grace.
+func (a *App) shutdown() error {
+	a.serving.Store(false)
+	a.mcp.SetKeepAlivesEnabled(false)
+	time.Sleep(a.cfg.DrainDelay)
+	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
+	defer cancel()
+	a.stateless.Drain()
+	err := a.stateful.Drain(grace)
+	if e := a.mcp.Shutdown(grace); e != nil {
+		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
+	}
+	return errors.Join(err, a.close())
+}
+
+func (a *App) close() error {
+	a.stateful.Close()
+	a.pool.Close()
+	return a.admin.Close()
+}
+
+const endpointPath = "/mcp"
+
+func (a *App) servers(router *era.Router) {
+	mux := http.NewServeMux()
+	mux.Handle(endpointPath, streamable.New(router, nil, streamable.Options{
+		MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
+		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(),
+	}))
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
+	a.mcp = &http.Server{
+		Handler: mux, Protocols: protocols, ErrorLog: errorLog,
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: a.cfg.Limits.HTTP2Streams},
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: int(a.cfg.Limits.Headers),
+	}
+	a.admin = &http.Server{
+		Handler: admin.New(a, a.pool), ErrorLog: errorLog,
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+	}
+}

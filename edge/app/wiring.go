@@ -1,0 +1,125 @@
+package app
+
+import (
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+
+	"google.golang.org/grpc/credentials"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dispatch"
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/era/stateful"
+	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/memory"
+)
+
+// New wires an edge by its settings. Nothing listens or dials yet.
+func New(cfg config.Config, log *slog.Logger) (*App, error) {
+	a := &App{cfg: cfg, log: log}
+	var err error
+	if a.pool, err = Pool(cfg, log); err != nil {
+		return nil, err
+	}
+	d := dispatch.New(a.pool, dispatch.Options{
+		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
+		PageSize: cfg.Limits.PageSize, Logger: log,
+	})
+	store := memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())
+	a.stateful = stateful.New(d, store, stateful.Options{
+		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
+		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
+		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
+		Logger: log,
+	})
+	keys, err := cfg.Keys()
+	if err != nil {
+		return nil, err
+	}
+	a.stateless, err = stateless.New(d, stateless.Options{
+		Keys: keys, MaxRounds: cfg.Limits.Rounds, CallLifetime: cfg.Limits.CallLifetime,
+		KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
+		MaxSubscriptions: cfg.Limits.Subscriptions, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch})
+	return a, nil
+}
+
+// Pool makes the pool of the configured backends; nothing is dialled before its Start.
+func Pool(cfg config.Config, log *slog.Logger) (*backend.Pool, error) {
+	backends, err := Backends(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewPool(backends, backend.Options{Logger: log})
+}
+
+// Backends turns the settings of the backends into what the pool takes, certificates read.
+func Backends(cfg config.Config) ([]backend.Config, error) {
+	var out []backend.Config
+	for _, b := range cfg.Backends {
+		c := backend.Config{
+			Name: b.Name, Target: b.Target, Prefix: b.Prefix, Timeout: b.Timeout,
+			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
+			Refresh: b.Refresh, StaleAfter: b.StaleAfter,
+		}
+		if b.TLS != nil {
+			creds, err := transportCredentials(b.TLS)
+			if err != nil {
+				return nil, fmt.Errorf("backend %s: %w", b.Name, err)
+			}
+			c.Credentials = creds
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func transportCredentials(t *config.TLS) (credentials.TransportCredentials, error) {
+	conf := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("tls.ca: %w", err)
+		}
+		conf.RootCAs = x509.NewCertPool()
+		if !conf.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls.ca: %s holds no PEM certificate", t.CA)
+		}
+	}
+	if t.Cert != "" {
+		cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, fmt.Errorf("tls.cert, tls.key: %w", err)
+		}
+		conf.Certificates = []tls.Certificate{cert}
+	}
+	return credentials.NewTLS(conf), nil
+}
+
+func stateLimits(l config.Limits) state.Limits {
+	out := state.DefaultLimits()
+	out.SessionTTL, out.LogTTL = l.SessionTTL, l.LogTTL
+	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
+	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
+	out.Subscriptions = l.Subscriptions
+	return out
+}
+
+// Version is the module's version as built; "devel" for a build from a work tree.
+func Version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}

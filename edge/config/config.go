@@ -1,0 +1,199 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"time"
+)
+
+// Config is every setting of the edge. Default states the values of a setting nobody set; units are in
+// the types.
+type Config struct {
+	// Listen is the address of the MCP endpoint.
+	Listen string `yaml:"listen"`
+	// Admin is the address of health, readiness and administration.
+	Admin string `yaml:"admin"`
+	// AllowAnonymous allows a Listen beyond loopback without authentication.
+	AllowAnonymous bool `yaml:"allow-anonymous"`
+	// Origins of browsers that may call; "*" allows any.
+	Origins []string `yaml:"origins"`
+	// Hosts are the names the Host header may have; empty: loopback names on a loopback listener,
+	// any elsewhere.
+	Hosts []string `yaml:"hosts"`
+	// Backends in the order in which they win over each other; none: the bundled ones are started.
+	Backends []Backend `yaml:"backends"`
+	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them.
+	StateKeys []string `yaml:"state-keys"`
+	// Server is how the edge names itself to clients.
+	Server Server `yaml:"server"`
+	// Limits bound what clients and backends may use.
+	Limits Limits `yaml:"limits"`
+	// Log says what is logged.
+	Log Log `yaml:"log"`
+	// DrainDelay is how long the edge keeps serving, unready, after SIGTERM; Grace how long it then
+	// waits for what runs.
+	DrainDelay time.Duration `yaml:"drain-delay"`
+	Grace      time.Duration `yaml:"grace"`
+}
+
+// Server is the edge's Implementation as clients see it.
+type Server struct {
+	Name  string `yaml:"name"`
+	Title string `yaml:"title"`
+}
+
+// Log says what is logged, to stderr.
+type Log struct {
+	// Level: debug, info, warn or error.
+	Level string `yaml:"level"`
+	// Format: text or json.
+	Format string `yaml:"format"`
+}
+
+// Backend is one gRPC service behind the edge.
+type Backend struct {
+	// Name identifies it to operators; letters, digits, "-" and "_".
+	Name string `yaml:"name"`
+	// Target is any gRPC target.
+	Target string `yaml:"target"`
+	// Prefix is put before its tools' and prompts' names; empty: none.
+	Prefix string `yaml:"prefix"`
+	// TLS to the backend; nil: plaintext.
+	TLS *TLS `yaml:"tls"`
+	// Timeout bounds one round of a call; 0: 60 s.
+	Timeout time.Duration `yaml:"timeout"`
+	// MaxConcurrent bounds its calls in flight; 0: 1,024.
+	MaxConcurrent int `yaml:"max-concurrent"`
+	// MaxMessage bounds one message from it; 0: 16 MiB.
+	MaxMessage Bytes `yaml:"max-message"`
+	// Refresh is how often its lists are read without a change event; 0: 60 s.
+	Refresh time.Duration `yaml:"refresh"`
+	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
+	StaleAfter time.Duration `yaml:"stale-after"`
+}
+
+// TLS towards a backend. All paths are PEM files.
+type TLS struct {
+	// CA verifies the backend; empty: the system's roots.
+	CA string `yaml:"ca"`
+	// Cert and Key are the edge's own, for mutual TLS; both or none.
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+	// ServerName overrides the name in the backend's certificate; empty: the target's host.
+	ServerName string `yaml:"server-name"`
+}
+
+// Limits are the bounds. Crossing one gives the client a clear error.
+type Limits struct {
+	Body                 Bytes         `yaml:"body"`
+	Batch                int           `yaml:"batch"`
+	Headers              Bytes         `yaml:"headers"`
+	WriteTimeout         time.Duration `yaml:"write-timeout"`
+	KeepAlive            time.Duration `yaml:"keep-alive"`
+	StreamAfter          time.Duration `yaml:"stream-after"`
+	SessionTTL           time.Duration `yaml:"session-ttl"`
+	SessionStale         time.Duration `yaml:"session-stale"`
+	SessionsPerPrincipal int           `yaml:"sessions-per-principal"`
+	StreamsPerSession    int           `yaml:"streams-per-session"`
+	CallsPerSession      int           `yaml:"calls-per-session"`
+	ListensPerPrincipal  int           `yaml:"listens-per-principal"`
+	Subscriptions        int           `yaml:"subscriptions"`
+	LogTTL               time.Duration `yaml:"log-ttl"`
+	LogEvents            int           `yaml:"log-events"`
+	LogBytes             Bytes         `yaml:"log-bytes"`
+	ResultBytes          Bytes         `yaml:"result-bytes"`
+	Rounds               int           `yaml:"rounds"`
+	CallLifetime         time.Duration `yaml:"call-lifetime"`
+	PageSize             int           `yaml:"page-size"`
+	HTTP2Streams         int           `yaml:"http2-streams"`
+}
+
+// Default returns the settings of an edge that was told nothing.
+func Default() Config {
+	return Config{
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090",
+		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
+		Limits: Limits{
+			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
+			WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
+			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
+			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256,
+			ListensPerPrincipal: 20_000, Subscriptions: 1024,
+			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
+			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 100, HTTP2Streams: 1000,
+		},
+		Log:        Log{Level: "info", Format: "text"},
+		DrainDelay: 0, Grace: 30 * time.Second,
+	}
+}
+
+var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// Validate reports everything that is wrong, each with its value and what to do.
+func (c *Config) Validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	loopback, err := isLoopback(c.Listen)
+	switch {
+	case err != nil:
+		wrong("listen: %q is no address: give host:port", c.Listen)
+	case !loopback && !c.AllowAnonymous:
+		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, or set allow-anonymous", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.Admin); err != nil {
+		wrong("admin: %q is no address: give host:port", c.Admin)
+	}
+	names := map[string]bool{}
+	for i, b := range c.Backends {
+		if !backendName.MatchString(b.Name) {
+			wrong("backends[%d]: name %q: use 1 to 64 letters, digits, - and _", i, b.Name)
+		}
+		if names[b.Name] {
+			wrong("backends[%d]: name %q is used twice: give each backend its own", i, b.Name)
+		}
+		names[b.Name] = true
+		if b.Target == "" {
+			wrong("backends[%d] %s: target is missing: give a gRPC target such as host:port", i, b.Name)
+		}
+		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
+			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
+		}
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
+		wrong("log.level: %q: use debug, info, warn or error", c.Log.Level)
+	}
+	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
+		wrong("log.format: %q: use text or json", c.Log.Format)
+	}
+	if _, err := c.Keys(); err != nil {
+		errs = append(errs, err)
+	}
+	errs = append(errs, c.Limits.validate()...)
+	return errors.Join(errs...)
+}
+
+// AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of loopback.
+func (c *Config) AllowedHosts() []string {
+	if len(c.Hosts) > 0 {
+		return c.Hosts
+	}
+	if loopback, err := isLoopback(c.Listen); err == nil && loopback {
+		return []string{"localhost", "127.0.0.1", "::1"}
+	}
+	return nil
+}
+
+func isLoopback(addr string) (bool, error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false, err
+	}
+	if host == "localhost" {
+		return true, nil
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback(), nil
+}

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Load reads the settings of one command: the arguments behind its name, and an environment lookup
+// such as os.LookupEnv. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
+	probe := Default()
+	file := ""
+	if err := parse(command, &probe, &file, args, lookup, usage); err != nil {
+		return Config{}, err
+	}
+	cfg := Default()
+	if file != "" {
+		if err := readFile(file, &cfg); err != nil {
+			return Config{}, err
+		}
+		if err := parse(command, &cfg, &file, args, lookup, io.Discard); err != nil {
+			return Config{}, err
+		}
+	} else {
+		cfg = probe
+	}
+	return cfg, cfg.Validate()
+}
+
+// parse applies the environment and then the arguments.
+func parse(command string, c *Config, file *string, args []string, lookup func(string) (string, bool), usage io.Writer) error {
+	// Environment and flags each replace a list as a whole, so each has its own set of flags.
+	env := flags(command, c, file, usage)
+	var errs []error
+	env.VisitAll(func(f *flag.Flag) {
+		name := "MCPEDGE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if v, ok := lookup(name); ok {
+			if err := f.Value.Set(v); err != nil {
+				errs = append(errs, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	})
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	fs := flags(command, c, file, usage)
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if fs.NArg() > 0 {
+		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
+	}
+	return nil
+}
+
+func flags(command string, c *Config, file *string, usage io.Writer) *flag.FlagSet {
+	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
+	fs.SetOutput(usage)
+	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
+	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
+	fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
+	fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
+	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals request states, base64 of 32 bytes, repeatable; replicas share them")
+	for _, s := range c.settings() {
+		s.register(fs)
+	}
+	return fs
+}
+
+func readFile(path string, c *Config) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("config: %w", err)
+	}
+	if strings.TrimSpace(string(raw)) == "" {
+		return nil
+	}
+	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
+		return fmt.Errorf("config %s: %s", path, yaml.FormatError(err, false, true))
+	}
+	return nil
+}

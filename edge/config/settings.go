@@ -1,0 +1,87 @@
+package config
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// setting is one scalar setting: its flag, its place in the configuration, and what it means.
+type setting struct {
+	name  string
+	value any // *string, *bool, *int, *Bytes, *time.Duration
+	usage string
+}
+
+func (s setting) register(fs *flag.FlagSet) {
+	switch v := s.value.(type) {
+	case *string:
+		fs.StringVar(v, s.name, *v, s.usage)
+	case *bool:
+		fs.BoolVar(v, s.name, *v, s.usage)
+	case *int:
+		fs.IntVar(v, s.name, *v, s.usage)
+	case *time.Duration:
+		fs.DurationVar(v, s.name, *v, s.usage)
+	case *Bytes:
+		fs.Var(v, s.name, s.usage)
+	}
+}
+
+func (s setting) duration() time.Duration {
+	if d, ok := s.value.(*time.Duration); ok {
+		return *d
+	}
+	return 0
+}
+
+func (s setting) text() string {
+	switch v := s.value.(type) {
+	case *int:
+		return strconv.Itoa(*v)
+	case *Bytes:
+		return v.String()
+	}
+	return fmt.Sprint(s.duration())
+}
+
+func (c *Config) settings() []setting {
+	return append([]setting{
+		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
+		{"admin", &c.Admin, "address of /healthz and /readyz"},
+		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
+		{"server-name", &c.Server.Name, "the name clients see"},
+		{"server-title", &c.Server.Title, "the title clients see"},
+		{"log-level", &c.Log.Level, "debug, info, warn or error"},
+		{"log-format", &c.Log.Format, "text or json"},
+		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long"},
+		{"grace", &c.Grace, "then wait so long for what runs"},
+	}, c.Limits.settings()...)
+}
+
+func (l *Limits) settings() []setting {
+	return []setting{
+		{"body", &l.Body, "largest request body"},
+		{"batch", &l.Batch, "most messages in one batch"},
+		{"headers", &l.Headers, "largest request header"},
+		{"write-timeout", &l.WriteTimeout, "longest write to a client before it is disconnected"},
+		{"keep-alive", &l.KeepAlive, "longest silence of an open stream"},
+		{"stream-after", &l.StreamAfter, "a legacy call that runs longer gets a stream"},
+		{"session-ttl", &l.SessionTTL, "an unused session lives so long"},
+		{"session-stale", &l.SessionStale, "a session is served so long while the state is down"},
+		{"sessions-per-principal", &l.SessionsPerPrincipal, "most sessions of one principal, or of all anonymous callers"},
+		{"streams-per-session", &l.StreamsPerSession, "most unfinished streams of one session"},
+		{"calls-per-session", &l.CallsPerSession, "most calls of one session at a time"},
+		{"listens-per-principal", &l.ListensPerPrincipal, "most open subscriptions/listen of one principal"},
+		{"subscriptions", &l.Subscriptions, "most resources one session or listen subscribes to"},
+		{"log-ttl", &l.LogTTL, "a finished stream can be replayed for so long"},
+		{"log-events", &l.LogEvents, "most events in one stream's log"},
+		{"log-bytes", &l.LogBytes, "most bytes in one stream's log"},
+		{"result-bytes", &l.ResultBytes, "largest result in a stream's log"},
+		{"rounds", &l.Rounds, "most rounds of questions of one call"},
+		{"call-lifetime", &l.CallLifetime, "longest life of a call, waiting for its user included"},
+		{"page-size", &l.PageSize, "entries on one page of a list"},
+		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
+	}
+}

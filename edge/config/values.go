@@ -1,0 +1,141 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB.
+type Bytes int64
+
+// ParseBytes reads a size.
+func ParseBytes(s string) (Bytes, error) {
+	number, factor := strings.TrimSpace(s), int64(1)
+	for unit, f := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
+		if n, ok := strings.CutSuffix(number, unit); ok {
+			number, factor = strings.TrimSpace(n), f
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > (1<<62)/factor {
+		return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB or GiB", s)
+	}
+	return Bytes(n * factor), nil
+}
+
+// String implements flag.Value.
+func (b Bytes) String() string {
+	for _, u := range []struct {
+		name   string
+		factor Bytes
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if b >= u.factor && b%u.factor == 0 {
+			return strconv.FormatInt(int64(b/u.factor), 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(b), 10)
+}
+
+// Set implements flag.Value.
+func (b *Bytes) Set(s string) error {
+	v, err := ParseBytes(s)
+	if err == nil {
+		*b = v
+	}
+	return err
+}
+
+// UnmarshalText lets YAML read a size.
+func (b *Bytes) UnmarshalText(text []byte) error { return b.Set(string(text)) }
+
+// list is a flag that may be repeated, or hold several values between commas. The first Set replaces
+// what was there before.
+type list struct {
+	values *[]string
+	set    bool
+}
+
+func (l *list) String() string {
+	if l.values == nil {
+		return ""
+	}
+	return strings.Join(*l.values, ",")
+}
+
+func (l *list) Set(s string) error {
+	if !l.set {
+		*l.values, l.set = nil, true
+	}
+	for v := range strings.SplitSeq(s, ",") {
+		if v = strings.TrimSpace(v); v != "" {
+			*l.values = append(*l.values, v)
+		}
+	}
+	return nil
+}
+
+// backends is the repeatable flag NAME=TARGET.
+type backends struct {
+	values *[]Backend
+	set    bool
+}
+
+func (b *backends) String() string {
+	if b.values == nil {
+		return ""
+	}
+	var out []string
+	for _, v := range *b.values {
+		out = append(out, v.Name+"="+v.Target)
+	}
+	return strings.Join(out, ",")
+}
+
+func (b *backends) Set(s string) error {
+	if !b.set {
+		*b.values, b.set = nil, true
+	}
+	for v := range strings.SplitSeq(s, ",") {
+		name, target, ok := strings.Cut(strings.TrimSpace(v), "=")
+		if !ok {
+			return fmt.Errorf("%q: write NAME=TARGET, such as tools=127.0.0.1:50051", v)
+		}
+		*b.values = append(*b.values, Backend{Name: name, Target: target})
+	}
+	return nil
+}
+
+// Keys decodes StateKeys.
+func (c *Config) Keys() ([][]byte, error) {
+	var keys [][]byte
+	for i, text := range c.StateKeys {
+		key, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || len(key) != 32 {
+			return nil, fmt.Errorf("state-keys[%d] is no base64 of 32 bytes: make one with: openssl rand -base64 32", i)
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
+func (l *Limits) validate() []error {
+	var errs []error
+	for _, s := range l.settings() {
+		var bad bool
+		switch v := s.value.(type) {
+		case *int:
+			bad = *v < 1
+		case *Bytes:
+			bad = *v < 1
+		default:
+			bad = s.duration() < 0
+		}
+		if bad {
+			errs = append(errs, fmt.Errorf("limits.%s: %s: give a value above 0", s.name, s.text()))
+		}
+	}
+	return errs
+}

@@ -1,0 +1,185 @@
+package stateful
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Era serves the revisions with a handshake. Safe for concurrent use.
+type Era struct {
+	dispatch era.Dispatcher
+	store    state.Store
+	o        Options
+	log      *slog.Logger
+	counters Counters
+
+	held   shards
+	timers sync.Pool
+
+	// life ends with Close. Only work that is off the requests' path hangs on it.
+	life   context.Context
+	kill   context.CancelFunc
+	closed atomic.Bool
+	// work counts exchanges, running calls and what they spawned; loops the goroutines of Start.
+	work  gate
+	loops sync.WaitGroup
+
+	drainOnce sync.Once
+	draining  chan struct{}
+}
+
+var _ era.Stateful = (*Era)(nil)
+
+// New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
+// without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
+func New(d era.Dispatcher, s state.Store, o Options) *Era {
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{})}
+	e.log = e.o.Logger
+	e.life, e.kill = context.WithCancel(context.Background())
+	e.held.init()
+	s.Answering(e.bell)
+	return e
+}
+
+// Counters returns the live counters.
+func (e *Era) Counters() *Counters { return &e.counters }
+
+// Message serves one message of a session, or the handshake that creates one.
+func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	if !e.work.enter() {
+		e.refuse(in, out, revision.Assumed(), msg, shuttingDown())
+		return
+	}
+	defer e.work.leave()
+	if err := checkVersion(in); err != nil {
+		e.refuse(in, out, revision.Assumed(), msg, err)
+		return
+	}
+	if msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize {
+		e.initialize(ctx, in, msg, out)
+		return
+	}
+	s, rec, err := e.hold(ctx, in)
+	if err != nil {
+		e.refuse(in, out, revision.Assumed(), msg, err)
+		return
+	}
+	switch msg.Kind {
+	case jsonrpc.Request:
+		e.request(ctx, in, s, rec, msg, out)
+		return
+	case jsonrpc.Notification:
+		e.notified(ctx, s, rec, msg)
+	default:
+		err = e.answered(ctx, s, msg)
+	}
+	if err != nil {
+		e.refuse(in, out, rec.rules, msg, err)
+		return
+	}
+	out.Accept()
+}
+
+// End deletes a session: its calls are cancelled and its streams end, on every replica.
+func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	refuse := func(rules *revision.Rules, err *mcp.Error) {
+		e.refuse(in, out, rules, jsonrpc.Message{}, err)
+	}
+	if !e.work.enter() {
+		refuse(revision.Assumed(), shuttingDown())
+		return
+	}
+	defer e.work.leave()
+	if err := checkVersion(in); err != nil {
+		refuse(revision.Assumed(), err)
+		return
+	}
+	s, rec, err := e.hold(ctx, in)
+	if err != nil {
+		refuse(revision.Assumed(), err)
+		return
+	}
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	serr := e.store.Delete(sctx, s.id)
+	if serr == nil {
+		e.counters.SessionsEnded.Add(1)
+		e.ring(ctx, state.Bell{Kind: state.BellDeleted, Session: s.id})
+	}
+	if err := e.lost(s, serr); err != nil {
+		refuse(rec.rules, err)
+		return
+	}
+	e.drop(s, errGone)
+	out.Accept()
+}
+
+// checkVersion judges the version header, where there is one (Base Protocol, "Protocol Version
+// Header"): a version that is not served by this era is refused, even before a session exists.
+func checkVersion(in *mcp.Incoming) *mcp.Error {
+	if in.Header == nil {
+		return nil
+	}
+	v := in.Header.Get(era.HeaderVersion)
+	if v == "" {
+		return nil
+	}
+	if r, ok := revision.ByVersion(v); ok && !r.Stateless {
+		return nil
+	}
+	return mcp.Errorf(mcp.KindUnsupportedVersion,
+		"the protocol version %.40q in MCP-Protocol-Version is not served with sessions; send the one that initialize negotiated", v)
+}
+
+// bounded is a context for one operation on the store.
+func (e *Era) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, stateTimeout)
+}
+
+// lost gives an error of the store about a session its kind, and drops the copy of one that is gone.
+func (e *Era) lost(s *held, err error) *mcp.Error {
+	if err == nil {
+		return nil
+	}
+	me := stateError(err)
+	switch me.Kind {
+	case mcp.KindSessionNotFound:
+		e.drop(s, errGone)
+	case mcp.KindStateUnavailable:
+		e.counters.StateErrors.Add(1)
+		e.log.Warn("state operation failed", "error", err)
+	}
+	return me
+}
+
+// spawn runs fn in a goroutine that Close waits for. The caller is inside the work gate.
+func (e *Era) spawn(fn func()) {
+	e.work.add()
+	go func() {
+		defer e.work.leave()
+		fn()
+	}()
+}
+
+// timer takes a running timer from the pool; putTimer gives it back.
+func (e *Era) timer(d time.Duration) *time.Timer {
+	if t, ok := e.timers.Get().(*time.Timer); ok {
+		t.Reset(d)
+		return t
+	}
+	return time.NewTimer(d)
+}
+
+func (e *Era) putTimer(t *time.Timer) {
+	t.Stop()
+	e.timers.Put(t)
+}

@@ -1,0 +1,49 @@
+package stateful
+
+import (
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Why a call, a reader or an attachment ended before its time: causes of cancelled contexts.
+var (
+	errCancelled  = errors.New("the client cancelled the request")
+	errGone       = errors.New("the session has ended")
+	errFenced     = errors.New("another replica owns the call")
+	errDeadline   = errors.New("the call's lifetime has passed")
+	errClosed     = errors.New("this replica is shutting down")
+	errSuperseded = errors.New("a newer stream took this one's place")
+)
+
+// errEvicted: the held copy was given up between finding and using it; look it up again.
+var errEvicted = errors.New("the copy is no longer held")
+
+// errNobody: the client left before it was given an event id; nobody can be told anything.
+var errNobody = errors.New("nobody reads the call's events")
+
+// stateError tells a client what the store said.
+func stateError(err error) *mcp.Error {
+	switch {
+	case errors.Is(err, state.ErrNotFound), errors.Is(err, errGone):
+		return sessionNotFound()
+	case errors.Is(err, state.ErrLimit):
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
+			Message: "too many sessions, streams or subscriptions are open; end some, or try again later"}
+	case errors.Is(err, state.ErrTooLarge):
+		return &mcp.Error{Kind: mcp.KindTooLarge, Err: err,
+			Message: "the message is larger than what may be kept for a stream"}
+	default:
+		return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
+			Message: "the session state cannot be reached; try again later"}
+	}
+}
+
+func sessionNotFound() *mcp.Error {
+	return mcp.Errorf(mcp.KindSessionNotFound, "the session does not exist or has ended; send initialize for a new one")
+}
+
+func shuttingDown() *mcp.Error {
+	return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+}

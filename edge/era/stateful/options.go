@@ -1,0 +1,99 @@
+package stateful
+
+import (
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// Options are the settings of an Era. Zero members mean the defaults.
+type Options struct {
+	// StreamAfter is how long a call may run before its exchange becomes a stream; 0: 1 s.
+	StreamAfter time.Duration
+	// KeepAlive is the pause after which an idle stream is kept alive; 0: 15 s.
+	KeepAlive time.Duration
+	// SessionStale is how long a held copy of a session serves while the state cannot be reached;
+	// 0: 30 s.
+	SessionStale time.Duration
+	// MaxRounds bounds the rounds of one call, the first included; 0: 10.
+	MaxRounds int
+	// CallLifetime bounds a call's whole life, the time its user takes to answer included; 0: 10 min.
+	CallLifetime time.Duration
+	// RetryHint is what clients are told to wait before they come back to a stream that was closed
+	// early; 0: 1 s.
+	RetryHint time.Duration
+	// MaxCallsPerSession bounds the calls of one session that run at the same time on this replica;
+	// 0: 256.
+	MaxCallsPerSession int
+	// Heartbeat is the pause between two signs of life, two revalidations of held sessions, and two
+	// sweeps for lost calls. Keep it below a third of state.Limits.Lease; 0: 1 s.
+	Heartbeat time.Duration
+	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
+	MaxTakeovers int
+	// Logger for what no client is told; nil: slog.Default.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	orDefault(&o.StreamAfter, time.Second)
+	orDefault(&o.KeepAlive, 15*time.Second)
+	orDefault(&o.SessionStale, 30*time.Second)
+	orDefault(&o.MaxRounds, 10)
+	orDefault(&o.CallLifetime, 10*time.Minute)
+	orDefault(&o.RetryHint, time.Second)
+	orDefault(&o.MaxCallsPerSession, 256)
+	orDefault(&o.Heartbeat, time.Second)
+	orDefault(&o.MaxTakeovers, 8)
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+func orDefault[T int | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+const (
+	// stateTimeout bounds one operation on the store.
+	stateTimeout = 2 * time.Second
+	// readPause is how often a log is read again that another replica may write.
+	readPause = time.Second
+	// holdFor is how long an unused copy of a session is kept.
+	holdFor = time.Minute
+	// minRetry is the least pause before a round that a backend asked to be repeated.
+	minRetry = 100 * time.Millisecond
+	// queueEntries and queueBytes bound what waits to be written to one call's log.
+	queueEntries, queueBytes = 256, 1 << 20
+	// jitter spreads what all sessions do when a list changes.
+	jitter = 100 * time.Millisecond
+	// maxSessionID bounds a session id that is looked up.
+	maxSessionID = 128
+)
+
+// Counters count, since the Era was made, what somebody who operates it wants to know. Read them at
+// any time.
+type Counters struct {
+	// SessionsCreated and SessionsEnded (by DELETE) on this replica.
+	SessionsCreated, SessionsEnded atomic.Int64
+	// Calls that were begun; CallsOpened those that became streams; CallsCancelled by the client.
+	Calls, CallsOpened, CallsCancelled atomic.Int64
+	// CallsParked: rounds that ended with requests to the client.
+	CallsParked atomic.Int64
+	// AnswersUnknown and AnswersDuplicate were accepted and ignored.
+	AnswersUnknown, AnswersDuplicate atomic.Int64
+	// EventsDropped: progress and log messages that nobody can read: no stream, or a full queue.
+	EventsDropped atomic.Int64
+	// Takeovers of lost calls; Reruns of them; UnknownOutcomes told to clients.
+	Takeovers, Reruns, UnknownOutcomes atomic.Int64
+	// Fenced: writes refused because another replica owns the call.
+	Fenced atomic.Int64
+	// Rollbacks: logs found shorter than what was sent.
+	Rollbacks atomic.Int64
+	// Streams and Standalone are the streams open now.
+	Streams, Standalone atomic.Int64
+	// StateErrors: operations on the store that failed and were retried or given up.
+	StateErrors atomic.Int64
+}

@@ -1,0 +1,58 @@
+package stateful
+
+import (
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// outcome is how a request ended: one response, or silence for a cancelled one.
+type outcome struct {
+	body []byte // nil: no response
+	kind mcp.Kind
+}
+
+func resultOf(id jsonrpc.ID, result []byte) outcome {
+	return outcome{body: jsonrpc.AppendResult(make([]byte, 0, len(result)+len(id.Raw())+40), id, result)}
+}
+
+// failure renders an error. Causes that clients are not told are logged.
+func (e *Era) failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
+	me := mcp.AsError(err)
+	if me.Kind == mcp.KindInternal || me.Kind == mcp.KindContract {
+		e.log.Error("request failed", "error", me.Message, "cause", me.Err, "id", id.String())
+	}
+	return outcome{
+		body: jsonrpc.AppendError(nil, id, rules.Code(me.Kind), me.Message, me.Data),
+		kind: me.Kind,
+	}
+}
+
+// respond ends an exchange with an outcome.
+func respond(out mcp.Outgoing, o outcome) {
+	if o.body == nil {
+		out.Accept()
+		return
+	}
+	out.Respond(mcp.Response{Body: o.body, Kind: o.kind})
+}
+
+// refuse ends an exchange whose message was not served. Where no headers exist, the peer of a
+// symmetric transport would take an answer to what is no request for a new message: it gets none.
+func (e *Era) refuse(in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
+	var id jsonrpc.ID
+	if msg.Kind == jsonrpc.Request {
+		id = msg.ID
+	} else if in.Header == nil && msg.Kind != 0 {
+		out.Accept()
+		return
+	}
+	respond(out, e.failure(rules, id, err))
+}
+
+// toolError is a tool result that tells a model what went wrong.
+func toolError(text string) []byte {
+	b := append([]byte(nil), `{"content":[{"type":"text","text":`...)
+	b = jsonrpc.AppendString(b, text)
+	return append(b, `}],"isError":true}`...)
+}

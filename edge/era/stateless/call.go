@@ -1,0 +1,124 @@
+package stateless
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// call runs one round of a request in the exchange's own goroutine. The client's disconnect ends ctx,
+// and with it the backend's work.
+func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing) {
+	call := &mcp.Call{
+		Attempt: 1, Method: mcp.Method(msg.Method), Params: params, Header: in.Header, Principal: in.Principal,
+		Client: mcp.Client{Info: params.Meta.ClientInfo},
+	}
+	state, err := e.prepare(call, params)
+	if err != nil {
+		fail(out, rules, msg.ID, err)
+		return
+	}
+	way := &answer{out: out, keepAlive: e.opts.KeepAlive}
+	defer way.stop()
+	reply, err := e.dispatch.Call(ctx, rules, call, way)
+	if err == nil && reply.Input != nil {
+		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
+	}
+	if ctx.Err() != nil {
+		return // the client is gone: nothing may follow a cancellation
+	}
+	if err != nil {
+		e := mcp.AsError(err)
+		way.end(errorBody(rules, msg.ID, e), e.Kind)
+		return
+	}
+	way.end(jsonrpc.AppendResult(make([]byte, 0, len(reply.Result)+48), msg.ID, reply.Result), mcp.KindNone)
+}
+
+// prepare reads what `_meta` and the rounds before say about the call.
+func (e *Era) prepare(call *mcp.Call, params mcp.Params) (sealed, error) {
+	var err error
+	if call.Client.Capabilities, err = mcp.ParseCapabilities(params.Meta.Capabilities); err != nil {
+		return sealed{}, missing(mcp.MetaCapabilities)
+	}
+	if raw := params.Meta.LogLevel; raw != nil {
+		name, _ := jsonrpc.Unquote(raw)
+		level, ok := mcp.ParseLogLevel(name)
+		if !ok {
+			return sealed{}, mcp.Errorf(mcp.KindInvalidParams, "log level %.40s does not exist: use debug, info, notice, warning, error, critical, alert or emergency", raw)
+		}
+		call.LogLevel = level
+	}
+	return e.resume(call, params)
+}
+
+// answer is the way back of one call: JSON when the result comes first, a stream from the first event
+// on. Its timer keeps an open stream from falling silent; the mutex is between the timer and the call.
+type answer struct {
+	out       mcp.Outgoing
+	keepAlive time.Duration
+
+	mu     sync.Mutex
+	stream mcp.Stream // nil until the first event
+	timer  *time.Timer
+	err    error // the stream is dead
+	ended  bool
+}
+
+var _ mcp.Sink = (*answer)(nil)
+
+// Emit implements mcp.Sink.
+func (a *answer) Emit(_ context.Context, ev mcp.Event) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.stream == nil {
+		if a.stream, a.err = a.out.Open(); a.err != nil {
+			return a.err
+		}
+		a.timer = time.AfterFunc(a.keepAlive, a.tick)
+	}
+	return a.send(jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params))
+}
+
+// end sends the response, whichever way is open.
+func (a *answer) end(body []byte, kind mcp.Kind) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	if a.stream == nil {
+		a.out.Respond(mcp.Response{Body: body, Kind: kind, Modern: true})
+		return
+	}
+	_ = a.send(body)
+}
+
+// stop leaves the stream to the transport: no keep-alive may follow.
+func (a *answer) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ended = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+}
+
+func (a *answer) send(data []byte) error {
+	if a.err == nil {
+		a.err = a.stream.Send(mcp.StreamEvent{Data: data})
+	}
+	return a.err
+}
+
+func (a *answer) tick() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ended || a.err != nil {
+		return
+	}
+	a.err = a.stream.KeepAlive()
+	a.timer.Reset(a.keepAlive)
+}

@@ -1,0 +1,54 @@
+package stateless
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// discover answers server/discover: what is served, to whom a handshake would have told it before.
+func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing) {
+	d := e.dispatch.Describe(ctx, rules, in.Principal)
+	body := append([]byte(nil), `{"supportedVersions":[`...)
+	for i, v := range revision.Supported() {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = jsonrpc.AppendString(body, v)
+	}
+	body = append(body, `],"capabilities":`...)
+	body = append(body, d.Capabilities...)
+	if d.Instructions != "" {
+		body = append(body, `,"instructions":`...)
+		body = jsonrpc.AppendString(body, d.Instructions)
+	}
+	body = append(body, `,"ttlMs":`...)
+	body = strconv.AppendInt(body, d.TTL, 10)
+	scope := "private"
+	if d.Public {
+		scope = "public"
+	}
+	body = append(body, `,"cacheScope":"`+scope+`","resultType":"complete","_meta":`...)
+	body = appendMeta(body, d.ServerInfo, jsonrpc.ID{})
+	body = append(body, '}')
+	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, id, body), Modern: true})
+}
+
+// appendMeta renders the `_meta` of a result of the era's own: who answers, and for a subscription
+// which one.
+func (e *Era) appendMeta(ctx context.Context, dst []byte, rules *revision.Rules, p mcp.Principal, subscription jsonrpc.ID) []byte {
+	return appendMeta(dst, e.dispatch.Describe(ctx, rules, p).ServerInfo, subscription)
+}
+
+func appendMeta(dst []byte, serverInfo []byte, subscription jsonrpc.ID) []byte {
+	dst = append(dst, `{"`+mcp.MetaServerInfo+`":`...)
+	dst = append(dst, serverInfo...)
+	if !subscription.IsZero() {
+		dst = append(dst, `,"`+mcp.MetaSubscriptionID+`":`...)
+		dst = append(dst, subscription.Raw()...)
+	}
+	return append(dst, '}')
+}

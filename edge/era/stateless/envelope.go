@@ -1,0 +1,132 @@
+package stateless
+
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+const (
+	headerMethod = "Mcp-Method"
+	headerName   = "Mcp-Name"
+)
+
+// methods is the whole set of requests of the era, with whether Mcp-Name mirrors their target.
+var methods = map[mcp.Method]bool{
+	mcp.MethodDiscover:      false,
+	mcp.MethodListen:        false,
+	mcp.MethodToolsList:     false,
+	mcp.MethodToolsCall:     true,
+	mcp.MethodResourcesList: false,
+	mcp.MethodTemplatesList: false,
+	mcp.MethodResourcesRead: true,
+	mcp.MethodPromptsList:   false,
+	mcp.MethodPromptsGet:    true,
+	mcp.MethodComplete:      false,
+}
+
+// envelope checks what every request must carry, in the order that decides which error is told: the
+// version header, `_meta`, their agreement, the version, Mcp-Method, the method, Mcp-Name. The rules
+// are never nil. Without headers (stdio) only the body counts.
+func envelope(in *mcp.Incoming, msg jsonrpc.Message) (*revision.Rules, mcp.Params, error) {
+	rules := revision.Stateless()
+	params, version, err := metadata(in, msg)
+	if err != nil {
+		return rules, params, err
+	}
+	served, ok := revision.ByVersion(version)
+	if !ok || !served.Stateless {
+		return rules, params, unsupported(version)
+	}
+	rules = served
+	if in.Header != nil {
+		if got := in.Header.Get(headerMethod); got != msg.Method {
+			return rules, params, mismatch(headerMethod, got, "method", msg.Method)
+		}
+	}
+	named, ok := methods[mcp.Method(msg.Method)]
+	if !ok {
+		return rules, params, mcp.Errorf(mcp.KindMethodNotFound, "method %.100q does not exist in revision %s", msg.Method, version)
+	}
+	if named {
+		err = name(in, params)
+	}
+	return rules, params, err
+}
+
+// metadata reads the required members of `_meta` and holds the version header against them.
+func metadata(in *mcp.Incoming, msg jsonrpc.Message) (mcp.Params, string, error) {
+	header := ""
+	if in.Header != nil {
+		if header = in.Header.Get(era.HeaderVersion); header == "" {
+			return mcp.Params{}, "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
+		}
+	}
+	params, err := mcp.ParseParams(msg.Params)
+	if err != nil {
+		return params, "", err
+	}
+	if params.Meta.Raw == nil {
+		return params, "", missing("_meta")
+	}
+	version, ok := jsonrpc.Unquote(params.Meta.Version)
+	if !ok {
+		return params, "", missing(mcp.MetaVersion)
+	}
+	if in.Header != nil && header != version {
+		return params, "", mismatch("MCP-Protocol-Version", header, mcp.MetaVersion, version)
+	}
+	if jsonrpc.TypeOf(params.Meta.Capabilities) != jsonrpc.Object {
+		return params, "", missing(mcp.MetaCapabilities)
+	}
+	return params, version, nil
+}
+
+// name holds Mcp-Name against the request's target.
+func name(in *mcp.Incoming, params mcp.Params) error {
+	if !params.HasTarget {
+		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name or uri of what is asked for, as a string")
+	}
+	if in.Header == nil {
+		return nil
+	}
+	values := in.Header.Values(headerName)
+	if len(values) != 1 {
+		return mcp.Errorf(mcp.KindHeaderMismatch, "header Mcp-Name must be sent once, with the value %.100q of the body", params.Target)
+	}
+	got, ok := mcp.DecodeHeader(values[0])
+	if !ok || got != params.Target {
+		return mismatch(headerName, values[0], "params", params.Target)
+	}
+	return nil
+}
+
+func missing(key string) error {
+	return mcp.Errorf(mcp.KindInvalidParams, "params._meta lacks %q, or it has the wrong type: every request carries it", key)
+}
+
+func mismatch(header, got, member, want string) error {
+	if got == "" {
+		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is missing: send %.100q", header, want)
+	}
+	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is %.100q, but %s is %.100q: send the same value", header, got, member, want)
+}
+
+func unsupported(version string) error {
+	data := json.RawMessage(`{"supported":[`)
+	for i, v := range revision.Supported() {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = jsonrpc.AppendString(data, v)
+	}
+	data = append(data, `],"requested":`...)
+	data = append(jsonrpc.AppendString(data, version), '}')
+	return &mcp.Error{
+		Kind: mcp.KindUnsupportedVersion, Data: data,
+		Message: "protocol version " + version + " is not served: use one of data.supported",
+	}
+}

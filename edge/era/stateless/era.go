@@ -1,0 +1,121 @@
+package stateless
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// Options are the settings of the era. The zero value of each member is its documented default.
+type Options struct {
+	// Keys seal request states: 32 bytes each. The first seals, all open, so that a key can be
+	// rotated; replicas share them. None: a random key, good for one replica and one process.
+	Keys [][]byte
+	// MaxRounds bounds the rounds of one call; 0: 10. Rounds without questions do not count.
+	MaxRounds int
+	// CallLifetime bounds a call from its first round to its last; 0: 10 minutes.
+	CallLifetime time.Duration
+	// KeepAlive is how long an open stream may be silent; 0: 15 s.
+	KeepAlive time.Duration
+	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this
+	// replica together; 0: 20,000.
+	MaxListens int
+	// MaxSubscriptions bounds the resources of one subscription; 0: 1,024.
+	MaxSubscriptions int
+	// Logger gets what operators should know; nil: slog.Default.
+	Logger *slog.Logger
+}
+
+func (o Options) withDefaults() Options {
+	if o.MaxRounds == 0 {
+		o.MaxRounds = 10
+	}
+	if o.CallLifetime == 0 {
+		o.CallLifetime = 10 * time.Minute
+	}
+	if o.KeepAlive == 0 {
+		o.KeepAlive = 15 * time.Second
+	}
+	if o.MaxListens == 0 {
+		o.MaxListens = 20_000
+	}
+	if o.MaxSubscriptions == 0 {
+		o.MaxSubscriptions = 1024
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Era serves the stateless era. Safe for concurrent use.
+type Era struct {
+	dispatch era.Dispatcher
+	opts     Options
+	sealer   *sealer
+	listens  *counter
+	draining context.Context
+	drain    context.CancelFunc
+}
+
+var _ era.Stateless = (*Era)(nil)
+
+// New makes the era. It fails when a key has not 32 bytes.
+func New(d era.Dispatcher, o Options) (*Era, error) {
+	o = o.withDefaults()
+	s, err := newSealer(o.Keys)
+	if err != nil {
+		return nil, err
+	}
+	e := &Era{dispatch: d, opts: o, sealer: s, listens: newCounter(o.MaxListens)}
+	e.draining, e.drain = context.WithCancel(context.Background())
+	return e, nil
+}
+
+// Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
+func (e *Era) Drain() { e.drain() }
+
+// Message implements era.Stateless.
+func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	switch msg.Kind {
+	case jsonrpc.Request:
+		e.request(ctx, in, msg, out)
+	case jsonrpc.Notification:
+		// No notification of a client means anything over HTTP: a call is cancelled by its connection.
+		out.Accept()
+	default:
+		fail(out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+			"a response was sent, but this revision has no requests to clients: answer by calling again with inputResponses"))
+	}
+}
+
+func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	rules, params, err := envelope(in, msg)
+	if err != nil {
+		fail(out, rules, msg.ID, err)
+		return
+	}
+	switch mcp.Method(msg.Method) {
+	case mcp.MethodDiscover:
+		e.discover(ctx, in, msg.ID, rules, out)
+	case mcp.MethodListen:
+		e.listen(ctx, in, msg.ID, rules, params, out)
+	default:
+		e.call(ctx, in, msg, rules, params, out)
+	}
+}
+
+// fail ends an exchange with an error.
+func fail(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
+	e := mcp.AsError(err)
+	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, Modern: true})
+}
+
+func errorBody(rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) []byte {
+	return jsonrpc.AppendError(nil, id, rules.Code(e.Kind), e.Message, e.Data)
+}

@@ -1,0 +1,175 @@
+package stateless
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
+// changes, each tagged with the subscription's id, until the client leaves or the replica drains.
+func (e *Era) listen(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, params mcp.Params, out mcp.Outgoing) {
+	filter, err := e.filter(params.Notifications)
+	if err != nil {
+		fail(out, rules, id, err)
+		return
+	}
+	release, ok := e.listens.take(in.Principal.Key())
+	if !ok {
+		fail(out, rules, id, mcp.Errorf(mcp.KindLimit, "there are %d open subscriptions already, the limit: end one, or try again later", e.opts.MaxListens))
+		return
+	}
+	defer release()
+	feed, err := e.dispatch.Changes(ctx, in.Principal, filter)
+	if err != nil {
+		fail(out, rules, id, err)
+		return
+	}
+	defer feed.Close()
+	stream, err := out.Open()
+	if err != nil {
+		return
+	}
+	s := &subscription{id: id, stream: stream, feed: feed}
+	if s.acknowledge() != nil || s.follow(ctx, e) != nil {
+		return
+	}
+	result := append([]byte(nil), `{"resultType":"complete","_meta":`...)
+	result = append(e.appendMeta(ctx, result, rules, in.Principal, id), '}')
+	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
+}
+
+type subscription struct {
+	id     jsonrpc.ID
+	stream mcp.Stream
+	feed   mcp.Feed
+}
+
+// follow passes changes on. nil: the replica drains, and the result is due; else the client is gone.
+func (s *subscription) follow(ctx context.Context, e *Era) error {
+	for {
+		wait, cancel := context.WithTimeout(ctx, e.opts.KeepAlive)
+		stop := context.AfterFunc(e.draining, cancel)
+		changes, err := s.feed.Next(wait)
+		idle := wait.Err()
+		stop()
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			err = s.send(changes)
+		case e.draining.Err() != nil:
+			return nil
+		case errors.Is(idle, context.DeadlineExceeded):
+			err = s.stream.KeepAlive()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *subscription) send(changes []mcp.Change) error {
+	for _, c := range changes {
+		params := s.params()
+		if c.Kind == mcp.ResourceUpdated {
+			params = append(params, `,"uri":`...)
+			params = jsonrpc.AppendString(params, c.URI)
+		}
+		if err := s.notify(c.Kind.Notification(), append(params, '}')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *subscription) acknowledge() error {
+	f := s.feed.Honoured()
+	params := append(s.params(), `,"notifications":{`...)
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"toolsListChanged", f.Tools}, {"promptsListChanged", f.Prompts}, {"resourcesListChanged", f.Resources}} {
+		if flag.on {
+			params = append(params, `"`+flag.name+`":true,`...)
+		}
+	}
+	if len(f.URIs) > 0 {
+		params = append(params, `"resourceSubscriptions":[`...)
+		for _, uri := range f.URIs {
+			params = append(jsonrpc.AppendString(params, uri), ',')
+		}
+		params = append(params[:len(params)-1], `],`...)
+	}
+	if params[len(params)-1] == ',' {
+		params = params[:len(params)-1]
+	}
+	return s.notify(mcp.NotifyAcknowledged, append(params, `}}`...))
+}
+
+// params opens a params object with the subscription's id in its `_meta`.
+func (s *subscription) params() []byte {
+	params := append([]byte(nil), `{"_meta":{"`+mcp.MetaSubscriptionID+`":`...)
+	params = append(params, s.id.Raw()...)
+	return append(params, '}')
+}
+
+func (s *subscription) notify(m mcp.Method, params []byte) error {
+	return s.stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(m), params)})
+}
+
+// filter reads what the client wants to hear of. Unknown members are ignored: what is not honoured
+// is missing from the acknowledgement.
+func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
+	var f mcp.Filter
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications must be an object: it names what to listen for")
+	}
+	var wire struct {
+		Tools     bool     `json:"toolsListChanged"`
+		Prompts   bool     `json:"promptsListChanged"`
+		Resources bool     `json:"resourcesListChanged"`
+		URIs      []string `json:"resourceSubscriptions"`
+	}
+	if err := json.Unmarshal(raw, &wire); err != nil {
+		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications: %v", err)
+	}
+	if len(wire.URIs) > e.opts.MaxSubscriptions {
+		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", len(wire.URIs), e.opts.MaxSubscriptions)
+	}
+	slices.Sort(wire.URIs)
+	return mcp.Filter{Tools: wire.Tools, Prompts: wire.Prompts, Resources: wire.Resources, URIs: slices.Compact(wire.URIs)}, nil
+}
+
+// counter bounds what one principal holds at a time.
+type counter struct {
+	max int
+	mu  sync.Mutex
+	n   map[string]int
+}
+
+func newCounter(max int) *counter { return &counter{max: max, n: map[string]int{}} }
+
+// take counts one more; false when the bound is reached. release is called once.
+func (c *counter) take(key string) (release func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n[key] >= c.max {
+		return nil, false
+	}
+	c.n[key]++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.n[key]--; c.n[key] == 0 {
+			delete(c.n, key)
+		}
+	}, true
+}

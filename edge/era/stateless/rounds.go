@@ -1,0 +1,124 @@
+package stateless
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// multiRound are the requests that may take several rounds.
+func multiRound(m mcp.Method) bool {
+	return m == mcp.MethodToolsCall || m == mcp.MethodPromptsGet || m == mcp.MethodResourcesRead
+}
+
+// maxStateWait bounds how long an answer without questions is held back on the backend's wish.
+const maxStateWait = 5 * time.Second
+
+// resume makes a call what its earlier rounds made it: id, round, answers and state. A first round,
+// and answers that come without a state, start a call of their own.
+func (e *Era) resume(call *mcp.Call, params mcp.Params) (sealed, error) {
+	state := sealed{CallID: rand.Text(), Round: 1, Expires: time.Now().Add(e.opts.CallLifetime)}
+	if !multiRound(call.Method) {
+		call.ID, call.Round = state.CallID, state.Round
+		return state, nil
+	}
+	if params.RequestState != nil {
+		text, ok := jsonrpc.Unquote(params.RequestState)
+		if !ok {
+			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
+		}
+		var err error
+		state, err = e.sealer.open(text, binding(call.Principal, call.Method, params), time.Now())
+		if err != nil {
+			return state, mcp.Errorf(mcp.KindBadState, "%v", err)
+		}
+	}
+	call.ID, call.Round, call.State = state.CallID, state.Round, state.State
+	var err error
+	call.Responses, err = responses(params.InputResponses, state.Methods)
+	return state, err
+}
+
+// responses reads inputResponses. What was asked under a key is known from the state, or left open.
+func responses(raw json.RawMessage, asked map[string]mcp.Method) ([]mcp.InputResponse, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	var out []mcp.InputResponse
+	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		out = append(out, mcp.InputResponse{Key: key, Method: asked[key], Result: value})
+		return nil
+	})
+	if err != nil {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "inputResponses must be an object of results by key")
+	}
+	return out, nil
+}
+
+// inputRequired renders the result of a round that needs another one.
+func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mcp.Call, state sealed, in *mcp.InputRequired) ([]byte, error) {
+	state.Round++
+	state.State = in.State
+	state.Methods = make(map[string]mcp.Method, len(in.Requests))
+	if len(in.Requests) > 0 {
+		if state.Asked++; state.Asked > e.opts.MaxRounds {
+			return nil, mcp.Errorf(mcp.KindInternal, "the call asked for input in more than %d rounds and was given up", e.opts.MaxRounds)
+		}
+	} else if err := wait(ctx, min(in.RetryAfter, maxStateWait)); err != nil {
+		return nil, err
+	}
+	for _, r := range in.Requests {
+		state.Methods[r.Key] = r.Method
+	}
+	text, err := e.sealer.seal(state, binding(call.Principal, call.Method, call.Params))
+	if err != nil {
+		return nil, err
+	}
+	out := append([]byte(nil), `{"resultType":"input_required"`...)
+	if len(in.Requests) > 0 {
+		out = append(out, `,"inputRequests":`...)
+		out = appendRequests(out, in.Requests)
+	}
+	out = append(out, `,"requestState":`...)
+	out = jsonrpc.AppendString(out, text)
+	out = append(out, `,"_meta":`...)
+	out = e.appendMeta(ctx, out, rules, call.Principal, jsonrpc.ID{})
+	return append(out, '}'), nil
+}
+
+func appendRequests(out []byte, requests []mcp.InputRequest) []byte {
+	out = append(out, '{')
+	for i, r := range requests {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsonrpc.AppendString(out, r.Key)
+		out = append(out, `:{"method":`...)
+		out = jsonrpc.AppendString(out, string(r.Method))
+		if r.Params != nil {
+			out = append(out, `,"params":`...)
+			out = append(out, r.Params...)
+		}
+		out = append(out, '}')
+	}
+	return append(out, '}')
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return mcp.Errorf(mcp.KindCancelled, "the call was cancelled")
+	}
+}

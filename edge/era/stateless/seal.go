@@ -1,0 +1,117 @@
+package stateless
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// sealed is what a call remembers between its rounds. It travels through the client as requestState.
+type sealed struct {
+	CallID  string                `json:"c"`
+	Round   int                   `json:"r"` // of the round that comes next
+	Asked   int                   `json:"a"` // rounds that asked the client something
+	Expires time.Time             `json:"e"`
+	Methods map[string]mcp.Method `json:"m,omitempty"` // what was asked, by key
+	State   []byte                `json:"s,omitempty"` // the backend's own
+}
+
+// sealer seals with AES-256-GCM. The request that the state belongs to (principal, method, target,
+// arguments) is the associated data, so a state opens for that request only.
+//
+// On the wire: base64url of key id (4 bytes) · nonce (12) · ciphertext and tag.
+type sealer struct {
+	keys []sealingKey
+}
+
+type sealingKey struct {
+	id   [4]byte
+	aead cipher.AEAD
+}
+
+const keySize = 32
+
+var errSeal = errors.New("requestState was not issued by this service for this request, or was changed: start the call again without it")
+
+func newSealer(keys [][]byte) (*sealer, error) {
+	if len(keys) == 0 {
+		key := make([]byte, keySize)
+		_, _ = rand.Read(key)
+		keys = [][]byte{key}
+	}
+	s := &sealer{}
+	for i, key := range keys {
+		if len(key) != keySize {
+			return nil, fmt.Errorf("sealing key %d has %d bytes: it needs %d", i+1, len(key), keySize)
+		}
+		block, err := aes.NewCipher(key)
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(key)
+		s.keys = append(s.keys, sealingKey{id: [4]byte(sum[:4]), aead: aead})
+	}
+	return s, nil
+}
+
+// binding is the associated data of a request.
+func binding(p mcp.Principal, m mcp.Method, params mcp.Params) []byte {
+	h := sha256.New()
+	for _, part := range []string{p.Key(), string(m), params.Target} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	h.Write(jsonrpc.Compact(nil, params.Arguments))
+	return h.Sum(nil)
+}
+
+func (s *sealer) seal(state sealed, bind []byte) (string, error) {
+	plain, err := json.Marshal(state)
+	if err != nil {
+		return "", err
+	}
+	key := s.keys[0]
+	out := make([]byte, len(key.id)+key.aead.NonceSize(), len(key.id)+key.aead.NonceSize()+len(plain)+key.aead.Overhead())
+	copy(out, key.id[:])
+	_, _ = rand.Read(out[len(key.id):])
+	out = key.aead.Seal(out, out[len(key.id):], plain, bind)
+	return base64.RawURLEncoding.EncodeToString(out), nil
+}
+
+func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, error) {
+	var state sealed
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil {
+		return state, errSeal
+	}
+	for _, key := range s.keys {
+		n := len(key.id) + key.aead.NonceSize()
+		if len(raw) < n || [4]byte(raw[:4]) != key.id {
+			continue
+		}
+		plain, err := key.aead.Open(nil, raw[len(key.id):n], raw[n:], bind)
+		if err != nil {
+			return state, errSeal
+		}
+		if err := json.Unmarshal(plain, &state); err != nil {
+			return state, errSeal
+		}
+		if now.After(state.Expires) {
+			return state, fmt.Errorf("requestState expired at %s: start the call again without it", state.Expires.UTC().Format(time.RFC3339))
+		}
+		return state, nil
+	}
+	return state, errSeal
+}

@@ -1,0 +1,110 @@
+// Command mcpedge is the edge: it speaks the Model Context Protocol to clients and the gRPC contract
+// to backends. See mcpedge help.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+const help = `mcpedge: the Model Context Protocol in front, gRPC services behind.
+
+  mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services
+  mcpedge check [flags]      check the settings, dial the backends, print what they serve
+  mcpedge proto --out DIR    write the contract's .proto files
+  mcpedge version
+  mcpedge COMMAND --help     the flags of a command; each has a twin in the environment, MCPEDGE_…
+`
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(os.Stderr, "mcpedge: "+err.Error())
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string) error {
+	command := "serve"
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		command, args = args[0], args[1:]
+	}
+	switch command {
+	case "serve":
+		return serve(ctx, args)
+	case "check":
+		return check(ctx, args)
+	case "proto":
+		return writeProto(args)
+	case "version":
+		fmt.Println("mcpedge", app.Version())
+		return nil
+	case "help":
+		fmt.Print(help)
+		return nil
+	}
+	return fmt.Errorf("%q is no command\n\n%s", command, help)
+}
+
+func serve(ctx context.Context, args []string) error {
+	cfg, err := config.Load("serve", args, os.LookupEnv, os.Stderr)
+	if err != nil {
+		return err
+	}
+	log := newLogger(cfg.Log)
+	demo := len(cfg.Backends) == 0
+	if demo {
+		stop, backends, err := startBundled(ctx)
+		if err != nil {
+			return err
+		}
+		defer stop()
+		cfg.Backends = backends
+	}
+	edge, err := app.New(cfg, log)
+	if err != nil {
+		return err
+	}
+	return edge.Run(ctx, func(endpoint string) {
+		log.Info("serving", "endpoint", endpoint, "admin", cfg.Admin, "backends", len(cfg.Backends))
+		if demo {
+			fmt.Fprintf(os.Stderr, banner, endpoint, endpoint, endpoint)
+		}
+	})
+}
+
+// banner is what a newcomer sees: where the server is and what to do with it.
+const banner = `
+MCP Edge is serving the bundled demo (tools, resources, prompts) at
+
+    %s
+
+Paste this into your client's configuration:
+
+    {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
+
+or look around with the MCP Inspector:
+
+    npx @modelcontextprotocol/inspector --cli %s --transport http --method tools/list
+
+`
+
+func newLogger(c config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // validated
+	opts := &slog.HandlerOptions{Level: level}
+	if c.Format == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, opts))
+}

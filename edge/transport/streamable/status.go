@@ -1,0 +1,33 @@
+package streamable
+
+import (
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Status gives the HTTP status of a response by era and kind. Kinds that are not named are told
+// in-band, with 200: the request was understood and its answer is the error.
+func Status(modern bool, kind mcp.Kind) int {
+	switch kind {
+	case mcp.KindParse, mcp.KindInvalidRequest, mcp.KindUnsupportedVersion,
+		mcp.KindSessionRequired, mcp.KindBadEventID:
+		return http.StatusBadRequest
+	case mcp.KindSessionNotFound:
+		return http.StatusNotFound
+	case mcp.KindStateUnavailable:
+		return http.StatusServiceUnavailable
+	case mcp.KindLimit:
+		return http.StatusTooManyRequests
+	}
+	if !modern {
+		return http.StatusOK
+	}
+	switch kind {
+	case mcp.KindMethodNotFound:
+		return http.StatusNotFound
+	case mcp.KindInvalidParams, mcp.KindHeaderMismatch, mcp.KindMissingCapability, mcp.KindBadState:
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}

@@ -1,0 +1,46 @@
+// Package imports holds the import law of the edge: which stage may know which. The table in the
+// documentation is printed from Law; the test holds the source against it.
+package imports
+
+// Law is, for each package below edge/, its one job and which of the project's packages it may import
+// directly outside tests. A package that is missing may not exist.
+var Law = []Package{
+	{"edge/jsonrpc", "parse and print messages, ids, batches; never panics", nil},
+	{"edge/frame", "SSE and newline framing", nil},
+	{"edge/mcp", "the vocabulary the stages share", []string{"edge/jsonrpc"}},
+	{"edge/revision", "a version becomes rules; the only place with version literals", []string{"edge/mcp"}},
+	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/mcp", "edge/jsonrpc", "edge/frame"}},
+	{"edge/era", "choose the era of a message, once", []string{"edge/mcp", "edge/jsonrpc", "edge/revision"}},
+	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
+	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
+	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1"}},
+	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
+	{"edge/backend", "dial, health, catalog, watches", []string{"edge/mcp", "edge/jsonrpc", "gen/mcpedge/v1"}},
+	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
+	{"edge/state/memory", "the state of one replica", []string{"edge/state", "edge/mcp"}},
+	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/mcp"}},
+	{"edge/admin", "health, readiness, the state of the backends", []string{"edge/backend"}},
+	{"edge/config", "the only reader of files, flags and environment", nil},
+	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
+		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless",
+		"edge/state", "edge/state/memory", "edge/transport/streamable"}},
+	{"edge", "the command", []string{"edge/app", "edge/backend", "edge/config", "proto", "services/demo"}},
+}
+
+// Package is one row of the law.
+type Package struct {
+	// Path below the module.
+	Path string
+	// Job in a few words.
+	Job string
+	// May import these of the project's packages.
+	May []string
+}
+
+// Only says that a dependency may be imported, outside tests, by these packages alone; a path that
+// ends in "/" stands for all below it.
+var Only = map[string][]string{
+	"net/http":                     {"edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/app"},
+	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
+	"os":                           {"edge/config", "edge/app", "edge"},
+}
