@@ -1,0 +1,77 @@
+package jsonrpc
+
+import "strconv"
+
+// The functions here append one message in one line, provided that the raw JSON given has no
+// newline (see [HasRawNewline], [Compact]). Raw JSON must be valid: it goes out as it is. They
+// allocate nothing but dst's growth.
+
+// AppendResult appends a response. An empty result becomes {}; id must not be zero.
+func AppendResult(dst []byte, id ID, result []byte) []byte {
+	dst = appendHead(dst, id)
+	dst = append(dst, `,"result":`...)
+	if len(result) == 0 {
+		return append(dst, `{}}`...)
+	}
+	return append(append(dst, result...), '}')
+}
+
+// AppendError appends an error response. With the zero ID the member "id" is left out, never null;
+// with empty data, the member "data".
+func AppendError(dst []byte, id ID, code int, message string, data []byte) []byte {
+	dst = appendHead(dst, id)
+	dst = append(dst, `,"error":{"code":`...)
+	dst = strconv.AppendInt(dst, int64(code), 10)
+	dst = append(dst, `,"message":`...)
+	dst = AppendString(dst, message)
+	if len(data) > 0 {
+		dst = append(dst, `,"data":`...)
+		dst = append(dst, data...)
+	}
+	return append(dst, `}}`...)
+}
+
+// AppendRequest appends a request; empty params are left out. id must not be zero.
+func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
+	dst = appendHead(dst, id)
+	dst = append(dst, `,"method":`...)
+	dst = AppendString(dst, method)
+	if len(params) > 0 {
+		dst = append(dst, `,"params":`...)
+		dst = append(dst, params...)
+	}
+	return append(dst, '}')
+}
+
+// AppendNotification appends a notification; empty params are left out.
+func AppendNotification(dst []byte, method string, params []byte) []byte {
+	return AppendRequest(dst, ID{}, method, params)
+}
+
+// AppendMessage appends a message of any kind, its raw members as they are. A Message of no kind
+// appends nothing.
+func AppendMessage(dst []byte, m Message) []byte {
+	switch m.Kind {
+	case Request:
+		return AppendRequest(dst, m.ID, m.Method, m.Params)
+	case Notification:
+		return AppendNotification(dst, m.Method, m.Params)
+	case Response:
+		return AppendResult(dst, m.ID, m.Result)
+	case ErrorResponse:
+		dst = appendHead(dst, m.ID)
+		dst = append(dst, `,"error":`...)
+		return append(append(dst, m.Error...), '}')
+	}
+	return dst
+}
+
+// appendHead opens the envelope.
+func appendHead(dst []byte, id ID) []byte {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if !id.IsZero() {
+		dst = append(dst, `,"id":`...)
+		dst = append(dst, id.raw...)
+	}
+	return dst
+}

@@ -1,0 +1,201 @@
+package jsonrpc
+
+import "encoding/json"
+
+// Kind is what a message is. The zero Kind is no message.
+type Kind uint8
+
+// The kinds of messages.
+const (
+	Request       Kind = iota + 1 // method and id
+	Notification                  // method, no id
+	Response                      // result and id
+	ErrorResponse                 // error; the id may be absent
+)
+
+// String names the kind for logs.
+func (k Kind) String() string {
+	switch k {
+	case Request:
+		return "request"
+	case Notification:
+		return "notification"
+	case Response:
+		return "response"
+	case ErrorResponse:
+		return "error response"
+	default:
+		return "no message"
+	}
+}
+
+// Message is one JSON-RPC message. The raw members alias the text it was parsed from: they are
+// valid, and must be left unchanged, for as long as that text.
+type Message struct {
+	Kind   Kind
+	ID     ID              // zero in a Notification; may be zero in an ErrorResponse
+	Method string          // Request and Notification
+	Params json.RawMessage // an object, or nil if absent; Request and Notification
+	Result json.RawMessage // any value; Response
+	Error  json.RawMessage // an object; ErrorResponse
+}
+
+// Parse reads one message; space around it is allowed. The error is always a [*ParseError].
+//
+// Beyond JSON-RPC 2.0 it asks what MCP asks: an id is a string or an integer, never null; params are
+// an object. The members of the envelope must be unique and spelled exactly; others are ignored.
+// result and error are told apart, and an error is an object, but what they hold is not judged.
+func Parse(data []byte) (Message, error) {
+	s := scanner{data: data}
+	var e envelope
+	s.space()
+	if !s.envelope(&e) || !s.end() {
+		return Message{}, s.refuse(&e)
+	}
+	m, err := e.message()
+	if err != nil {
+		return Message{}, err
+	}
+	return m, nil
+}
+
+// member is a member of the envelope.
+type member uint8
+
+const (
+	memberVersion member = iota
+	memberID
+	memberMethod
+	memberParams
+	memberResult
+	memberError
+	members // how many there are
+)
+
+// memberNames are the members as they stand on the wire.
+var memberNames = [members]string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+func memberOf(name []byte) member {
+	switch string(name) {
+	case "jsonrpc":
+		return memberVersion
+	case "id":
+		return memberID
+	case "method":
+		return memberMethod
+	case "params":
+		return memberParams
+	case "result":
+		return memberResult
+	case "error":
+		return memberError
+	}
+	return members
+}
+
+// envelope holds where the members of one message stand.
+type envelope struct {
+	raw       [members]json.RawMessage // nil: absent
+	at        [members]int
+	start     int             // of the message in the text
+	other     json.RawMessage // the value, if it is no object
+	duplicate member          // the first member that came again, if dupAt > 0
+	dupAt     int
+	twoIDs    bool
+}
+
+func (e *envelope) repeated(m member, at int) {
+	if e.dupAt == 0 {
+		e.duplicate, e.dupAt = m, at
+	}
+	e.twoIDs = e.twoIDs || m == memberID
+}
+
+// envelope passes one value at pos and notes its members in e, a zero envelope. It returns false
+// only if the text is not JSON, or nests too deep.
+func (s *scanner) envelope(e *envelope) bool {
+	e.start = s.pos
+	if !s.at('{') {
+		if !s.value() {
+			return false
+		}
+		e.other = s.data[e.start:s.pos]
+		return true
+	}
+	if !s.open() {
+		return false
+	}
+	for more := s.firstKey(); more; more = s.nextKey() {
+		m, from := memberOf(s.name()), s.pos
+		if !s.value() {
+			return false
+		}
+		switch {
+		case m == members:
+		case e.raw[m] != nil:
+			e.repeated(m, from)
+		default:
+			e.raw[m], e.at[m] = s.data[from:s.pos:s.pos], from
+		}
+	}
+	return s.fault == noFault
+}
+
+// refuse is the error after a fault. A message that is merely too deep is still answered by its id,
+// if that came before.
+func (s *scanner) refuse(e *envelope) *ParseError {
+	err := s.parseError()
+	if err.Code == CodeInvalidRequest {
+		err.ID, err.Reply = e.id(), e.reply()
+	}
+	return err
+}
+
+// id is the message's id if it is usable.
+func (e *envelope) id() ID {
+	raw := e.raw[memberID]
+	if raw == nil || e.twoIDs || idDefect(raw) != "" {
+		return ID{}
+	}
+	return ID{string(raw)}
+}
+
+func (e *envelope) reply() bool {
+	return e.raw[memberMethod] == nil && (e.raw[memberResult] != nil || e.raw[memberError] != nil)
+}
+
+// message judges the members. The returned error is nil or the reason why they make no message.
+func (e *envelope) message() (Message, *ParseError) {
+	if err := e.judge(); err != nil {
+		return Message{}, err
+	}
+	m := Message{}
+	if raw := e.raw[memberID]; raw != nil {
+		m.ID = ID{string(raw)}
+	}
+	switch {
+	case e.raw[memberMethod] != nil:
+		m.Method, m.Params = e.methodText(), e.raw[memberParams]
+		m.Kind = Request
+		if m.ID.IsZero() {
+			m.Kind = Notification
+		}
+	case e.raw[memberResult] != nil:
+		m.Kind, m.Result = Response, e.raw[memberResult]
+	default:
+		m.Kind, m.Error = ErrorResponse, e.raw[memberError]
+	}
+	return m, nil
+}
+
+// methodText decodes the method, which judge found to be a string.
+func (e *envelope) methodText() string {
+	raw := e.raw[memberMethod]
+	text := raw[1 : len(raw)-1]
+	for _, c := range text {
+		if c == '\\' {
+			return string(unescape(nil, text))
+		}
+	}
+	return methodName(text)
+}
