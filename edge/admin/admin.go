@@ -5,6 +5,7 @@ package admin
 import (
 	"encoding/json"
 	"net/http"
+	"net/http/pprof"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -17,9 +18,15 @@ type Readiness interface {
 }
 
 // New makes the handler: /healthz (the process lives), /readyz (503 with the reason until it can
-// serve, and again while it drains) and /backends (what each backend is doing, as JSON).
-func New(ready Readiness, pool *backend.Pool) http.Handler {
+// serve, and again while it drains), /backends (what each backend is doing, as JSON) and, if profiles
+// is set, /debug/pprof/.
+func New(ready Readiness, pool *backend.Pool, profiles bool) http.Handler {
 	mux := http.NewServeMux()
+	if profiles {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})

@@ -122,7 +122,7 @@ func (a *App) servers(router *era.Router) {
 		MaxHeaderBytes: int(a.cfg.Limits.Headers),
 	}
 	a.admin = &http.Server{
-		Handler: admin.New(a, a.pool), ErrorLog: errorLog,
+		Handler: admin.New(a, a.pool, a.cfg.Pprof), ErrorLog: errorLog,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 }

@@ -18,6 +18,8 @@ type Config struct {
 	Admin string `yaml:"admin"`
 	// AllowAnonymous allows a Listen beyond loopback without authentication.
 	AllowAnonymous bool `yaml:"allow-anonymous"`
+	// Pprof serves the Go runtime's profiles on Admin, at /debug/pprof/.
+	Pprof bool `yaml:"pprof"`
 	// Origins of browsers that may call; "*" allows any.
 	Origins []string `yaml:"origins"`
 	// Hosts are the names the Host header may have; empty: loopback names on a loopback listener,

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -120,6 +121,9 @@ func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(h.opts.ReadTimeout))
+	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > 0 {
 		buf := make([]byte, r.ContentLength)
 		_, err := io.ReadFull(r.Body, buf)

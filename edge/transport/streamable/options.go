@@ -6,6 +6,8 @@ import "time"
 type Options struct {
 	// MaxBody bounds a request body, in bytes; 0: DefaultMaxBody. A larger one is refused with 413.
 	MaxBody int64
+	// ReadTimeout bounds the reading of one body; 0: 30 s.
+	ReadTimeout time.Duration
 	// WriteTimeout bounds one write to a client; 0: 10 s. A client that takes longer is disconnected,
 	// to resume.
 	WriteTimeout time.Duration
@@ -23,6 +25,9 @@ const DefaultMaxBody = 4<<20 - 64<<10
 func (o Options) withDefaults() Options {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = 30 * time.Second
 	}
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = 10 * time.Second
