@@ -116,20 +116,24 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 }
 
 // body reads the whole body into memory of its own: what outlives the exchange may keep aliasing it.
-func (h *Handler) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// The read deadline is lifted only once the body is whole: the server would wait for the rest of it.
+func (h *Handler) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	limit := h.opts.MaxBody
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(h.opts.ReadTimeout))
-	defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	if r.ContentLength > 0 {
-		buf := make([]byte, r.ContentLength)
-		_, err := io.ReadFull(r.Body, buf)
-		return buf, err
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
-	return io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	}
+	return body, err
 }
 
 func (h *Handler) refuseBody(w http.ResponseWriter, err error) {
@@ -139,7 +143,8 @@ func (h *Handler) refuseBody(w http.ResponseWriter, err error) {
 		h.refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: the limit is "+bytesText(tooLarge.Limit))
 		return
 	}
-	h.refuse(w, http.StatusBadRequest, "the body could not be read whole")
+	w.Header().Set("Connection", "close")
+	h.refuse(w, http.StatusBadRequest, "the body could not be read whole within "+h.opts.ReadTimeout.String())
 }
 
 // contentType returns what is wrong with the type of a POST's body; empty: nothing.
