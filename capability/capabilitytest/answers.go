@@ -1,0 +1,70 @@
+package capabilitytest
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/capability"
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Accepted is the answer of a user who filled in a form with a JSON object, or agreed to open a URL
+// (then the content is "").
+func Accepted(content string) *capability.InputResponse {
+	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_ACCEPT, content)
+}
+
+// Declined is the answer of a user who said no.
+func Declined() *capability.InputResponse {
+	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_DECLINE, "")
+}
+
+// Cancelled is the answer of a user who closed the question.
+func Cancelled() *capability.InputResponse {
+	return elicited(mcpedgev1.ElicitAction_ELICIT_ACTION_CANCEL, "")
+}
+
+// Sampled is the answer of a client's model that said some text.
+func Sampled(text string) *capability.InputResponse {
+	return &capability.InputResponse{Response: &mcpedgev1.InputResponse_CreateMessage{CreateMessage: &mcpedgev1.CreateMessageResult{
+		Role: capability.Assistant, Model: "test", StopReason: "endTurn",
+		Content: capability.SamplingText(capability.Assistant, text).GetContent()}}}
+}
+
+// Roots is the answer of a client with these roots.
+func Roots(roots ...*capability.Root) *capability.InputResponse {
+	return &capability.InputResponse{Response: &mcpedgev1.InputResponse_ListRoots{
+		ListRoots: &mcpedgev1.ListRootsResult{Roots: roots}}}
+}
+
+func elicited(action mcpedgev1.ElicitAction, content string) *capability.InputResponse {
+	return &capability.InputResponse{Response: &mcpedgev1.InputResponse_Elicit{
+		Elicit: &mcpedgev1.ElicitResult{Action: action, ContentJson: content}}}
+}
+
+// answers are the client's answers to one round.
+func (c *Client) answers(requests []*mcpedgev1.InputRequest) []*mcpedgev1.InputResponse {
+	var all []*mcpedgev1.InputResponse
+	for _, r := range requests {
+		if a := c.Answer(r); a != nil {
+			a = proto.CloneOf(a)
+			a.Key = r.GetKey()
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// context is the context of one round.
+func (c *Client) context(round int) *mcpedgev1.RequestContext {
+	rc := c.Context
+	if rc == nil {
+		rc = &mcpedgev1.RequestContext{CallId: "test", Attempt: 1, ProgressWanted: true, LogLevel: capability.LevelDebug,
+			ClientCapabilities: &mcpedgev1.ClientCapabilities{
+				Elicitation: &mcpedgev1.ElicitationCapability{Form: true, Url: true},
+				Sampling:    &mcpedgev1.SamplingCapability{Context: true, Tools: true},
+				Roots:       &mcpedgev1.RootsCapability{}}}
+	}
+	rc = proto.CloneOf(rc)
+	rc.Round = uint32(round)
+	return rc
+}

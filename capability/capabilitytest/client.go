@@ -1,0 +1,180 @@
+// Package capabilitytest calls a capability.Server in tests as the edge does: over gRPC, through as
+// many rounds as it asks for.
+package capabilitytest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/mcpedge/mcpedge/capability"
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// maxRounds ends a call whose questions never end.
+const maxRounds = 32
+
+// Client talks to a Server on a loopback port. The contract's own clients are there for what has no
+// method here.
+type Client struct {
+	Tools     mcpedgev1.ToolServiceClient
+	Resources mcpedgev1.ResourceServiceClient
+	Prompts   mcpedgev1.PromptServiceClient
+	Backend   mcpedgev1.BackendServiceClient
+	// Conn is the connection of all of them.
+	Conn *grpc.ClientConn
+	// Context is sent with every call, its round counted; nil is a client that wants progress and
+	// all logs and can be asked everything.
+	Context *mcpedgev1.RequestContext
+	// Answer answers a question; the key is filled in. Nil: a question ends the call, as
+	// Outcome.InputRequired. Returning nil leaves the question unanswered.
+	Answer func(*capability.InputRequest) *capability.InputResponse
+}
+
+// Outcome is how a call ended, and what came before. Exactly one of Result, InputRequired and
+// Failure is set.
+type Outcome[R any] struct {
+	Result        *R
+	InputRequired *mcpedgev1.InputRequired
+	Failure       *mcpedgev1.Failure
+	Progress      []*mcpedgev1.Progress
+	Logs          []*mcpedgev1.LogMessage
+	// Rounds counts how often the handler ran.
+	Rounds int
+}
+
+// Start serves s until the test ends.
+func Start(t testing.TB, s *capability.Server) *Client {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatalf("listen on loopback: %v", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
+	if err != nil {
+		t.Fatalf("a client for %v: %v", l.Addr(), err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		stop()
+		if err := <-served; err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	})
+	return &Client{Conn: conn, Tools: mcpedgev1.NewToolServiceClient(conn),
+		Resources: mcpedgev1.NewResourceServiceClient(conn), Prompts: mcpedgev1.NewPromptServiceClient(conn),
+		Backend: mcpedgev1.NewBackendServiceClient(conn)}
+}
+
+// message is what the three kinds of work stream alike.
+type message interface {
+	GetProgress() *mcpedgev1.Progress
+	GetLog() *mcpedgev1.LogMessage
+	GetInputRequired() *mcpedgev1.InputRequired
+	GetFailure() *mcpedgev1.Failure
+}
+
+// CallTool calls a tool with arguments that encode as a JSON object (nil: none), through all its
+// rounds. The error is a gRPC status, or says how the service broke the contract.
+func (c *Client) CallTool(ctx context.Context, name string, arguments any) (*Outcome[mcpedgev1.CallToolResult], error) {
+	text := []byte("{}")
+	if arguments != nil {
+		var err error
+		if text, err = json.Marshal(arguments); err != nil {
+			return nil, fmt.Errorf("the arguments of %s: %w", name, err)
+		}
+	}
+	return rounds(c, func(rc *mcpedgev1.RequestContext, a []*mcpedgev1.InputResponse, state []byte) (grpc.ServerStreamingClient[mcpedgev1.CallToolResponse], error) {
+		return c.Tools.CallTool(ctx, &mcpedgev1.CallToolRequest{Name: name, ArgumentsJson: string(text), Context: rc, InputResponses: a, State: state})
+	}, (*mcpedgev1.CallToolResponse).GetResult)
+}
+
+// ReadResource reads a resource, as CallTool calls a tool.
+func (c *Client) ReadResource(ctx context.Context, uri string) (*Outcome[mcpedgev1.ReadResourceResult], error) {
+	return rounds(c, func(rc *mcpedgev1.RequestContext, a []*mcpedgev1.InputResponse, state []byte) (grpc.ServerStreamingClient[mcpedgev1.ReadResourceResponse], error) {
+		return c.Resources.ReadResource(ctx, &mcpedgev1.ReadResourceRequest{Uri: uri, Context: rc, InputResponses: a, State: state})
+	}, (*mcpedgev1.ReadResourceResponse).GetResult)
+}
+
+// GetPrompt gets a prompt, as CallTool calls a tool.
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string) (*Outcome[mcpedgev1.GetPromptResult], error) {
+	return rounds(c, func(rc *mcpedgev1.RequestContext, a []*mcpedgev1.InputResponse, state []byte) (grpc.ServerStreamingClient[mcpedgev1.GetPromptResponse], error) {
+		return c.Prompts.GetPrompt(ctx, &mcpedgev1.GetPromptRequest{Name: name, Arguments: arguments, Context: rc, InputResponses: a, State: state})
+	}, (*mcpedgev1.GetPromptResponse).GetResult)
+}
+
+// rounds runs one call to its end; it hands on only the latest answers, as the edge does.
+func rounds[M any, PM interface {
+	*M
+	message
+}, R any](c *Client,
+	open func(*mcpedgev1.RequestContext, []*mcpedgev1.InputResponse, []byte) (grpc.ServerStreamingClient[M], error),
+	result func(*M) *R) (*Outcome[R], error) {
+	var (
+		out     Outcome[R]
+		answers []*mcpedgev1.InputResponse
+		state   []byte
+	)
+	for out.Rounds < maxRounds {
+		out.Rounds++
+		out.InputRequired = nil
+		stream, err := open(c.context(out.Rounds), answers, state)
+		if err != nil {
+			return &out, err
+		}
+		if err := drain[M, PM](stream, &out, result); err != nil {
+			return &out, err
+		}
+		if out.InputRequired == nil || c.Answer == nil {
+			return &out, nil
+		}
+		answers, state = c.answers(out.InputRequired.GetRequests()), out.InputRequired.GetState()
+	}
+	return &out, fmt.Errorf("the call still asks after %d rounds", maxRounds)
+}
+
+// drain reads one round: events, then one outcome, then the end.
+func drain[M any, PM interface {
+	*M
+	message
+}, R any](stream grpc.ServerStreamingClient[M], out *Outcome[R], result func(*M) *R) error {
+	ended := false
+	for {
+		m, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			return nil
+		case errors.Is(err, io.EOF):
+			return errors.New("the stream ended without an outcome")
+		case err != nil:
+			return err
+		case ended:
+			return errors.New("a message came after the outcome")
+		}
+		pm := PM(m)
+		if p := pm.GetProgress(); p != nil {
+			out.Progress = append(out.Progress, p)
+			continue
+		}
+		if l := pm.GetLog(); l != nil {
+			out.Logs = append(out.Logs, l)
+			continue
+		}
+		out.Result, out.InputRequired, out.Failure = result(m), pm.GetInputRequired(), pm.GetFailure()
+		if out.Result == nil && out.InputRequired == nil && out.Failure == nil {
+			return errors.New("a message without content came")
+		}
+		ended = true
+	}
+}

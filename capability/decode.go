@@ -1,0 +1,125 @@
+package capability
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// preset is a field's default, put in before decoding.
+type preset struct {
+	index []int
+	text  []byte
+}
+
+// inputSchemaOf is the schema of a tool's arguments. It panics when they are no object.
+func inputSchemaOf(tool string, t reflect.Type) string {
+	s := makeSchema(t, false)
+	if s.own == nil && s.Type != "object" {
+		if s.Type != nil || s.Ref != "" {
+			panic(fmt.Sprintf("capability: tool %q: arguments are a JSON object; take a struct or a map, not a %v", tool, t))
+		}
+		s.Type = "object" // any, json.RawMessage
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic(fmt.Sprintf("capability: tool %q: the schema of %v: %v", tool, t, err))
+	}
+	return string(text)
+}
+
+// decoderOf makes the decoder of a tool's arguments. The edge has validated them by the schema; what
+// is checked again is what would mislead the handler: types, and (by the generated schema) members
+// that must be there.
+func decoderOf[In any](tool string, generated bool) func(arguments string, in *In) error {
+	t := reflect.TypeFor[In]()
+	var (
+		presets  []preset
+		required []string
+	)
+	if t.Kind() == reflect.Struct && special(t, tool) == nil {
+		presets = presetsOf(t, nil)
+		for _, f := range fieldsOf(t) {
+			if generated && f.required(false) {
+				required = append(required, f.name)
+			}
+		}
+	}
+	return func(arguments string, in *In) error {
+		if arguments == "" {
+			arguments = "{}"
+		}
+		for _, p := range presets {
+			_ = json.Unmarshal(p.text, reflect.ValueOf(in).Elem().FieldByIndex(p.index).Addr().Interface())
+		}
+		data := []byte(arguments)
+		if err := json.Unmarshal(data, in); err != nil {
+			return argumentError(err)
+		}
+		if missing := missingMember(data, required); missing != "" {
+			return Errorf(InvalidArgument, "the argument %q is missing; it is required", missing)
+		}
+		return nil
+	}
+}
+
+// presetsOf finds the defaults in a struct and in the structs directly inside it.
+func presetsOf(t reflect.Type, index []int) []preset {
+	var presets []preset
+	for _, f := range fieldsOf(t) {
+		if f.behind {
+			continue
+		}
+		path := append(append([]int{}, index...), f.index...)
+		v, ok := f.field.Tag.Lookup("default")
+		switch {
+		case ok:
+			s := (&schemaMaker{recursive: map[reflect.Type]string{}}).of(f.field.Type, f.name)
+			text, err := json.Marshal(f.value(s, "default", v))
+			if err != nil || json.Unmarshal(text, reflect.New(f.field.Type).Interface()) != nil {
+				f.mistake("default", v, "a value of the field's type")
+			}
+			presets = append(presets, preset{path, text})
+		case f.field.Type.Kind() == reflect.Struct && special(f.field.Type, f.name) == nil:
+			presets = append(presets, presetsOf(f.field.Type, path)...)
+		}
+	}
+	return presets
+}
+
+// argumentError names the member that does not fit.
+func argumentError(err error) error {
+	var typeError *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &typeError) && typeError.Field != "":
+		return Errorf(InvalidArgument, "the argument %q must be %s, not a JSON %s", typeError.Field, jsonKind(typeError.Type), typeError.Value)
+	case errors.As(err, &typeError):
+		return Errorf(InvalidArgument, "the arguments must be a JSON object, not a JSON %s", typeError.Value)
+	}
+	return Errorf(InvalidArgument, "the arguments do not fit: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// jsonKind names a Go type as a caller knows it.
+func jsonKind(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return fmt.Sprintf("an integer of %d bits", t.Bits())
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a non-negative integer of %d bits", t.Bits())
+	}
+	return "of another type"
+}

@@ -1,0 +1,215 @@
+package capability
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// field is a struct field as encoding/json sees it.
+type field struct {
+	name   string
+	field  reflect.StructField
+	index  []int // from the root struct
+	omits  bool  // omitempty or omitzero
+	quoted bool  // the option "string"
+	tagged bool  // named by its tag
+	behind bool  // inside an embedded pointer
+}
+
+// fieldsOf lists a struct's members in order, embedded structs flattened: of one name the
+// shallowest wins, then the tagged one; others hide each other.
+func fieldsOf(t reflect.Type) []field {
+	all := collect(t, nil, false, nil)
+	var kept []field
+	for _, f := range all {
+		best, rivals := true, 0
+		for _, o := range all {
+			if o.name != f.name {
+				continue
+			}
+			switch {
+			case len(o.index) < len(f.index), len(o.index) == len(f.index) && o.tagged && !f.tagged:
+				best = false
+			case len(o.index) == len(f.index) && o.tagged == f.tagged:
+				rivals++
+			}
+		}
+		if best && rivals == 1 { // itself
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// collect lists the fields of t below the path index; within are the embedded types around it.
+func collect(t reflect.Type, index []int, behind bool, within []reflect.Type) []field {
+	var all []field
+	for i := range t.NumField() {
+		sf := t.Field(i)
+		name, options, _ := strings.Cut(sf.Tag.Get("json"), ",")
+		path := append(slices.Clone(index), i)
+		if sf.Tag.Get("json") == "-" {
+			continue
+		}
+		inner := sf.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		if sf.Anonymous && name == "" && inner.Kind() == reflect.Struct && special(inner, sf.Name) == nil {
+			if (sf.IsExported() || sf.Type.Kind() == reflect.Struct) && !slices.Contains(within, inner) {
+				all = append(all, collect(inner, path, behind || sf.Type.Kind() == reflect.Pointer, append(slices.Clone(within), t))...)
+			}
+			continue
+		}
+		if !sf.IsExported() {
+			continue
+		}
+		f := field{name: name, field: sf, index: path, tagged: name != "", behind: behind}
+		if name == "" {
+			f.name = sf.Name
+		}
+		for o := range strings.SplitSeq(options, ",") {
+			f.omits = f.omits || o == "omitempty" || o == "omitzero"
+			f.quoted = f.quoted || o == "string"
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// required: the member must be there. Of an output it always is, unless left out when empty.
+func (f field) required(output bool) bool {
+	if v, ok := f.field.Tag.Lookup("required"); ok {
+		return f.boolean("required", v)
+	}
+	if f.omits || f.behind {
+		return false
+	}
+	_, hasDefault := f.field.Tag.Lookup("default")
+	return output || (f.field.Type.Kind() != reflect.Pointer && !hasDefault)
+}
+
+// ofField is the schema of a field's type with what its tags say.
+func (m *schemaMaker) ofField(f field, path string) *schema {
+	s := m.of(f.field.Type, path)
+	if f.quoted && s.Type != nil {
+		s = &schema{Type: "string"}
+	}
+	if s.own != nil || s.Ref != "" {
+		if !hasTags(f.field.Tag) {
+			return m.nullable(f, s)
+		}
+		s = &schema{AnyOf: []*schema{s}}
+	}
+	f.describe(s)
+	values := s
+	if s.Type == "array" {
+		values = s.Items
+	}
+	f.bound(values)
+	f.restrict(s, values)
+	return m.nullable(f, s)
+}
+
+func (m *schemaMaker) nullable(f field, s *schema) *schema {
+	if m.output && !f.omits && printsNull(f.field.Type) && special(f.field.Type, f.name) == nil {
+		return orNull(s)
+	}
+	return s
+}
+
+var tagNames = []string{"title", "description", "enum", "default", "examples", "minimum", "maximum",
+	"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
+	"minItems", "maxItems", "uniqueItems", "header"}
+
+func hasTags(tag reflect.StructTag) bool {
+	return slices.ContainsFunc(tagNames, func(n string) bool { _, ok := tag.Lookup(n); return ok })
+}
+
+func (f field) describe(s *schema) {
+	tag := f.field.Tag
+	s.Title, s.Description, s.Header = tag.Get("title"), tag.Get("description"), tag.Get("header")
+	if v, ok := tag.Lookup("default"); ok {
+		s.Default, _ = json.Marshal(f.value(s, "default", v))
+	}
+	if v, ok := tag.Lookup("examples"); ok {
+		for e := range strings.SplitSeq(v, ",") {
+			s.Examples = append(s.Examples, f.value(s, "examples", e))
+		}
+	}
+}
+
+// bound sets the numeric keywords.
+func (f field) bound(s *schema) {
+	for name, at := range map[string]*json.Number{"minimum": &s.Minimum, "maximum": &s.Maximum,
+		"exclusiveMinimum": &s.ExclusiveMin, "exclusiveMaximum": &s.ExclusiveMax, "multipleOf": &s.MultipleOf} {
+		if v, ok := f.field.Tag.Lookup(name); ok {
+			if !json.Valid([]byte(v)) || strings.Trim(v, "+-.eE0123456789") != "" {
+				f.mistake(name, v, "a number")
+			}
+			*at = json.Number(v)
+		}
+	}
+}
+
+// restrict sets the keywords of strings and lists.
+func (f field) restrict(s, values *schema) {
+	tag := f.field.Tag
+	for name, at := range map[string]**int{"minLength": &values.MinLength, "maxLength": &values.MaxLength,
+		"minItems": &s.MinItems, "maxItems": &s.MaxItems} {
+		if v, ok := tag.Lookup(name); ok {
+			n, err := strconv.Atoi(v)
+			if err != nil || n < 0 {
+				f.mistake(name, v, "a count")
+			}
+			*at = &n
+		}
+	}
+	if v, ok := tag.Lookup("uniqueItems"); ok {
+		s.UniqueItems = f.boolean("uniqueItems", v)
+	}
+	if v, ok := tag.Lookup("pattern"); ok {
+		values.Pattern = v
+	}
+	if v, ok := tag.Lookup("format"); ok {
+		values.Format = v
+	}
+	if v, ok := tag.Lookup("enum"); ok {
+		for e := range strings.SplitSeq(v, ",") {
+			values.Enum = append(values.Enum, f.value(values, "enum", e))
+		}
+	}
+}
+
+// value reads a tag's text as a value of the schema's type.
+func (f field) value(s *schema, tag, text string) any {
+	if s.Type == "string" {
+		return text
+	}
+	raw := json.RawMessage(text)
+	target := reflect.New(f.field.Type)
+	if s.Type == "array" || s.Type == "object" || tag == "default" {
+		if json.Unmarshal(raw, target.Interface()) != nil {
+			f.mistake(tag, text, "a JSON value of the field's type")
+		}
+	} else if !json.Valid(raw) {
+		f.mistake(tag, text, fmt.Sprintf("of type %v", s.Type))
+	}
+	return raw
+}
+
+func (f field) boolean(tag, text string) bool {
+	b, err := strconv.ParseBool(text)
+	if err != nil {
+		f.mistake(tag, text, "true or false")
+	}
+	return b
+}
+
+func (f field) mistake(tag, text, want string) {
+	panic(fmt.Sprintf("capability: field %s: the tag %s:%q must be %s", f.field.Name, tag, text, want))
+}

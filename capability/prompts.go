@@ -1,0 +1,85 @@
+package capability
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// PromptOutput is what a prompt's handler may return: a string is one message of the user; messages
+// get the prompt's own description; a *PromptResult is the whole.
+type PromptOutput interface {
+	string | *PromptMessage | []*PromptMessage | *PromptResult
+}
+
+type promptHandler func(ctx context.Context, c *Call, arguments map[string]string) (*PromptResult, error)
+
+type prompt struct {
+	listed     *Prompt // never written after registration
+	handler    promptHandler
+	completers map[string]Completer
+}
+
+// AddPrompt adds a prompt, in place of one of the same name. Required arguments are there when the
+// handler runs. An error becomes a protocol error: a *Failure keeps its reason, a gRPC status its
+// code, others are INTERNAL. The Prompt is copied. AddPrompt panics when the name is empty, or when
+// a suggestion is for an argument the prompt has not.
+func AddPrompt[Out PromptOutput](s *Server, p *Prompt,
+	handler func(ctx context.Context, c *Call, arguments map[string]string) (Out, error), options ...CompleteOption) {
+	if p.GetName() == "" {
+		panic("capability: a prompt needs a name")
+	}
+	listed := proto.CloneOf(p)
+	completers := completersOf(options)
+	known := map[string]bool{}
+	for _, a := range listed.GetArguments() {
+		known[a.GetName()] = true
+	}
+	for argument := range completers {
+		if !known[argument] {
+			panic(fmt.Sprintf("capability: prompt %q has no argument %q to complete", p.GetName(), argument))
+		}
+	}
+	s.prompts.put(listed.GetName(), &prompt{listed: listed, completers: completers,
+		handler: func(ctx context.Context, c *Call, arguments map[string]string) (*PromptResult, error) {
+			if err := checkArguments(listed, arguments); err != nil {
+				return nil, err
+			}
+			out, err := handler(ctx, c, arguments)
+			if err != nil {
+				return nil, err
+			}
+			return promptResult(listed, any(out))
+		}})
+}
+
+// RemovePrompt reports whether there was such a prompt. Running calls are not disturbed.
+func (s *Server) RemovePrompt(name string) bool { return s.prompts.remove(name) }
+
+func checkArguments(p *Prompt, arguments map[string]string) error {
+	for _, a := range p.GetArguments() {
+		if _, given := arguments[a.GetName()]; a.GetRequired() && !given {
+			return Errorf(InvalidArgument, "prompt %q needs the argument %q", p.GetName(), a.GetName())
+		}
+	}
+	return nil
+}
+
+func promptResult(p *Prompt, out any) (*PromptResult, error) {
+	switch v := out.(type) {
+	case string:
+		return &PromptResult{Description: p.GetDescription(), Messages: []*PromptMessage{Message(User, Text(v))}}, nil
+	case *PromptMessage:
+		return &PromptResult{Description: p.GetDescription(), Messages: []*PromptMessage{v}}, nil
+	case []*PromptMessage:
+		return &PromptResult{Description: p.GetDescription(), Messages: v}, nil
+	case *mcpedgev1.GetPromptResult:
+		if v != nil {
+			return v, nil
+		}
+	}
+	return nil, Errorf(Internal, "prompt %q returned nothing and no error", p.GetName())
+}

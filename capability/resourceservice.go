@@ -1,0 +1,160 @@
+package capability
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// resourceService is the contract's ResourceService over a Server.
+type resourceService struct {
+	mcpedgev1.UnimplementedResourceServiceServer
+	s *Server
+}
+
+func (r resourceService) ListResources(ctx context.Context, req *mcpedgev1.ListResourcesRequest) (*mcpedgev1.ListResourcesResponse, error) {
+	var all []*Resource
+	for _, e := range r.s.resources.all() {
+		all = append(all, e.listed)
+	}
+	for _, p := range r.s.allProviders() {
+		out := run(ctx, r.s.log, "list of "+p.prefix, &Call{}, func() ([]*Resource, error) { return p.provider.List(ctx) }, failPlainly)
+		if out.err != nil {
+			return nil, out.err
+		}
+		if out.failure != nil {
+			return nil, failureStatus(out.failure)
+		}
+		all = append(all, out.result...)
+	}
+	resources, next, err := page(all, (*Resource).GetUri, req.GetPageToken(), req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	return &mcpedgev1.ListResourcesResponse{Resources: resources, NextPageToken: next, Cache: r.s.cache}, nil
+}
+
+func (r resourceService) ListResourceTemplates(_ context.Context, req *mcpedgev1.ListResourceTemplatesRequest) (*mcpedgev1.ListResourceTemplatesResponse, error) {
+	entries := r.s.templates.all()
+	all := make([]*ResourceTemplate, len(entries))
+	for i, e := range entries {
+		all[i] = e.listed
+	}
+	templates, next, err := page(all, (*ResourceTemplate).GetUriTemplate, req.GetPageToken(), req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	return &mcpedgev1.ListResourceTemplatesResponse{ResourceTemplates: templates, NextPageToken: next, Cache: r.s.cache}, nil
+}
+
+// reader finds who reads a URI: a resource, a template, a provider; nil when nobody does.
+func (s *Server) reader(uri string) readHandler {
+	if e, ok := s.resources.get(uri); ok {
+		return e.read
+	}
+	for _, t := range s.templates.all() {
+		if t.parsed.Match(uri) != nil {
+			return t.read
+		}
+	}
+	if p := s.provider(uri); p != nil {
+		return func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error) {
+			contents, err := p.provider.Read(ctx, c, uri)
+			return contentsOf(uri, "", contents, err)
+		}
+	}
+	return nil
+}
+
+func (r resourceService) ReadResource(req *mcpedgev1.ReadResourceRequest, stream grpc.ServerStreamingServer[mcpedgev1.ReadResourceResponse]) error {
+	read := r.s.reader(req.GetUri())
+	if read == nil {
+		return stream.Send(readFailure((&Failure{Reason: NotFound, Message: notFound(req.GetUri()).Error()}).proto()))
+	}
+	c := &Call{rc: req.GetContext(), send: readEvents{stream}}
+	if err := c.load(req.GetInputResponses(), req.GetState()); err != nil {
+		return stream.Send(readFailure(err.proto()))
+	}
+	ctx := stream.Context()
+	out := run(ctx, r.s.log, "read of "+req.GetUri(), c, func() ([]*ResourceContents, error) {
+		return read(ctx, c, req.GetUri())
+	}, failPlainly)
+	switch {
+	case out.err != nil:
+		return out.err
+	case out.required != nil:
+		return stream.Send(&mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_InputRequired{InputRequired: out.required}})
+	case out.failure != nil:
+		return stream.Send(readFailure(out.failure))
+	}
+	return stream.Send(&mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_Result{
+		Result: &mcpedgev1.ReadResourceResult{Contents: out.result, Cache: c.cache, MetaJson: c.meta}}})
+}
+
+func (r resourceService) CompleteResourceTemplate(ctx context.Context, req *mcpedgev1.CompleteResourceTemplateRequest) (*mcpedgev1.CompleteResourceTemplateResponse, error) {
+	t, ok := r.s.templates.get(req.GetUriTemplate())
+	if !ok {
+		return nil, status.Errorf(codes.NotFound, "there is no resource template %s", quote(req.GetUriTemplate()))
+	}
+	got, err := complete(ctx, r.s.log, "template "+req.GetUriTemplate(), t.completers[req.GetArgumentName()],
+		&Call{rc: req.GetContext()}, req.GetArgumentValue(), req.GetContextArguments())
+	if err != nil {
+		return nil, err
+	}
+	return &mcpedgev1.CompleteResourceTemplateResponse{Values: got.values, Total: got.total, HasMore: got.more}, nil
+}
+
+func (r resourceService) WatchResources(_ *mcpedgev1.WatchResourcesRequest, stream grpc.ServerStreamingServer[mcpedgev1.WatchResourcesResponse]) error {
+	for _, p := range r.s.allProviders() {
+		if err := p.watch.acquire(); err != nil {
+			return status.Errorf(codes.Unavailable, "%s cannot be watched: %v", p.prefix, err)
+		}
+		defer p.watch.release()
+	}
+	return r.s.resourceFeed.serve(stream.Context().Done(), "", func() error {
+		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Started{Started: &mcpedgev1.WatchStarted{}}})
+	}, func(string) error {
+		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Changed{Changed: &mcpedgev1.ListChanged{}}})
+	})
+}
+
+func (r resourceService) WatchResource(req *mcpedgev1.WatchResourceRequest, stream grpc.ServerStreamingServer[mcpedgev1.WatchResourceResponse]) error {
+	uri := req.GetUri()
+	if r.s.reader(uri) == nil && !strings.HasSuffix(uri, "/") {
+		return status.Error(codes.NotFound, notFound(uri).Error())
+	}
+	if p := r.s.provider(uri); p != nil {
+		if err := p.watch.acquire(); err != nil {
+			return status.Errorf(codes.Unavailable, "%s cannot be watched: %v", quote(uri), err)
+		}
+		defer p.watch.release()
+	}
+	return r.s.updates.serve(stream.Context().Done(), uri, func() error {
+		return stream.Send(&mcpedgev1.WatchResourceResponse{Event: &mcpedgev1.WatchResourceResponse_Started{Started: &mcpedgev1.WatchStarted{}}})
+	}, func(changed string) error {
+		return stream.Send(&mcpedgev1.WatchResourceResponse{Event: &mcpedgev1.WatchResourceResponse_Updated{
+			Updated: &mcpedgev1.ResourceUpdated{Uri: changed}}})
+	})
+}
+
+func readFailure(f *mcpedgev1.Failure) *mcpedgev1.ReadResourceResponse {
+	return &mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_Failure{Failure: f}}
+}
+
+// readEvents sends events on the stream of a read.
+type readEvents struct {
+	stream grpc.ServerStreamingServer[mcpedgev1.ReadResourceResponse]
+}
+
+func (e readEvents) sendProgress(p *mcpedgev1.Progress) error {
+	return e.stream.Send(&mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_Progress{Progress: p}})
+}
+
+func (e readEvents) sendLog(l *mcpedgev1.LogMessage) error {
+	return e.stream.Send(&mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_Log{Log: l}})
+}

@@ -1,0 +1,284 @@
+package capability
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+)
+
+// schema is a JSON Schema 2020-12 as far as Go types make one, in the order it is printed.
+type schema struct {
+	Ref           string          `json:"$ref,omitempty"`
+	Type          any             `json:"type,omitempty"` // a name or a list of names
+	Title         string          `json:"title,omitempty"`
+	Description   string          `json:"description,omitempty"`
+	Format        string          `json:"format,omitempty"`
+	Encoding      string          `json:"contentEncoding,omitempty"`
+	Enum          []any           `json:"enum,omitempty"`
+	Default       json.RawMessage `json:"default,omitempty"`
+	Examples      []any           `json:"examples,omitempty"`
+	Minimum       json.Number     `json:"minimum,omitempty"`
+	Maximum       json.Number     `json:"maximum,omitempty"`
+	ExclusiveMin  json.Number     `json:"exclusiveMinimum,omitempty"`
+	ExclusiveMax  json.Number     `json:"exclusiveMaximum,omitempty"`
+	MultipleOf    json.Number     `json:"multipleOf,omitempty"`
+	MinLength     *int            `json:"minLength,omitempty"`
+	MaxLength     *int            `json:"maxLength,omitempty"`
+	Pattern       string          `json:"pattern,omitempty"`
+	MinItems      *int            `json:"minItems,omitempty"`
+	MaxItems      *int            `json:"maxItems,omitempty"`
+	UniqueItems   bool            `json:"uniqueItems,omitempty"`
+	Items         *schema         `json:"items,omitempty"`
+	Properties    properties      `json:"properties,omitempty"`
+	Required      []string        `json:"required,omitempty"`
+	Additional    *schema         `json:"additionalProperties,omitempty"`
+	PropertyNames *schema         `json:"propertyNames,omitempty"`
+	Header        string          `json:"x-mcp-header,omitempty"`
+	AnyOf         []*schema       `json:"anyOf,omitempty"`
+	Defs          properties      `json:"$defs,omitempty"`
+
+	own json.RawMessage // the type's own word, in place of everything above
+}
+
+// MarshalJSON prints a type's own schema verbatim.
+func (s *schema) MarshalJSON() ([]byte, error) {
+	if s.own != nil {
+		return s.own, nil
+	}
+	type plain schema
+	return json.Marshal((*plain)(s))
+}
+
+// property is a member of an object, and properties keep the order of the fields.
+type property struct {
+	name   string
+	schema *schema
+}
+
+type properties []property
+
+// MarshalJSON prints an object in the order of the properties.
+func (p properties) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	for i, m := range p {
+		name, err := json.Marshal(m.name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(m.schema)
+		if err != nil {
+			return nil, err
+		}
+		b.WriteByte("{,"[min(i, 1)])
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// described is a type that knows its own schema.
+type described interface{ JSONSchema() string }
+
+var (
+	describedType = reflect.TypeFor[described]()
+	marshalerType = reflect.TypeFor[json.Marshaler]()
+	textType      = reflect.TypeFor[encoding.TextMarshaler]()
+)
+
+// schemaMaker makes the schema of one root type. Its panics are caught by makeSchema.
+type schemaMaker struct {
+	output    bool // nil slices, maps and pointers are printed as null
+	stack     []reflect.Type
+	recursive map[reflect.Type]string // types that contain themselves: the name in $defs
+	defs      properties
+}
+
+// schemaOf prints the schema of a type; output says that values are written rather than read. It
+// panics with the path of what makes no schema.
+func schemaOf(t reflect.Type, output bool) string {
+	text, err := json.Marshal(makeSchema(t, output))
+	if err != nil {
+		panic(fmt.Sprintf("capability: the schema of %v: %v", t, err))
+	}
+	return string(text)
+}
+
+func makeSchema(t reflect.Type, output bool) *schema {
+	m := &schemaMaker{output: output, recursive: map[reflect.Type]string{}}
+	for t.Kind() == reflect.Pointer && !implements(t.Elem(), describedType) {
+		t = t.Elem()
+	}
+	root := m.of(t, t.String())
+	if name, ok := m.recursive[t]; ok {
+		for _, d := range m.defs {
+			if d.name == name {
+				c := *d.schema
+				root = &c
+			}
+		}
+	}
+	if len(m.defs) > 0 {
+		root.Defs = m.defs
+	}
+	return root
+}
+
+// implements: by value or by pointer.
+func implements(t, what reflect.Type) bool {
+	return t.Implements(what) || reflect.PointerTo(t).Implements(what)
+}
+
+func (m *schemaMaker) of(t reflect.Type, path string) *schema {
+	if s := special(t, path); s != nil {
+		return s
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return m.of(t.Elem(), path)
+	case reflect.String:
+		return &schema{Type: "string"}
+	case reflect.Bool:
+		return &schema{Type: "boolean"}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &schema{Type: "integer"}
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return &schema{Type: "integer", Minimum: "0"}
+	case reflect.Float32, reflect.Float64:
+		return &schema{Type: "number"}
+	case reflect.Interface:
+		return &schema{}
+	case reflect.Slice:
+		return &schema{Type: "array", Items: m.element(t.Elem(), path+"[]")}
+	case reflect.Array:
+		n := t.Len()
+		return &schema{Type: "array", Items: m.element(t.Elem(), path+"[]"), MinItems: &n, MaxItems: &n}
+	case reflect.Map:
+		return m.ofMap(t, path)
+	case reflect.Struct:
+		return m.ofStruct(t, path)
+	}
+	panic(fmt.Sprintf("capability: %s: a %v makes no JSON", path, t))
+}
+
+// special is the schema of types that do not look like their JSON; nil for all others.
+func special(t reflect.Type, path string) *schema {
+	if implements(t, describedType) && t.Kind() != reflect.Interface && t.Kind() != reflect.Pointer {
+		text := reflect.New(t).Interface().(described).JSONSchema()
+		mustBeObject(path+": the schema by JSONSchema of "+t.String(), text)
+		return &schema{own: json.RawMessage(text)}
+	}
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return &schema{Type: "string", Format: "date-time"}
+	case reflect.TypeFor[json.RawMessage]():
+		return &schema{}
+	case reflect.TypeFor[json.Number]():
+		return &schema{Type: "number"}
+	}
+	switch {
+	case t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer:
+		return nil
+	case implements(t, marshalerType):
+		return &schema{}
+	case implements(t, textType):
+		return &schema{Type: "string"}
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && !implements(t.Elem(), marshalerType):
+		return &schema{Type: "string", Encoding: "base64"}
+	}
+	return nil
+}
+
+// element is the schema of what a list or map holds, null included where it is printed.
+func (m *schemaMaker) element(t reflect.Type, path string) *schema {
+	s := m.of(t, path)
+	if m.output && printsNull(t) {
+		return orNull(s)
+	}
+	return s
+}
+
+func (m *schemaMaker) ofMap(t reflect.Type, path string) *schema {
+	switch k := t.Key(); {
+	case k.Kind() == reflect.String, implements(k, textType):
+	case k.Kind() >= reflect.Int && k.Kind() <= reflect.Uintptr:
+	default:
+		panic(fmt.Sprintf("capability: %s: the keys of a %v make no JSON", path, t))
+	}
+	s := &schema{Type: "object"}
+	if t.Elem().Kind() != reflect.Interface {
+		s.Additional = m.element(t.Elem(), path+"{}")
+	}
+	return s
+}
+
+// printsNull: encoding/json prints the nil of this type as null.
+func printsNull(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return true
+	}
+	return false
+}
+
+// orNull admits null beside a schema.
+func orNull(s *schema) *schema {
+	switch name, ok := s.Type.(string); {
+	case ok && s.own == nil && s.Enum == nil:
+		s.Type = []string{name, "null"}
+		return s
+	case s.Ref != "" || s.own != nil || s.Enum != nil:
+		return &schema{AnyOf: []*schema{s, {Type: "null"}}}
+	default:
+		return s // {} admits everything
+	}
+}
+
+func (m *schemaMaker) ofStruct(t reflect.Type, path string) *schema {
+	for _, outer := range m.stack {
+		if outer == t {
+			return m.reference(t)
+		}
+	}
+	m.stack = append(m.stack, t)
+	s := &schema{Type: "object"}
+	for _, f := range fieldsOf(t) {
+		s.Properties = append(s.Properties, property{f.name, m.ofField(f, path+"."+f.field.Name)})
+		if f.required(m.output) {
+			s.Required = append(s.Required, f.name)
+		}
+	}
+	m.stack = m.stack[:len(m.stack)-1]
+	if name, ok := m.recursive[t]; ok {
+		m.define(name, s)
+		return &schema{Ref: "#/$defs/" + name}
+	}
+	return s
+}
+
+// reference names a type that contains itself.
+func (m *schemaMaker) reference(t reflect.Type) *schema {
+	name, ok := m.recursive[t]
+	if !ok {
+		name = t.Name()
+		if len(m.recursive) > 0 {
+			name += strconv.Itoa(len(m.recursive) + 1)
+		}
+		m.recursive[t] = name
+	}
+	return &schema{Ref: "#/$defs/" + name}
+}
+
+func (m *schemaMaker) define(name string, s *schema) {
+	for _, d := range m.defs {
+		if d.name == name {
+			return
+		}
+	}
+	m.defs = append(m.defs, property{name, s})
+}

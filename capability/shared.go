@@ -1,0 +1,43 @@
+package capability
+
+import "sync"
+
+// shared keeps something running while anyone uses it. The zero value has nothing to run.
+type shared struct {
+	begin func() (stop func(), err error) // nil: nothing
+
+	mu    sync.Mutex
+	users int
+	stop  func()
+}
+
+// acquire begins it for the first user. Each success needs one release.
+func (s *shared) acquire() error {
+	if s.begin == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.users == 0 {
+		stop, err := s.begin()
+		if err != nil {
+			return err
+		}
+		s.stop = stop
+	}
+	s.users++
+	return nil
+}
+
+// release stops it after the last user.
+func (s *shared) release() {
+	if s.begin == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.users--
+	if s.users == 0 && s.stop != nil {
+		s.stop()
+	}
+}

@@ -1,0 +1,112 @@
+package capability
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// toResult makes a function that turns a handler's value into a result, chosen once by type, and
+// the schema of what it makes ("" when there is none).
+func toResult[Out any]() (convert func(Out) (*mcpedgev1.CallToolResult, error), schema string) {
+	dynamic := func(out Out) (*mcpedgev1.CallToolResult, error) { return resultOf(any(out)) }
+	t := reflect.TypeFor[Out]()
+	switch t {
+	case reflect.TypeFor[string](), reflect.TypeFor[*Content](), reflect.TypeFor[[]*Content](),
+		reflect.TypeFor[*Result](), reflect.TypeFor[json.RawMessage](), reflect.TypeFor[struct{}]():
+		return dynamic, ""
+	}
+	if t.Kind() == reflect.Interface {
+		return dynamic, ""
+	}
+	nullable := t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice || t.Kind() == reflect.Map
+	return func(out Out) (*mcpedgev1.CallToolResult, error) {
+		if nullable && reflect.ValueOf(out).IsNil() {
+			return nilResult(t)
+		}
+		return structured(out)
+	}, schemaOf(t, true)
+}
+
+// nilResult keeps a nil result within its schema: an empty list or object; a nil pointer is a fault.
+func nilResult(t reflect.Type) (*mcpedgev1.CallToolResult, error) {
+	switch t.Kind() {
+	case reflect.Slice:
+		return &mcpedgev1.CallToolResult{StructuredContentJson: "[]"}, nil
+	case reflect.Map:
+		return &mcpedgev1.CallToolResult{StructuredContentJson: "{}"}, nil
+	default:
+		return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the tool returned a nil %v and no error", t)}
+	}
+}
+
+// resultOf turns values of the package's own types into a result; all others are structured content.
+func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
+	switch v := v.(type) {
+	case nil, struct{}:
+		return &mcpedgev1.CallToolResult{}, nil
+	case string:
+		return &mcpedgev1.CallToolResult{Content: []*Content{Text(v)}}, nil
+	case *Content:
+		return &mcpedgev1.CallToolResult{Content: []*Content{v}}, nil
+	case []*Content:
+		return &mcpedgev1.CallToolResult{Content: v}, nil
+	case *Result:
+		return fullResult(v)
+	default:
+		return structured(v)
+	}
+}
+
+func fullResult(r *Result) (*mcpedgev1.CallToolResult, error) {
+	if r == nil {
+		return nil, &Failure{Reason: Internal, Message: "the tool returned a nil *Result and no error"}
+	}
+	out := &mcpedgev1.CallToolResult{Content: r.Content, IsError: r.IsError}
+	if len(r.Meta) > 0 {
+		if !isObject(string(r.Meta)) {
+			return nil, &Failure{Reason: Internal, Message: fmt.Sprintf("the result's _meta is not a JSON object: %.80q", string(r.Meta))}
+		}
+		out.MetaJson = string(r.Meta)
+	}
+	if r.Structured != nil {
+		text, err := encodeJSON(r.Structured)
+		if err != nil {
+			return nil, &Failure{Reason: Internal, Message: "the structured content cannot be encoded: " + err.Error()}
+		}
+		out.StructuredContentJson = text
+	}
+	return out, nil
+}
+
+func structured(v any) (*mcpedgev1.CallToolResult, error) {
+	text, err := encodeJSON(v)
+	if err != nil {
+		return nil, &Failure{Reason: Internal, Message: "the result cannot be encoded: " + err.Error()}
+	}
+	return &mcpedgev1.CallToolResult{StructuredContentJson: text}, nil
+}
+
+// plainToolError: an error without a kind is for the model to see.
+func plainToolError(err error) (*mcpedgev1.CallToolResult, error) {
+	return &mcpedgev1.CallToolResult{Content: []*Content{Text(err.Error())}, IsError: true}, nil
+}
+
+// typedHandler joins decoding, the function and encoding.
+func typedHandler[In, Out any](decode func(string, *In) error, convert func(Out) (*mcpedgev1.CallToolResult, error),
+	handler func(context.Context, *Call, In) (Out, error)) toolHandler {
+	return func(ctx context.Context, c *Call, arguments string) (*mcpedgev1.CallToolResult, error) {
+		var in In
+		if err := decode(arguments, &in); err != nil {
+			return nil, err
+		}
+		out, err := handler(ctx, c, in)
+		if err != nil {
+			return nil, err
+		}
+		return convert(out)
+	}
+}
