@@ -1,0 +1,75 @@
+package translate
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// Features is what the edge can do, all backends taken together.
+type Features struct {
+	Tools, Resources, Prompts                      bool
+	ToolsChanged, ResourcesChanged, PromptsChanged bool
+	Subscribe, Completions                         bool
+	// Extensions are settings of protocol extensions: id to a JSON object. Others than objects are left out.
+	Extensions map[string]string
+}
+
+// tasksExtension may not be active in revisions that have tasks of their own, or none.
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// Capabilities renders ServerCapabilities. Logging is always among them, since the edge filters it.
+func Capabilities(r *revision.Rules, f Features) json.RawMessage {
+	dst := append(make([]byte, 0, 256), `{"logging":{}`...)
+	if f.Completions && r.CompletionsCapability {
+		dst = append(dst, `,"completions":{}`...)
+	}
+	if f.Prompts {
+		dst = appendFlags(append(dst, `,"prompts":`...), f.PromptsChanged, false)
+	}
+	if f.Resources {
+		dst = appendFlags(append(dst, `,"resources":`...), f.ResourcesChanged, f.Subscribe)
+	}
+	if f.Tools {
+		dst = appendFlags(append(dst, `,"tools":`...), f.ToolsChanged, false)
+	}
+	if r.Extensions {
+		dst = appendExtensions(dst, r, f.Extensions)
+	}
+	return append(dst, '}')
+}
+
+func appendFlags(dst []byte, changed, subscribe bool) []byte {
+	start := len(dst)
+	if changed {
+		dst = append(dst, `,"listChanged":true`...)
+	}
+	if subscribe {
+		dst = append(dst, `,"subscribe":true`...)
+	}
+	return closeObject(dst, start)
+}
+
+func appendExtensions(dst []byte, r *revision.Rules, extensions map[string]string) []byte {
+	before := len(dst)
+	dst = append(dst, `,"extensions":`...)
+	start := len(dst)
+	for _, id := range slices.Sorted(maps.Keys(extensions)) {
+		if id == tasksExtension && !r.Stateless {
+			continue
+		}
+		mark := len(dst)
+		next, err := appendJSONObject(append(jsonrpc.AppendString(append(dst, ','), id), ':'), "extensions_json", extensions[id])
+		if err != nil {
+			next = next[:mark]
+		}
+		dst = next
+	}
+	if len(dst) == start {
+		return dst[:before]
+	}
+	return closeObject(dst, start)
+}

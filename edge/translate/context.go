@@ -1,0 +1,208 @@
+package translate
+
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Context tells a backend of the request. It never holds the token, and of the client's `_meta` only
+// what the edge does not consume. The error is always nil today.
+func Context(call *mcp.Call) (*pb.RequestContext, error) {
+	return new(requestContext).fill(call), nil
+}
+
+// requestContext keeps the parts of a RequestContext in one allocation.
+type requestContext struct {
+	context      pb.RequestContext
+	principal    pb.Principal
+	client       pb.Implementation
+	capabilities pb.ClientCapabilities
+	elicitation  pb.ElicitationCapability
+	sampling     pb.SamplingCapability
+	roots        pb.RootsCapability
+}
+
+func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
+	b.principal.Subject = call.Principal.Subject
+	b.principal.Issuer = call.Principal.Issuer
+	b.principal.Scopes = call.Principal.Scopes
+	c := &b.context
+	c.CallId = call.ID
+	c.Attempt = uint32(call.Attempt)
+	c.Round = uint32(call.Round)
+	c.Principal = &b.principal
+	if jsonrpc.TypeOf(call.Client.Info) == jsonrpc.Object {
+		readImplementation(&b.client, call.Client.Info)
+		c.ClientInfo = &b.client
+	}
+	c.ClientCapabilities = b.fillCapabilities(&call.Client.Capabilities)
+	c.LogLevel = pb.LogLevel(call.LogLevel)
+	c.ProgressWanted = len(call.Params.Meta.ProgressToken) > 0
+	c.MetaJson = clientMeta(call.Params.Meta.Raw)
+	return c
+}
+
+// readImplementation reads what a client says of itself. Nothing depends on it, so that members of a
+// wrong type count as absent.
+func readImplementation(out *pb.Implementation, raw json.RawMessage) {
+	_ = jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		switch string(key) {
+		case "name":
+			out.Name, _ = jsonrpc.Unquote(value)
+		case "version":
+			out.Version, _ = jsonrpc.Unquote(value)
+		case "title":
+			out.Title, _ = jsonrpc.Unquote(value)
+		case "description":
+			out.Description, _ = jsonrpc.Unquote(value)
+		case "websiteUrl":
+			out.WebsiteUrl, _ = jsonrpc.Unquote(value)
+		case "icons":
+			out.Icons = readIcons(value)
+		}
+		return nil
+	})
+}
+
+func readIcons(raw json.RawMessage) []*pb.Icon {
+	var icons []*pb.Icon
+	_ = elements(raw, func(value json.RawMessage) bool {
+		icon := &pb.Icon{}
+		_ = jsonrpc.Members(value, func(key []byte, value json.RawMessage) error {
+			switch string(key) {
+			case "src":
+				icon.Src, _ = jsonrpc.Unquote(value)
+			case "mimeType":
+				icon.MimeType, _ = jsonrpc.Unquote(value)
+			case "theme":
+				icon.Theme, _ = jsonrpc.Unquote(value)
+			case "sizes":
+				_ = elements(value, func(size json.RawMessage) bool {
+					if s, ok := jsonrpc.Unquote(size); ok {
+						icon.Sizes = append(icon.Sizes, s)
+					}
+					return true
+				})
+			}
+			return nil
+		})
+		if icon.Src != "" {
+			icons = append(icons, icon)
+		}
+		return true
+	})
+	return icons
+}
+
+// fillCapabilities goes by the flags, and takes from the raw object only what they do not name.
+func (b *requestContext) fillCapabilities(c *mcp.Capabilities) *pb.ClientCapabilities {
+	out := &b.capabilities
+	if c.ElicitForm || c.ElicitURL {
+		b.elicitation.Form, b.elicitation.Url = c.ElicitForm, c.ElicitURL
+		out.Elicitation = &b.elicitation
+	}
+	if c.Sampling {
+		b.sampling.Context, b.sampling.Tools = c.SamplingCtx, c.SamplingTools
+		out.Sampling = &b.sampling
+	}
+	if c.Roots {
+		b.roots.ListChanged = c.RootsChanged
+		out.Roots = &b.roots
+	}
+	if len(c.Raw) <= len("{}") {
+		return out
+	}
+	var extra []byte
+	_ = jsonrpc.Members(c.Raw, func(key []byte, value json.RawMessage) error {
+		switch string(key) {
+		case "elicitation":
+			b.elicitation.ExtraJson = others(value, "form", "url")
+		case "sampling":
+			b.sampling.ExtraJson = others(value, "tools", "context")
+		case "roots":
+			b.roots.ExtraJson = others(value, "listChanged", "")
+		case "extensions":
+			out.ExtensionsJson = readExtensions(value)
+		default:
+			extra = appendMember(extra, key, value)
+		}
+		return nil
+	})
+	out.ExtraJson = objectOf(extra)
+	return out
+}
+
+// readExtensions reads settings by id; those that are no objects are left out.
+func readExtensions(raw json.RawMessage) map[string]string {
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return nil
+	}
+	var out map[string]string
+	_ = jsonrpc.Members(raw, func(id string, value json.RawMessage) error {
+		if jsonrpc.TypeOf(value) == jsonrpc.Object {
+			if out == nil {
+				out = make(map[string]string)
+			}
+			out[id] = string(value)
+		}
+		return nil
+	})
+	return out
+}
+
+// others is the object of the members that have neither name; empty if there are none.
+func others(raw json.RawMessage, a, b string) string {
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return ""
+	}
+	var out []byte
+	_ = jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		if string(key) != a && string(key) != b {
+			out = appendMember(out, key, value)
+		}
+		return nil
+	})
+	return objectOf(out)
+}
+
+// clientMeta is the client's `_meta` without what the edge consumed; empty if nothing remains.
+func clientMeta(raw json.RawMessage) string {
+	if len(raw) <= len("{}") {
+		return ""
+	}
+	var consumed, kept int
+	_ = jsonrpc.Members(raw, func(key []byte, _ json.RawMessage) error {
+		if isConsumed(key) {
+			consumed++
+		} else {
+			kept++
+		}
+		return nil
+	})
+	switch {
+	case kept == 0:
+		return ""
+	case consumed == 0:
+		return string(raw)
+	}
+	return objectOf(appendMembers(make([]byte, 0, len(raw)), raw, isConsumed))
+}
+
+func isConsumed(key []byte) bool {
+	switch string(key) {
+	case "progressToken", mcp.MetaVersion, mcp.MetaClientInfo, mcp.MetaCapabilities, mcp.MetaLogLevel:
+		return true
+	}
+	return false
+}
+
+// objectOf is the object of members that were each appended after a comma; empty if there are none.
+func objectOf(members []byte) string {
+	if len(members) == 0 {
+		return ""
+	}
+	return string(closeObject(members, 0))
+}

@@ -1,0 +1,228 @@
+package translate
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Bounds of an InputRequired, as the contract states them.
+const (
+	maxInputRequests = 16
+	maxInputKey      = 128
+	maxInputState    = 64 << 10
+	maxRetryAfter    = time.Hour
+)
+
+// InputRequired renders what a backend asks of the client. What the client's revision cannot express
+// is KindMissingCapability; what its capabilities lack is MissingCapability's to say. The state aliases
+// the backend's message.
+func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired, error) {
+	switch requests, state := in.GetRequests(), in.GetState(); {
+	case len(requests) == 0 && len(state) == 0:
+		return nil, broken("input_required", "neither requests nor state; set at least one")
+	case len(requests) > maxInputRequests:
+		return nil, broken("input_required.requests", "%d requests; send at most %d", len(requests), maxInputRequests)
+	case len(state) > maxInputState:
+		return nil, broken("input_required.state", "%d bytes; keep it to %d", len(state), maxInputState)
+	}
+	out := &mcp.InputRequired{State: in.GetState()}
+	if wait := in.GetRetryAfter(); wait != nil {
+		out.RetryAfter = wait.AsDuration()
+		if !wait.IsValid() || out.RetryAfter < 0 || out.RetryAfter > maxRetryAfter {
+			return nil, broken("input_required.retry_after", "%v is out of range; send 0 s to 1 h", out.RetryAfter)
+		}
+	}
+	if len(in.GetRequests()) == 0 {
+		return out, nil
+	}
+	out.RetryAfter = 0 // it is the answers that are waited for
+	out.Requests = make([]mcp.InputRequest, 0, len(in.GetRequests()))
+	for i, x := range in.GetRequests() {
+		request, err := inputRequest(r, x)
+		if err == nil {
+			err = keyFault(out.Requests, request.Key)
+		}
+		if err != nil {
+			return nil, within("input_required", withinNth("requests", i, err))
+		}
+		out.Requests = append(out.Requests, request)
+	}
+	return out, nil
+}
+
+func keyFault(before []mcp.InputRequest, key string) error {
+	if key == "" || len(key) > maxInputKey {
+		return broken("key", "%d bytes; send 1 to %d", len(key), maxInputKey)
+	}
+	for i := range before {
+		if before[i].Key == key {
+			return broken("key", "%q names another request too; keys are unique", key)
+		}
+	}
+	return nil
+}
+
+func inputRequest(r *revision.Rules, x *pb.InputRequest) (mcp.InputRequest, error) {
+	out := mcp.InputRequest{Key: x.GetKey()}
+	var err error
+	switch q := x.GetRequest().(type) {
+	case *pb.InputRequest_ElicitForm:
+		out.Method = mcp.MethodElicit
+		out.Params, err = appendElicitForm(nil, r, q.ElicitForm)
+		err = within("elicit_form", err)
+	case *pb.InputRequest_ElicitUrl:
+		out.Method, out.URLMode = mcp.MethodElicit, true
+		out.Params, err = appendElicitURL(nil, r, q.ElicitUrl)
+		err = within("elicit_url", err)
+	case *pb.InputRequest_CreateMessage:
+		out.Method = mcp.MethodCreateMessage
+		out.Params, err = appendCreateMessage(nil, r, q.CreateMessage)
+		err = within("create_message", err)
+	case *pb.InputRequest_ListRoots:
+		out.Method, out.Params = mcp.MethodListRoots, json.RawMessage(`{}`)
+	case *pb.InputRequest_RawJson:
+		out.Method, out.Params, err = rawRequest(q.RawJson)
+		out.URLMode = out.Method == mcp.MethodElicit && isURLMode(out.Params)
+		if err == nil {
+			err = rawFault(r, out)
+		}
+	default:
+		err = broken("request", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
+	}
+	if err != nil {
+		return mcp.InputRequest{}, err
+	}
+	return out, nil
+}
+
+// rawRequest reads a request that is not typed in the contract; its params pass as they are.
+func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
+	object, err := appendJSONObject(nil, "raw_json", raw)
+	if err != nil {
+		return "", nil, err
+	}
+	value, _ := jsonrpc.Member(object, "method")
+	method, _ := jsonrpc.Unquote(value)
+	if method == "" {
+		return "", nil, broken("raw_json.method", "missing, or no string; name the method")
+	}
+	params, ok := jsonrpc.Member(object, "params")
+	if !ok {
+		return mcp.Method(method), json.RawMessage(`{}`), nil
+	}
+	if jsonrpc.TypeOf(params) != jsonrpc.Object {
+		return "", nil, broken("raw_json.params", "of type %s; send an object, or leave it out", jsonrpc.TypeOf(params))
+	}
+	return mcp.Method(method), params, nil
+}
+
+// rawFault refuses a raw elicitation that the revision does not have.
+func rawFault(r *revision.Rules, q mcp.InputRequest) error {
+	if q.Method != mcp.MethodElicit || r.ElicitMode || r.ElicitForm && !q.URLMode {
+		return nil
+	}
+	return incapable(needElicit, "the call needs an answer of the user in a way that clients of revision %s do not have: use a client of a later one", r.Version)
+}
+
+func isURLMode(params json.RawMessage) bool {
+	raw, _ := jsonrpc.Member(params, "mode")
+	mode, _ := jsonrpc.Unquote(raw)
+	return mode == "url"
+}
+
+// needs is what a set of requests asks of a client.
+type needs struct {
+	form, url, sampling, tools, roots bool
+}
+
+// MissingCapability says which capabilities the requests need that the client did not declare, or that
+// its revision does not have: KindMissingCapability with {"requiredCapabilities":{…}} as data; nil if
+// there are none. A request of a kind that the edge does not know needs nothing.
+func MissingCapability(r *revision.Rules, c mcp.Capabilities, in *pb.InputRequired) *mcp.Error {
+	var missing needs
+	for _, x := range in.GetRequests() {
+		n := needsOf(x)
+		missing.form = missing.form || n.form && !(c.ElicitForm && r.ElicitForm)
+		missing.url = missing.url || n.url && !(c.ElicitURL && r.ElicitMode)
+		missing.sampling = missing.sampling || n.sampling && !c.Sampling
+		missing.tools = missing.tools || n.tools && !(c.Sampling && c.SamplingTools && r.SamplingTools)
+		missing.roots = missing.roots || n.roots && !c.Roots
+	}
+	if missing == (needs{}) {
+		return nil
+	}
+	required := missing.render()
+	return incapable(string(required), "the call needs client capabilities that were not declared: %s; declare them, or use a client that has them", required)
+}
+
+func needsOf(x *pb.InputRequest) needs {
+	switch q := x.GetRequest().(type) {
+	case *pb.InputRequest_ElicitForm:
+		return needs{form: true}
+	case *pb.InputRequest_ElicitUrl:
+		return needs{url: true}
+	case *pb.InputRequest_ListRoots:
+		return needs{roots: true}
+	case *pb.InputRequest_CreateMessage:
+		return needs{sampling: true, tools: usesTools(q.CreateMessage)}
+	case *pb.InputRequest_RawJson:
+		method, params, err := rawRequest(q.RawJson)
+		if err != nil {
+			return needs{}
+		}
+		_, tools := jsonrpc.Member(params, "tools")
+		isURL := isURLMode(params)
+		return needs{
+			form:     method == mcp.MethodElicit && !isURL,
+			url:      method == mcp.MethodElicit && isURL,
+			sampling: method == mcp.MethodCreateMessage,
+			tools:    method == mcp.MethodCreateMessage && tools,
+			roots:    method == mcp.MethodListRoots,
+		}
+	}
+	return needs{}
+}
+
+// usesTools reports whether a sampling request needs the client's sampling.tools.
+func usesTools(x *pb.CreateMessage) bool {
+	if len(x.GetTools()) > 0 || x.GetToolChoiceMode() != "" {
+		return true
+	}
+	for _, m := range x.GetMessages() {
+		for _, block := range m.GetContent() {
+			switch block.GetContent().(type) {
+			case *pb.SamplingContent_ToolUse, *pb.SamplingContent_ToolResult:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// render is the ClientCapabilities object. An elicitation without modes means forms.
+func (n needs) render() []byte {
+	var dst []byte
+	switch {
+	case n.form && n.url:
+		dst = append(dst, `,"elicitation":{"form":{},"url":{}}`...)
+	case n.url:
+		dst = append(dst, `,"elicitation":{"url":{}}`...)
+	case n.form:
+		dst = append(dst, `,"elicitation":{}`...)
+	}
+	switch {
+	case n.tools:
+		dst = append(dst, `,"sampling":{"tools":{}}`...)
+	case n.sampling:
+		dst = append(dst, `,"sampling":{}`...)
+	}
+	if n.roots {
+		dst = append(dst, `,"roots":{}`...)
+	}
+	return closeObject(dst, 0)
+}

@@ -1,0 +1,187 @@
+package translate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// outcome is a row of the table from gRPC statuses to kinds.
+type outcome struct {
+	name string
+	kind mcp.Kind
+	// text is told in place of the status message, which may name hosts or inner workings; empty: the
+	// message is the backend's word to the caller, and is told.
+	text string
+	// model is true if a model can act on it: for a tool call it is a result with isError.
+	model bool
+}
+
+// outcomes is the one table from gRPC statuses to kinds. NOT_FOUND means a resource until ForMethod
+// knows better. UNAUTHENTICATED is about the edge, not the caller.
+var outcomes = map[codes.Code]outcome{
+	codes.Canceled:           {name: "CANCELLED", kind: mcp.KindCancelled, text: "the call was cancelled"},
+	codes.Unknown:            {name: "UNKNOWN", kind: mcp.KindInternal, text: "the backend failed"},
+	codes.InvalidArgument:    {name: "INVALID_ARGUMENT", kind: mcp.KindInvalidParams, model: true},
+	codes.DeadlineExceeded:   {name: "DEADLINE_EXCEEDED", kind: mcp.KindTimeout, text: "the backend did not answer in time"},
+	codes.NotFound:           {name: "NOT_FOUND", kind: mcp.KindResourceNotFound},
+	codes.AlreadyExists:      {name: "ALREADY_EXISTS", kind: mcp.KindInternal},
+	codes.PermissionDenied:   {name: "PERMISSION_DENIED", kind: mcp.KindForbidden},
+	codes.ResourceExhausted:  {name: "RESOURCE_EXHAUSTED", kind: mcp.KindLimit},
+	codes.FailedPrecondition: {name: "FAILED_PRECONDITION", kind: mcp.KindInvalidParams, model: true},
+	codes.Aborted:            {name: "ABORTED", kind: mcp.KindInternal},
+	codes.OutOfRange:         {name: "OUT_OF_RANGE", kind: mcp.KindInvalidParams, model: true},
+	codes.Unimplemented:      {name: "UNIMPLEMENTED", kind: mcp.KindInternal, text: "the backend does not serve this method"},
+	codes.Internal:           {name: "INTERNAL", kind: mcp.KindInternal, text: "the backend failed"},
+	codes.Unavailable:        {name: "UNAVAILABLE", kind: mcp.KindUnavailable, text: "the backend cannot be reached; try again later"},
+	codes.DataLoss:           {name: "DATA_LOSS", kind: mcp.KindInternal, text: "the backend lost data"},
+	codes.Unauthenticated:    {name: "UNAUTHENTICATED", kind: mcp.KindInternal, text: "the backend refused the edge"},
+}
+
+// reasons maps a Failure's reason to the status that means the same.
+var reasons = map[pb.FailureReason]codes.Code{
+	pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT:    codes.InvalidArgument,
+	pb.FailureReason_FAILURE_REASON_NOT_FOUND:           codes.NotFound,
+	pb.FailureReason_FAILURE_REASON_FAILED_PRECONDITION: codes.FailedPrecondition,
+	pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED:   codes.PermissionDenied,
+	pb.FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED:  codes.ResourceExhausted,
+	pb.FailureReason_FAILURE_REASON_UNAVAILABLE:         codes.Unavailable,
+	pb.FailureReason_FAILURE_REASON_DEADLINE_EXCEEDED:   codes.DeadlineExceeded,
+	pb.FailureReason_FAILURE_REASON_INTERNAL:            codes.Internal,
+}
+
+// refusal marks an error as a backend's answer, and keeps its status for ToolError and logs.
+type refusal struct {
+	code codes.Code
+	err  error
+}
+
+func (r *refusal) Error() string { return r.err.Error() }
+func (r *refusal) Unwrap() error { return r.err }
+
+// Status gives an error of a gRPC call its kind, by the one table. An *mcp.Error stays what it is, a
+// context's error counts as its status, and anything else is internal. Data is {"backend","status"}.
+// Messages that gRPC or a crash may have written are kept from clients; they remain in Err.
+func Status(err error, backend string) *mcp.Error {
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	st, ok := status.FromError(err)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		st = status.FromContextError(err)
+	case !ok:
+		return mcp.AsError(err)
+	}
+	row, ok := outcomes[st.Code()]
+	if !ok {
+		row = outcomes[codes.Unknown]
+	}
+	message := row.text
+	if message == "" {
+		message = st.Message()
+	}
+	if message == "" {
+		message = "the backend answered " + row.name
+	}
+	return &mcp.Error{
+		Kind: row.kind, Message: message, Data: statusData(backend, row.name),
+		Err: &refusal{code: st.Code(), err: err},
+	}
+}
+
+// Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller
+// and always told; its data go before {"backend","status"}. Data that are no JSON are KindContract.
+func Failure(f *pb.Failure, backend string) *mcp.Error {
+	code, ok := reasons[f.GetReason()]
+	if !ok {
+		code = codes.Internal
+	}
+	row := outcomes[code]
+	message := f.GetMessage()
+	if message == "" {
+		message = row.text
+	}
+	if message == "" {
+		message = "the backend answered " + row.name
+	}
+	data := statusData(backend, row.name)
+	if f.GetDataJson() != "" {
+		var err error
+		if data, err = appendJSON(nil, "failure.data_json", f.GetDataJson()); err != nil {
+			return mcp.AsError(err)
+		}
+	}
+	return &mcp.Error{
+		Kind: row.kind, Message: message, Data: data,
+		Err: &refusal{code: code, err: errors.New(row.name + ": " + message)},
+	}
+}
+
+func statusData(backend, name string) json.RawMessage {
+	dst := jsonrpc.AppendString(append(make([]byte, 0, 64), `{"backend":`...), backend)
+	dst = jsonrpc.AppendString(append(dst, `,"status":`...), name)
+	return append(dst, '}')
+}
+
+// ForMethod makes a backend's NOT_FOUND say what was not found: the tool or prompt, or the resource,
+// whose URI then is the error's data (Server Features, "Resources", "Error Handling"). For other
+// methods it is about the params. Every other error is returned as it is; e is not changed.
+func ForMethod(e *mcp.Error, m mcp.Method, target string) *mcp.Error {
+	var r *refusal
+	if !errors.As(e.Err, &r) || r.code != codes.NotFound {
+		return e
+	}
+	out := *e
+	switch m {
+	case mcp.MethodToolsCall:
+		out.Kind = mcp.KindUnknownTool
+	case mcp.MethodPromptsGet:
+		out.Kind = mcp.KindUnknownPrompt
+	case mcp.MethodResourcesRead, mcp.MethodSubscribe:
+		out.Kind = mcp.KindResourceNotFound
+		out.Data = append(jsonrpc.AppendString([]byte(`{"uri":`), target), '}')
+	default:
+		out.Kind = mcp.KindInvalidParams
+	}
+	return &out
+}
+
+// ToolError renders as a result with isError what a model can act on: a backend's INVALID_ARGUMENT,
+// FAILED_PRECONDITION or OUT_OF_RANGE, and, where the protocol has no code for it, that the client
+// cannot be asked what the tool needs. Every other error gives false.
+func ToolError(r *revision.Rules, s *Server, e *mcp.Error) (json.RawMessage, bool) {
+	var refused *refusal
+	switch {
+	case errors.As(e.Err, &refused) && outcomes[refused.code].model:
+	case e.Kind == mcp.KindMissingCapability && !r.Stateless:
+	default:
+		return nil, false
+	}
+	return errorResult(r, s, e.Message), true
+}
+
+// SchemaError tells that arguments do not fit a tool's input schema, as the revision wants it told:
+// exactly one of the result, with isError, and the error is not nil.
+func SchemaError(r *revision.Rules, s *Server, detail string) (json.RawMessage, *mcp.Error) {
+	message := "the arguments do not fit the tool's input schema: " + detail
+	if r.ArgumentErrorsAreResults {
+		return errorResult(r, s, message), nil
+	}
+	return nil, &mcp.Error{Kind: mcp.KindInvalidParams, Message: message}
+}
+
+func errorResult(r *revision.Rules, s *Server, message string) json.RawMessage {
+	dst := appendTextBlock([]byte(`{"content":[`), message)
+	dst = append(dst, `}],"isError":true`...)
+	return append(append(dst, s.tail[r.Index]...), '}')
+}
