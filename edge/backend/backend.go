@@ -1,0 +1,133 @@
+package backend
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Backend is one configured target, connected or not. All methods are safe for concurrent use.
+type Backend struct {
+	cfg  Config
+	tune *tuning
+	log  *slog.Logger
+
+	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
+	// more than a peer allows streams on one connection; it is dialled with the first watch.
+	conn, side *grpc.ClientConn
+	describer  pb.BackendServiceClient
+	tools      pb.ToolServiceClient
+	resources  pb.ResourceServiceClient
+	prompts    pb.PromptServiceClient
+	watcher    pb.ResourceServiceClient
+
+	calls   atomic.Int64
+	release func()
+
+	catalog atomic.Pointer[Catalog]
+	// content is what the catalog was made of; written before the catalog.
+	content atomic.Pointer[content]
+	private private
+	signals signals
+	changed func(*Backend, Kinds)
+
+	watchMu sync.Mutex
+	watches map[watchKey]*watch
+
+	statusMu sync.Mutex
+	status   Status
+
+	tried     chan struct{}
+	triedOnce sync.Once
+	group     group
+}
+
+func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, Kinds)) (*Backend, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	b := &Backend{
+		cfg: cfg, tune: tune, log: log.With("backend", cfg.Name), changed: changed,
+		watches: map[watchKey]*watch{},
+		status:  Status{Since: time.Now()},
+		tried:   make(chan struct{}),
+	}
+	b.group.init()
+	b.signals.wake = make(chan struct{}, 1)
+	b.private.init(tune.principals)
+	b.catalog.Store(absent)
+	b.release = func() { b.calls.Add(-1) }
+	if b.conn, err = dial(cfg, opts, tune, grpc.WithIdleTimeout(0)); err != nil {
+		return nil, err
+	}
+	if b.side, err = dial(cfg, opts, tune); err != nil {
+		_ = b.conn.Close()
+		return nil, err
+	}
+	b.describer = pb.NewBackendServiceClient(b.conn)
+	b.tools = pb.NewToolServiceClient(b.conn)
+	b.resources = pb.NewResourceServiceClient(b.conn)
+	b.prompts = pb.NewPromptServiceClient(b.conn)
+	b.watcher = pb.NewResourceServiceClient(b.side)
+	return b, nil
+}
+
+// start begins to connect; ctx ends it as close does.
+func (b *Backend) start(ctx context.Context) {
+	b.group.follow(ctx)
+	b.group.run(b.followLink)
+	b.group.run(func(ctx context.Context) { (&keeper{b: b}).run(ctx) })
+}
+
+// close ends everything and waits for it.
+func (b *Backend) close() {
+	b.group.cancel()
+	_ = b.conn.Close()
+	_ = b.side.Close()
+	b.group.wait()
+}
+
+// Name is the configured name.
+func (b *Backend) Name() string { return b.cfg.Name }
+
+// Prefix stands before the backend's tool and prompt names; it may be empty.
+func (b *Backend) Prefix() string { return b.cfg.Prefix }
+
+// Timeout bounds one call.
+func (b *Backend) Timeout() time.Duration { return b.cfg.Timeout }
+
+// Tools is the client of the backend's ToolService, whether it is served or not.
+func (b *Backend) Tools() pb.ToolServiceClient { return b.tools }
+
+// Resources is the client of the backend's ResourceService, whether it is served or not.
+func (b *Backend) Resources() pb.ResourceServiceClient { return b.resources }
+
+// Prompts is the client of the backend's PromptService, whether it is served or not.
+func (b *Backend) Prompts() pb.PromptServiceClient { return b.prompts }
+
+// Acquire admits one call. When MaxConcurrent calls are running it fails at once with KindLimit, else
+// release must be called exactly once, when the call has ended. It does not block or allocate.
+func (b *Backend) Acquire() (release func(), err error) {
+	if b.calls.Add(1) > int64(b.cfg.MaxConcurrent) {
+		b.calls.Add(-1)
+		return nil, mcp.Errorf(mcp.KindLimit, "backend %q is busy with %d calls, its limit: try again later", b.cfg.Name, b.cfg.MaxConcurrent)
+	}
+	return b.release, nil
+}
+
+// Catalog is what the backend serves to everybody, or to the anonymous caller when it has private
+// lists. Never nil; its Present is false when the backend was never reached, or not for StaleAfter.
+func (b *Backend) Catalog() *Catalog { return b.catalog.Load() }

@@ -1,0 +1,130 @@
+package backend
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Kinds is a set of list kinds.
+type Kinds uint8
+
+// The kinds of lists. Resource templates belong to Resources.
+const (
+	Tools Kinds = 1 << iota
+	Resources
+	Prompts
+
+	allKinds = Tools | Resources | Prompts
+)
+
+// each is the kinds one by one, in the order in which they are listed.
+var each = [...]Kinds{Tools, Resources, Prompts}
+
+// Has reports whether all of k is in the set.
+func (s Kinds) Has(k Kinds) bool { return s&k == k }
+
+// String names the kinds, separated by commas.
+func (s Kinds) String() string {
+	text := ""
+	for i, name := range [...]string{"tools", "resources", "prompts"} {
+		if s&(1<<i) == 0 {
+			continue
+		}
+		if text != "" {
+			text += ","
+		}
+		text += name
+	}
+	return text
+}
+
+// Hint is what clients are told about keeping a list.
+type Hint struct {
+	// TTL is between 0 and 30 days, in whole milliseconds.
+	TTL time.Duration
+	// Public is true only when every page said so.
+	Public bool
+}
+
+// Catalog is what a backend serves, as one principal sees it. It is immutable, with all it points
+// to, and may be kept as long as one likes.
+type Catalog struct {
+	// Describe is what the backend says of itself; never nil. Of a backend without Describe it holds
+	// the features that were found by probing; of an absent one it is empty.
+	Describe *pb.DescribeResponse
+	// The lists, in the backend's order, with its own names: unique, and free of entries that break
+	// the contract.
+	Tools     []*pb.Tool
+	Resources []*pb.Resource
+	Templates []*pb.ResourceTemplate
+	Prompts   []*pb.Prompt
+	// HasTools, HasResources and HasPrompts say that the service is served; its list may be empty.
+	HasTools, HasResources, HasPrompts bool
+	// The hints are the zero value for a service that is not served.
+	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint Hint
+	// Private: a list is private, so each principal has a catalog of its own.
+	Private bool
+	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a service
+	// that is not served.
+	Digest mcp.Digest
+	// Present: the backend was listed, and has not been unreachable for longer than StaleAfter.
+	Present bool
+}
+
+// absent is the catalog of a backend that is not there.
+var absent = &Catalog{Describe: &pb.DescribeResponse{}}
+
+// lists is the content of the three kinds; nil: never listed, or too long unreachable.
+type lists [len(each)]*list
+
+// assemble makes a catalog. describe is not kept if no list is there.
+func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
+	c := &Catalog{Describe: describe}
+	for _, one := range l {
+		if one == nil {
+			continue
+		}
+		c.Present = true
+		c.Private = c.Private || one.private
+	}
+	if !c.Present || describe == nil {
+		return absent
+	}
+	if t := l[0]; t != nil {
+		c.HasTools, c.Tools, c.ToolsHint, c.Digest.Tools = t.served, t.tools, t.hint, t.digest
+	}
+	if r := l[1]; r != nil {
+		c.HasResources, c.Resources, c.ResourcesHint, c.Digest.Resources = r.served, r.resources, r.hint, r.digest
+		c.Templates, c.TemplatesHint = r.templates, r.templatesHint
+	}
+	if p := l[2]; p != nil {
+		c.HasPrompts, c.Prompts, c.PromptsHint, c.Digest.Prompts = p.served, p.prompts, p.hint, p.digest
+	}
+	return c
+}
+
+// changes says which kinds differ between two catalogs, and whether anything at all does.
+func changes(a, b *Catalog) (kinds Kinds, differs bool) {
+	if a == b {
+		return 0, false
+	}
+	if a.Digest.Tools != b.Digest.Tools || a.HasTools != b.HasTools {
+		kinds |= Tools
+	}
+	if a.Digest.Resources != b.Digest.Resources || a.HasResources != b.HasResources {
+		kinds |= Resources
+	}
+	if a.Digest.Prompts != b.Digest.Prompts || a.HasPrompts != b.HasPrompts {
+		kinds |= Prompts
+	}
+	differs = kinds != 0 || a.Present != b.Present || a.Private != b.Private ||
+		a.ToolsHint != b.ToolsHint || a.ResourcesHint != b.ResourcesHint ||
+		a.TemplatesHint != b.TemplatesHint || a.PromptsHint != b.PromptsHint ||
+		!proto.Equal(a.Describe, b.Describe)
+	return kinds, differs
+}

@@ -1,0 +1,120 @@
+package backend
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+)
+
+// What a Config's zero values stand for.
+const (
+	DefaultTimeout         = 60 * time.Second
+	DefaultMaxConcurrent   = 1024
+	DefaultMaxMessageBytes = 16 << 20
+	DefaultRefresh         = 60 * time.Second
+	DefaultStaleAfter      = 5 * time.Minute
+)
+
+// Bounds that no setting changes.
+const (
+	// MaxPages, MaxEntries and MaxListBytes bound one list of one backend, all its pages together.
+	// A list that crosses one of them is refused as a whole, and the list before it stays.
+	MaxPages     = 1_000
+	MaxEntries   = 10_000
+	MaxListBytes = 64 << 20
+	// MaxWatches bounds the resource watches of one backend, each one upstream stream.
+	MaxWatches = 10_000
+	// MaxPrincipals bounds the catalogs kept for single principals, per backend.
+	MaxPrincipals = 1_000
+	// MaxProblems bounds the reports kept per list.
+	MaxProblems = 20
+)
+
+// Config is one backend.
+type Config struct {
+	// Name identifies the backend in logs, errors and metrics. Required, unique in a pool.
+	Name string
+	// Target is any gRPC target ("dns:///tools:50051", "unix:/run/tools.sock", "localhost:50051").
+	// Required.
+	Target string
+	// Prefix is put before the backend's tool and prompt names; empty: none.
+	Prefix string
+	// Credentials of the transport; nil: plaintext.
+	Credentials credentials.TransportCredentials
+	// Timeout of one call, and of one list with all its pages; 0: DefaultTimeout.
+	Timeout time.Duration
+	// MaxConcurrent bounds the calls that Acquire admits at a time; 0: DefaultMaxConcurrent.
+	MaxConcurrent int
+	// MaxMessageBytes bounds one received message; 0: DefaultMaxMessageBytes.
+	MaxMessageBytes int
+	// Refresh is how often the backend is listed without being told to, and how long a principal's
+	// own lists are kept; 0: DefaultRefresh.
+	Refresh time.Duration
+	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
+	StaleAfter time.Duration
+}
+
+// Options are common to all backends of a pool. The zero value is usable.
+type Options struct {
+	// Logger; nil: slog.Default().
+	Logger *slog.Logger
+	// DialOptions are added to each dial, after the pool's own.
+	DialOptions []grpc.DialOption
+
+	// tune replaces timings and bounds in tests; nil: defaultTuning.
+	tune *tuning
+}
+
+// tuning is what tests shorten.
+type tuning struct {
+	// retryMin and retryMax bound the jittered wait before a failed list, feed or watch is tried again.
+	retryMin, retryMax time.Duration
+	// dialMin and dialMax do the same for connections.
+	dialMin, dialMax time.Duration
+	// settle is how long the first list waits for the feeds' `started`.
+	settle time.Duration
+	// gap is the least time between two lists that a feed asked for.
+	gap time.Duration
+	// watches and principals replace MaxWatches and MaxPrincipals.
+	watches, principals int
+}
+
+var defaultTuning = tuning{
+	retryMin: 200 * time.Millisecond, retryMax: 30 * time.Second,
+	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
+	settle:  3 * time.Second,
+	gap:     100 * time.Millisecond,
+	watches: MaxWatches, principals: MaxPrincipals,
+}
+
+// withDefaults fills the zero values in, or says which value is out of bounds.
+func (c Config) withDefaults() (Config, error) {
+	if c.Name == "" {
+		return c, errors.New("a backend has no name: give every backend one")
+	}
+	if c.Target == "" {
+		return c, fmt.Errorf("backend %q has no target: give it a gRPC target such as localhost:50051", c.Name)
+	}
+	var errs []error
+	errs = append(errs,
+		orDefault(c.Name, "timeout", &c.Timeout, DefaultTimeout),
+		orDefault(c.Name, "max concurrent calls", &c.MaxConcurrent, DefaultMaxConcurrent),
+		orDefault(c.Name, "max message bytes", &c.MaxMessageBytes, DefaultMaxMessageBytes),
+		orDefault(c.Name, "refresh", &c.Refresh, DefaultRefresh),
+		orDefault(c.Name, "stale-after", &c.StaleAfter, DefaultStaleAfter))
+	return c, errors.Join(errs...)
+}
+
+func orDefault[T int | time.Duration](name, setting string, v *T, def T) error {
+	if *v < 0 {
+		return fmt.Errorf("backend %q: %s is %v: it must be positive, or 0 for %v", name, setting, *v, def)
+	}
+	if *v == 0 {
+		*v = def
+	}
+	return nil
+}

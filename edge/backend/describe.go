@@ -1,0 +1,95 @@
+package backend
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// description is what is known of a backend beside its lists. It is immutable but for the probes,
+// which the keeper adds before it is shared.
+type description struct {
+	// told is what Describe answered; nil: it is not implemented.
+	told     *pb.DescribeResponse
+	problems []string
+	// probed says that the three below were found out.
+	probed                              bool
+	subscribe, completion, promptValues bool
+}
+
+// describe asks the backend what it is.
+func (b *Backend) describe(ctx context.Context) (*description, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	defer cancel()
+	res, err := b.describer.Describe(ctx, &pb.DescribeRequest{})
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return &description{}, nil
+	case err != nil:
+		return nil, err
+	}
+	var l list
+	vetDescribe(res, func(text string) { l.problem("%s", text) })
+	return &description{told: res, problems: l.problems}, nil
+}
+
+// serves reports whether a kind may be served, and whether its feed may be.
+func (d *description) serves(kind Kinds) (served, feed bool) {
+	if d.told == nil {
+		return true, true
+	}
+	switch kind {
+	case Tools:
+		return d.told.Tools != nil, d.told.Tools.GetListChanged()
+	case Resources:
+		return d.told.Resources != nil, d.told.Resources.GetListChanged()
+	default:
+		return d.told.Prompts != nil, d.told.Prompts.GetListChanged()
+	}
+}
+
+// probe finds out what a backend without Describe offers beside its lists: each method is called
+// once, for nothing, and is there unless it answers UNIMPLEMENTED.
+func (b *Backend) probe(ctx context.Context, d *description, resources, prompts bool) {
+	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
+	defer cancel()
+	there := func(err error) bool {
+		code := status.Code(err)
+		return code != codes.Unimplemented && code != codes.Unavailable && code != codes.Canceled
+	}
+	if resources {
+		stream, err := b.resources.WatchResource(ctx, &pb.WatchResourceRequest{})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		d.subscribe = there(err)
+		_, err = b.resources.CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{Context: &pb.RequestContext{}})
+		d.completion = there(err)
+	}
+	if prompts {
+		_, err := b.prompts.CompletePrompt(ctx, &pb.CompletePromptRequest{Context: &pb.RequestContext{}})
+		d.promptValues = there(err)
+	}
+	d.probed = true
+}
+
+// response is the description to show: what was told, or what was found.
+func (d *description) response(lists *lists, feeds Kinds) *pb.DescribeResponse {
+	if d.told != nil {
+		return d.told
+	}
+	found := &pb.DescribeResponse{}
+	if l := lists[0]; l != nil && l.served {
+		found.Tools = &pb.ToolFeatures{ListChanged: feeds.Has(Tools)}
+	}
+	if l := lists[1]; l != nil && l.served {
+		found.Resources = &pb.ResourceFeatures{ListChanged: feeds.Has(Resources), Subscribe: d.subscribe, Completion: d.completion}
+	}
+	if l := lists[2]; l != nil && l.served {
+		found.Prompts = &pb.PromptFeatures{ListChanged: feeds.Has(Prompts), Completion: d.promptValues}
+	}
+	return found
+}

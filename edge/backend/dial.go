@@ -1,0 +1,49 @@
+package backend
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	_ "google.golang.org/grpc/health" // client side health checks
+	"google.golang.org/grpc/keepalive"
+)
+
+// serviceConfig balances over all addresses of the target, and leaves out those whose standard health
+// service says that they do not serve. An address without a health service counts as healthy.
+const serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`
+
+// Keepalive pings are no more frequent than every gRPC server permits by default (5 minutes);
+// keepAliveTimeout also bounds how long sent bytes may go unacknowledged, so that a dead peer is
+// noticed with the first request that goes there.
+const (
+	keepAliveTime    = 6 * time.Minute
+	keepAliveTimeout = 20 * time.Second
+	connectTimeout   = 5 * time.Second
+)
+
+// dial makes a connection, which does nothing until it is used or told to connect.
+func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
+	creds := cfg.Credentials
+	if creds == nil {
+		creds = insecure.NewCredentials()
+	}
+	all := []grpc.DialOption{
+		grpc.WithTransportCredentials(creds),
+		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: tune.dialMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: tune.dialMax},
+			MinConnectTimeout: connectTimeout,
+		}),
+	}
+	all = append(append(all, extra...), opts.DialOptions...)
+	conn, err := grpc.NewClient(cfg.Target, all...)
+	if err != nil {
+		return nil, fmt.Errorf("backend %q: target %q is no gRPC target: %w", cfg.Name, cfg.Target, err)
+	}
+	return conn, nil
+}

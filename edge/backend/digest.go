@@ -1,0 +1,24 @@
+package backend
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// digest hashes entries in their order, FNV-1a over the deterministic encoding of each with its
+// length before it. It is never 0, which stands for a service that is not served.
+func digest[T proto.Message](entries []T) uint64 {
+	h := fnv.New64a()
+	opts := proto.MarshalOptions{Deterministic: true}
+	var buf []byte
+	for _, e := range entries {
+		buf = append(buf[:0], 0, 0, 0, 0, 0, 0, 0, 0)
+		// The only errors are invalid UTF-8 and missing required fields: a decoded proto3 message has neither.
+		buf, _ = opts.MarshalAppend(buf, e)
+		binary.LittleEndian.PutUint64(buf, uint64(len(buf)-8))
+		_, _ = h.Write(buf)
+	}
+	return max(h.Sum64(), 1)
+}

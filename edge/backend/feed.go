@@ -1,0 +1,117 @@
+package backend
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// feed is the change feed of one kind. It is reopened for ever, unless it is not implemented.
+type feed struct {
+	kind   Kinds
+	cancel context.CancelFunc
+	// settled closes when the first attempt has started, failed, or turned out not to be implemented.
+	settled chan struct{}
+	once    sync.Once
+	// begun: it has started at least once.
+	begun atomic.Bool
+	// missing: it is not implemented.
+	missing atomic.Bool
+	// slow: it had not settled when the lists were read without it. Only the keeper uses it.
+	slow bool
+}
+
+// openFeed starts a feed.
+func (b *Backend) openFeed(kind Kinds) *feed {
+	ctx, cancel := context.WithCancel(b.group.ctx)
+	f := &feed{kind: kind, cancel: cancel, settled: make(chan struct{})}
+	if !b.group.run(func(context.Context) { b.feed(ctx, f) }) {
+		cancel()
+		f.settle()
+	}
+	return f
+}
+
+func (f *feed) settle() { f.once.Do(func() { close(f.settled) }) }
+
+// feed keeps one feed open until ctx ends.
+func (b *Backend) feed(ctx context.Context, f *feed) {
+	defer f.cancel()
+	defer f.settle()
+	retry := b.newRetry()
+	for {
+		began := time.Now()
+		err := b.feedOnce(ctx, f)
+		if ctx.Err() != nil {
+			return
+		}
+		if status.Code(err) == codes.Unimplemented {
+			f.missing.Store(true)
+			return
+		}
+		b.log.Debug("change feed ended; it is opened again", "kind", f.kind.String(), "error", err)
+		f.settle()
+		retry.lasted(time.Since(began))
+		if !retry.wait(ctx) {
+			return
+		}
+	}
+}
+
+// feedOnce opens the stream and marks the kind when it starts and whenever it changes. After an
+// interruption a start counts as a change: what happened meanwhile is not known.
+func (b *Backend) feedOnce(ctx context.Context, f *feed) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	recv, err := b.openStream(ctx, f.kind)
+	if err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		set, changed, err := recv()
+		if err != nil {
+			return err
+		}
+		if !set {
+			continue
+		}
+		if first || changed {
+			again := f.begun.Swap(true)
+			b.signals.mark(f.kind, changed || again)
+			f.settle()
+		}
+	}
+}
+
+// openStream opens the feed of a kind as soon as there is a connection. recv says of an event whether
+// it is one that is known, and whether it is a change.
+func (b *Backend) openStream(ctx context.Context, kind Kinds) (recv func() (set, changed bool, err error), err error) {
+	wait := grpc.WaitForReady(true)
+	switch kind {
+	case Tools:
+		s, err := b.tools.WatchTools(ctx, &pb.WatchToolsRequest{}, wait)
+		return func() (bool, bool, error) {
+			m, err := s.Recv()
+			return m.GetEvent() != nil, m.GetChanged() != nil, err
+		}, err
+	case Resources:
+		s, err := b.resources.WatchResources(ctx, &pb.WatchResourcesRequest{}, wait)
+		return func() (bool, bool, error) {
+			m, err := s.Recv()
+			return m.GetEvent() != nil, m.GetChanged() != nil, err
+		}, err
+	default:
+		s, err := b.prompts.WatchPrompts(ctx, &pb.WatchPromptsRequest{}, wait)
+		return func() (bool, bool, error) {
+			m, err := s.Recv()
+			return m.GetEvent() != nil, m.GetChanged() != nil, err
+		}, err
+	}
+}

@@ -1,0 +1,58 @@
+package backend
+
+import (
+	"context"
+	"sync"
+)
+
+// group is the goroutines of one backend. They share a context, which ends with close.
+type group struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup
+}
+
+func (g *group) init() { g.ctx, g.cancel = context.WithCancel(context.Background()) }
+
+// follow ends the group's context with ctx.
+func (g *group) follow(ctx context.Context) {
+	stop := context.AfterFunc(ctx, g.cancel)
+	context.AfterFunc(g.ctx, func() { stop() })
+}
+
+// enter counts one more piece of work, which calls leave at its end. It is false once the group has
+// closed: the work must not begin.
+func (g *group) enter() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.wg.Add(1)
+	return true
+}
+
+func (g *group) leave() { g.wg.Done() }
+
+// run starts a goroutine; false: the group has closed.
+func (g *group) run(fn func(ctx context.Context)) bool {
+	if !g.enter() {
+		return false
+	}
+	go func() {
+		defer g.leave()
+		fn(g.ctx)
+	}()
+	return true
+}
+
+// wait closes the group and returns when nothing runs any more.
+func (g *group) wait() {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.wg.Wait()
+}

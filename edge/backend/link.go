@@ -1,0 +1,79 @@
+package backend
+
+import (
+	"context"
+	"sync"
+
+	"google.golang.org/grpc/connectivity"
+)
+
+// signals is what the keeper is told by the connection and the feeds. They are levels, not events:
+// what the keeper has not taken yet coalesces.
+type signals struct {
+	wake chan struct{} // capacity 1
+
+	mu   sync.Mutex
+	link connectivity.State
+	// epoch is how often the connection became ready.
+	epoch uint64
+	// dirty are the kinds to be listed, told those of them that are known to have changed.
+	dirty, told Kinds
+}
+
+// signal is what signals held when they were taken.
+type signal struct {
+	link        connectivity.State
+	epoch       uint64
+	dirty, told Kinds
+}
+
+// take empties the kinds.
+func (s *signals) take() signal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	taken := signal{s.link, s.epoch, s.dirty, s.told}
+	s.dirty, s.told = 0, 0
+	return taken
+}
+
+func (s *signals) setLink(state connectivity.State) {
+	s.mu.Lock()
+	s.link = state
+	if state == connectivity.Ready {
+		s.epoch++
+	}
+	s.mu.Unlock()
+	s.ring()
+}
+
+// mark asks for a kind to be listed; told: it is known to have changed.
+func (s *signals) mark(kind Kinds, told bool) {
+	s.mu.Lock()
+	s.dirty |= kind
+	if told {
+		s.told |= kind
+	}
+	s.mu.Unlock()
+	s.ring()
+}
+
+func (s *signals) ring() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// followLink keeps the connection up and tells the keeper of its state.
+func (b *Backend) followLink(ctx context.Context) {
+	for {
+		state := b.conn.GetState()
+		if state == connectivity.Idle {
+			b.conn.Connect()
+		}
+		b.signals.setLink(state)
+		if !b.conn.WaitForStateChange(ctx, state) {
+			return
+		}
+	}
+}

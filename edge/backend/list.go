@@ -1,0 +1,183 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// list is one kind of lists as read once, by one principal. It is immutable.
+type list struct {
+	// served is false when the backend does not implement the service.
+	served bool
+	// private: a page said that the list depends on the principal.
+	private bool
+
+	tools     []*pb.Tool
+	resources []*pb.Resource
+	templates []*pb.ResourceTemplate
+	prompts   []*pb.Prompt
+
+	hint, templatesHint Hint
+	digest              uint64
+	problems            []string
+}
+
+// page is what the pages of all lists have in common.
+type page[T proto.Message] struct {
+	entries []T
+	next    string
+	cache   *pb.CacheHint
+	bytes   int
+}
+
+// read lists one kind with all its pages, vets it and computes its digest. A nil principal is the
+// edge itself. A service that is not implemented is no error.
+func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
+	defer cancel()
+	l := &list{served: true}
+	var err error
+	switch kind {
+	case Tools:
+		err = l.readTools(ctx, b.tools, who)
+	case Resources:
+		err = l.readResources(ctx, b.resources, who)
+	default:
+		err = l.readPrompts(ctx, b.prompts, who)
+	}
+	if status.Code(err) == codes.Unimplemented {
+		return &list{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *pb.Principal) error {
+	entries, err := pages(l, "ListTools", &l.hint, func(token string) (page[*pb.Tool], error) {
+		res, err := client.ListTools(ctx, &pb.ListToolsRequest{Principal: who, PageToken: token})
+		return page[*pb.Tool]{res.GetTools(), res.GetNextPageToken(), res.GetCache(), proto.Size(res)}, err
+	})
+	if err != nil {
+		return err
+	}
+	l.tools = vet(l, entries, vetTool)
+	l.digest = digest(l.tools)
+	return nil
+}
+
+func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClient, who *pb.Principal) error {
+	entries, err := pages(l, "ListResources", &l.hint, func(token string) (page[*pb.Resource], error) {
+		res, err := client.ListResources(ctx, &pb.ListResourcesRequest{Principal: who, PageToken: token})
+		return page[*pb.Resource]{res.GetResources(), res.GetNextPageToken(), res.GetCache(), proto.Size(res)}, err
+	})
+	if err != nil {
+		return err
+	}
+	templates, err := pages(l, "ListResourceTemplates", &l.templatesHint, func(token string) (page[*pb.ResourceTemplate], error) {
+		res, err := client.ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{Principal: who, PageToken: token})
+		return page[*pb.ResourceTemplate]{res.GetResourceTemplates(), res.GetNextPageToken(), res.GetCache(), proto.Size(res)}, err
+	})
+	// A backend may serve resources without templates.
+	if err != nil && status.Code(err) != codes.Unimplemented {
+		return err
+	}
+	l.resources = vet(l, entries, vetResource)
+	l.templates = vet(l, templates, vetTemplate)
+	l.digest = digest(l.resources)*31 + digest(l.templates)
+	return nil
+}
+
+func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, who *pb.Principal) error {
+	entries, err := pages(l, "ListPrompts", &l.hint, func(token string) (page[*pb.Prompt], error) {
+		res, err := client.ListPrompts(ctx, &pb.ListPromptsRequest{Principal: who, PageToken: token})
+		return page[*pb.Prompt]{res.GetPrompts(), res.GetNextPageToken(), res.GetCache(), proto.Size(res)}, err
+	})
+	if err != nil {
+		return err
+	}
+	l.prompts = vet(l, entries, vetPrompt)
+	l.digest = digest(l.prompts)
+	return nil
+}
+
+// boundError says that a list breaks a bound of the edge.
+type boundError struct{ text string }
+
+func (e *boundError) Error() string { return e.text }
+
+// pages reads one list to its end, within the bounds. hint becomes the narrowest of all pages.
+func pages[T proto.Message](l *list, rpc string, hint *Hint, fetch func(token string) (page[T], error)) ([]T, error) {
+	var entries []T
+	token, bytes := "", 0
+	seen := map[string]bool{}
+	for n := 1; ; n++ {
+		p, err := fetch(token)
+		if err != nil {
+			return nil, err
+		}
+		h := l.hintOf(rpc, p.cache)
+		if n == 1 {
+			*hint = h
+		}
+		hint.TTL, hint.Public = min(hint.TTL, h.TTL), hint.Public && h.Public
+		entries = append(entries, p.entries...)
+		bytes += p.bytes
+		token = p.next
+		switch {
+		case len(entries) > MaxEntries:
+			return nil, &boundError{fmt.Sprintf("%s gives more than %d entries: shorten the list", rpc, MaxEntries)}
+		case bytes > MaxListBytes:
+			return nil, &boundError{fmt.Sprintf("%s gives more than %d bytes: shorten the list", rpc, MaxListBytes)}
+		case token == "":
+			return entries, nil
+		case seen[token]:
+			return nil, &boundError{fmt.Sprintf("%s gives next_page_token %.40q a second time: the last page must have none", rpc, token)}
+		case n == MaxPages:
+			return nil, &boundError{fmt.Sprintf("%s does not end within %d pages: the last page must have no next_page_token", rpc, MaxPages)}
+		}
+		seen[token] = true
+	}
+}
+
+// maxTTL is the longest time clients may be told to keep something.
+const maxTTL = 30 * 24 * time.Hour
+
+// hintOf reads one page's hint and whether it makes the list private. A TTL out of bounds is a
+// problem and becomes the nearest bound.
+func (l *list) hintOf(rpc string, c *pb.CacheHint) Hint {
+	if c == nil {
+		return Hint{}
+	}
+	l.private = l.private || c.GetScope() == pb.CacheScope_CACHE_SCOPE_PRIVATE
+	h := Hint{Public: c.GetScope() == pb.CacheScope_CACHE_SCOPE_PUBLIC}
+	if c.GetTtl() == nil {
+		return h
+	}
+	ttl := c.GetTtl().AsDuration()
+	if h.TTL = min(max(ttl, 0), maxTTL).Truncate(time.Millisecond); h.TTL != ttl.Truncate(time.Millisecond) {
+		l.problem("%s: cache.ttl is %v: it must be between 0 and %v; %v is used", rpc, ttl, maxTTL, h.TTL)
+	}
+	return h
+}
+
+// problem records a breach of the contract, once, and not without bound.
+func (l *list) problem(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for _, p := range l.problems {
+		if p == text {
+			return
+		}
+	}
+	if len(l.problems) < MaxProblems {
+		l.problems = append(l.problems, text)
+	}
+}

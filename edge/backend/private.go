@@ -1,0 +1,177 @@
+package backend
+
+import (
+	linked "container/list"
+	"context"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// private keeps the catalogs of single principals: the least recently used goes first.
+type private struct {
+	flight singleflight.Group
+
+	mu      sync.Mutex
+	size    int
+	order   linked.List // of *own, the most recently used first
+	entries map[string]*linked.Element
+	// generation rises with every drop: what was begun before it is not kept after it.
+	generation uint64
+}
+
+// own is one principal's catalog.
+type own struct {
+	key     string
+	catalog *Catalog
+	read    time.Time
+}
+
+func (c *private) init(size int) { c.size, c.entries = size, map[string]*linked.Element{} }
+
+// get finds a catalog and its age.
+func (c *private) get(key []byte) (found *own, generation uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[string(key)]
+	if e == nil {
+		return nil, c.generation
+	}
+	c.order.MoveToFront(e)
+	return e.Value.(*own), c.generation
+}
+
+// put keeps a catalog, unless all were dropped since the generation.
+func (c *private) put(o *own, generation uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if generation != c.generation {
+		return
+	}
+	if e := c.entries[o.key]; e != nil {
+		e.Value = o
+		c.order.MoveToFront(e)
+		return
+	}
+	c.entries[o.key] = c.order.PushFront(o)
+	if c.order.Len() > c.size {
+		delete(c.entries, c.order.Remove(c.order.Back()).(*own).key)
+	}
+}
+
+// drop forgets all catalogs.
+func (c *private) drop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.generation++
+	c.order.Init()
+	clear(c.entries)
+}
+
+// CatalogFor is the catalog as a principal sees it: Catalog, when no list is private or the caller is
+// anonymous; else the principal's own, read from the backend when it is not at hand. Concurrent
+// requests of one principal share one reading. It is kept for Refresh, or until the backend reports a
+// change; when the backend then cannot be reached, it is served until StaleAfter.
+//
+// The error is ctx's, or the gRPC status of the list.
+func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, error) {
+	c := b.Catalog()
+	if !c.Private || p.Anonymous() {
+		return c, nil
+	}
+	var space [128]byte
+	key := appendKey(space[:0], p)
+	kept, generation := b.private.get(key)
+	if kept != nil && time.Since(kept.read) < b.cfg.Refresh {
+		return kept.catalog, nil
+	}
+	fresh, err := b.readShared(ctx, string(key), p, generation)
+	if err == nil {
+		return fresh, nil
+	}
+	if kept != nil && unreachable(err) && time.Since(kept.read) < b.cfg.StaleAfter {
+		return kept.catalog, nil
+	}
+	return nil, err
+}
+
+// readShared reads a principal's catalog once for all who wait for it. The reading goes on when one
+// of them leaves.
+func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
+	// A drop divides flights too: what is asked after a change must not get what was read before it.
+	flight := string(appendUint([]byte(key), generation))
+	result := b.private.flight.DoChan(flight, func() (any, error) {
+		if !b.group.enter() {
+			return nil, status.Error(codes.Canceled, "the edge is shutting down")
+		}
+		defer b.group.leave()
+		c, err := b.readOwn(b.group.ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		b.private.put(&own{key: key, catalog: c, read: time.Now()}, generation)
+		return c, nil
+	})
+	select {
+	case r := <-result:
+		if r.Err != nil {
+			return nil, r.Err
+		}
+		return r.Val.(*Catalog), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// readOwn reads the private lists as a principal; the public ones are those at hand.
+func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error) {
+	now := b.content.Load()
+	lists := now.lists
+	who := &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+	for i, kind := range each {
+		if lists[i] == nil || !lists[i].private {
+			continue
+		}
+		l, err := b.read(ctx, kind, who)
+		if err != nil {
+			return nil, err
+		}
+		l.private = true
+		lists[i] = l
+	}
+	return lists.assemble(now.describe), nil
+}
+
+// appendKey identifies what a principal may see: the scopes count, since a list may depend on them.
+func appendKey(dst []byte, p mcp.Principal) []byte {
+	dst = append(append(append(dst, p.Issuer...), 0), p.Subject...)
+	for _, s := range p.Scopes {
+		dst = append(append(dst, 0), s...)
+	}
+	return dst
+}
+
+func appendUint(dst []byte, n uint64) []byte {
+	for range 8 {
+		dst = append(dst, byte(n))
+		n >>= 8
+	}
+	return dst
+}
+
+// unreachable reports whether an error says nothing about the request, but that nobody answered.
+func unreachable(err error) bool {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,114 @@
+package backend
+
+import (
+	"slices"
+	"time"
+)
+
+// State is how a backend is doing.
+type State uint8
+
+// The states of a backend.
+const (
+	// Connecting: it was not reached yet, or the connection was just lost.
+	Connecting State = iota
+	// Ready: it is connected, and its lists were read.
+	Ready
+	// Down: it cannot be reached, or does not answer as it should. It is tried again for ever.
+	Down
+)
+
+// String names the state in lower case.
+func (s State) String() string {
+	switch s {
+	case Ready:
+		return "ready"
+	case Down:
+		return "down"
+	default:
+		return "connecting"
+	}
+}
+
+// Status is a snapshot of a backend for operators.
+type Status struct {
+	Name, Target string
+	State        State
+	// Since is when the state was entered.
+	Since time.Time
+	// LastError is the last thing that went wrong, kept when the backend recovers; empty: nothing.
+	LastError string
+	// Loaded is when all lists were last read without an error; zero: never.
+	Loaded time.Time
+	// Present is the catalog's: false when nothing of the backend is shown to clients.
+	Present bool
+	// Problems are breaches of the contract in what the backend serves now, one sentence each.
+	Problems []string
+	// Calls is how many calls are running, Watches how many resource watches are open.
+	Calls, Watches int
+}
+
+// Status returns a snapshot. Safe for concurrent use.
+func (b *Backend) Status() Status {
+	b.watchMu.Lock()
+	watches := len(b.watches)
+	b.watchMu.Unlock()
+	b.statusMu.Lock()
+	defer b.statusMu.Unlock()
+	s := b.status
+	s.Problems = slices.Clone(s.Problems)
+	s.Name, s.Target = b.cfg.Name, b.cfg.Target
+	s.Present = b.Catalog().Present
+	s.Calls, s.Watches = int(b.calls.Load()), watches
+	return s
+}
+
+// enter records a state and what went wrong; a change of state is logged, once.
+func (b *Backend) enter(s State, err error) {
+	b.statusMu.Lock()
+	before, since := b.status.State, b.status.Since
+	if err != nil {
+		b.status.LastError = err.Error()
+	}
+	if before != s {
+		b.status.State, b.status.Since = s, time.Now()
+	}
+	b.statusMu.Unlock()
+	if before == s {
+		return
+	}
+	switch s {
+	case Ready:
+		b.log.Info("backend is ready", "target", b.cfg.Target)
+	case Down:
+		b.log.Warn("backend is down; it is tried again until it answers", "target", b.cfg.Target, "error", err)
+	default:
+		b.log.Debug("backend connection lost", "target", b.cfg.Target, "up", time.Since(since))
+	}
+}
+
+// report keeps the current problems; those that are new are logged.
+func (b *Backend) report(problems []string) {
+	b.statusMu.Lock()
+	before := b.status.Problems
+	b.status.Problems = problems
+	b.statusMu.Unlock()
+	for _, p := range problems {
+		if !slices.Contains(before, p) {
+			b.log.Warn("backend breaks the contract", "problem", p)
+		}
+	}
+}
+
+// loaded records that all lists were read.
+func (b *Backend) loaded() {
+	b.statusMu.Lock()
+	b.status.Loaded = time.Now()
+	b.statusMu.Unlock()
+}
+
+func (b *Backend) state() State {
+	b.statusMu.Lock()
+	defer b.statusMu.Unlock()
+	return b.status.State
+}

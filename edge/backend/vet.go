@@ -1,0 +1,201 @@
+package backend
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/yosida95/uritemplate/v3"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// vet keeps the entries that can be shown and reports the others. check names an entry by what must
+// be unique; its error leaves the entry out; what it can mend it mends, with a note.
+func vet[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
+	seen := make(map[string]bool, len(entries))
+	kept := entries[:0]
+	for i, e := range entries {
+		what := e.ProtoReflect().Descriptor().Name()
+		key, err := check(e, func(text string) { l.problem("%s %d: %s", what, i, text) })
+		switch {
+		case err != nil:
+			l.problem("%s %d (%.80q) is left out: %v", what, i, key, err)
+		case seen[key]:
+			l.problem("%s %d (%.80q) is left out: there is one before it with the same key", what, i, key)
+		default:
+			seen[key] = true
+			kept = append(kept, e)
+		}
+	}
+	return slices.Clip(kept)
+}
+
+func vetTool(t *pb.Tool, note func(string)) (string, error) {
+	if t == nil || t.Name == "" {
+		return "", fmt.Errorf("name is empty: it is required")
+	}
+	if !toolName(t.Name) {
+		note(fmt.Sprintf("name %.80q is not 1 to 64 of [A-Za-z0-9_.-]: some clients refuse it", t.Name))
+	}
+	if t.InputSchemaJson != "" {
+		root, err := object("input_schema_json", t.InputSchemaJson)
+		if err != nil {
+			return t.Name, err
+		}
+		if string(root["type"]) != `"object"` {
+			return t.Name, fmt.Errorf(`input_schema_json has type %.40q at its root: it must be "object"`, root["type"])
+		}
+	}
+	if t.OutputSchemaJson != "" {
+		if _, err := object("output_schema_json", t.OutputSchemaJson); err != nil {
+			return t.Name, err
+		}
+	}
+	t.Icons = vetIcons(t.Icons, note)
+	return t.Name, vetMeta(t.MetaJson)
+}
+
+func vetResource(r *pb.Resource, note func(string)) (string, error) {
+	switch {
+	case r == nil || r.Uri == "":
+		return "", fmt.Errorf("uri is empty: it is required")
+	case !absolute(r.Uri):
+		return r.Uri, fmt.Errorf("uri is not absolute: it must begin with a scheme such as file:")
+	case r.Name == "":
+		return r.Uri, fmt.Errorf("name is empty: it is required")
+	}
+	if r.Size != nil && *r.Size < 0 {
+		note(fmt.Sprintf("size is %d: it is left out, since it must not be negative", *r.Size))
+		r.Size = nil
+	}
+	r.Icons = vetIcons(r.Icons, note)
+	vetAnnotations(r.Annotations, note)
+	return r.Uri, vetMeta(r.MetaJson)
+}
+
+func vetTemplate(t *pb.ResourceTemplate, note func(string)) (string, error) {
+	if t == nil || t.UriTemplate == "" {
+		return "", fmt.Errorf("uri_template is empty: it is required")
+	}
+	if _, err := uritemplate.New(t.UriTemplate); err != nil {
+		return t.UriTemplate, fmt.Errorf("uri_template is no RFC 6570 template: %w", err)
+	}
+	if t.Name == "" {
+		return t.UriTemplate, fmt.Errorf("name is empty: it is required")
+	}
+	t.Icons = vetIcons(t.Icons, note)
+	vetAnnotations(t.Annotations, note)
+	return t.UriTemplate, vetMeta(t.MetaJson)
+}
+
+func vetPrompt(p *pb.Prompt, note func(string)) (string, error) {
+	if p == nil || p.Name == "" {
+		return "", fmt.Errorf("name is empty: it is required")
+	}
+	seen := make(map[string]bool, len(p.Arguments))
+	for i, a := range p.Arguments {
+		if a.GetName() == "" {
+			return p.Name, fmt.Errorf("arguments[%d].name is empty: it is required", i)
+		}
+		if seen[a.Name] {
+			return p.Name, fmt.Errorf("arguments[%d].name is %.80q, as of one before it", i, a.Name)
+		}
+		seen[a.Name] = true
+	}
+	p.Icons = vetIcons(p.Icons, note)
+	return p.Name, vetMeta(p.MetaJson)
+}
+
+// vetDescribe mends what a backend says of itself, in place.
+func vetDescribe(d *pb.DescribeResponse, note func(string)) {
+	if i := d.Implementation; i != nil {
+		if i.Name == "" || i.Version == "" {
+			note(fmt.Sprintf("Describe: implementation has name %.40q and version %.40q: both are required", i.Name, i.Version))
+		}
+		i.Icons = vetIcons(i.Icons, note)
+	}
+	for id, settings := range d.ExtensionsJson {
+		if _, err := object(fmt.Sprintf("extensions_json[%.80q]", id), settings); err != nil {
+			note(fmt.Sprintf("Describe: an extension is left out: %v", err))
+			delete(d.ExtensionsJson, id)
+		}
+	}
+	if r := d.Resources; r != nil {
+		r.UriPrefixes = slices.DeleteFunc(r.UriPrefixes, func(prefix string) bool {
+			if absolute(prefix) {
+				return false
+			}
+			note(fmt.Sprintf("Describe: uri_prefixes has %.80q, which is left out: it must begin with a scheme such as file:", prefix))
+			return true
+		})
+	}
+}
+
+func vetMeta(meta string) error {
+	if meta == "" {
+		return nil
+	}
+	_, err := object("meta_json", meta)
+	return err
+}
+
+func vetIcons(icons []*pb.Icon, note func(string)) []*pb.Icon {
+	return slices.DeleteFunc(icons, func(i *pb.Icon) bool {
+		if i.GetSrc() != "" {
+			return false
+		}
+		note("an icon without src is left out: src is required")
+		return true
+	})
+}
+
+func vetAnnotations(a *pb.Annotations, note func(string)) {
+	if a == nil {
+		return
+	}
+	a.Audience = slices.DeleteFunc(a.Audience, func(r pb.Role) bool {
+		if r == pb.Role_ROLE_USER || r == pb.Role_ROLE_ASSISTANT {
+			return false
+		}
+		note(fmt.Sprintf("annotations.audience holds %v, which is left out: it must be user or assistant", r))
+		return true
+	})
+	if p := a.Priority; p != nil && (math.IsNaN(*p) || *p < 0 || *p > 1) {
+		note(fmt.Sprintf("annotations.priority is %v, which is left out: it must be between 0 and 1", *p))
+		a.Priority = nil
+	}
+}
+
+// object opens a JSON object one level deep. The error names the field.
+func object(field, text string) (map[string]json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &members); err != nil {
+		return nil, fmt.Errorf("%s is no JSON object: %w", field, err)
+	}
+	if members == nil {
+		return nil, fmt.Errorf("%s is null: it must be a JSON object, or empty", field)
+	}
+	return members, nil
+}
+
+// toolName reports whether a name is what the contract asks of a tool's.
+func toolName(name string) bool {
+	return len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+	}) < 0
+}
+
+// absolute reports whether a URI begins with a scheme (RFC 3986 §3.1).
+func absolute(uri string) bool {
+	scheme, _, found := strings.Cut(uri, ":")
+	if !found || scheme == "" || (scheme[0]|0x20) < 'a' || (scheme[0]|0x20) > 'z' {
+		return false
+	}
+	return strings.IndexFunc(scheme, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+.-", r)
+	}) < 0
+}

@@ -1,0 +1,203 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// watchKey is what watchers share a stream by: who is empty unless the backend has private lists.
+type watchKey struct{ uri, who string }
+
+// watch is one upstream stream of WatchResource and those who listen to it. Its fields are guarded by
+// Backend.watchMu, but for those set before it is shared.
+type watch struct {
+	key    watchKey
+	who    *pb.Principal
+	cancel context.CancelFunc
+	// settled closes when the backend began to report, or refused; err then is why.
+	settled  chan struct{}
+	err      error
+	watchers map[*watcher]struct{}
+}
+
+type watcher struct{ fn func(uri string) }
+
+// Watch has fn called whenever the backend reports that the resource, or one below it, changed: with
+// the URI that did. It may be called without a change (after a reconnection), but none is missed once
+// Watch has returned. Calls of one watch do not overlap; fn must not block.
+//
+// Watch returns when the backend has begun to report. Equal watches share one stream. The error is
+// the gRPC status with which the backend refused the URI, ctx's, or a *mcp.Error: KindLimit when
+// MaxWatches are open, KindUnavailable when the backend is not there.
+//
+// stop ends the watch; it is idempotent, and must be called in the end. A call of fn that has begun
+// may outlast it.
+func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn func(uri string)) (stop func(), err error) {
+	c := b.Catalog()
+	if !c.Present {
+		return nil, mcp.Errorf(mcp.KindUnavailable, "backend %q cannot be reached: try again later", b.cfg.Name)
+	}
+	key := watchKey{uri: uri}
+	var who *pb.Principal
+	if c.Private {
+		key.who = string(appendKey(nil, p))
+		who = &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+	}
+	me := &watcher{fn: fn}
+	w, err := b.join(key, who, me)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-w.settled:
+		if w.err != nil {
+			return nil, w.err
+		}
+		return func() { b.part(w, me) }, nil
+	case <-ctx.Done():
+		b.part(w, me)
+		return nil, ctx.Err()
+	}
+}
+
+// join adds a watcher to the stream of its key, which it opens if it is the first.
+func (b *Backend) join(key watchKey, who *pb.Principal, me *watcher) (*watch, error) {
+	b.watchMu.Lock()
+	defer b.watchMu.Unlock()
+	if w := b.watches[key]; w != nil {
+		w.watchers[me] = struct{}{}
+		return w, nil
+	}
+	if len(b.watches) >= b.tune.watches {
+		return nil, mcp.Errorf(mcp.KindLimit, "backend %q has %d resource watches, the limit: unsubscribe from others first", b.cfg.Name, b.tune.watches)
+	}
+	ctx, cancel := context.WithCancel(b.group.ctx)
+	w := &watch{key: key, who: who, cancel: cancel, settled: make(chan struct{}), watchers: map[*watcher]struct{}{me: {}}}
+	if !b.group.run(func(context.Context) { b.follow(ctx, w) }) {
+		cancel()
+		return nil, mcp.Errorf(mcp.KindUnavailable, "backend %q: the edge is shutting down", b.cfg.Name)
+	}
+	b.watches[key] = w
+	return w, nil
+}
+
+// part removes a watcher; the last one closes the stream.
+func (b *Backend) part(w *watch, me *watcher) {
+	b.watchMu.Lock()
+	defer b.watchMu.Unlock()
+	delete(w.watchers, me)
+	if len(w.watchers) == 0 {
+		b.forget(w)
+		w.cancel()
+	}
+}
+
+// forget removes a watch; watchMu is held.
+func (b *Backend) forget(w *watch) {
+	if b.watches[w.key] == w {
+		delete(b.watches, w.key)
+	}
+}
+
+// follow keeps the stream of a watch open until its context ends or the backend refuses it at first.
+func (b *Backend) follow(ctx context.Context, w *watch) {
+	defer w.cancel()
+	err := b.watchOnce(ctx, w, func() { close(w.settled) })
+	select {
+	case <-w.settled:
+	default:
+		b.watchMu.Lock()
+		b.forget(w)
+		w.err = err
+		b.watchMu.Unlock()
+		close(w.settled)
+		return
+	}
+	retry := b.newRetry()
+	told := false
+	for retry.wait(ctx) {
+		began := time.Now()
+		// Waiting for the connection costs nothing, and the stream is open as soon as it is back.
+		err := b.watchOnce(ctx, w, func() {
+			told = false
+			b.tell(w, "")
+		}, grpc.WaitForReady(true))
+		if !told && ctx.Err() == nil && refused(err) {
+			// The resource may be gone: whoever reads it now finds out.
+			told = true
+			b.tell(w, "")
+		}
+		retry.lasted(time.Since(began))
+	}
+}
+
+// watchOnce opens the stream, calls started when it reports, and hands events on until it breaks.
+// A backend that does not begin within the timeout is given up.
+func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts ...grpc.CallOption) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slow := status.Errorf(codes.DeadlineExceeded, "WatchResource did not send started within %v", b.cfg.Timeout)
+	patience := time.AfterFunc(b.cfg.Timeout, func() { cancel(slow) })
+	defer patience.Stop()
+	stream, err := b.watcher.WatchResource(ctx, &pb.WatchResourceRequest{Uri: w.key.uri, Principal: w.who}, opts...)
+	for begun := false; err == nil; {
+		var event *pb.WatchResourceResponse
+		if event, err = stream.Recv(); err != nil {
+			break
+		}
+		if !begun && event.GetEvent() != nil {
+			begun = true
+			if !patience.Stop() {
+				break
+			}
+			started()
+		}
+		if u := event.GetUpdated(); u != nil {
+			b.tell(w, u.GetUri())
+		}
+	}
+	if errors.Is(context.Cause(ctx), slow) {
+		return slow
+	}
+	if errors.Is(err, io.EOF) {
+		return status.Error(codes.Unavailable, "WatchResource ended without a status")
+	}
+	return err
+}
+
+// tell calls the watchers; an empty URI is the watched one.
+func (b *Backend) tell(w *watch, uri string) {
+	if uri == "" {
+		uri = w.key.uri
+	}
+	b.watchMu.Lock()
+	fns := make([]func(string), 0, len(w.watchers))
+	for one := range w.watchers {
+		fns = append(fns, one.fn)
+	}
+	b.watchMu.Unlock()
+	for _, fn := range fns {
+		fn(uri)
+	}
+}
+
+// refused reports whether a status is about the request itself.
+func refused(err error) bool {
+	switch status.Code(err) {
+	case codes.NotFound, codes.PermissionDenied, codes.InvalidArgument, codes.Unimplemented,
+		codes.FailedPrecondition, codes.Unauthenticated, codes.OutOfRange:
+		return true
+	default:
+		return false
+	}
+}
