@@ -1,0 +1,91 @@
+package stateless
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// listening starts a subscription and returns when its acknowledgement is on the wire.
+func listening(t *testing.T, e *Era, params string) (r *recorder, leave func(), ended <-chan struct{}) {
+	t.Helper()
+	b, h := request("subscriptions/listen", params)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	r = newRecorder()
+	go func() {
+		defer close(done)
+		(&era.Router{Stateless: e}).Post(ctx, &mcp.Incoming{Body: []byte(b), Header: h}, r)
+	}()
+	<-r.wrote
+	return r, cancel, done
+}
+
+func TestListen(t *testing.T) {
+	feed := newFeed()
+	e := newEra(t, &fakeDispatch{feed: feed}, Options{})
+	r, leave, ended := listening(t, e, `"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["b:x","a:x","b:x"]}`)
+	feed.changes <- []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: "a:x"}}
+	<-r.wrote
+	<-r.wrote
+	const tag = `"_meta":{"io.modelcontextprotocol/subscriptionId":7}`
+	want := []string{
+		`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{` + tag +
+			`,"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:x","b:x"]}}}`,
+		`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{` + tag + `}}`,
+		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{` + tag + `,"uri":"a:x"}}`,
+	}
+	got := r.seen()
+	for i := range want {
+		if i >= len(got) || got[i] != want[i] {
+			t.Fatalf("events\n%v, want\n%v", got, want)
+		}
+	}
+	leave()
+	<-ended
+	<-feed.done
+	if len(r.seen()) != 3 {
+		t.Errorf("a result was sent to a client that left: %v", r.seen())
+	}
+}
+
+func TestDrainEndsListenWithItsResult(t *testing.T) {
+	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
+	r, leave, ended := listening(t, e, `"notifications":{}`)
+	defer leave()
+	e.Drain()
+	<-ended
+	contains(t, r.seen()[1], `"id":7,"result":{"resultType":"complete"`, `"io.modelcontextprotocol/subscriptionId":7`)
+}
+
+func TestListenIsKeptAlive(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{KeepAlive: time.Second})
+		r, leave, ended := listening(t, e, `"notifications":{}`)
+		time.Sleep(2500 * time.Millisecond)
+		leave()
+		<-ended
+		if r.comments != 2 {
+			t.Errorf("%d comments in 2.5 s, want 2", r.comments)
+		}
+	})
+}
+
+func TestListensAreBounded(t *testing.T) {
+	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{MaxListens: 1, MaxSubscriptions: 1})
+	_, leave, ended := listening(t, e, `"notifications":{}`)
+	b, h := request("subscriptions/listen", `"notifications":{}`)
+	if r := post(t, e, b, h, mcp.Principal{}); r.response.Kind != mcp.KindLimit {
+		t.Error(body(t, r))
+	}
+	leave()
+	<-ended
+	b, h = request("subscriptions/listen", `"notifications":{"resourceSubscriptions":["a:1","a:2"]}`)
+	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "the limit is 1")
+	b, h = request("subscriptions/listen", "")
+	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "params.notifications")
+}

@@ -1,0 +1,161 @@
+package stateless
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// asker asks for a name first, keeps a state, then greets.
+func asker(_ context.Context, call *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+	for _, r := range call.Responses {
+		if r.Key == "user_name" && bytes.Contains(r.Result, []byte("Ada")) {
+			return mcp.Reply{Result: json.RawMessage(`{"greeted":"` + string(call.State) + `","id":"` + call.ID + `","method":"` + string(r.Method) + `"}`)}, nil
+		}
+	}
+	return mcp.Reply{Input: &mcp.InputRequired{
+		State:    []byte("secret"),
+		Requests: []mcp.InputRequest{{Key: "user_name", Method: mcp.MethodElicit, Params: json.RawMessage(`{"message":"who?"}`)}},
+	}}, nil
+}
+
+const askParams = `"name":"ask","arguments":{"a":1}`
+
+// ask runs one round and returns the whole answer and its state.
+func ask(t *testing.T, e *Era, params string, p mcp.Principal) (text, state string) {
+	t.Helper()
+	b, h := request("tools/call", params)
+	h.Set("Mcp-Name", "ask")
+	text = body(t, post(t, e, b, h, p))
+	var wire struct {
+		Result struct {
+			RequestState string `json:"requestState"`
+		} `json:"result"`
+	}
+	if err := json.Unmarshal([]byte(text), &wire); err != nil {
+		t.Fatal(err)
+	}
+	return text, wire.Result.RequestState
+}
+
+func withState(params, state string) string {
+	return params + `,"requestState":"` + state + `","inputResponses":{"user_name":{"action":"accept","content":{"name":"Ada"}}}`
+}
+
+func TestRounds(t *testing.T) {
+	e := newEra(t, &fakeDispatch{call: asker}, Options{})
+	text, state := ask(t, e, askParams, mcp.Principal{})
+	contains(t, text, `"resultType":"input_required"`,
+		`"inputRequests":{"user_name":{"method":"elicitation/create","params":{"message":"who?"}}}`)
+	if state == "" || strings.Contains(state, "secret") {
+		t.Fatalf("state %q: want a sealed one", state)
+	}
+	if _, again := ask(t, e, askParams, mcp.Principal{}); again == state {
+		t.Error("two calls have the same state")
+	}
+	text, _ = ask(t, e, withState(askParams, state), mcp.Principal{})
+	contains(t, text, `"greeted":"secret"`, `"method":"elicitation/create"`)
+}
+
+// Answers without a state start a call of their own: the backend sees them and decides.
+func TestVolunteeredAnswers(t *testing.T) {
+	e := newEra(t, &fakeDispatch{call: asker}, Options{})
+	text, _ := ask(t, e, askParams+`,"inputResponses":{"user_name":{"action":"accept","content":{"name":"Ada"}}}`, mcp.Principal{})
+	contains(t, text, `"greeted":""`, `"method":""`)
+}
+
+// A state opens for the very request it was sealed for, by whoever shares the key, until it expires.
+func TestStateIsBound(t *testing.T) {
+	key, other := bytes.Repeat([]byte{1}, 32), bytes.Repeat([]byte{2}, 32)
+	ada, bob := mcp.Principal{Subject: "ada"}, mcp.Principal{Subject: "bob"}
+	e := newEra(t, &fakeDispatch{call: asker}, Options{Keys: [][]byte{key}})
+	_, state := ask(t, e, askParams, ada)
+	rotated := newEra(t, &fakeDispatch{call: asker}, Options{Keys: [][]byte{other, key}})
+	stranger := newEra(t, &fakeDispatch{call: asker}, Options{Keys: [][]byte{other}})
+	for name, c := range map[string]struct {
+		e      *Era
+		params string
+		p      mcp.Principal
+		opens  bool
+	}{
+		"as it was":             {e, withState(askParams, state), ada, true},
+		"on a sibling":          {rotated, withState(askParams, state), ada, true},
+		"spaces in arguments":   {e, withState(`"name":"ask","arguments":{ "a": 1 }`, state), ada, true},
+		"another key":           {stranger, withState(askParams, state), ada, false},
+		"another principal":     {e, withState(askParams, state), bob, false},
+		"nobody":                {e, withState(askParams, state), mcp.Principal{}, false},
+		"other arguments":       {e, withState(`"name":"ask","arguments":{"a":2}`, state), ada, false},
+		"something appended":    {e, withState(askParams, state+"-TAMPERED"), ada, false},
+		"a character changed":   {e, withState(askParams, flip(state)), ada, false},
+		"not issued here":       {e, withState(askParams, "aGVsbG8"), ada, false},
+		"an empty state":        {e, withState(askParams, ""), ada, false},
+		"a state that's a list": {e, askParams + `,"requestState":[]`, ada, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, _ := ask(t, c.e, c.params, c.p)
+			if opens := strings.Contains(text, "greeted"); opens != c.opens {
+				t.Fatalf("opened %v, want %v: %s", opens, c.opens, text)
+			}
+			if !c.opens {
+				contains(t, text, `"error":{"code":-32602,`)
+			}
+		})
+	}
+}
+
+func flip(s string) string {
+	b := []byte(s)
+	b[len(b)/2] ^= 1
+	return string(b)
+}
+
+func TestStateExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEra(t, &fakeDispatch{call: asker}, Options{CallLifetime: time.Minute})
+		_, state := ask(t, e, askParams, mcp.Principal{})
+		time.Sleep(time.Minute + time.Second)
+		text, _ := ask(t, e, withState(askParams, state), mcp.Principal{})
+		contains(t, text, `-32602`, "expired")
+	})
+}
+
+func TestRoundsAreBounded(t *testing.T) {
+	e := newEra(t, &fakeDispatch{call: func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+		return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "k", Method: mcp.MethodListRoots}}}}, nil
+	}}, Options{MaxRounds: 3})
+	params := askParams
+	for range 3 {
+		_, state := ask(t, e, params, mcp.Principal{})
+		if state == "" {
+			t.Fatal("given up too early")
+		}
+		params = withState(askParams, state)
+	}
+	text, _ := ask(t, e, params, mcp.Principal{})
+	contains(t, text, "more than 3 rounds")
+}
+
+// A round without questions is held back for the backend's retry_after, and does not count as one.
+func TestRoundWithoutQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEra(t, &fakeDispatch{call: func(_ context.Context, call *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if string(call.State) == "seen" {
+				return mcp.Reply{Result: json.RawMessage(`{"greeted":true}`)}, nil
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("seen"), RetryAfter: 2 * time.Second}}, nil
+		}}, Options{MaxRounds: 1})
+		start := time.Now()
+		text, state := ask(t, e, askParams, mcp.Principal{})
+		if time.Since(start) != 2*time.Second || strings.Contains(text, "inputRequests") {
+			t.Fatalf("after %s: %s", time.Since(start), text)
+		}
+		text, _ = ask(t, e, askParams+`,"requestState":"`+state+`"`, mcp.Principal{})
+		contains(t, text, `"greeted":true`)
+	})
+}
