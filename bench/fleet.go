@@ -1,0 +1,287 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/bench/internal/load"
+)
+
+// fleet is everything under measurement, each a process of its own.
+type fleet struct {
+	dir                                      string
+	procs                                    []*process
+	edge, bridge, sdkSessions, sdkNoSessions *process
+}
+
+const (
+	revisionLegacy = "2025-11-25"
+	revisionModern = "2026-07-28"
+)
+
+// startFleet builds and starts the processes.
+func startFleet() (*fleet, error) {
+	dir, err := os.MkdirTemp("", "mcpedge-bench-")
+	if err != nil {
+		return nil, err
+	}
+	f := &fleet{dir: dir}
+	if err := f.start(); err != nil {
+		f.stop()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *fleet) start() error {
+	for name, pkg := range map[string]string{
+		"edge": "./edge", "service": "./bench/service", "bridge": "./bench/bridge", "sdk": "./bench/sdk",
+	} {
+		if out, err := exec.Command("go", "build", "-o", filepath.Join(f.dir, name), pkg).CombinedOutput(); err != nil {
+			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
+		}
+	}
+	service, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	edge, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	admin, err := freeAddr()
+	if err != nil {
+		return err
+	}
+	if _, err = f.run("service", "", "--listen", service); err != nil {
+		return err
+	}
+	if err := f.await("service", func() error { return dial(service) }); err != nil {
+		return err
+	}
+	if f.edge, err = f.run("edge", edge, "--listen", edge, "--admin", admin, "--pprof",
+		"--backend", "bench="+service, "--log-level", "warn"); err != nil {
+		return err
+	}
+	f.edge.admin = admin
+	if err := f.await("edge", func() error { return get("http://" + admin + "/readyz") }); err != nil {
+		return err
+	}
+	if f.bridge, err = f.runPrinting("bridge", "--backend", service); err != nil {
+		return err
+	}
+	if f.sdkSessions, err = f.runPrinting("sdk"); err != nil {
+		return err
+	}
+	f.sdkNoSessions, err = f.runPrinting("sdk", "--stateless")
+	return err
+}
+
+// cases prepares the requests: the smallest tool call, in each era, on few and many connections.
+func (f *fleet) cases() ([]benchCase, error) {
+	const args = `{"text":"hello, edge"}`
+	plain := http.Header{"Content-Type": {"application/json"}}
+	bridge := subject{"bridge", load.Target{Addr: f.bridge.addr, Path: "/", Header: plain, Body: []byte(args), Want: []byte("hello, edge")}, f.bridge}
+	modern := func(name string, p *process) subject {
+		h := plain.Clone()
+		h.Set("Accept", "application/json, text/event-stream")
+		h["MCP-Protocol-Version"] = []string{revisionModern}
+		h["Mcp-Method"] = []string{"tools/call"}
+		h["Mcp-Name"] = []string{"echo"}
+		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + args +
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revisionModern +
+			`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}}}}`
+		return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}
+	}
+	var cases []benchCase
+	for _, n := range []int{8, 64} {
+		cases = append(cases, benchCase{fmt.Sprintf("modern-%d", n), n,
+			[]subject{modern("edge", f.edge), bridge, modern("sdk", f.sdkNoSessions)}})
+		edge, err := legacy("edge", f.edge, args)
+		if err != nil {
+			return nil, err
+		}
+		sdk, err := legacy("sdk", f.sdkSessions, args)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, benchCase{fmt.Sprintf("legacy-%d", n), n, []subject{edge, bridge, sdk}})
+	}
+	return cases, nil
+}
+
+// legacy opens a session and prepares a call in it. All connections share the session, where no two
+// requests in flight may have the same id: the generator gives each connection its own.
+func legacy(name string, p *process, args string) (subject, error) {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + revisionLegacy +
+		`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
+	session, err := post(p.addr, h, initialize)
+	if err != nil {
+		return subject{}, fmt.Errorf("%s: initialize: %w", name, err)
+	}
+	h["Mcp-Session-Id"] = []string{session}
+	h["MCP-Protocol-Version"] = []string{revisionLegacy}
+	if _, err := post(p.addr, h, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
+		return subject{}, fmt.Errorf("%s: initialized: %w", name, err)
+	}
+	body := `{"jsonrpc":"2.0","id":` + load.IDPlaceholder + `,"method":"tools/call","params":{"name":"echo","arguments":` + args + `}}`
+	return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}, nil
+}
+
+func post(addr string, h http.Header, body string) (session string, err error) {
+	req, err := http.NewRequest(http.MethodPost, "http://"+addr+"/mcp", strings.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	req.Header = h.Clone()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	answer, _ := io.ReadAll(resp.Body)
+	if resp.StatusCode/100 != 2 {
+		return "", fmt.Errorf("status %d: %s", resp.StatusCode, answer)
+	}
+	return resp.Header.Get("Mcp-Session-Id"), nil
+}
+
+func freeAddr() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+func dial(addr string) error {
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return c.Close()
+}
+
+func get(url string) error {
+	resp, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+// await polls until a process serves.
+func (f *fleet) await(name string, ready func() error) error {
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		err := ready()
+		if err == nil {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s did not get ready: %w", name, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// process is one child.
+type process struct {
+	cmd   *exec.Cmd
+	addr  string
+	admin string // of the edge, for its allocation counter
+}
+
+// usage is what a process has used so far.
+type usage struct {
+	cpu     time.Duration
+	mallocs uint64 // 0 where it cannot be read
+}
+
+func (f *fleet) run(name, addr string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(filepath.Join(f.dir, name), args...), addr: addr}
+	p.cmd.Stderr = os.Stderr
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	f.procs = append(f.procs, p)
+	return p, nil
+}
+
+// runPrinting starts a process that prints its address as its first line.
+func (f *fleet) runPrinting(name string, args ...string) (*process, error) {
+	cmd := exec.Command(filepath.Join(f.dir, name), args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: cmd}
+	f.procs = append(f.procs, p)
+	_, err = fmt.Fscanln(out, &p.addr)
+	return p, err
+}
+
+func (f *fleet) stop() {
+	for _, p := range f.procs {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	}
+	_ = os.RemoveAll(f.dir)
+}
+
+// ticks is the kernel's unit of CPU time in /proc, 1/100 s on Linux.
+const ticks = 10 * time.Millisecond
+
+func (p *process) usage() (usage, error) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
+	if err != nil {
+		return usage{}, err
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	user, _ := strconv.ParseInt(fields[11], 10, 64)
+	system, _ := strconv.ParseInt(fields[12], 10, 64)
+	u := usage{cpu: time.Duration(user+system) * ticks}
+	if p.admin != "" {
+		u.mallocs, err = mallocs(p.admin)
+	}
+	return u, err
+}
+
+// mallocs reads the edge's allocation counter from its allocation profile.
+func mallocs(admin string) (uint64, error) {
+	resp, err := http.Get("http://" + admin + "/debug/pprof/allocs?debug=1")
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := bytes.Cut(text, []byte("\n# Mallocs = "))
+	if !ok {
+		return 0, errors.New("the edge's allocation profile has no counter")
+	}
+	n, _, _ := bytes.Cut(rest, []byte("\n"))
+	return strconv.ParseUint(string(n), 10, 64)
+}
