@@ -34,9 +34,12 @@ type Call struct {
 	Params json.RawMessage
 	// LogLevel in force when the call began.
 	LogLevel mcp.LogLevel
-	// Deadline ends the call's whole life, waiting included.
+	// Deadline ends the call's whole life, waiting included: from then on it is an orphan, and whoever
+	// claims it finishes it. Zero: none.
 	Deadline time.Time
-	// Repeatable: it may be run again after PhaseDispatched was lost, once.
+	// Repeatable: it may be run again after PhaseDispatched was lost, once. The medium only keeps it:
+	// a claimer that finds a dispatched call which is not repeatable, or is at an Attempt above 2,
+	// finishes it with an unknown outcome.
 	Repeatable bool
 	// Round and Attempt of the run in progress, or of the next.
 	Round, Attempt int
@@ -50,7 +53,10 @@ type Lease struct {
 }
 
 // Write is one numbered write under a lease. N starts at 1 with the lease and rises by one with every
-// write, whatever its kind; a repetition of the last N is the same write.
+// write, whatever its kind. A write whose N was applied already under this epoch returns nil and does
+// nothing, even if the call is done or parked by then, so a write that timed out may be sent again. An
+// N that skips means that the medium lost writes: ErrRollback, the log's epoch is raised and nothing
+// is written; Claim at the lease's epoch gives a new lease to go on with.
 type Write struct {
 	Lease
 	N uint64
@@ -97,7 +103,8 @@ type Claim struct {
 	// Progress is the highest value on the stream; HasProgress is false when there is none.
 	Progress    float64
 	HasProgress bool
-	// OpenElicitations are the ids of URL elicitations, by key, whose completion was not told yet.
+	// OpenElicitations are the ids of URL elicitations, by key, whose completion was not told yet:
+	// those of the last asking, without those an entry Completes. Owned by the receiver.
 	OpenElicitations map[string]string
 }
 
@@ -108,7 +115,8 @@ type AnswerOutcome uint8
 const (
 	// AnswerUnknown: nobody asked this, or not any more; it is ignored and counted.
 	AnswerUnknown AnswerOutcome = iota
-	// AnswerDuplicate: it was answered before; the first answer stands.
+	// AnswerDuplicate: it was answered before, and the call has not asked again or ended since; the
+	// first answer stands.
 	AnswerDuplicate
 	// AnswerTaken: kept; others are still missing.
 	AnswerTaken
@@ -130,19 +138,26 @@ type Which struct {
 type Calls interface {
 	// Begin records calls that outgrew their exchange, opens one log for them all, and gives their
 	// leases, in order, at epoch 1, phase dispatched. They are indexed before they exist, so that no
-	// orphan is missed. ErrNotFound when the session is gone, ErrLimit for a stream too many.
+	// orphan is missed. The same Begin by the same replica, before the first write, is a repetition and
+	// gives the same leases. ErrNotFound when the session is gone, ErrLimit for a stream too many,
+	// ErrExists when the stream or a call is somebody else's.
 	Begin(ctx context.Context, session, stream string, calls []Call) ([]Lease, error)
 	// Park ends a round that needs the client: the asks' messages go to the log, the pending set is
-	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step.
+	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step. With no
+	// asks there is nothing to wait for: the state is kept, the next round is ready (round + 1, attempt
+	// 1, no answers) and the lease goes on.
 	Park(ctx context.Context, w Write, asks []Ask, state []byte) error
 	// Answer records the answer to a pending ask of the session, once. The one that completes the set
-	// claims the call: epoch + 1, phase ready, round + 1, attempt 1.
+	// claims the call: epoch + 1, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The
+	// error is ErrNotFound when the session is gone.
 	Answer(ctx context.Context, session, ask string, a Answer) (AnswerOutcome, *Claim, error)
-	// Claim takes a call from its owner, by compare-and-set of the epoch: epoch + 1. After a takeover
-	// of a dispatched call its attempt is one higher. ErrFenced when somebody else was first or the
-	// call is done; ErrNotFound.
+	// Claim takes a call from its owner, whether or not that one lives, by compare-and-set of the
+	// epoch: epoch + 1. The phase stays, and after a takeover of a dispatched call its attempt is one
+	// higher. A waiting call is not asked about any more: its claimer finishes it. ErrFenced when
+	// somebody else was first or the call is done; ErrNotFound.
 	Claim(ctx context.Context, w Which) (*Claim, error)
 	// Finish appends the response and marks the call done; the last call of a stream ends it. A nil
-	// response (the client cancelled) ends the call without an event.
+	// response (the client cancelled) ends the call without an event. ErrFenced, ErrNotFound,
+	// ErrTooLarge.
 	Finish(ctx context.Context, w Write, response []byte) error
 }

@@ -7,4 +7,12 @@
 // stream when they came in one batch. A lease is the right to write about a call: it names the epoch,
 // and a write under an older epoch is refused (ErrFenced), so a replica that was given up for lost can
 // do no harm. Only the medium's clock judges leases and expiry.
+//
+// There are two epochs. A lease's epoch belongs to one call and rises whenever the call changes hands. A
+// log's epoch belongs to one stream, is part of its event ids, starts at 1 and rises only after a
+// rollback: when somebody knows of entries that the medium does not have (any more).
+//
+// Byte slices given to a medium are its own from then on, and those it gives out are shared: neither
+// side changes them. A context that has ended gives its error; as with ErrUnavailable it is then not
+// known whether a write happened.
 package state

@@ -9,11 +9,15 @@ var (
 	// ErrFenced: the write's epoch is stale or the call is done. The writer lost the call: it cancels
 	// what it runs and only follows.
 	ErrFenced = errors.New("state: fenced")
-	// ErrLimit: a bound on sessions, streams or log was reached.
+	// ErrExists: the id of a new session, stream or call is taken.
+	ErrExists = errors.New("state: id is taken")
+	// ErrLimit: a bound on sessions, streams or subscriptions was reached.
 	ErrLimit = errors.New("state: limit reached")
-	// ErrTooLarge: an entry that may not be dropped exceeds Limits.ResultBytes.
+	// ErrTooLarge: an entry that may not be dropped, or a state, exceeds Limits.ResultBytes. Nothing was
+	// written and the write's N is still free.
 	ErrTooLarge = errors.New("state: entry too large")
-	// ErrRollback: a position beyond the log's end: the medium lost writes. The epoch was raised.
+	// ErrRollback: a position beyond the log's end, or a write that does not follow the last one: the
+	// medium lost writes. The log's epoch was raised, so that no event id is given out twice.
 	ErrRollback = errors.New("state: log was rolled back")
 	// ErrUnavailable: the medium cannot be reached; whether the write happened is not known.
 	ErrUnavailable = errors.New("state: unavailable")

@@ -9,12 +9,18 @@ import (
 
 // Position is a place in the log of one stream. As an event id it names the stream, the epoch of the
 // log and the place, so ids are unique in the session and never used again after a rollback.
-// Seq 0 is before the first entry: the priming event's.
+// Seq 0 is before the first entry: the priming event's, and with Epoch 0 the start under any epoch.
 type Position struct {
+	// Stream is not empty and has no dot.
 	Stream string
-	Epoch  uint64
-	Seq    uint64
+	// Epoch of the log; the first is 1.
+	Epoch uint64
+	// Seq of the entry; the first is 1.
+	Seq uint64
 }
+
+// MaxPosition bounds Epoch and Seq: every medium can count so far without rounding.
+const MaxPosition = 1 << 52
 
 // String is the event id.
 func (p Position) String() string {
@@ -27,7 +33,8 @@ func (p Position) String() string {
 	return string(b)
 }
 
-// ParsePosition reads an event id.
+// ParsePosition reads an event id. Only what String prints is accepted, at most 128 bytes, with Epoch
+// and Seq up to MaxPosition.
 func ParsePosition(id string) (Position, error) {
 	bad := func() (Position, error) {
 		return Position{}, fmt.Errorf("event id %.80q was not given out here", id)
@@ -45,7 +52,7 @@ func ParsePosition(id string) (Position, error) {
 	if p.Seq, err = strconv.ParseUint(seq, 10, 64); err != nil {
 		return bad()
 	}
-	if p.String() != id {
+	if p.Epoch > MaxPosition || p.Seq > MaxPosition || p.String() != id {
 		return bad()
 	}
 	return p, nil
@@ -73,13 +80,17 @@ type Entry struct {
 	Data []byte
 	// Progress is the value of an EntryProgress; the medium keeps the highest with the call.
 	Progress float64
+	// Completes is the key of the URL elicitation whose completion an EntryNotice tells: it leaves the
+	// call's open elicitations (see Claim). Empty: none.
+	Completes string
 	// Seq is set by the medium.
 	Seq uint64
 }
 
 // Page is a piece of a log.
 type Page struct {
-	// Entries after the asked position, in order. Data is shared: do not change it.
+	// Entries after the asked position, in order, with gaps in Seq where messages were dropped. Data is
+	// shared: do not change it.
 	Entries []Entry
 	// Epoch of the log: that of the entries' event ids.
 	Epoch uint64
@@ -90,11 +101,13 @@ type Page struct {
 // Log reads and grows the logs. Safe for concurrent use.
 type Log interface {
 	// Append adds entries to the stream of the lease's call; none, with w.Dispatched, only records
-	// the phase. ErrFenced, ErrNotFound, ErrTooLarge. A write whose N was applied already returns nil
-	// and does nothing, so a write that timed out may be sent again.
+	// the phase. Responses are refused: they are Finish's. ErrFenced, ErrNotFound, ErrTooLarge.
 	Append(ctx context.Context, w Write, entries ...Entry) error
 	// Read returns at most max entries after a position; max 0: a page of the medium's choice. A
-	// position beyond the end raises the log's epoch and gives ErrRollback: read again from the
-	// start of what is there, under the new epoch. ErrNotFound when session or stream is gone.
+	// position under an older epoch is as good as one under the log's, as long as its entry existed
+	// before the rollback. A position that the log does not know (beyond the end, or of a newer epoch)
+	// raises the log's epoch above it and gives ErrRollback, as does one that was lost before: read
+	// again from the start of what is there, under the new epoch. ErrNotFound when session or stream
+	// is gone.
 	Read(ctx context.Context, session string, after Position, max int) (Page, error)
 }

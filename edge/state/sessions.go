@@ -1,6 +1,7 @@
 package state
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -33,7 +34,8 @@ type Session struct {
 	Serial uint64
 }
 
-// Patch is one atomic change of a session. Zero members change nothing.
+// Patch is one atomic change of a session: all of it or, after an error, nothing. Zero members change
+// nothing, and neither does what is so already: Serial then stays.
 type Patch struct {
 	Initialized bool
 	LogLevel    *mcp.LogLevel
@@ -46,9 +48,11 @@ type Patch struct {
 
 // Sessions keeps session records. Safe for concurrent use.
 type Sessions interface {
-	// Create stores a new session; ErrLimit when its principal has too many.
+	// Create stores a new session as it is given, Serial included; ErrLimit when its principal has too
+	// many, ErrExists.
 	Create(ctx context.Context, s *Session) error
-	// Load reads a session and registers this replica as one of its holders (see Bus); ErrNotFound.
+	// Load reads a session and registers this replica as one of its holders (see Bus), as does all
+	// that hands out or revalidates a copy, or makes this replica a call's owner. ErrNotFound.
 	Load(ctx context.Context, id string) (*Session, error)
 	// Update applies a patch and returns the record after it; ErrNotFound; ErrLimit for a
 	// subscription too many.
@@ -63,14 +67,16 @@ type Sessions interface {
 
 // Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
 type Limits struct {
-	// SessionTTL is how long an unused session lives.
+	// SessionTTL is how long a session lives after its last use (any method but Read, Ring and
+	// Orphans). It does not end while one of its calls is not done or a replica that lives follows one
+	// of its streams.
 	SessionTTL time.Duration
-	// LogTTL is how long a finished stream can be replayed.
+	// LogTTL is how long a finished stream can be replayed, as far as its session lives.
 	LogTTL time.Duration
 	// LogEvents and LogBytes bound one stream's log; beyond them the oldest progress and log messages
 	// are dropped, never requests and responses.
 	LogEvents, LogBytes int
-	// ResultBytes bounds one request or response in a log.
+	// ResultBytes bounds one entry of a log that may not be dropped, and a call's state.
 	ResultBytes int
 	// SessionsPerPrincipal bounds the sessions of one principal (of all anonymous callers together).
 	SessionsPerPrincipal int
@@ -80,6 +86,20 @@ type Limits struct {
 	Subscriptions int
 	// Lease is how long a replica may be silent before its calls are taken over.
 	Lease time.Duration
+}
+
+// OrDefaults is l with the defaults in the place of zeros.
+func (l Limits) OrDefaults() Limits {
+	d := DefaultLimits()
+	return Limits{
+		SessionTTL: cmp.Or(l.SessionTTL, d.SessionTTL), LogTTL: cmp.Or(l.LogTTL, d.LogTTL),
+		LogEvents: cmp.Or(l.LogEvents, d.LogEvents), LogBytes: cmp.Or(l.LogBytes, d.LogBytes),
+		ResultBytes:          cmp.Or(l.ResultBytes, d.ResultBytes),
+		SessionsPerPrincipal: cmp.Or(l.SessionsPerPrincipal, d.SessionsPerPrincipal),
+		StreamsPerSession:    cmp.Or(l.StreamsPerSession, d.StreamsPerSession),
+		Subscriptions:        cmp.Or(l.Subscriptions, d.Subscriptions),
+		Lease:                cmp.Or(l.Lease, d.Lease),
+	}
 }
 
 // DefaultLimits are the documented defaults.

@@ -1,0 +1,114 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// call is the record of one call. Guarded by its session's mu.
+type call struct {
+	state.Call
+	stream *stream
+	phase  state.Phase
+	owner  *Replica
+	// held: the lease of epoch is in force; a waiting call has none.
+	held bool
+	// epoch of the lease, n of the last write under it.
+	epoch, n uint64
+	// asked is the last asking; missing counts the answers it still waits for.
+	asked   []question
+	missing int
+	state   []byte
+	// progress is the highest on the stream.
+	progress    float64
+	hasProgress bool
+	// open are the URL elicitations whose completion was not told, by key.
+	open map[string]string
+}
+
+// question is an ask with its answer, once there is one.
+type question struct {
+	state.Answered
+	answered bool
+}
+
+func (c *call) orphan(now time.Time) bool {
+	return c.held && c.owner.lost(now) || !c.Deadline.IsZero() && now.After(c.Deadline)
+}
+
+// lease gives the call to a new owner.
+func (c *call) lease(s *session, r *Replica) state.Lease {
+	c.owner, c.held, c.n = r, true, 0
+	c.epoch++
+	return c.current(s)
+}
+
+func (c *call) current(s *session) state.Lease {
+	return state.Lease{Session: s.id, Stream: c.stream.name, Call: c.ID, Epoch: c.epoch}
+}
+
+// claim is what the new owner of a call gets.
+func (c *call) claim(s *session, r *Replica) *state.Claim {
+	claim := &state.Claim{
+		Phase: c.phase, Lease: c.lease(s, r), Call: c.Call, Session: s.record, State: c.state,
+		Progress: c.progress, HasProgress: c.hasProgress, OpenElicitations: maps.Clone(c.open),
+	}
+	for i := range c.asked {
+		if c.asked[i].answered {
+			claim.Answers = append(claim.Answers, c.asked[i].Answered)
+		}
+	}
+	return claim
+}
+
+// forget ends the last asking.
+func (c *call) forget(s *session) {
+	for i := range c.asked {
+		delete(s.asks, c.asked[i].ID)
+	}
+	c.asked, c.missing = nil, 0
+}
+
+// write begins a write: it finds the call, locked with its session, if the write is one to apply. The
+// call is nil when the write was applied before. After an error nothing is locked, else the caller
+// unlocks.
+func (r *Replica) write(ctx context.Context, w state.Write) (*session, *call, error) {
+	s, now, err := r.enter(ctx, w.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := s.calls[w.Call]
+	if err := r.m.fence(c, w, now); err != nil {
+		s.mu.Unlock()
+		return nil, nil, fmt.Errorf("call %.40q: %w", w.Call, err)
+	}
+	if w.N <= c.n {
+		return s, nil, nil
+	}
+	return s, c, nil
+}
+
+// fence says why a write is refused.
+func (m *Medium) fence(c *call, w state.Write, now time.Time) error {
+	switch {
+	case c == nil || c.stream.name != w.Stream || m.lapsed(c.stream, now):
+		return state.ErrNotFound
+	case c.epoch != w.Epoch:
+		return fmt.Errorf("epoch %d is not the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrFenced)
+	case w.N == 0:
+		return errors.New("a write has no number: the first under a lease is 1")
+	case w.N <= c.n:
+		return nil
+	case !c.held || c.phase == state.PhaseDone:
+		return fmt.Errorf("the lease has ended: %w", state.ErrFenced)
+	case w.N > c.n+1:
+		m.rollback(c.stream, 0)
+		return fmt.Errorf("write %d does not follow the last one, %d: %w", w.N, c.n, state.ErrRollback)
+	}
+	return nil
+}

@@ -1,0 +1,234 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Begin implements state.Calls.
+func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call) ([]state.Lease, error) {
+	if name == "" || strings.Contains(name, ".") || len(calls) == 0 {
+		return nil, fmt.Errorf("stream %.40q with %d calls: the name must have no dot, and a stream has a call", name, len(calls))
+	}
+	s, now, err := r.enter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if l := s.streams[name]; l != nil {
+		if r.m.lapsed(l, now) {
+			r.m.dropStream(s, l)
+		} else {
+			return r.begun(s, l, calls)
+		}
+	}
+	if s.open >= r.m.limits.StreamsPerSession {
+		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", id, s.open, state.ErrLimit)
+	}
+	if err := s.vacant(calls); err != nil {
+		return nil, err
+	}
+	l := &stream{name: name, epoch: 1, unfinished: len(calls), calls: make([]*call, len(calls))}
+	leases := make([]state.Lease, len(calls))
+	if len(s.running) == 0 {
+		r.m.running.add(s)
+	}
+	for i := range calls {
+		c := &call{Call: calls[i], stream: l, phase: state.PhaseDispatched}
+		leases[i] = c.lease(s, r)
+		l.calls[i] = c
+		put(&s.calls, c.ID, c)
+		put(&s.requests, c.RequestID, c)
+		put(&s.running, c, struct{}{})
+	}
+	put(&s.streams, name, l)
+	s.open++
+	r.m.streamCount.Add(1)
+	return leases, nil
+}
+
+// vacant says whether the calls' ids can be used.
+func (s *session) vacant(calls []state.Call) error {
+	for i := range calls {
+		if calls[i].ID == "" {
+			return errors.New("a call needs an id")
+		}
+		taken := s.calls[calls[i].ID] != nil
+		for j := range i {
+			taken = taken || calls[j].ID == calls[i].ID
+		}
+		if taken {
+			return fmt.Errorf("call %.40q: %w", calls[i].ID, state.ErrExists)
+		}
+	}
+	return nil
+}
+
+// begun gives the leases of a stream again that was begun with the same calls.
+func (r *Replica) begun(s *session, l *stream, calls []state.Call) ([]state.Lease, error) {
+	same := len(calls) == len(l.calls)
+	leases := make([]state.Lease, 0, len(calls))
+	for i := 0; same && i < len(calls); i++ {
+		c := l.calls[i]
+		same = c.ID == calls[i].ID && c.owner == r && c.held && c.epoch == 1 && c.n == 0
+		leases = append(leases, c.current(s))
+	}
+	if !same {
+		return nil, fmt.Errorf("stream %.40q: %w", l.name, state.ErrExists)
+	}
+	return leases, nil
+}
+
+// Park implements state.Calls.
+func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kept []byte) error {
+	s, c, err := r.write(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	if err := r.m.askable(s, c, asks, kept); err != nil {
+		return err
+	}
+	c.forget(s)
+	c.n, c.state = w.N, kept
+	if len(asks) == 0 {
+		c.phase = state.PhaseReady
+		c.Round, c.Attempt = c.Round+1, 1
+		return nil
+	}
+	c.phase, c.held, c.missing, c.open = state.PhaseWaiting, false, len(asks), nil
+	c.asked = make([]question, len(asks))
+	for i, a := range asks {
+		c.asked[i].Ask = a
+		put(&s.asks, a.ID, c)
+		if a.ElicitationID != "" {
+			put(&c.open, a.Key, a.ElicitationID)
+		}
+		r.m.add(c.stream, state.Entry{Kind: state.EntryRequest, Data: a.Message})
+	}
+	s.wake(w.Stream)
+	return nil
+}
+
+// askable says why a round cannot be parked with these asks.
+func (m *Medium) askable(s *session, c *call, asks []state.Ask, kept []byte) error {
+	if err := m.bounded("a state", len(kept)); err != nil {
+		return err
+	}
+	seen := make(map[string]bool, len(asks))
+	for i := range asks {
+		if err := m.bounded("a request", len(asks[i].Message)); err != nil {
+			return err
+		}
+		other := s.asks[asks[i].ID]
+		if seen[asks[i].ID] || other != nil && other != c {
+			return fmt.Errorf("request %.40q to the client: %w", asks[i].ID, state.ErrExists)
+		}
+		seen[asks[i].ID] = true
+	}
+	return nil
+}
+
+// Answer implements state.Calls.
+func (r *Replica) Answer(ctx context.Context, id, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
+	s, _, err := r.enter(ctx, id)
+	if err != nil {
+		return state.AnswerUnknown, nil, err
+	}
+	defer s.mu.Unlock()
+	c := s.asks[ask]
+	if c == nil {
+		return state.AnswerUnknown, nil, nil
+	}
+	var q *question
+	for i := range c.asked {
+		if c.asked[i].ID == ask {
+			q = &c.asked[i]
+		}
+	}
+	if q.answered {
+		return state.AnswerDuplicate, nil, nil
+	}
+	// An answer is cut from a request's body, which need not be kept whole.
+	q.Answer = state.Answer{Result: bytes.Clone(a.Result), Error: bytes.Clone(a.Error)}
+	q.answered = true
+	if c.missing--; c.missing > 0 {
+		return state.AnswerTaken, nil, nil
+	}
+	c.phase = state.PhaseReady
+	c.Round, c.Attempt = c.Round+1, 1
+	return state.AnswerCompleted, c.claim(s, r), nil
+}
+
+// Claim implements state.Calls.
+func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error) {
+	s, now, err := r.enter(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	c := s.calls[w.Call]
+	if w.Call == "" {
+		c = s.requests[w.RequestID]
+	}
+	switch {
+	case c == nil || r.m.lapsed(c.stream, now):
+		return nil, fmt.Errorf("call %.40q of request %.40s: %w", w.Call, w.RequestID, state.ErrNotFound)
+	case c.phase == state.PhaseDone:
+		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)
+	case w.Call != "" && w.Epoch != c.epoch:
+		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.epoch, w.Epoch, state.ErrFenced)
+	}
+	if c.phase == state.PhaseDispatched {
+		c.Attempt++
+	}
+	claim := c.claim(s, r)
+	if c.phase == state.PhaseWaiting {
+		c.forget(s)
+	}
+	return claim, nil
+}
+
+// Finish implements state.Calls.
+func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) error {
+	s, c, err := r.write(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	if err := r.m.bounded("a response", len(response)); err != nil {
+		return err
+	}
+	if response != nil {
+		r.m.add(c.stream, state.Entry{Kind: state.EntryResponse, Data: response})
+	}
+	c.n = w.N
+	r.m.done(s, c)
+	s.wake(w.Stream)
+	return nil
+}
+
+// done ends a call, and its stream when it was the last. Only what fences late writers is kept.
+func (m *Medium) done(s *session, c *call) {
+	c.forget(s)
+	c.phase, c.Params, c.state, c.open = state.PhaseDone, nil, nil, nil
+	delete(s.running, c)
+	if len(s.running) == 0 {
+		m.running.remove(s)
+	}
+	if c.stream.unfinished--; c.stream.unfinished == 0 {
+		c.stream.ended = s.used
+		s.open--
+	}
+}

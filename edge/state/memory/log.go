@@ -1,0 +1,109 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// pageSize is the medium's choice.
+const pageSize = 256
+
+// Append implements state.Log.
+func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
+	s, c, err := r.write(ctx, w)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if c == nil {
+		return nil
+	}
+	for i := range entries {
+		if err := r.m.admit(&entries[i]); err != nil {
+			return err
+		}
+	}
+	for _, e := range entries {
+		switch {
+		case e.Kind == state.EntryProgress && (!c.hasProgress || e.Progress > c.progress):
+			c.progress, c.hasProgress = e.Progress, true
+		case e.Kind == state.EntryNotice && e.Completes != "":
+			delete(c.open, e.Completes)
+		}
+		r.m.add(c.stream, e)
+	}
+	if w.Dispatched {
+		c.phase = state.PhaseDispatched
+	}
+	c.n = w.N
+	if len(entries) > 0 {
+		s.wake(w.Stream)
+	}
+	return nil
+}
+
+// admit says why an entry cannot be appended.
+func (m *Medium) admit(e *state.Entry) error {
+	switch e.Kind {
+	case state.EntryProgress, state.EntryLog:
+		return nil
+	case state.EntryNotice, state.EntryRequest:
+		return m.bounded("an entry", len(e.Data))
+	case state.EntryResponse:
+		return fmt.Errorf("a response cannot be appended, it ends the call: use Finish")
+	default:
+		return fmt.Errorf("entry of unknown kind %d", e.Kind)
+	}
+}
+
+// bounded holds a length against ResultBytes.
+func (m *Medium) bounded(what string, n int) error {
+	if n <= m.limits.ResultBytes {
+		return nil
+	}
+	return fmt.Errorf("%s of %d bytes, at most %d can be kept: %w", what, n, m.limits.ResultBytes, state.ErrTooLarge)
+}
+
+// add appends to a log and counts what had to go.
+func (m *Medium) add(l *stream, e state.Entry) {
+	if n := l.add(e, &m.limits); n > 0 {
+		m.dropped.Add(uint64(n))
+	}
+}
+
+// Read implements state.Log.
+func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return state.Page{}, err
+	}
+	s, err := r.m.lock(id, now)
+	if err != nil {
+		return state.Page{}, err
+	}
+	defer s.mu.Unlock()
+	l := s.streams[after.Stream]
+	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition {
+		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
+	}
+	ok, beyond := l.knows(after)
+	if beyond {
+		r.m.rollback(l, after.Epoch)
+	}
+	if !ok {
+		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
+			state.Position{Stream: l.name, Epoch: l.epoch, Seq: l.seq}, state.ErrRollback)
+	}
+	if max <= 0 {
+		max = pageSize
+	}
+	return l.page(after.Seq, max), nil
+}
+
+// rollback raises a log's epoch above one that somebody has seen.
+func (m *Medium) rollback(l *stream, seen uint64) {
+	l.raise(seen)
+	m.rollbacks.Add(1)
+}

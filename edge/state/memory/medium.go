@@ -1,0 +1,137 @@
+package memory
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// ringable is how long the holders of an erased session can still be rung.
+const ringable = 10 * time.Second
+
+// Medium is the memory that replicas share. Safe for concurrent use. It must not be copied.
+type Medium struct {
+	limits     state.Limits
+	clock      func() time.Time
+	start      time.Time
+	sessions   sync.Map // id → *session
+	erased     sync.Map // id → *epitaph
+	principals principals
+	running    running
+
+	closed atomic.Bool
+	armed  atomic.Bool
+	mu     sync.Mutex // guards timer
+	timer  *time.Timer
+
+	sessionCount, streamCount, epitaphs atomic.Int64
+	dropped, rollbacks                  atomic.Uint64
+}
+
+// Option changes how a Medium is made.
+type Option func(*Medium)
+
+// WithClock sets what the medium takes for the time; default time.Now. It must not run backwards and
+// must be safe for concurrent use. The sweep that frees memory keeps to real time.
+func WithClock(now func() time.Time) Option {
+	return func(m *Medium) { m.clock = now }
+}
+
+// New makes an empty medium. Zero members of l mean the defaults.
+func New(l state.Limits, opts ...Option) *Medium {
+	m := &Medium{limits: l.OrDefaults(), clock: time.Now}
+	for _, o := range opts {
+		o(m)
+	}
+	m.start = m.clock()
+	m.principals.init()
+	m.running.init()
+	return m
+}
+
+// Replica returns a new incarnation of a replica; its id is for messages only. An earlier one of the
+// same id is another replica.
+func (m *Medium) Replica(id string) *Replica {
+	r := &Replica{m: m, id: id, bells: make(chan struct{}, maxBells)}
+	r.beat.Store(int64(m.clock().Sub(m.start)))
+	return r
+}
+
+// Close ends the medium: every later call gives state.ErrUnavailable. It may be called more than once.
+func (m *Medium) Close() {
+	m.closed.Store(true)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.timer != nil {
+		m.timer.Stop()
+	}
+}
+
+// Stats is what a medium holds and what it lost.
+type Stats struct {
+	// Sessions and Streams (the finished too) in memory.
+	Sessions, Streams int
+	// Dropped counts the progress and log messages that were dropped for the bounds on logs.
+	Dropped uint64
+	// Rollbacks counts the positions and writes that told of entries the medium does not have.
+	Rollbacks uint64
+}
+
+// Stats returns the numbers of this moment.
+func (m *Medium) Stats() Stats {
+	return Stats{
+		Sessions: int(m.sessionCount.Load()), Streams: int(m.streamCount.Load()),
+		Dropped: m.dropped.Load(), Rollbacks: m.rollbacks.Load(),
+	}
+}
+
+// lock finds a session that lives and locks it.
+func (m *Medium) lock(id string, now time.Time) (*session, error) {
+	if v, ok := m.sessions.Load(id); ok {
+		s := v.(*session)
+		s.mu.Lock()
+		if !s.gone && !m.expired(s, now) {
+			return s, nil
+		}
+		m.erase(s)
+		s.mu.Unlock()
+		m.principals.release(s)
+	}
+	return nil, fmt.Errorf("session %.40q: %w", id, state.ErrNotFound)
+}
+
+// expired says whether nothing keeps the locked session any more.
+func (m *Medium) expired(s *session, now time.Time) bool {
+	if now.Sub(s.used) <= m.limits.SessionTTL || len(s.running) > 0 {
+		return false
+	}
+	for _, fs := range s.followers {
+		for f := range fs {
+			if !f.replica.lost(now) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// erase takes the locked session out of the medium; principals.release must follow, without the lock.
+func (m *Medium) erase(s *session) {
+	if s.gone {
+		return
+	}
+	s.gone = true
+	m.sessions.CompareAndDelete(s.id, s)
+	m.sessionCount.Add(-1)
+	m.streamCount.Add(-int64(len(s.streams)))
+	if len(s.running) > 0 {
+		m.running.remove(s)
+	}
+	for stream := range s.followers {
+		s.wake(stream)
+	}
+	s.streams, s.calls, s.requests, s.asks, s.running = nil, nil, nil, nil, nil
+}

@@ -1,0 +1,203 @@
+package memory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/memory"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// underTest is a medium whose clock stands until it is put on.
+type underTest struct {
+	m     *memory.Medium
+	ahead *atomic.Int64
+}
+
+func (u underTest) Replica(_ *testing.T, id string) state.Store { return u.m.Replica(id) }
+
+func (u underTest) Advance(_ *testing.T, d time.Duration) { u.ahead.Add(int64(d)) }
+
+func TestMedium(t *testing.T) {
+	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
+		start, ahead := time.Now(), new(atomic.Int64)
+		m := memory.New(l, memory.WithClock(func() time.Time {
+			return start.Add(time.Duration(ahead.Load()))
+		}))
+		t.Cleanup(m.Close)
+		return underTest{m, ahead}
+	})
+}
+
+func record(id string) *state.Session {
+	return &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}
+}
+
+func call(id string) state.Call {
+	return state.Call{ID: id, RequestID: id, Method: mcp.MethodToolsCall, Deadline: time.Now().Add(time.Hour)}
+}
+
+// fill makes a session with a finished stream.
+func fill(t *testing.T, r *memory.Replica, id string) {
+	t.Helper()
+	if err := r.Create(t.Context(), record(id)); err != nil {
+		t.Fatal(err)
+	}
+	leases, err := r.Begin(t.Context(), id, "st", []state.Call{call("c")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Finish(t.Context(), state.Write{Lease: leases[0], N: 1}, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSweepFreesWhatNobodyAsksFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(state.Limits{})
+		defer m.Close()
+		a, b := m.Replica("a"), m.Replica("b")
+		fill(t, a, "s")
+		fill(t, a, "erased")
+		if _, err := b.Load(t.Context(), "erased"); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Delete(t.Context(), "erased"); err != nil {
+			t.Fatal(err)
+		}
+		want := func(sessions, streams int) {
+			t.Helper()
+			synctest.Wait()
+			if s := m.Stats(); s.Sessions != sessions || s.Streams != streams {
+				t.Errorf("after %v: %+v, want %d sessions and %d streams", state.DefaultLimits().LogTTL, s, sessions, streams)
+			}
+		}
+		want(1, 1)
+		time.Sleep(6 * time.Minute)
+		want(1, 0)
+		time.Sleep(time.Hour)
+		want(0, 0)
+		// The sweep rests, and comes back.
+		time.Sleep(time.Hour)
+		fill(t, b, "s")
+		want(1, 1)
+		time.Sleep(2 * time.Hour)
+		want(0, 0)
+	})
+}
+
+func TestCloseEndsTheMedium(t *testing.T) {
+	m := memory.New(state.Limits{})
+	r := m.Replica("r")
+	fill(t, r, "s")
+	m.Close()
+	m.Close()
+	if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrUnavailable) {
+		t.Errorf("error %v, want unavailable", err)
+	}
+}
+
+func TestStatsCountLosses(t *testing.T) {
+	m := memory.New(state.Limits{LogEvents: 2})
+	defer m.Close()
+	r := m.Replica("r")
+	if err := r.Create(t.Context(), record("s")); err != nil {
+		t.Fatal(err)
+	}
+	leases, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var entries []state.Entry
+	for i := range 5 {
+		entries = append(entries, state.Entry{Kind: state.EntryLog, Data: fmt.Append(nil, i)})
+	}
+	if err := r.Append(t.Context(), state.Write{Lease: leases[0], N: 1}, entries...); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Read(t.Context(), "s", state.Position{Stream: "st", Epoch: 1, Seq: 99}, 0)
+	if !errors.Is(err, state.ErrRollback) {
+		t.Fatal(err)
+	}
+	if got, want := m.Stats(), (memory.Stats{Sessions: 1, Streams: 1, Dropped: 3, Rollbacks: 1}); got != want {
+		t.Errorf("stats %+v, want %+v", got, want)
+	}
+}
+
+func TestSilentHolderIsRungButNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(state.Limits{})
+		defer m.Close()
+		a, b := m.Replica("a"), m.Replica("b")
+		if err := a.Create(t.Context(), record("s")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Load(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		ring := func(ctx context.Context) (took time.Duration, err error) {
+			start := time.Now()
+			err = a.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "s"})
+			return time.Since(start), err
+		}
+		release := make(chan struct{})
+		var rung atomic.Int32
+		b.Answering(func(state.Bell) { rung.Add(1); <-release })
+		if took, err := ring(t.Context()); took != 250*time.Millisecond || err != nil {
+			t.Errorf("a hanging holder took %v: %v, want 250ms", took, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		if took, err := ring(ctx); took != time.Millisecond || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ringing until the context's end took %v: %v", took, err)
+		}
+		time.Sleep(state.DefaultLimits().Lease)
+		if took, err := ring(t.Context()); took != 0 || err != nil {
+			t.Errorf("a silent holder took %v: %v, want no wait", took, err)
+		}
+		synctest.Wait()
+		if rung.Load() != 3 {
+			t.Errorf("rung %d times, want 3", rung.Load())
+		}
+		close(release)
+	})
+}
+
+func TestHangingHandlersAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := memory.New(state.Limits{})
+		defer m.Close()
+		a, b := m.Replica("a"), m.Replica("b")
+		if err := a.Create(t.Context(), record("s")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Load(t.Context(), "s"); err != nil {
+			t.Fatal(err)
+		}
+		release := make(chan struct{})
+		var rung atomic.Int32
+		b.Answering(func(state.Bell) { rung.Add(1); <-release })
+		time.Sleep(time.Minute)
+		for range 1000 {
+			if err := a.Ring(t.Context(), state.Bell{Kind: state.BellChanged, Session: "s"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if n := rung.Load(); n == 0 || n == 1000 {
+			t.Errorf("%d handlers run at once", n)
+		}
+		close(release)
+	})
+}

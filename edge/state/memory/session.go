@@ -1,0 +1,74 @@
+package memory
+
+import (
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// session is one session and all that belongs to it. Everything but id and principal is guarded by mu.
+// Its maps are made when they are first needed, since most sessions idle.
+type session struct {
+	id, principal string
+
+	mu   sync.Mutex
+	gone bool
+	used time.Time
+	// record is never written once it is here: a change replaces it.
+	record  *state.Session
+	holders []*Replica
+	streams map[string]*stream
+	calls   map[string]*call
+	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client's id
+	// the younger is found.
+	requests, asks map[string]*call
+	// running are the calls that are not done.
+	running   map[*call]struct{}
+	followers map[string]map[*follower]struct{}
+	// open counts the unfinished streams.
+	open int
+}
+
+// hold registers a holder.
+func (s *session) hold(r *Replica) {
+	for i, h := range s.holders {
+		if h == r {
+			return
+		}
+		if h.left.Load() {
+			s.holders[i] = r
+			return
+		}
+	}
+	s.holders = append(s.holders, r)
+}
+
+// others are the holders but r that did not leave.
+func (s *session) others(r *Replica) []*Replica {
+	var out []*Replica
+	for _, h := range s.holders {
+		if h != r && !h.left.Load() {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// wake gives every follower of a stream a token.
+func (s *session) wake(stream string) {
+	for f := range s.followers[stream] {
+		select {
+		case f.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// put sets a key in a map that may not be there yet.
+func put[K comparable, V any](m *map[K]V, k K, v V) {
+	if *m == nil {
+		*m = make(map[K]V)
+	}
+	(*m)[k] = v
+}

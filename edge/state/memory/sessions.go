@@ -1,0 +1,128 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Create implements state.Sessions.
+func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return err
+	}
+	if rec.ID == "" {
+		return errors.New("a session needs an id")
+	}
+	own := *rec
+	own.Subscriptions = slices.Clone(rec.Subscriptions)
+	s := &session{id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Replica{r}}
+	if !r.m.principals.acquire(r.m, s, now) {
+		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
+			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
+	}
+	// Counted first, so that whoever erases it never counts below zero.
+	r.m.sessionCount.Add(1)
+	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
+		r.m.sessionCount.Add(-1)
+		r.m.principals.release(s)
+		return fmt.Errorf("session %.40q: %w", rec.ID, state.ErrExists)
+	}
+	r.m.arm()
+	return nil
+}
+
+// Load implements state.Sessions.
+func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
+	s, _, err := r.enter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return s.record, nil
+}
+
+// Update implements state.Sessions.
+func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
+	s, _, err := r.enter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	next, changed, err := apply(s.record, p, r.m.limits.Subscriptions)
+	if err != nil {
+		return nil, fmt.Errorf("session %.40q: %w", id, err)
+	}
+	if changed {
+		next.Serial++
+		s.record = next
+	}
+	return s.record, nil
+}
+
+// apply makes the record after a patch.
+func apply(old *state.Session, p state.Patch, maxSubscriptions int) (*state.Session, bool, error) {
+	next, changed := *old, false
+	if p.Initialized && !next.Initialized {
+		next.Initialized, changed = true, true
+	}
+	if p.LogLevel != nil && *p.LogLevel != next.LogLevel {
+		next.LogLevel, changed = *p.LogLevel, true
+	}
+	if p.Subscribe != "" && !slices.Contains(next.Subscriptions, p.Subscribe) {
+		if n := len(next.Subscriptions); n >= maxSubscriptions {
+			return nil, false, fmt.Errorf("%d resource subscriptions, unsubscribe one before %.200q: %w",
+				n, p.Subscribe, state.ErrLimit)
+		}
+		next.Subscriptions, changed = append(slices.Clip(next.Subscriptions), p.Subscribe), true
+	}
+	if i := slices.Index(next.Subscriptions, p.Unsubscribe); p.Unsubscribe != "" && i >= 0 {
+		next.Subscriptions, changed = slices.Delete(slices.Clone(next.Subscriptions), i, i+1), true
+	}
+	if p.Digest != nil && *p.Digest != next.Digest {
+		next.Digest, changed = *p.Digest, true
+	}
+	if p.Attach {
+		next.Attachment, changed = next.Attachment+1, true
+	}
+	return &next, changed, nil
+}
+
+// Touch implements state.Sessions.
+func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
+	out := make(map[string]uint64, len(ids))
+	for _, id := range ids {
+		s, _, err := r.enter(ctx, id)
+		switch {
+		case err == nil:
+			out[id] = s.record.Serial
+			s.mu.Unlock()
+		case !errors.Is(err, state.ErrNotFound):
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Delete implements state.Sessions.
+func (r *Replica) Delete(ctx context.Context, id string) error {
+	s, now, err := r.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	if others := s.others(r); len(others) > 0 {
+		r.m.epitaphs.Add(1)
+		if _, again := r.m.erased.Swap(id, &epitaph{others, now.Add(ringable)}); again {
+			r.m.epitaphs.Add(-1)
+		}
+	}
+	r.m.erase(s)
+	s.mu.Unlock()
+	r.m.principals.release(s)
+	r.m.arm()
+	return nil
+}

@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"hash/maphash"
+	"math/rand/v2"
+	"sync"
+	"time"
+)
+
+const shardCount = 64
+
+var seed = maphash.MakeSeed()
+
+// sessionSet is a set of sessions with a lock.
+type sessionSet struct {
+	mu  sync.Mutex
+	set map[*session]struct{}
+}
+
+// running finds the sessions that have calls which are not done, for Orphans. Its locks are taken
+// inside a session's.
+type running [shardCount]sessionSet
+
+func (x *running) init() {
+	for i := range x {
+		x[i].set = make(map[*session]struct{})
+	}
+}
+
+func (x *running) shard(s *session) *sessionSet {
+	return &x[maphash.String(seed, s.id)%shardCount]
+}
+
+func (x *running) add(s *session) {
+	sh := x.shard(s)
+	sh.mu.Lock()
+	sh.set[s] = struct{}{}
+	sh.mu.Unlock()
+}
+
+func (x *running) remove(s *session) {
+	sh := x.shard(s)
+	sh.mu.Lock()
+	delete(sh.set, s)
+	sh.mu.Unlock()
+}
+
+// each visits the sessions until visit returns false, without a lock, and each time in another order.
+func (x *running) each(visit func(*session) bool) {
+	first := rand.IntN(shardCount)
+	var some []*session
+	for i := range x {
+		sh := &x[(first+i)%shardCount]
+		some = some[:0]
+		sh.mu.Lock()
+		for s := range sh.set {
+			some = append(some, s)
+		}
+		sh.mu.Unlock()
+		for _, s := range some {
+			if !visit(s) {
+				return
+			}
+		}
+	}
+}
+
+// principals counts the sessions of each principal. Its locks are taken before a session's.
+type principals [shardCount]struct {
+	mu     sync.Mutex
+	owners map[string]*owner
+}
+
+type owner struct {
+	sessions map[*session]struct{}
+	scanned  time.Time
+}
+
+func (p *principals) init() {
+	for i := range p {
+		p[i].owners = make(map[string]*owner)
+	}
+}
+
+// acquire counts a session, if the bound allows. At the bound, sessions that have expired but are not
+// swept yet are freed, though at most once a second.
+func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
+	sh := &p[maphash.String(seed, s.principal)%shardCount]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	o := sh.owners[s.principal]
+	if o == nil {
+		o = &owner{sessions: make(map[*session]struct{})}
+		sh.owners[s.principal] = o
+	}
+	if len(o.sessions) >= m.limits.SessionsPerPrincipal && now.Sub(o.scanned) >= min(time.Second, m.limits.SessionTTL) {
+		o.scanned = now
+		for old := range o.sessions {
+			old.mu.Lock()
+			if m.expired(old, now) {
+				m.erase(old)
+			}
+			if old.gone {
+				delete(o.sessions, old)
+			}
+			old.mu.Unlock()
+		}
+	}
+	if len(o.sessions) >= m.limits.SessionsPerPrincipal {
+		return false
+	}
+	o.sessions[s] = struct{}{}
+	return true
+}
+
+// release counts a session no more. Called without the session's lock; again does nothing.
+func (p *principals) release(s *session) {
+	sh := &p[maphash.String(seed, s.principal)%shardCount]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	o := sh.owners[s.principal]
+	if o == nil {
+		return
+	}
+	delete(o.sessions, s)
+	if len(o.sessions) == 0 {
+		delete(sh.owners, s.principal)
+	}
+}

@@ -1,0 +1,81 @@
+package memory
+
+import "time"
+
+// epitaph is what remains of an erased session: who has to hear of it.
+type epitaph struct {
+	holders []*Replica
+	until   time.Time
+}
+
+// arm makes sure that a sweep will come.
+func (m *Medium) arm() {
+	if !m.armed.CompareAndSwap(false, true) {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed.Load():
+	case m.timer == nil:
+		m.timer = time.AfterFunc(m.interval(), m.sweep)
+	default:
+		m.timer.Reset(m.interval())
+	}
+}
+
+func (m *Medium) interval() time.Duration {
+	return min(max(min(m.limits.SessionTTL, m.limits.LogTTL)/4, 50*time.Millisecond), 30*time.Second)
+}
+
+// sweep frees what has expired and comes again while something is left.
+func (m *Medium) sweep() {
+	now := m.clock()
+	m.sessions.Range(func(_, v any) bool {
+		m.sweepSession(v.(*session), now)
+		return !m.closed.Load()
+	})
+	m.erased.Range(func(id, v any) bool {
+		if now.After(v.(*epitaph).until) && m.erased.CompareAndDelete(id, v) {
+			m.epitaphs.Add(-1)
+		}
+		return true
+	})
+	m.armed.Store(false)
+	if m.sessionCount.Load()+m.epitaphs.Load() > 0 {
+		m.arm()
+	}
+}
+
+func (m *Medium) sweepSession(s *session, now time.Time) {
+	s.mu.Lock()
+	if m.expired(s, now) {
+		m.erase(s)
+		s.mu.Unlock()
+		m.principals.release(s)
+		return
+	}
+	defer s.mu.Unlock()
+	for _, l := range s.streams {
+		if m.lapsed(l, now) {
+			m.dropStream(s, l)
+		}
+	}
+}
+
+// lapsed says whether a finished stream can no longer be replayed.
+func (m *Medium) lapsed(l *stream, now time.Time) bool {
+	return l.unfinished == 0 && now.Sub(l.ended) > m.limits.LogTTL
+}
+
+// dropStream forgets a finished stream of a locked session, and its calls.
+func (m *Medium) dropStream(s *session, l *stream) {
+	for _, c := range l.calls {
+		delete(s.calls, c.ID)
+		if s.requests[c.RequestID] == c {
+			delete(s.requests, c.RequestID)
+		}
+	}
+	delete(s.streams, l.name)
+	m.streamCount.Add(-1)
+}

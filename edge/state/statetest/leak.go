@@ -1,0 +1,148 @@
+package statetest
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+var noStranger = []test{
+	{"what belongs to one session is not there for another", state.Limits{}, func(w *world) {
+		x := w.three()
+		x.park("q")
+		w.session(w.a, "theirs")
+		_, err := w.b.Read(w.Context(), "theirs", state.Position{Stream: "st", Epoch: 1}, 0)
+		w.want(state.ErrNotFound, err)
+		out, claim, err := w.b.Answer(w.Context(), "theirs", "q", answer("x"))
+		w.must(err)
+		if out != state.AnswerUnknown || claim != nil {
+			w.Errorf("outcome %d, claim %v of a stranger's answer", out, claim)
+		}
+		for _, which := range []state.Which{
+			{Session: "theirs", Call: "c", Epoch: 1}, {Session: "theirs", RequestID: `"c"`}, {Session: "theirs"},
+		} {
+			_, err = w.b.Claim(w.Context(), which)
+			w.want(state.ErrNotFound, err)
+		}
+		stolen := x.next()
+		stolen.Session = "theirs"
+		w.want(state.ErrNotFound, w.a.Finish(w.Context(), stolen, response("c")))
+		// The same ids in another session are other streams and calls.
+		w.begin(w.a, "theirs", "st", "c")[0].finish()
+		if got, last := w.all(w.b, "s", "st"); len(got) != 4 || last.Ended {
+			w.Errorf("the log is %q, ended %v", got, last.Ended)
+		}
+	}},
+	{"a request id is the text of its JSON", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		one, text := callOf("c1"), callOf("c2")
+		one.RequestID, text.RequestID = `1`, `"1"`
+		_, err := w.a.Begin(w.Context(), "s", "st", []state.Call{one, text})
+		w.must(err)
+		for id, want := range map[string]string{`1`: "c1", `"1"`: "c2"} {
+			if c, _ := w.claim(w.b, state.Which{Session: "s", RequestID: id}); c.Call.ID != want {
+				w.Errorf("request %s is call %s, want %s", id, c.Call.ID, want)
+			}
+		}
+	}},
+}
+
+var noLeak = []test{
+	{"a session ends when it is not used", state.Limits{SessionTTL: short, SessionsPerPrincipal: 1}, func(w *world) {
+		w.session(w.a, "s")
+		for range 3 {
+			w.m.Advance(w.T, short/2)
+			if got, err := w.b.Touch(w.Context(), []string{"s"}); err != nil || len(got) != 1 {
+				w.Fatalf("touched %v: %v, want the session", got, err)
+			}
+			w.m.Advance(w.T, short/2)
+			_, err := w.a.Load(w.Context(), "s")
+			w.must(err)
+		}
+		w.m.Advance(w.T, 2*short)
+		if got, err := w.b.Touch(w.Context(), []string{"s"}); err != nil || len(got) != 0 {
+			w.Fatalf("touched %v: %v, want nothing", got, err)
+		}
+		_, err := w.a.Load(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+		w.session(w.a, "s")
+	}},
+	{"an expired session costs its principal no place", state.Limits{SessionTTL: short, SessionsPerPrincipal: 1}, func(w *world) {
+		w.session(w.a, "s")
+		w.want(state.ErrLimit, w.a.Create(w.Context(), record("s2")))
+		w.m.Advance(w.T, time.Second+2*short)
+		w.session(w.b, "s2")
+	}},
+	{"a session outlives its waiting calls", state.Limits{SessionTTL: short}, func(w *world) {
+		x := w.three()
+		x.park("q")
+		w.m.Advance(w.T, 3*short)
+		out, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
+		w.must(err)
+		if out != state.AnswerCompleted {
+			w.Fatalf("outcome %d, want completed", out)
+		}
+		w.m.Advance(w.T, 3*short)
+		w.under(w.b, c.Lease).finish()
+		if _, last := w.all(w.a, "s", "st"); !last.Ended {
+			w.Error("the stream did not end")
+		}
+		w.m.Advance(w.T, 2*short)
+		_, err = w.a.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.want(state.ErrNotFound, err)
+	}},
+	{"a session outlives its open streams", state.Limits{SessionTTL: short, Lease: 20 * short}, func(w *world) {
+		w.session(w.a, "s")
+		w.begin(w.a, "s", "st", "c")[0].finish()
+		_, stop := w.b.Follow("s", "st")
+		w.m.Advance(w.T, 3*short)
+		if _, last := w.all(w.b, "s", "st"); !last.Ended {
+			w.Error("the stream did not end")
+		}
+		stop()
+		w.m.Advance(w.T, 2*short)
+		_, err := w.a.Load(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+	}},
+	{"a lost replica's open streams keep nothing", state.Limits{SessionTTL: short, Lease: short}, func(w *world) {
+		w.session(w.a, "s")
+		_, stop := w.b.Follow("s", "st")
+		defer stop()
+		w.m.Advance(w.T, 3*short)
+		_, err := w.m.Replica(w.T, "third").Load(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+	}},
+	{"a log ends after its stream", state.Limits{LogTTL: short}, func(w *world) {
+		w.session(w.a, "s")
+		x := w.begin(w.a, "s", "st", "c1", "c2")
+		x[0].finish()
+		w.m.Advance(w.T, 2*short)
+		x[1].finish()
+		if got, _ := w.all(w.b, "s", "st"); len(got) != 2 {
+			w.Fatalf("the log is %q, want both responses", got)
+		}
+		w.m.Advance(w.T, 2*short)
+		_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.want(state.ErrNotFound, err)
+		w.want(state.ErrNotFound, w.a.Finish(w.Context(), x[1].same(), response("c2")))
+		_, err = w.b.Claim(w.Context(), state.Which{Session: "s", RequestID: `"c1"`})
+		w.want(state.ErrNotFound, err)
+		_, err = w.b.Load(w.Context(), "s")
+		w.must(err)
+	}},
+	{"an ended context is an error", state.Limits{}, func(w *world) {
+		x := w.three()
+		ctx, cancel := context.WithCancel(w.Context())
+		cancel()
+		for name, err := range map[string]error{
+			"Create": w.a.Create(ctx, record("s2")), "Delete": w.a.Delete(ctx, "s"), "Beat": w.a.Beat(ctx),
+			"Append": w.a.Append(ctx, x.next(), notice("4")), "Ring": w.a.Ring(ctx, state.Bell{Session: "s"}),
+		} {
+			if !errors.Is(err, context.Canceled) {
+				w.Errorf("%s: error %v, want that of the context", name, err)
+			}
+		}
+	}},
+}

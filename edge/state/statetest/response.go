@@ -1,0 +1,228 @@
+package statetest
+
+import (
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+var oneResponse = []test{
+	{"the response is the last of the call, and of a batch's last call the last of the stream", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		x := w.begin(w.a, "s", "st", "c1", "c2", "c3")
+		x[1].finish()
+		w.want(state.ErrFenced, w.a.Finish(w.Context(), x[1].next(), response("again")))
+		x[0].append(notice("1"))
+		x[0].finish()
+		if got, last := w.all(w.b, "s", "st"); last.Ended {
+			w.Fatalf("the stream ended before its last call: %q", got)
+		}
+		// Cancelled: no event, but an end.
+		w.must(w.a.Finish(w.Context(), x[2].next(), nil))
+		got, last := w.all(w.b, "s", "st")
+		want := []string{string(response("c2")), `{"notice":"1"}`, string(response("c1"))}
+		if d := cmp.Diff(want, got); d != "" || !last.Ended {
+			w.Errorf("ended %v (-want +got):\n%s", last.Ended, d)
+		}
+	}},
+	{"a response cannot be appended", state.Limits{}, func(w *world) {
+		x := w.three()
+		err := w.a.Append(w.Context(), x.next(), notice("4"), state.Entry{Kind: state.EntryResponse, Data: response("c")})
+		if err == nil {
+			w.Fatal("a response was appended")
+		}
+		x.n--
+		x.finish()
+		if got, _ := w.all(w.a, "s", "st"); len(got) != 4 {
+			w.Errorf("the log is %q, want three notices and the response", got)
+		}
+	}},
+	{"the lost replica's calls are orphans and are finished elsewhere", state.Limits{Lease: short}, lost},
+	{"who beats keeps its calls", state.Limits{Lease: short}, func(w *world) {
+		x := w.three()
+		for range 4 {
+			w.m.Advance(w.T, short/2)
+			w.must(w.a.Beat(w.Context()))
+			if o, ok := w.isOrphan(w.b, "c"); ok {
+				w.Fatalf("%+v is an orphan though its owner beats", o)
+			}
+		}
+		x.finish()
+	}},
+	{"leaving releases at once, for good", state.Limits{}, func(w *world) {
+		x := w.three()
+		w.must(w.a.Leave(w.Context()))
+		if got := w.orphan(w.b, "c"); got != x.which() {
+			w.Errorf("orphan %+v, want %+v", got, x.which())
+		}
+		w.want(state.ErrFenced, w.a.Beat(w.Context()))
+		w.orphan(w.b, "c")
+	}},
+	{"a takeover says phase and attempt and what was sent", state.Limits{}, takeover},
+	{"a call survives every replica while it waits, and after its answer", state.Limits{Lease: short}, survive},
+	{"a call past its deadline is an orphan, waiting too", state.Limits{}, deadline},
+	{"a round without asks goes on under its lease", state.Limits{}, func(w *world) {
+		x := w.three()
+		w.must(w.a.Park(w.Context(), x.next(), nil, []byte("later")))
+		if _, ok := w.isOrphan(w.b, "c"); ok {
+			w.Error("the call is an orphan though its owner lives")
+		}
+		x.append(notice("4"))
+		w.must(w.a.Leave(w.Context()))
+		c, y := w.claim(w.b, w.orphan(w.b, "c"))
+		if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || string(c.State) != "later" || c.Answers != nil {
+			w.Errorf("claimed %+v, want round 2 ready with its state", c)
+		}
+		y.finish()
+	}},
+	{"no more orphans than asked for", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		w.begin(w.a, "s", "st", "c1", "c2", "c3")
+		w.must(w.a.Leave(w.Context()))
+		w.orphan(w.b, "c3")
+		for n, want := range []int{0, 1, 2, 3, 3} {
+			if list, err := w.b.Orphans(w.Context(), n); err != nil || len(list) != want {
+				w.Errorf("%d orphans of at most %d: %v", len(list), n, err)
+			}
+		}
+	}},
+}
+
+func lost(w *world) {
+	x := w.three()
+	w.m.Advance(w.T, 2*short)
+	w.must(w.b.Beat(w.Context()))
+	got := w.orphan(w.b, "c")
+	if got != x.which() {
+		w.Fatalf("orphan %+v, want %+v", got, x.which())
+	}
+	_, y := w.claim(w.b, got)
+	if _, ok := w.isOrphan(w.a, "c"); ok {
+		w.Error("the call is still an orphan after its takeover")
+	}
+	// The zombie wakes up.
+	w.must(w.a.Beat(w.Context()))
+	w.want(state.ErrFenced, w.a.Finish(w.Context(), x.next(), response("zombie")))
+	y.finish()
+	w.want(state.ErrFenced, w.a.Append(w.Context(), x.same(), notice("zombie")))
+	if got, last := w.all(w.a, "s", "st"); len(got) != 4 || !last.Ended || got[3] != string(response("c")) {
+		w.Errorf("the log is %q, ended %v", got, last.Ended)
+	}
+}
+
+func takeover(w *world) {
+	w.session(w.a, "s")
+	x := w.begin(w.a, "s", "st", "c")[0]
+	x.append(progress(3), progress(7))
+	x.append(progress(5))
+	c, y := w.claim(w.b, x.which())
+	want := callOf("c")
+	want.Attempt = 2
+	want.Deadline = c.Call.Deadline
+	if d := cmp.Diff(want, c.Call); d != "" {
+		w.Errorf("the call (-want +got):\n%s", d)
+	}
+	if c.Lease.Epoch != 2 || c.Phase != state.PhaseDispatched || c.Progress != 7 || !c.HasProgress {
+		w.Errorf("claimed %+v, want dispatched at epoch 2 with progress 7", c)
+	}
+	if d := cmp.Diff(record("s"), c.Session); d != "" {
+		w.Errorf("the session (-want +got):\n%s", d)
+	}
+	// A second one is to be had too; its attempt says that the re-run was lost.
+	if c, y = w.claim(w.a, y.which()); c.Call.Attempt != 3 || c.Phase != state.PhaseDispatched {
+		w.Errorf("claimed %+v, want attempt 3", c.Call)
+	}
+	y.park("q")
+	_, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
+	w.must(err)
+	// Ready: lost before the backend was called, nothing was tried yet.
+	if c, y = w.claim(w.a, w.under(w.b, c.Lease).which()); c.Phase != state.PhaseReady || c.Call.Attempt != 1 || c.Call.Round != 2 {
+		w.Errorf("claimed %+v, want ready, round 2, attempt 1", c)
+	}
+	if len(c.Answers) != 1 || c.Answers[0].ID != "q" || string(c.State) != "state" {
+		w.Errorf("answers %v and state %q are not those of the last asking", c.Answers, c.State)
+	}
+	write := y.next()
+	write.Dispatched = true
+	w.must(w.a.Append(w.Context(), write))
+	if c, _ = w.claim(w.b, y.which()); c.Phase != state.PhaseDispatched || c.Call.Attempt != 2 {
+		w.Errorf("claimed %+v, want dispatched, attempt 2", c)
+	}
+	if c, _ = w.claim(w.b, w.begin(w.a, "s", "st2", "c2")[0].which()); c.HasProgress {
+		w.Errorf("progress %v that nobody sent", c.Progress)
+	}
+}
+
+func survive(w *world) {
+	x := w.three()
+	x.park("q1", "q2")
+	w.must(w.a.Leave(w.Context()))
+	w.m.Advance(w.T, 2*short)
+	third := w.m.Replica(w.T, "third")
+	if o, ok := w.isOrphan(third, "c"); ok {
+		w.Fatalf("%+v waits and is nobody's, yet an orphan", o)
+	}
+	out, _, err := third.Answer(w.Context(), "s", "q2", answer("2"))
+	w.must(err)
+	if out != state.AnswerTaken {
+		w.Fatalf("outcome %d, want taken", out)
+	}
+	w.m.Advance(w.T, 2*short)
+	fourth := w.m.Replica(w.T, "fourth")
+	out, c, err := fourth.Answer(w.Context(), "s", "q1", answer("1"))
+	w.must(err)
+	if out != state.AnswerCompleted || len(c.Answers) != 2 {
+		w.Fatalf("outcome %d, claim %+v, want completed with 2 answers", out, c)
+	}
+	// That one dies before it calls the backend.
+	w.m.Advance(w.T, 2*short)
+	fifth := w.m.Replica(w.T, "fifth")
+	c, y := w.claim(fifth, w.orphan(fifth, "c"))
+	if c.Phase != state.PhaseReady || len(c.Answers) != 2 || string(c.Answers[0].Result) != string(answer("1").Result) {
+		w.Fatalf("claimed %+v, want ready with both answers in the order of the asks", c)
+	}
+	y.finish()
+	if _, last := w.all(fifth, "s", "st"); !last.Ended {
+		w.Error("the stream did not end")
+	}
+}
+
+func deadline(w *world) {
+	w.session(w.a, "s")
+	runs, waits, free := callOf("runs"), callOf("waits"), callOf("free")
+	runs.Deadline = time.Now().Add(short)
+	waits.Deadline = runs.Deadline
+	free.Deadline = time.Time{}
+	leases, err := w.a.Begin(w.Context(), "s", "st", []state.Call{runs, waits, free})
+	w.must(err)
+	w.under(w.a, leases[1]).park("q")
+	w.m.Advance(w.T, 2*short)
+	w.must(w.a.Beat(w.Context()))
+	c, x := w.claim(w.b, w.orphan(w.b, "runs"))
+	if c.Phase != state.PhaseDispatched {
+		w.Errorf("phase %d of the running call", c.Phase)
+	}
+	x.finish()
+	c, x = w.claim(w.b, w.orphan(w.b, "waits"))
+	if c.Phase != state.PhaseWaiting || len(c.Answers) != 0 {
+		w.Errorf("claimed %+v, want it waiting without answers", c)
+	}
+	// Who is late is not asked any more.
+	out, _, err := w.a.Answer(w.Context(), "s", "q", answer("late"))
+	w.must(err)
+	if out != state.AnswerUnknown {
+		w.Errorf("outcome %d of a late answer, want unknown", out)
+	}
+	// The claimer dies too: the call is to be had again, and only then.
+	c, x = w.claim(w.a, w.orphan(w.a, "waits"))
+	if c.Phase != state.PhaseWaiting || c.Lease.Epoch != 3 {
+		w.Errorf("claimed %+v, want waiting at epoch 3", c)
+	}
+	x.finish()
+	for _, id := range []string{"runs", "waits", "free"} {
+		if o, ok := w.isOrphan(w.b, id); ok {
+			w.Errorf("%+v is an orphan", o)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+// Package statetest is the suite that every medium of edge/state passes. It drives two or more replicas
+// on one medium and names its tests after the invariants of the durable state.
+package statetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Medium is what the suite needs of a medium under test.
+type Medium interface {
+	// Replica starts a new incarnation. It beats only when the test calls Beat, and what it holds is
+	// released with the medium.
+	Replica(t *testing.T, id string) state.Store
+	// Advance lets d pass on the medium's clock: a medium with a clock of its own waits. The clock
+	// begins at the real time.
+	Advance(t *testing.T, d time.Duration)
+}
+
+// short is a life that tests outlive with Advance.
+const short = 400 * time.Millisecond
+
+// Run runs the suite. newMedium makes an empty medium that ends with t, with these limits.
+func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
+	for _, c := range []struct {
+		name  string
+		tests []test
+	}{
+		{"Invariant 1 anywhere", anywhere},
+		{"Invariant 2 log before wire", logBeforeWire},
+		{"Invariant 3 one response", oneResponse},
+		{"Invariant 4 fenced", fenced},
+		{"Invariant 5 asking and answering are atomic", asking},
+		{"Invariant 6 holders and bells", bells},
+		{"Invariant 7 bounded", bounded},
+		{"Invariant 8 no stranger", noStranger},
+		{"Invariant 9 no leak", noLeak},
+		{"races", races},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, x := range c.tests {
+				t.Run(x.name, func(t *testing.T) {
+					m := newMedium(t, x.limits)
+					x.run(&world{T: t, m: m, a: m.Replica(t, "a"), b: m.Replica(t, "b")})
+				})
+			}
+		})
+	}
+}
+
+// test is one test of the suite, with the limits it needs; zeros are the defaults.
+type test struct {
+	name   string
+	limits state.Limits
+	run    func(*world)
+}
