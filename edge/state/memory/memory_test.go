@@ -97,6 +97,12 @@ func TestSweepFreesWhatNobodyAsksFor(t *testing.T) {
 	})
 }
 
+func TestAForgottenMediumHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fill(t, memory.New(state.Limits{}).Replica("r"), "s")
+	})
+}
+
 func TestCloseEndsTheMedium(t *testing.T) {
 	m := memory.New(state.Limits{})
 	r := m.Replica("r")

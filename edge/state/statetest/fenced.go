@@ -98,6 +98,9 @@ var fenced = []test{
 				w.Errorf("a stream of the name %q has event ids that cannot be read", bad)
 			}
 		}
+		if _, err := w.a.Begin(w.Context(), "s", "st3", []state.Call{callOf("")}); err == nil {
+			w.Error("a call without an id cannot be written about")
+		}
 		if _, err := w.a.Begin(w.Context(), "s", "st3", nil); err == nil {
 			w.Error("a stream without calls never ends")
 		}

@@ -102,6 +102,9 @@ var noLeak = []test{
 			w.Error("the stream did not end")
 		}
 		stop()
+		if got, err := w.a.Touch(w.Context(), []string{"s"}); err != nil || len(got) != 1 {
+			w.Fatalf("touched %v: %v, want the session: it was followed until now", got, err)
+		}
 		w.m.Advance(w.T, 2*short)
 		_, err := w.a.Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
@@ -131,6 +134,19 @@ var noLeak = []test{
 		w.want(state.ErrNotFound, err)
 		_, err = w.b.Load(w.Context(), "s")
 		w.must(err)
+	}},
+	{"a request id that is used again finds the younger call", state.Limits{LogTTL: short}, func(w *world) {
+		w.session(w.a, "s")
+		w.begin(w.a, "s", "st1", "c1")[0].finish()
+		younger := callOf("c2")
+		younger.RequestID = callOf("c1").RequestID
+		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Call{younger})
+		w.must(err)
+		w.m.Advance(w.T, 2*short)
+		w.begin(w.a, "s", "st1", "c3")
+		if c, _ := w.claim(w.b, state.Which{Session: "s", RequestID: younger.RequestID}); c.Call.ID != "c2" {
+			w.Errorf("claimed %s, want c2", c.Call.ID)
+		}
 	}},
 	{"an ended context is an error", state.Limits{}, func(w *world) {
 		x := w.three()

@@ -32,6 +32,9 @@ var oneResponse = []test{
 		if err == nil {
 			w.Fatal("a response was appended")
 		}
+		if w.a.Append(w.Context(), x.same(), state.Entry{Data: []byte("{}")}) == nil {
+			w.Fatal("an entry without a kind was appended")
+		}
 		x.n--
 		x.finish()
 		if got, _ := w.all(w.a, "s", "st"); len(got) != 4 {

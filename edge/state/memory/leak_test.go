@@ -1,0 +1,129 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// entries counts what the medium's indexes hold.
+func (m *Medium) entries() int {
+	n := 0
+	count := func(_, _ any) bool { n++; return true }
+	m.sessions.Range(count)
+	m.erased.Range(count)
+	for i := range m.running {
+		n += len(m.running[i].set)
+	}
+	for i := range m.principals {
+		n += len(m.principals[i].owners)
+	}
+	return n
+}
+
+// use makes a session with a call that waits for an answer, and one that is done.
+func use(t *testing.T, r *Replica, id string) {
+	t.Helper()
+	ctx := t.Context()
+	if err := r.Create(ctx, &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, stream := range []string{"waits", "done"} {
+		l, err := r.Begin(ctx, id, stream, []state.Call{{ID: stream, RequestID: stream, Deadline: time.Now().Add(time.Hour)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = r.Park(ctx, state.Write{Lease: l[0], N: 1}, []state.Ask{{ID: stream}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, c, err := r.Answer(ctx, id, "done", state.Answer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = r.Finish(ctx, state.Write{Lease: c.Lease, N: 1}, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIndexesForgetWhatIsErased(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(state.Limits{})
+		defer m.Close()
+		r := m.Replica("r")
+		for i := range 100 {
+			use(t, r, fmt.Sprint(i))
+		}
+		for i := range 100 {
+			if err := r.Delete(t.Context(), fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := m.entries(); n != 0 {
+			t.Errorf("%d entries are left", n)
+		}
+	})
+}
+
+func TestExpiryNeedsNoSweep(t *testing.T) {
+	now := time.Now()
+	m := New(state.Limits{}, WithClock(func() time.Time { return now }))
+	defer m.Close()
+	r := m.Replica("r")
+	if err := r.Create(t.Context(), &state.Session{ID: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(2 * time.Hour)
+	if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrNotFound) {
+		t.Fatal(err)
+	}
+	if n := m.entries(); n != 0 {
+		t.Errorf("%d entries are left", n)
+	}
+}
+
+func TestAUsedSessionForgetsItsOldCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := New(state.Limits{})
+		defer m.Close()
+		r := m.Replica("r")
+		use(t, r, "s")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		v, _ := m.sessions.Load("s")
+		s := v.(*session)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if len(s.streams) != 1 || len(s.calls) != 1 || len(s.requests) != 1 || len(s.asks) != 1 || len(s.running) != 1 || s.open != 1 {
+			t.Errorf("%d streams, %d calls, %d requests, %d asks, %d running, %d open, want one of each",
+				len(s.streams), len(s.calls), len(s.requests), len(s.asks), len(s.running), s.open)
+		}
+	})
+}
+
+func BenchmarkAppend(b *testing.B) {
+	m := New(state.Limits{})
+	defer m.Close()
+	r, ctx := m.Replica("r"), context.Background()
+	if err := r.Create(ctx, &state.Session{ID: "s"}); err != nil {
+		b.Fatal(err)
+	}
+	l, err := r.Begin(ctx, "s", "st", []state.Call{{ID: "c"}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	w, e := state.Write{Lease: l[0]}, state.Entry{Kind: state.EntryLog, Data: make([]byte, 200)}
+	b.ReportAllocs()
+	for b.Loop() {
+		w.N++
+		if err := r.Append(ctx, w, e); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
