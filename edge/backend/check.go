@@ -2,8 +2,147 @@ package backend
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"strings"
+
+	"google.golang.org/grpc/connectivity"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Check dials.
-func Check(ctx context.Context, cfg Config, w io.Writer) error { return nil }
+// Check dials one backend, describes it, opens its change feeds, reads all its lists, and writes to w
+// what it serves and what breaks the contract, in plain words. The error says that the backend cannot
+// be reached before ctx ends, that a list cannot be read, or that the contract is broken; it is nil
+// for a sound backend. An error of w is ignored.
+func Check(ctx context.Context, cfg Config, w io.Writer) error {
+	return check(ctx, cfg, Options{}, w)
+}
+
+func check(ctx context.Context, cfg Config, opts Options, w io.Writer) error {
+	tune := opts.tune
+	if tune == nil {
+		tune = &defaultTuning
+	}
+	b, err := newBackend(cfg, opts, tune, func(*Backend, Kinds) {})
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	_, _ = fmt.Fprintf(w, "backend %q at %s\n", b.cfg.Name, b.cfg.Target)
+	if err := b.connect(ctx); err != nil {
+		_, _ = fmt.Fprintf(w, "  cannot be reached: %v\n", err)
+		return fmt.Errorf("backend %q at %s cannot be reached: %w", b.cfg.Name, b.cfg.Target, err)
+	}
+	k := &keeper{b: b, retry: b.newRetry(), about: &description{}}
+	if err := k.readAll(ctx, true); err != nil {
+		_, _ = fmt.Fprintf(w, "  Describe fails: %v\n", err)
+		return fmt.Errorf("backend %q: Describe fails: %w", b.cfg.Name, err)
+	}
+	return k.print(w)
+}
+
+// connect waits until the backend is connected, or until ctx ends; the error then is why.
+func (b *Backend) connect(ctx context.Context) error {
+	b.conn.Connect()
+	for {
+		state := b.conn.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if b.conn.WaitForStateChange(ctx, state) {
+			continue
+		}
+		if err := b.reason(b.group.ctx); err != nil {
+			return err
+		}
+		return ctx.Err()
+	}
+}
+
+// print writes what readAll found.
+func (k *keeper) print(w io.Writer) error {
+	var text strings.Builder
+	if k.about.told == nil {
+		text.WriteString("  Describe: not served; the lists were tried instead\n")
+	} else {
+		i := k.about.told.Implementation
+		fmt.Fprintf(&text, "  Describe: %q, version %q\n", i.GetName(), i.GetVersion())
+	}
+	for i := range each {
+		if k.parts[i].err == nil {
+			k.printList(&text, i)
+		}
+	}
+	problems, failed := k.problems()
+	for _, f := range failed {
+		fmt.Fprintf(&text, "  failure: %s\n", f)
+	}
+	for _, p := range problems {
+		fmt.Fprintf(&text, "  problem: %s\n", p)
+	}
+	if len(problems)+len(failed) == 0 {
+		text.WriteString("  nothing breaks the contract\n")
+	}
+	_, _ = io.WriteString(w, text.String())
+	switch {
+	case len(failed) > 0:
+		return fmt.Errorf("backend %q: %s", k.b.cfg.Name, strings.Join(failed, "; "))
+	case len(problems) > 0:
+		return fmt.Errorf("backend %q breaks the contract in %d places", k.b.cfg.Name, len(problems))
+	}
+	return nil
+}
+
+// printList writes one kind that was read.
+func (k *keeper) printList(w io.Writer, i int) {
+	l, f := k.parts[i].list, k.feeds[i]
+	if !l.served {
+		_, _ = fmt.Fprintf(w, "  %s: not served\n", each[i])
+		return
+	}
+	about := k.about.response(&lists{k.parts[0].list, k.parts[1].list, k.parts[2].list}, 0)
+	feed := "no change feed"
+	if f != nil && f.begun.Load() {
+		feed = "change feed"
+	}
+	names := make([]string, 0, len(l.tools)+len(l.resources)+len(l.prompts))
+	var extra []string
+	switch each[i] {
+	case Tools:
+		names = append(names, collect(l.tools, (*pb.Tool).GetName)...)
+	case Resources:
+		names = append(names, collect(l.resources, (*pb.Resource).GetUri)...)
+		extra = append(extra, fmt.Sprintf("%d templates", len(l.templates)), offers(about.GetResources().GetSubscribe(), "subscriptions"),
+			offers(about.GetResources().GetCompletion(), "completion"))
+	default:
+		names = append(names, collect(l.prompts, (*pb.Prompt).GetName)...)
+		extra = append(extra, offers(about.GetPrompts().GetCompletion(), "completion"))
+	}
+	scope := "the same for everybody"
+	if l.private {
+		scope = "private to each caller"
+	}
+	_, _ = fmt.Fprintf(w, "  %s: %d, %s\n", each[i], len(names), strings.Join(append([]string{scope, feed}, extra...), ", "))
+	for _, n := range names {
+		_, _ = fmt.Fprintf(w, "    %s\n", n)
+	}
+	for _, t := range l.templates {
+		_, _ = fmt.Fprintf(w, "    %s (template)\n", t.GetUriTemplate())
+	}
+}
+
+func offers(yes bool, what string) string {
+	if yes {
+		return what
+	}
+	return "no " + what
+}
+
+func collect[T any](entries []T, name func(T) string) []string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = name(e)
+	}
+	return names
+}

@@ -3,9 +3,12 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -77,9 +80,9 @@ func (k *keeper) step(ctx context.Context) time.Duration {
 		k.seen = s.epoch
 		k.told = allKinds
 		k.retry.reset()
-		k.readAll(ctx, true)
+		_ = k.readAll(ctx, true)
 	case !now.Before(k.full):
-		k.readAll(ctx, false)
+		_ = k.readAll(ctx, false)
 	case k.pending != 0 && !now.Before(k.soon):
 		k.readSome(ctx, k.pending)
 	}
@@ -112,8 +115,7 @@ func (k *keeper) take() signal {
 func (k *keeper) lost(ctx context.Context, link connectivity.State) {
 	err := fmt.Errorf("the connection to %s is %s", k.b.cfg.Target, link)
 	if link == connectivity.TransientFailure {
-		// The channel keeps the reason to itself, but fails calls with it at once.
-		if _, reason := k.b.describe(ctx); reason != nil {
+		if reason := k.b.reason(ctx); reason != nil {
 			err = reason
 		}
 	}
@@ -132,7 +134,8 @@ func (k *keeper) lost(ctx context.Context, link connectivity.State) {
 }
 
 // readAll describes the backend and reads all its lists, feeds first. fresh: the connection is new.
-func (k *keeper) readAll(ctx context.Context, fresh bool) {
+// The error is Describe's; what fails later is kept with the kinds.
+func (k *keeper) readAll(ctx context.Context, fresh bool) error {
 	k.full = time.Now().Add(jitter(k.b.cfg.Refresh))
 	k.pending = allKinds
 	about, err := k.b.describe(ctx)
@@ -142,7 +145,7 @@ func (k *keeper) readAll(ctx context.Context, fresh bool) {
 		for i := range k.parts {
 			k.parts[i].fail(fmt.Errorf("Describe: %w", err))
 		}
-		return
+		return err
 	}
 	if !fresh {
 		about.probed, about.subscribe = k.about.probed, k.about.subscribe
@@ -155,6 +158,7 @@ func (k *keeper) readAll(ctx context.Context, fresh bool) {
 	if about.told == nil && !about.probed && k.pending == 0 {
 		k.b.probe(ctx, about, k.parts[1].list.served, k.parts[2].list.served)
 	}
+	return nil
 }
 
 // openFeeds opens the feeds that the backend offers, ends those it no longer does, and waits until
@@ -201,6 +205,9 @@ func (k *keeper) readSome(ctx context.Context, kinds Kinds) {
 		}
 		l, err := k.b.read(ctx, kind, nil)
 		if err != nil {
+			if k.parts[i].err == nil && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
+				k.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", err)
+			}
 			k.parts[i].fail(err)
 			k.pending |= kind
 			continue
@@ -257,36 +264,47 @@ func (k *keeper) publish() {
 
 // judge says how a connected backend is doing, and what it does wrong.
 func (k *keeper) judge() {
-	problems := append([]string(nil), k.about.problems...)
+	breaches, failures := k.problems()
+	k.b.report(breaches, failures)
 	var failure error
 	working := false
 	for i, kind := range each {
-		p, f := &k.parts[i], k.feeds[i]
-		served, _ := k.about.serves(kind)
-		switch {
-		case f == nil:
-		case f.missing.Load() && k.about.told != nil:
-			problems = append(problems, fmt.Sprintf("Describe says that the change feed of %s is served, but it is UNIMPLEMENTED", kind))
-		case f.slow && !f.begun.Load() && !f.missing.Load():
-			problems = append(problems, fmt.Sprintf("the change feed of %s does not begin with started", kind))
+		if err := k.parts[i].err; err != nil {
+			failure = fmt.Errorf("the list of %s cannot be read: %w", kind, err)
+		} else {
+			working = true
 		}
-		if p.err != nil {
-			failure = fmt.Errorf("the list of %s cannot be read: %w", kind, p.err)
-			problems = append(problems, failure.Error())
-			continue
-		}
-		working = true
-		if served && k.about.told != nil && !p.list.served {
-			problems = append(problems, fmt.Sprintf("Describe says that %s are served, but the list is UNIMPLEMENTED", kind))
-		}
-		problems = append(problems, p.list.problems...)
 	}
-	k.b.report(problems)
 	if working {
 		k.b.enter(Ready, failure)
 	} else if k.b.conn.GetState() == connectivity.Ready {
 		k.b.enter(Down, failure)
 	}
+}
+
+// problems is what the backend does wrong, as far as it is known: breaches of the contract, and lists
+// that cannot be read.
+func (k *keeper) problems() (breaches, failures []string) {
+	breaches = slices.Clone(k.about.problems)
+	for i, kind := range each {
+		p, f := &k.parts[i], k.feeds[i]
+		switch {
+		case f == nil:
+		case f.missing.Load() && k.about.told != nil:
+			breaches = append(breaches, fmt.Sprintf("Describe says that the change feed of %s is served, but it is UNIMPLEMENTED", kind))
+		case f.slow && !f.begun.Load() && !f.missing.Load():
+			breaches = append(breaches, fmt.Sprintf("the change feed of %s does not begin with started", kind))
+		}
+		if p.err != nil {
+			failures = append(failures, fmt.Sprintf("the list of %s cannot be read: %v", kind, p.err))
+			continue
+		}
+		if served, _ := k.about.serves(kind); served && k.about.told != nil && !p.list.served {
+			breaches = append(breaches, fmt.Sprintf("Describe says that %s are served, but the list is UNIMPLEMENTED", kind))
+		}
+		breaches = append(breaches, p.list.problems...)
+	}
+	return breaches, failures
 }
 
 // next is how long nothing is due.

@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/connectivity"
 )
@@ -76,4 +77,13 @@ func (b *Backend) followLink(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// reason finds out why the connection fails: the channel keeps it to itself, but fails calls with it
+// at once. nil: it works again.
+func (b *Backend) reason(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_, err := b.describe(ctx)
+	return err
 }

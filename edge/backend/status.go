@@ -42,7 +42,8 @@ type Status struct {
 	Loaded time.Time
 	// Present is the catalog's: false when nothing of the backend is shown to clients.
 	Present bool
-	// Problems are breaches of the contract in what the backend serves now, one sentence each.
+	// Problems are breaches of the contract in what the backend serves now, and lists that cannot be
+	// read, one sentence each.
 	Problems []string
 	// Calls is how many calls are running, Watches how many resource watches are open.
 	Calls, Watches int
@@ -87,13 +88,13 @@ func (b *Backend) enter(s State, err error) {
 	}
 }
 
-// report keeps the current problems; those that are new are logged.
-func (b *Backend) report(problems []string) {
+// report keeps the current problems. Breaches that are new are logged; failures were.
+func (b *Backend) report(breaches, failures []string) {
 	b.statusMu.Lock()
 	before := b.status.Problems
-	b.status.Problems = problems
+	b.status.Problems = slices.Concat(breaches, failures)
 	b.statusMu.Unlock()
-	for _, p := range problems {
+	for _, p := range breaches {
 		if !slices.Contains(before, p) {
 			b.log.Warn("backend breaks the contract", "problem", p)
 		}
