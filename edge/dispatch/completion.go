@@ -1,0 +1,107 @@
+package dispatch
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// maxValues is what the specification allows in one answer.
+const maxValues = 100
+
+// complete runs completion/complete (MCP, "Completion"). A backend without completion suggests nothing.
+func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
+	if !r.view.features.Completions {
+		return mcp.Reply{}, r.notServed()
+	}
+	c, err := translate.ParseCompletion(r.rules, r.call)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if c.Prompt {
+		return r.completePrompt(ctx, c)
+	}
+	return r.completeTemplate(ctx, c)
+}
+
+func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
+	p := r.view.prompts.byName[c.Target]
+	if p == nil {
+		return mcp.Reply{}, r.unknownRef("prompt", c.Target)
+	}
+	if !canCompletePrompts(r.view.catalog(p.owner)) {
+		return r.suggest(nil, nil, false)
+	}
+	about, err := translate.Context(r.call)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	ctx, end, err := r.begin(ctx, p.owner, p.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	out, err := p.owner.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
+		Name: p.pb.GetName(), ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
+	})
+	if err != nil {
+		return r.noSuggestion(ctx, err)
+	}
+	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
+}
+
+func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
+	t := r.view.resources.byText[c.Target]
+	if t == nil {
+		if r.view.resources.byURI[c.Target] != nil { // a plain URI has no variables
+			return r.suggest(nil, nil, false)
+		}
+		return mcp.Reply{}, r.unknownRef("resource template", c.Target)
+	}
+	if !canCompleteTemplates(r.view.catalog(t.owner)) {
+		return r.suggest(nil, nil, false)
+	}
+	about, err := translate.Context(r.call)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	ctx, end, err := r.begin(ctx, t.owner, t.text)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	out, err := t.owner.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
+		UriTemplate: t.text, ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
+	})
+	if err != nil {
+		return r.noSuggestion(ctx, err)
+	}
+	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
+}
+
+func (r *round) unknownRef(what, name string) error {
+	if r.view.failed != nil {
+		return mcp.AsError(r.view.failed)
+	}
+	return mcp.Errorf(mcp.KindInvalidParams, "params.ref names the %s %q, which does not exist", what, clip(name))
+}
+
+// noSuggestion: a backend that does not implement completion suggests nothing.
+func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) {
+	if status.Code(err) == codes.Unimplemented {
+		return r.suggest(nil, nil, false)
+	}
+	return mcp.Reply{}, r.status(ctx, err)
+}
+
+func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
+	if len(values) > maxValues {
+		values, more = values[:maxValues], true
+	}
+	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.d.server, values, total, more)}, nil
+}

@@ -1,0 +1,24 @@
+package dispatch
+
+// Conflict is one name that two backends claim, or one backend twice. The first in configuration
+// order keeps it. Equal fields on every replica of one configuration.
+type Conflict struct {
+	// What is "tool", "prompt", "resource", "resource template", "URI prefix" or "extension".
+	What string
+	// Key is the name as clients see it, the URI, template, prefix or extension id.
+	Key string
+	// Kept and Dropped are backend names.
+	Kept, Dropped string
+}
+
+// Conflicts lists what of the backends' lists is hidden by an earlier backend's, in the view that
+// all callers share.
+func (d *Dispatch) Conflicts() []Conflict {
+	return append([]Conflict(nil), d.views.shared.Load().conflicts...)
+}
+
+func (r *reporter) conflict(c Conflict) {
+	r.once("conflict\x00"+c.What+"\x00"+c.Key+"\x00"+c.Kept+"\x00"+c.Dropped,
+		"two backends serve the same "+c.What+": the first keeps it; rename one, or configure a prefix",
+		"key", c.Key, "kept", c.Kept, "dropped", c.Dropped)
+}

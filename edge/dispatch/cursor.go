@@ -1,0 +1,83 @@
+package dispatch
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"hash/fnv"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// cursor is a place in a list: after one entry of one backend. It says the same on every replica, and
+// still says it when the list has changed: the entry is found by its key, or, when it is gone, by
+// where it stood.
+type cursor struct {
+	list  listKind
+	owner string // backend name
+	pos   int    // index among the owner's entries
+	hash  uint64 // of the entry's key
+}
+
+const cursorVersion = 1
+
+// cursorText is strict, so that each cursor has one text.
+var cursorText = base64.RawURLEncoding.Strict()
+
+func (c cursor) String() string {
+	b := make([]byte, 0, 32+len(c.owner))
+	b = append(b, cursorVersion, byte(c.list))
+	b = binary.AppendUvarint(b, uint64(c.pos))
+	b = binary.BigEndian.AppendUint64(b, c.hash)
+	b = append(b, c.owner...)
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	return cursorText.EncodeToString(b)
+}
+
+// parseCursor reads the params' cursor member. False without an error: there is none. An empty string
+// is a cursor, and none that was given out; null, which some clients send for absent, is not.
+func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
+	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
+		return cursor{}, false, nil
+	}
+	text, ok := jsonrpc.Unquote(raw)
+	if !ok {
+		return cursor{}, false, mcp.Errorf(mcp.KindBadCursor, "cursor must be a string, not %s", jsonrpc.TypeOf(raw))
+	}
+	c, ok := decodeCursor(text)
+	if !ok || c.list != list {
+		return cursor{}, false, mcp.Errorf(mcp.KindBadCursor,
+			"cursor %q was not given out for %s: list again without a cursor", clip(text), list)
+	}
+	return c, true, nil
+}
+
+func decodeCursor(text string) (cursor, bool) {
+	const tail = 8 + 4
+	b, err := cursorText.DecodeString(text)
+	if err != nil || len(b) < 2+1+tail || b[0] != cursorVersion {
+		return cursor{}, false
+	}
+	body, sum := b[:len(b)-4], b[len(b)-4:]
+	if crc32.ChecksumIEEE(body) != binary.BigEndian.Uint32(sum) {
+		return cursor{}, false
+	}
+	pos, n := binary.Uvarint(body[2:])
+	if n <= 0 || pos > 1<<31 || len(body) < 2+n+8 {
+		return cursor{}, false
+	}
+	rest := body[2+n:]
+	return cursor{
+		list: listKind(body[1]), pos: int(pos),
+		hash: binary.BigEndian.Uint64(rest), owner: string(rest[8:]),
+	}, true
+}
+
+// keyHash is the hash of an entry's key, equal on every replica.
+func keyHash(key string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(key))
+	return h.Sum64()
+}

@@ -1,0 +1,142 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+// decode reads JSON text that is known to be valid into the values that the schema validator takes,
+// with numbers as their text. It fails only on numbers that no validator could compute with: the
+// work they cause grows with their exponent, not with their length.
+func decode(raw []byte) (any, error) {
+	d := decoder{raw: raw}
+	v := d.value()
+	return v, d.err
+}
+
+const (
+	maxNumberLen   = 512
+	maxNumberPower = 1000
+)
+
+type decoder struct {
+	raw []byte
+	pos int
+	err error
+}
+
+func (d *decoder) space() {
+	for d.pos < len(d.raw) {
+		switch d.raw[d.pos] {
+		case ' ', '\t', '\r', '\n':
+			d.pos++
+		default:
+			return
+		}
+	}
+}
+
+// next is the byte after the space, which it passes; 0 at the end.
+func (d *decoder) next() byte {
+	d.space()
+	if d.pos >= len(d.raw) {
+		return 0
+	}
+	return d.raw[d.pos]
+}
+
+func (d *decoder) value() any {
+	switch d.next() {
+	case '{':
+		return d.object()
+	case '[':
+		return d.array()
+	case '"':
+		return d.str()
+	case 't':
+		d.pos += len("true")
+		return true
+	case 'f':
+		d.pos += len("false")
+		return false
+	case 'n':
+		d.pos += len("null")
+		return nil
+	default:
+		return d.number()
+	}
+}
+
+func (d *decoder) object() any {
+	out := make(map[string]any)
+	d.pos++
+	for c := d.next(); c != '}' && c != 0 && d.err == nil; c = d.next() {
+		if c == ',' {
+			d.pos++
+			d.space()
+		}
+		key := d.str()
+		d.space()
+		d.pos++ // the colon
+		out[key] = d.value()
+	}
+	d.pos++
+	return out
+}
+
+func (d *decoder) array() any {
+	out := []any{}
+	d.pos++
+	for c := d.next(); c != ']' && c != 0 && d.err == nil; c = d.next() {
+		if c == ',' {
+			d.pos++
+		}
+		out = append(out, d.value())
+	}
+	d.pos++
+	return out
+}
+
+func (d *decoder) str() string {
+	from := d.pos
+	for d.pos++; d.pos < len(d.raw) && d.raw[d.pos] != '"'; d.pos++ {
+		if d.raw[d.pos] == '\\' {
+			d.pos++
+		}
+	}
+	d.pos = min(d.pos+1, len(d.raw))
+	s, _ := jsonrpc.Unquote(d.raw[from:d.pos])
+	return s
+}
+
+func (d *decoder) number() any {
+	from := d.pos
+	power := -1
+	for d.pos < len(d.raw) && isNumber(d.raw[d.pos]) {
+		if c := d.raw[d.pos]; c == 'e' || c == 'E' {
+			power = d.pos + 1
+		}
+		d.pos++
+	}
+	text := string(d.raw[from:d.pos])
+	if text == "" { // not valid JSON after all: end here rather than go round in circles
+		d.pos = len(d.raw)
+		d.err = fmt.Errorf("a value is expected at byte %d", from)
+		return nil
+	}
+	if len(text) > maxNumberLen {
+		d.err = fmt.Errorf("a number with %d digits is out of range", len(text))
+	} else if power >= 0 {
+		if n, err := strconv.Atoi(string(d.raw[power:d.pos])); err != nil || n > maxNumberPower || n < -maxNumberPower {
+			d.err = fmt.Errorf("the number %s is out of range", clip(text))
+		}
+	}
+	return json.Number(text)
+}
+
+func isNumber(c byte) bool {
+	return '0' <= c && c <= '9' || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E'
+}

@@ -1,0 +1,51 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// Describe says what the edge is and can do. serverInfo is always the edge's own. When a caller's own
+// lists cannot be had, the description is that of what all callers share, not to be kept.
+func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
+	v, err := d.views.of(ctx, p)
+	if err != nil {
+		v = d.views.shared.Load()
+	}
+	out := mcp.Description{
+		ServerInfo:   d.server.Info(rules),
+		Capabilities: translate.Capabilities(rules, v.features),
+		Instructions: v.instructions,
+		Digest:       v.digest,
+	}
+	if hint := v.hint(); err == nil && !v.incomplete() {
+		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public
+	}
+	return out
+}
+
+// hint is how long a description may be kept: as long as the lists it speaks of, and by all only when
+// all of them may be.
+func (v *view) hint() translate.CacheHint {
+	var out translate.CacheHint
+	first := true
+	join := func(served bool, l *list) {
+		switch {
+		case !served:
+		case first:
+			out, first = l.hint, false
+		default:
+			out.TTL = min(out.TTL, l.hint.TTL)
+			out.Public = out.Public && l.hint.Public
+		}
+	}
+	join(v.features.Tools, v.tools.list)
+	join(v.features.Resources, v.resources.list)
+	join(v.features.Resources, v.resources.templateList)
+	join(v.features.Prompts, v.prompts.list)
+	return out
+}

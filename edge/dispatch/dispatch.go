@@ -1,0 +1,148 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Options are the settings of a Dispatch. Zero values stand for the defaults named.
+type Options struct {
+	// Name and Version are the edge's own serverInfo; empty: "mcpedge" and "unversioned". Backends
+	// never show through it, not even a single one: clients compare it across reconnects.
+	Name, Version string
+	// Title, Description and WebsiteURL complete serverInfo; empty: left out.
+	Title, Description, WebsiteURL string
+	// PageSize bounds the entries of a list's page; 0: 100.
+	PageSize int
+	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
+	// its own; 0: 1 MiB.
+	PageBytes int
+	// Jitter is the most that a list's change notification is held back, so that clients do not all
+	// list at once; 0: 50 ms; negative: none.
+	Jitter time.Duration
+	// PrivateViews bounds the views kept for callers whose lists are their own; 0: 256.
+	PrivateViews int
+	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
+	WatchedURIs int
+	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultPageSize     = 100
+	defaultPageBytes    = 1 << 20
+	defaultJitter       = 50 * time.Millisecond
+	defaultPrivateViews = 256
+	defaultWatchedURIs  = 256
+)
+
+func (o Options) withDefaults() Options {
+	if o.Name == "" {
+		o.Name = "mcpedge"
+	}
+	if o.Version == "" {
+		o.Version = "unversioned"
+	}
+	if o.PageSize <= 0 {
+		o.PageSize = defaultPageSize
+	}
+	if o.PageBytes <= 0 {
+		o.PageBytes = defaultPageBytes
+	}
+	if o.Jitter == 0 {
+		o.Jitter = defaultJitter
+	}
+	if o.PrivateViews <= 0 {
+		o.PrivateViews = defaultPrivateViews
+	}
+	if o.WatchedURIs <= 0 {
+		o.WatchedURIs = defaultWatchedURIs
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
+}
+
+// Dispatch serves requests from a pool of backends. Safe for concurrent use. It has no goroutine at
+// rest and needs no closing: it ends with the pool and its feeds.
+type Dispatch struct {
+	opts   Options
+	server *translate.Server
+	report *reporter
+	views  *views
+	hub    *hub
+}
+
+// New makes a Dispatch over a pool, started or not. The pool stays the caller's to close.
+func New(pool *backend.Pool, opts Options) *Dispatch {
+	opts = opts.withDefaults()
+	d := &Dispatch{
+		opts: opts,
+		server: translate.NewServer(&pb.Implementation{
+			Name: opts.Name, Version: opts.Version, Title: opts.Title,
+			Description: opts.Description, WebsiteUrl: opts.WebsiteURL,
+		}),
+		report: &reporter{log: opts.Logger},
+	}
+	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report)
+	d.hub = newHub(d)
+	pool.OnChange(d.hub.changed)
+	// A backend may have been listed between the first view and the registration.
+	d.hub.changed(nil, allKinds)
+	return d
+}
+
+// Call runs one round of a request. It implements the eras' Dispatcher; errors are *mcp.Error.
+func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	v, err := d.views.of(ctx, call.Principal)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
+	switch call.Method {
+	case mcp.MethodToolsCall:
+		return r.callTool(ctx)
+	case mcp.MethodResourcesRead:
+		return r.readResource(ctx)
+	case mcp.MethodPromptsGet:
+		return r.getPrompt(ctx)
+	case mcp.MethodComplete:
+		return r.complete(ctx)
+	case mcp.MethodToolsList:
+		return r.list(v.features.Tools, v.tools.list)
+	case mcp.MethodResourcesList:
+		return r.list(v.features.Resources, v.resources.list)
+	case mcp.MethodTemplatesList:
+		return r.list(v.features.Resources, v.resources.templateList)
+	case mcp.MethodPromptsList:
+		return r.list(v.features.Prompts, v.prompts.list)
+	}
+	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(call.Method)))
+}
+
+// Repeatable says whether a dispatched call may be run again: reads, prompts, completions and lists
+// always, a tool call when the tool says that it is read-only or idempotent.
+func (d *Dispatch) Repeatable(call *mcp.Call) bool {
+	if call.Method != mcp.MethodToolsCall {
+		return call.Method.Repeatable()
+	}
+	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
+	return t != nil && t.repeatable()
+}
+
+// clip keeps what a client sent from filling messages and logs.
+func clip(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
+}

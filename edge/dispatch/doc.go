@@ -1,0 +1,11 @@
+// Package dispatch turns a request's round into a call of the backend that serves it.
+//
+// It merges what the backends list into one view (names, URIs, templates, capabilities), answers the
+// lists from it, and finds there whom a call, a read, a prompt or a completion belongs to. It checks
+// arguments and structured results against the tool's schemas, runs the backend's stream to its one
+// outcome, and delivers changes to whoever asked for them. Each feature has its file.
+//
+// The view is immutable and swapped as a whole when a backend's catalog changes, so that finding a
+// tool costs one atomic load and one map access. Where the backends' lists depend on the caller there
+// is one view per caller, in a bounded cache.
+package dispatch

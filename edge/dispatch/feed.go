@@ -1,0 +1,202 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// errFeedClosed is what Next returns once the feed is closed.
+var errFeedClosed = errors.New("the feed of changes is closed")
+
+// maxPendingURIs bounds the changed URIs a feed holds for a reader that does not come. Beyond it a
+// change below a watched resource is told as a change of that resource.
+const maxPendingURIs = 1024
+
+// feed is one subscriber's view of the changes. It implements mcp.Feed.
+type feed struct {
+	d         *Dispatch
+	principal mcp.Principal
+	// ctx ends with the feed, and with it what it waits for.
+	ctx   context.Context
+	close context.CancelFunc
+	// wake holds a token when something is pending.
+	wake chan struct{}
+
+	// updating is held while watches are opened and closed, which waits for backends.
+	updating sync.Mutex
+	asked    mcp.Filter // guarded by updating
+
+	mu       sync.Mutex
+	closed   bool
+	kinds    backend.Kinds     // honoured
+	order    []string          // the filter's URIs, watched or not
+	watches  map[string]*watch // by URI, those in force
+	pending  backend.Kinds
+	due      time.Time    // when the pending kinds may be told
+	changed  []changedURI // in the order of the first change
+	isQueued map[string]struct{}
+}
+
+// changedURI is a pending update and the watch that it came by.
+type changedURI struct {
+	uri string
+	by  *watch
+}
+
+var _ mcp.Feed = (*feed)(nil)
+
+func newFeed(d *Dispatch, p mcp.Principal) *feed {
+	f := &feed{d: d, principal: p, wake: make(chan struct{}, 1)}
+	f.ctx, f.close = context.WithCancel(context.Background())
+	return f
+}
+
+// Honoured implements mcp.Feed.
+func (f *feed) Honoured() mcp.Filter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.honoured()
+}
+
+func (f *feed) honoured() mcp.Filter {
+	out := mcp.Filter{
+		Tools: f.kinds.Has(backend.Tools), Resources: f.kinds.Has(backend.Resources), Prompts: f.kinds.Has(backend.Prompts),
+	}
+	for _, uri := range f.order {
+		if f.watches[uri] != nil {
+			out.URIs = append(out.URIs, uri)
+		}
+	}
+	return out
+}
+
+// Next implements mcp.Feed. Updated resources are told at once, changed lists after their jitter.
+func (f *feed) Next(ctx context.Context) ([]mcp.Change, error) {
+	for {
+		out, wait, err := f.take(time.Now())
+		if err != nil || len(out) > 0 {
+			return out, err
+		}
+		if err := f.sleep(ctx, wait); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sleep waits until something becomes pending or, with a wait above 0, until it is over.
+func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
+	var later <-chan time.Time
+	if wait > 0 {
+		timer := time.NewTimer(wait)
+		defer timer.Stop()
+		later = timer.C
+	}
+	select {
+	case <-f.wake:
+	case <-later:
+	case <-f.ctx.Done():
+		return errFeedClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// take returns what may be told now, or how long to wait for what is pending.
+func (f *feed) take(now time.Time) (out []mcp.Change, wait time.Duration, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed {
+		return nil, 0, errFeedClosed
+	}
+	if f.pending != 0 {
+		if wait = f.due.Sub(now); wait <= 0 {
+			for _, k := range [...]struct {
+				kind   backend.Kinds
+				change mcp.ChangeKind
+			}{{backend.Tools, mcp.ToolsChanged}, {backend.Resources, mcp.ResourcesChanged}, {backend.Prompts, mcp.PromptsChanged}} {
+				if f.pending.Has(k.kind) {
+					out = append(out, mcp.Change{Kind: k.change})
+				}
+			}
+			f.pending = 0
+		}
+	}
+	for _, c := range f.changed {
+		if !c.by.ended {
+			out = append(out, mcp.Change{Kind: mcp.ResourceUpdated, URI: c.uri})
+		}
+	}
+	f.changed, f.isQueued = nil, nil
+	return out, max(wait, 0), nil
+}
+
+// listsChanged makes the honoured ones of the kinds pending.
+func (f *feed) listsChanged(kinds backend.Kinds) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kinds &= f.kinds
+	if kinds == 0 || f.closed {
+		return
+	}
+	if f.pending == 0 {
+		f.due = time.Now()
+		if jitter := f.d.opts.Jitter; jitter > 0 {
+			f.due = f.due.Add(rand.N(jitter))
+		}
+	}
+	f.pending |= kinds
+	f.ring()
+}
+
+// updated makes a changed URI pending; w is the watch it came by.
+func (f *feed) updated(w *watch, uri string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || w.ended {
+		return
+	}
+	if _, queued := f.isQueued[uri]; !queued && len(f.changed) >= maxPendingURIs {
+		uri = w.uri
+	}
+	if _, queued := f.isQueued[uri]; !queued {
+		if f.isQueued == nil {
+			f.isQueued = make(map[string]struct{})
+		}
+		f.isQueued[uri] = struct{}{}
+		f.changed = append(f.changed, changedURI{uri: uri, by: w})
+	}
+	f.ring()
+}
+
+// ring wakes Next; mu is held.
+func (f *feed) ring() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Close implements mcp.Feed. It does not wait for an Update that runs, which then fails.
+func (f *feed) Close() {
+	f.d.hub.remove(f)
+	f.close()
+	f.mu.Lock()
+	f.closed = true
+	stops := make([]*watch, 0, len(f.watches))
+	for _, w := range f.watches {
+		w.ended = true
+		stops = append(stops, w)
+	}
+	f.watches, f.pending, f.changed, f.isQueued = nil, 0, nil, nil
+	f.mu.Unlock()
+	for _, w := range stops {
+		w.stop()
+	}
+}

@@ -1,0 +1,223 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// paramHeader is an argument that clients mirror in a header (MCP, "Streamable HTTP", "Custom
+// Headers from Tool Parameters").
+type paramHeader struct {
+	name string   // of the header, with its prefix
+	path []string // of property names
+}
+
+const (
+	paramHeaderKey    = "x-mcp-header"
+	paramHeaderPrefix = "Mcp-Param-"
+	maxParamHeader    = 8 << 10
+)
+
+// paramHeaders finds a schema's valid annotations, and says what is wrong with the others: an
+// annotation is valid on a string, integer or boolean that only `properties` lead to, with a name that
+// is a header token no other annotation uses.
+func paramHeaders(schema string) (valid []paramHeader, faults []string) {
+	if !strings.Contains(schema, paramHeaderKey) || len(schema) > maxSchemaBytes || !jsonrpc.Valid([]byte(schema)) {
+		return nil, nil
+	}
+	doc, err := decode([]byte(schema))
+	if err != nil {
+		return nil, nil // reported with the schema
+	}
+	w := headerWalk{seen: make(map[string]bool)}
+	if root, ok := doc.(map[string]any); ok {
+		w.schema([]byte(schema), nil)
+		if all := countHeaders(root); all > w.visited {
+			w.faults = append(w.faults, fmt.Sprintf("%d of them stand where properties alone do not lead", all-w.visited))
+		}
+	}
+	return w.valid, w.faults
+}
+
+// headerWalk follows properties in the order of the text, so that of two equal names the first stays.
+type headerWalk struct {
+	seen    map[string]bool
+	visited int
+	valid   []paramHeader
+	faults  []string
+}
+
+func (w *headerWalk) schema(raw json.RawMessage, path []string) {
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return
+	}
+	if name, ok := jsonrpc.Member(raw, paramHeaderKey); ok {
+		w.visited++
+		w.annotation(raw, name, path)
+	}
+	properties, _ := jsonrpc.Member(raw, "properties")
+	if jsonrpc.TypeOf(properties) != jsonrpc.Object {
+		return
+	}
+	_ = jsonrpc.Members(properties, func(key string, value json.RawMessage) error {
+		w.schema(value, append(path[:len(path):len(path)], key))
+		return nil
+	})
+}
+
+func (w *headerWalk) annotation(raw, name json.RawMessage, path []string) {
+	at := "/" + strings.Join(path, "/")
+	text, ok := jsonrpc.Unquote(name)
+	typ, _ := jsonrpc.Member(raw, "type")
+	typeName, _ := jsonrpc.Unquote(typ)
+	switch lower := strings.ToLower(text); {
+	case !ok || !isToken(text):
+		w.faults = append(w.faults, fmt.Sprintf("at %s: %s is no header token", at, clip(string(name))))
+	case typeName != "string" && typeName != "integer" && typeName != "boolean" || len(path) == 0:
+		w.faults = append(w.faults, fmt.Sprintf("at %s: only strings, integers and booleans may be mirrored", at))
+	case w.seen[lower]:
+		w.faults = append(w.faults, fmt.Sprintf("at %s: the name %q is taken", at, text))
+	default:
+		w.seen[lower] = true
+		w.valid = append(w.valid, paramHeader{name: paramHeaderPrefix + text, path: path})
+	}
+}
+
+// countHeaders counts the annotations anywhere in a schema. Below keywords that hold plain values the
+// name means nothing.
+func countHeaders(doc any) int {
+	n := 0
+	switch x := doc.(type) {
+	case map[string]any:
+		for key, value := range x {
+			switch key {
+			case paramHeaderKey:
+				n++
+			case "default", "const", "enum", "examples":
+			case "properties":
+				if m, ok := value.(map[string]any); ok {
+					for _, v := range m { // their keys are names, not keywords
+						n += countHeaders(v)
+					}
+				}
+			default:
+				n += countHeaders(value)
+			}
+		}
+	case []any:
+		for _, v := range x {
+			n += countHeaders(v)
+		}
+	}
+	return n
+}
+
+// isToken reports whether a header may be named so (RFC 9110, section 5.6.2).
+func isToken(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) || c >= 0x80 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// checkParamHeaders compares the headers with the arguments they mirror. An argument that is absent or
+// null expects no header; a header that mirrors nothing is ignored.
+func checkParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
+	for i := range headers {
+		if err := headers[i].check(h, args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *paramHeader) check(h mcp.Header, args json.RawMessage) error {
+	values := h.Values(p.name)
+	text := ""
+	if len(values) > 0 {
+		if len(values) > 1 {
+			return p.mismatch("is sent %d times: send it once", len(values))
+		}
+		if len(values[0]) > maxParamHeader {
+			return p.mismatch("has %d bytes, at most %d are read", len(values[0]), maxParamHeader)
+		}
+		decoded, ok := mcp.DecodeHeader(values[0])
+		if !ok || !printable(values[0]) {
+			return p.mismatch("is malformed: send printable ASCII, or base64 of UTF-8 in =?base64?…?=")
+		}
+		text = decoded
+	}
+	value := args
+	for _, key := range p.path {
+		if value, _ = jsonrpc.Member(value, key); value == nil {
+			break
+		}
+	}
+	if value == nil || jsonrpc.TypeOf(value) == jsonrpc.Null {
+		return nil
+	}
+	if len(values) == 0 {
+		return p.mismatch("is missing: it must mirror the argument %s", strings.Join(p.path, "."))
+	}
+	if !mirrors(text, value) {
+		return p.mismatch("is %q and differs from the argument %s", clip(text), strings.Join(p.path, "."))
+	}
+	return nil
+}
+
+func (p *paramHeader) mismatch(format string, args ...any) error {
+	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s %s", p.name, fmt.Sprintf(format, args...))
+}
+
+// printable: visible ASCII, space and tab (RFC 9110, section 5.5).
+func printable(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < 0x20 || c > 0x7e) && c != '\t' {
+			return false
+		}
+	}
+	return true
+}
+
+// mirrors compares by the argument's own type. What no header can mirror is the schema's to refuse.
+func mirrors(text string, value json.RawMessage) bool {
+	switch jsonrpc.TypeOf(value) {
+	case jsonrpc.String:
+		s, _ := jsonrpc.Unquote(value)
+		return s == text
+	case jsonrpc.Number:
+		return sameNumber(text, string(value))
+	case jsonrpc.Bool:
+		return text == string(value)
+	}
+	return true
+}
+
+func sameNumber(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, ok := number(a)
+	y, ok2 := number(b)
+	return ok && ok2 && x.Cmp(y) == 0
+}
+
+// number reads a number of bounded size.
+func number(s string) (*big.Rat, bool) {
+	if jsonrpc.TypeOf([]byte(s)) != jsonrpc.Number || !jsonrpc.Valid([]byte(s)) {
+		return nil, false
+	}
+	if _, err := decode([]byte(s)); err != nil {
+		return nil, false
+	}
+	return new(big.Rat).SetString(s)
+}

@@ -1,0 +1,201 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"sort"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// listKind is one of the four lists; part of cursors, so values stay.
+type listKind byte
+
+const (
+	listTools     listKind = 1
+	listResources listKind = 2
+	listTemplates listKind = 3
+	listPrompts   listKind = 4
+)
+
+// String is the list's method.
+func (k listKind) String() string {
+	switch k {
+	case listTools:
+		return string(mcp.MethodToolsList)
+	case listResources:
+		return string(mcp.MethodResourcesList)
+	case listTemplates:
+		return string(mcp.MethodTemplatesList)
+	default:
+		return string(mcp.MethodPromptsList)
+	}
+}
+
+// head opens the result.
+func (k listKind) head() string {
+	switch k {
+	case listTools:
+		return `{"tools":[`
+	case listResources:
+		return `{"resources":[`
+	case listTemplates:
+		return `{"resourceTemplates":[`
+	default:
+		return `{"prompts":[`
+	}
+}
+
+// list is one merged list: the backends' entries in configuration order, then in the backends' own.
+// It is immutable but for its renderings, which are made once per revision when first asked for.
+type list struct {
+	kind    listKind
+	entries []entry
+	spans   map[string]span // of every configured backend, by name
+	hint    translate.CacheHint
+	report  *reporter
+
+	mu       sync.Mutex // rendering
+	rendered []atomic.Pointer[rendering]
+}
+
+// entry is one item of a list.
+type entry struct {
+	owner string
+	key   string // name as shown, URI or template
+	hash  uint64
+	// render appends the item's JSON.
+	render func(dst []byte, r *revision.Rules) ([]byte, error)
+}
+
+// span is a backend's part of the entries: [from, to).
+type span struct{ from, to int }
+
+// rendering is a list under one revision: its items joined by commas.
+type rendering struct {
+	body  []byte
+	items []rendered
+}
+
+// rendered is where one entry stands in a rendering's body.
+type rendered struct{ entry, from, to int }
+
+func newList(kind listKind, report *reporter) *list {
+	return &list{
+		kind: kind, spans: make(map[string]span), report: report,
+		rendered: make([]atomic.Pointer[rendering], len(revision.All())),
+	}
+}
+
+// under returns the list's rendering. An entry that cannot be rendered is left out and reported.
+func (l *list) under(r *revision.Rules) *rendering {
+	if out := l.rendered[r.Index].Load(); out != nil {
+		return out
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if out := l.rendered[r.Index].Load(); out != nil {
+		return out
+	}
+	out := &rendering{items: make([]rendered, 0, len(l.entries))}
+	for i, e := range l.entries {
+		from := len(out.body)
+		if from > 0 {
+			out.body = append(out.body, ',')
+		}
+		start := len(out.body)
+		body, err := e.render(out.body, r)
+		if err != nil {
+			out.body = out.body[:from]
+			l.report.once("render\x00"+e.owner+"\x00"+l.kind.String()+"\x00"+e.key,
+				"a list entry breaks the contract and is left out",
+				"backend", e.owner, "list", l.kind.String(), "key", e.key, "error", err)
+			continue
+		}
+		out.body = body
+		out.items = append(out.items, rendered{entry: i, from: start, to: len(body)})
+	}
+	l.rendered[r.Index].Store(out)
+	return out
+}
+
+// after is the index of the first entry behind a cursor; false: its backend is not configured.
+func (l *list) after(c cursor) (int, bool) {
+	s, ok := l.spans[c.owner]
+	if !ok {
+		return 0, false
+	}
+	at := min(s.from+c.pos, s.to)
+	if at < s.to && l.entries[at].hash == c.hash {
+		return at + 1, true
+	}
+	for i := s.from; i < s.to; i++ {
+		if l.entries[i].hash == c.hash {
+			return i + 1, true
+		}
+	}
+	return at, true
+}
+
+// cursorAt is the cursor behind an entry.
+func (l *list) cursorAt(i int) cursor {
+	e := &l.entries[i]
+	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash}
+}
+
+// page renders the entries from start on, as many as fit, and says where to go on; -1: nowhere.
+func (l *list) page(dst []byte, out *rendering, start, size, bytes int) ([]byte, int) {
+	from := sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
+	if from == len(out.items) {
+		return dst, -1
+	}
+	begin := out.items[from].from
+	to := from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].to-begin > bytes })
+	to = max(from+1, min(to, from+size))
+	dst = append(dst, out.body[begin:out.items[to-1].to]...)
+	if to == len(out.items) {
+		return dst, -1
+	}
+	return dst, out.items[to-1].entry
+}
+
+// list answers a list method (MCP, "Pagination").
+func (r *round) list(served bool, l *list) (mcp.Reply, error) {
+	if !served {
+		return mcp.Reply{}, r.notServed()
+	}
+	c, present, err := parseCursor(r.call.Params.Cursor, l.kind)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	start := 0
+	if present {
+		var ok bool
+		if start, ok = l.after(c); !ok {
+			return mcp.Reply{}, mcp.Errorf(mcp.KindBadCursor,
+				"the cursor is too old: its backend %q is no longer configured; list again without a cursor", clip(c.owner))
+		}
+	}
+	out := l.under(r.rules)
+	const tail = 512
+	dst := make([]byte, 0, min(len(out.body), r.d.opts.PageBytes)+len(l.kind.head())+tail)
+	dst = append(dst, l.kind.head()...)
+	dst, last := l.page(dst, out, start, r.d.opts.PageSize, r.d.opts.PageBytes)
+	dst = append(dst, ']')
+	next := ""
+	if last >= 0 {
+		next = l.cursorAt(last).String()
+	}
+	return mcp.Reply{Result: json.RawMessage(r.closeList(dst, next, l.hint))}, nil
+}
+
+// closeList appends what follows a list's array.
+func (r *round) closeList(dst []byte, next string, hint translate.CacheHint) []byte {
+	if r.view.incomplete() {
+		hint = translate.CacheHint{}
+	}
+	return append(translate.AppendListTail(dst, r.rules, r.d.server, next, hint), '}')
+}

@@ -1,0 +1,168 @@
+package dispatch
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// merge makes one view of the parts.
+type merge struct {
+	parts  []part
+	report *reporter
+	// conflicts among extensions: the sets keep their own.
+	conflicts []Conflict
+}
+
+// share is what a part contributes to one list.
+func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, digest uint64) {
+	switch kind {
+	case listTools:
+		return c.HasTools, c.ToolsHint, c.Digest.Tools
+	case listResources:
+		return c.HasResources, c.ResourcesHint, c.Digest.Resources
+	case listTemplates:
+		return c.HasResources, c.TemplatesHint, c.Digest.Resources
+	default:
+		return c.HasPrompts, c.PromptsHint, c.Digest.Prompts
+	}
+}
+
+// digest folds the backends' digests with whatever shapes their entries: names order conflicts and
+// cursors, prefixes change names. Equal content is equal on every replica.
+func (m *merge) digest(kind listKind) uint64 {
+	h := fnv.New64a()
+	for _, p := range m.parts {
+		served, _, digest := share(p.catalog, kind)
+		if !served {
+			continue
+		}
+		_, _ = h.Write([]byte(p.backend.Name() + "\x00" + p.backend.Prefix() + "\x00"))
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
+	}
+	return h.Sum64()
+}
+
+// hint is the smallest ttl of all parts, and public only when every part is.
+func (m *merge) hint(kind listKind) translate.CacheHint {
+	out, any := translate.CacheHint{}, false
+	for _, p := range m.parts {
+		served, hint, _ := share(p.catalog, kind)
+		if !served {
+			continue
+		}
+		if !any {
+			out, any = translate.CacheHint{TTL: hint.TTL, Public: hint.Public}, true
+			continue
+		}
+		out.TTL = min(out.TTL, hint.TTL)
+		out.Public = out.Public && hint.Public
+	}
+	return out
+}
+
+// list merges the parts' entries: add is called per part and appends what the part contributes. A key
+// that is taken is dropped and becomes a conflict.
+func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(key string, e entry) bool)) *list {
+	l := newList(kind, m.report)
+	l.hint = m.hint(kind)
+	owners := make(map[string]string)
+	for _, p := range m.parts {
+		name := p.backend.Name()
+		from := len(l.entries)
+		each(p, func(key string, e entry) bool {
+			if key == "" {
+				m.report.once("unnamed\x00"+name+"\x00"+kind.String(),
+					"a list entry without a name or URI breaks the contract and is left out",
+					"backend", name, "list", kind.String())
+				return false
+			}
+			if kept, taken := owners[key]; taken {
+				*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
+				return false
+			}
+			owners[key] = name
+			e.owner, e.key, e.hash = name, key, keyHash(key)
+			l.entries = append(l.entries, e)
+			return true
+		})
+		l.spans[name] = span{from: from, to: len(l.entries)}
+	}
+	return l
+}
+
+// features joins what the backends can do. The edge itself reports list changes, since backends come
+// and go, whether or not they report any.
+func (m *merge) features() translate.Features {
+	f := translate.Features{}
+	for _, p := range m.parts {
+		c, name := p.catalog, p.backend.Name()
+		f.Tools = f.Tools || c.HasTools
+		f.Resources = f.Resources || c.HasResources
+		f.Prompts = f.Prompts || c.HasPrompts
+		f.Subscribe = f.Subscribe || canSubscribe(c)
+		f.Completions = f.Completions || canCompleteTemplates(c) || canCompletePrompts(c)
+		m.extensions(&f, name, c.Describe.GetExtensionsJson())
+	}
+	f.ToolsChanged, f.ResourcesChanged, f.PromptsChanged = f.Tools, f.Resources, f.Prompts
+	return f
+}
+
+func canSubscribe(c *backend.Catalog) bool {
+	return c.HasResources && c.Describe.GetResources().GetSubscribe()
+}
+
+func canCompleteTemplates(c *backend.Catalog) bool {
+	return c.HasResources && c.Describe.GetResources().GetCompletion()
+}
+
+func canCompletePrompts(c *backend.Catalog) bool {
+	return c.HasPrompts && c.Describe.GetPrompts().GetCompletion()
+}
+
+// extensions keeps the first backend's settings of each extension, wherever a later one's differ.
+func (m *merge) extensions(f *translate.Features, owner string, settings map[string]string) {
+	for _, id := range slices.Sorted(maps.Keys(settings)) {
+		setting := string(jsonrpc.Compact(nil, []byte(settings[id])))
+		kept, taken := f.Extensions[id]
+		switch {
+		case !taken:
+			if f.Extensions == nil {
+				f.Extensions = make(map[string]string)
+			}
+			f.Extensions[id] = setting
+		case kept != setting:
+			m.conflicts = append(m.conflicts, Conflict{What: "extension", Key: id, Kept: m.extensionOwner(id), Dropped: owner})
+		}
+	}
+}
+
+// extensionOwner is the first backend that has settings of the extension.
+func (m *merge) extensionOwner(id string) string {
+	for _, p := range m.parts {
+		if _, ok := p.catalog.Describe.GetExtensionsJson()[id]; ok {
+			return p.backend.Name()
+		}
+	}
+	return ""
+}
+
+// instructions are a single backend's as they are; of several each under its name.
+func (m *merge) instructions() string {
+	if len(m.parts) == 1 {
+		return m.parts[0].catalog.Describe.GetInstructions()
+	}
+	var out []string
+	for _, p := range m.parts {
+		if text := strings.TrimSpace(p.catalog.Describe.GetInstructions()); text != "" {
+			out = append(out, "## "+p.backend.Name()+"\n\n"+text)
+		}
+	}
+	return strings.Join(out, "\n\n")
+}

@@ -1,0 +1,33 @@
+package dispatch
+
+import (
+	"context"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Keys of the gRPC metadata that comes with every unit of work, so that a mesh can route and authorize
+// without reading bodies.
+const (
+	// MetadataMethod carries the MCP method.
+	MetadataMethod = "mcp-method"
+	// MetadataName carries the backend's own name of the tool or prompt, the resource's URI, or the
+	// URI template. Outside printable ASCII it is in MCP's base64 sentinel. A value beyond 1 KiB is left
+	// out, never cut: a prefix may be another thing's name.
+	MetadataName = "mcp-name"
+)
+
+const maxMetadataName = 1 << 10
+
+func withMetadata(ctx context.Context, method mcp.Method, name string) context.Context {
+	if len(name) > maxMetadataName {
+		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method))
+	}
+	text := mcp.EncodeHeader(name)
+	if len(text) > maxMetadataName {
+		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method))
+	}
+	return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method), MetadataName, text)
+}

@@ -1,0 +1,108 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// promptSet is the prompts of a view.
+type promptSet struct {
+	byName    map[string]*prompt
+	list      *list
+	conflicts []Conflict
+	digest    uint64
+}
+
+// prompt is one prompt of one backend.
+type prompt struct {
+	name  string // as shown, with the prefix
+	owner *backend.Backend
+	pb    *pb.Prompt
+}
+
+func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
+	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listPrompts) {
+		return prev
+	}
+	s := &promptSet{byName: make(map[string]*prompt), digest: digest}
+	s.list = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.catalog.Prompts {
+			if x.GetName() == "" {
+				add("", entry{})
+				continue
+			}
+			name := p.backend.Prefix() + x.GetName()
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
+			if add(name, entry{render: render}) {
+				s.byName[name] = &prompt{name: name, owner: p.backend, pb: x}
+			}
+		}
+	})
+	return s
+}
+
+// getPrompt runs prompts/get (MCP, "Prompts", "Getting a Prompt").
+func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
+	if !r.view.features.Prompts {
+		return mcp.Reply{}, r.notServed()
+	}
+	if !r.call.Params.HasTarget {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the prompt to get")
+	}
+	p := r.view.prompts.byName[r.call.Params.Target]
+	if p == nil {
+		if r.view.failed != nil {
+			return mcp.Reply{}, mcp.AsError(r.view.failed)
+		}
+		return mcp.Reply{}, unknownPrompt(r.call.Params.Target)
+	}
+	req, err := translate.GetPromptRequest(r.call, p.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if lacking := p.lacking(req.GetArguments()); len(lacking) > 0 {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "prompt %q needs the arguments: %s", clip(p.name), strings.Join(lacking, ", "))
+	}
+	ctx, end, err := r.begin(ctx, p.owner, p.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	stream, err := p.owner.Prompts().GetPrompt(ctx, req)
+	if err != nil {
+		return mcp.Reply{}, r.status(ctx, err)
+	}
+	out, err := receive[pb.GetPromptResponse, *pb.GetPromptResponse, *pb.GetPromptResult](ctx, r, stream)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if out.input != nil {
+		return r.inputRequired(out.input)
+	}
+	result, err := translate.PromptResult(r.rules, r.d.server, out.result)
+	if err != nil {
+		return mcp.Reply{}, r.blame(err)
+	}
+	return mcp.Reply{Result: result}, nil
+}
+
+// lacking names the required arguments that are not given. An empty one is given.
+func (p *prompt) lacking(args map[string]string) []string {
+	var out []string
+	for _, a := range p.pb.GetArguments() {
+		if _, given := args[a.GetName()]; a.GetRequired() && !given {
+			out = append(out, a.GetName())
+		}
+	}
+	return out
+}
+
+func unknownPrompt(name string) *mcp.Error {
+	return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", clip(name))
+}

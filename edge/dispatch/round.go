@@ -1,0 +1,88 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// round is one round of a request while it runs. It is used by one goroutine.
+type round struct {
+	d     *Dispatch
+	view  *view
+	rules *revision.Rules
+	call  *mcp.Call
+	sink  mcp.Sink
+
+	// owner is the backend that does the work, from begin on.
+	owner *backend.Backend
+	// progress is the highest value passed on, once told is true.
+	progress float64
+	told     bool
+	// cancel ends the backend's call.
+	cancel context.CancelFunc
+}
+
+// begin takes one of the backend's places and gives the round its deadline and metadata. target is
+// the backend's own name for what is called. end gives the place back and cancels what still runs.
+func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
+	release, err := b.Acquire()
+	if err != nil {
+		return nil, nil, mcp.AsError(err)
+	}
+	r.owner = b
+	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.call.Method, target), b.Timeout())
+	r.cancel = cancel
+	return ctx, func() { cancel(); release() }, nil
+}
+
+// status is a failed RPC as an error.
+func (r *round) status(ctx context.Context, err error) *mcp.Error {
+	e := translate.Status(err, r.owner.Name())
+	if e.Kind == mcp.KindCancelled && ctx.Err() == nil {
+		// Nobody here cancelled: the client waits for an answer.
+		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}
+	}
+	return r.refused(e)
+}
+
+// refused is a backend's answer in the terms of the method.
+func (r *round) refused(e *mcp.Error) *mcp.Error {
+	if e.Kind == mcp.KindContract {
+		return r.blame(e)
+	}
+	return translate.ForMethod(e, r.call.Method, r.call.Params.Target)
+}
+
+// broken is an error about a backend that broke the contract.
+func (r *round) broken(format string, args ...any) *mcp.Error {
+	e := mcp.Errorf(mcp.KindContract, "backend %q broke the contract: %s", r.owner.Name(), fmt.Sprintf(format, args...))
+	r.d.report.once("broken\x00"+r.owner.Name()+"\x00"+e.Message, "a backend broke the contract",
+		"backend", r.owner.Name(), "method", string(r.call.Method), "error", e.Message)
+	return e
+}
+
+// blame adds the backend's name to an error found in what it sent.
+func (r *round) blame(err error) *mcp.Error {
+	e := mcp.AsError(err)
+	if e.Kind != mcp.KindContract {
+		return e
+	}
+	return r.broken("%s", e.Message)
+}
+
+// notServed: no backend has the method's feature, or none that can be reached now.
+func (r *round) notServed() *mcp.Error {
+	if r.view.failed != nil {
+		return mcp.AsError(r.view.failed)
+	}
+	if r.view.incomplete() {
+		return mcp.Errorf(mcp.KindUnavailable,
+			"no backend that serves %s can be reached now: try again later", r.call.Method)
+	}
+	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", r.call.Method)
+}

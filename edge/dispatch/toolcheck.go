@@ -1,0 +1,86 @@
+package dispatch
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// toolCheck is what a tool's schemas demand, read when the tool is first called, once for as long as
+// the backend lists the same tool.
+type toolCheck struct {
+	owner  string
+	tool   *pb.Tool
+	report *reporter
+
+	done atomic.Bool
+	mu   sync.Mutex
+
+	// Set once done.
+	input, output *schema
+	hasOutput     bool
+	headers       []paramHeader
+}
+
+func newToolCheck(owner string, t *pb.Tool, report *reporter) *toolCheck {
+	return &toolCheck{owner: owner, tool: t, report: report}
+}
+
+// ready compiles what is not compiled yet and returns c.
+func (c *toolCheck) ready() *toolCheck {
+	if !c.done.Load() {
+		c.prepare()
+	}
+	return c
+}
+
+func (c *toolCheck) prepare() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done.Load() {
+		return
+	}
+	c.input = c.compile("input schema", c.tool.GetInputSchemaJson())
+	c.output = c.compile("output schema", c.tool.GetOutputSchemaJson())
+	c.hasOutput = c.tool.GetOutputSchemaJson() != ""
+	var faults []string
+	c.headers, faults = paramHeaders(c.tool.GetInputSchemaJson())
+	for _, fault := range faults {
+		c.warn("an x-mcp-header annotation is invalid and ignored, and conforming clients do not list its tool", fault)
+	}
+	c.done.Store(true)
+}
+
+// compile returns a schema that accepts everything when there is none that can be used.
+func (c *toolCheck) compile(which, text string) *schema {
+	s, err := compileSchema(text)
+	if err != nil {
+		c.warn("a tool's "+which+" cannot be used: what it describes goes unchecked", err.Error())
+		return &schema{}
+	}
+	return s
+}
+
+func (c *toolCheck) warn(message, detail string) {
+	c.report.once("tool\x00"+c.owner+"\x00"+c.tool.GetName()+"\x00"+message+"\x00"+detail, message,
+		"backend", c.owner, "tool", c.tool.GetName(), "error", detail)
+}
+
+// promised says what is wrong with the structured content of a tool that has an output schema.
+func (c *toolCheck) promised(content string) error {
+	if content == "" {
+		return errors.New("structured_content_json is missing, though the tool declares an output schema")
+	}
+	if c.output.compiled != nil && !jsonrpc.Valid([]byte(content)) { // else rendering it tells
+
+		return errors.New("structured_content_json is no valid JSON")
+	}
+	if err := c.output.validate([]byte(content)); err != nil {
+		return fmt.Errorf("structured_content_json does not fit the tool's output schema: %w", err)
+	}
+	return nil
+}

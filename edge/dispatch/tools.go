@@ -1,0 +1,173 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// toolSet is the tools of a view.
+type toolSet struct {
+	byName    map[string]*tool
+	list      *list
+	conflicts []Conflict
+	digest    uint64
+}
+
+// tool is one tool of one backend.
+type tool struct {
+	name  string // as shown, with the prefix
+	owner *backend.Backend
+	pb    *pb.Tool
+	check *toolCheck
+}
+
+func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
+	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listTools) {
+		return prev
+	}
+	s := &toolSet{byName: make(map[string]*tool), digest: digest}
+	s.list = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.catalog.Tools {
+			if x.GetName() == "" {
+				add("", entry{})
+				continue
+			}
+			t := &tool{name: p.backend.Prefix() + x.GetName(), owner: p.backend, pb: x}
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
+				return translate.AppendTool(dst, r, x, t.name)
+			}
+			if !add(t.name, entry{render: render}) {
+				continue
+			}
+			if prev != nil && prev.byName[t.name] != nil && prev.byName[t.name].pb == x {
+				t.check = prev.byName[t.name].check
+			} else {
+				t.check = newToolCheck(p.backend.Name(), x, m.report)
+			}
+			s.byName[t.name] = t
+		}
+	})
+	return s
+}
+
+// repeatable: running it twice does no more than running it once.
+func (t *tool) repeatable() bool {
+	a := t.pb.GetAnnotations()
+	return a.GetReadOnly() || a.GetIdempotent()
+}
+
+// callTool runs tools/call (MCP, "Tools", "Calling Tools").
+func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
+	t, err := r.tool()
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	check := t.check.ready()
+	if r.rules.Stateless && r.call.Header != nil && len(check.headers) > 0 {
+		if err := checkParamHeaders(check.headers, r.call.Header, args); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
+	if err := check.input.validate(args); err != nil {
+		return r.schemaError(err)
+	}
+	req, err := translate.CallToolRequest(r.call, t.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	ctx, end, err := r.begin(ctx, t.owner, t.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	stream, err := t.owner.Tools().CallTool(ctx, req)
+	if err != nil {
+		return r.toolError(r.status(ctx, err))
+	}
+	out, err := receive[pb.CallToolResponse, *pb.CallToolResponse, *pb.CallToolResult](ctx, r, stream)
+	if err != nil {
+		return r.toolError(err)
+	}
+	if out.input != nil {
+		reply, err := r.inputRequired(out.input)
+		if err != nil {
+			return r.toolError(err)
+		}
+		return reply, nil
+	}
+	return r.toolResult(t, check, out.result)
+}
+
+// tool finds the tool that is called.
+func (r *round) tool() (*tool, error) {
+	if t := r.view.tools.byName[r.call.Params.Target]; t != nil {
+		return t, nil
+	}
+	switch {
+	case !r.view.features.Tools:
+		return nil, r.notServed()
+	case !r.call.Params.HasTarget:
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
+	case r.view.failed != nil:
+		return nil, mcp.AsError(r.view.failed)
+	}
+	return nil, mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", clip(r.call.Params.Target))
+}
+
+// noArguments stands for arguments that were not given.
+var noArguments = json.RawMessage(`{}`)
+
+// arguments returns the call's arguments, an object.
+func (r *round) arguments() (json.RawMessage, error) {
+	args := r.call.Params.Arguments
+	switch t := jsonrpc.TypeOf(args); {
+	case len(args) == 0, t == jsonrpc.Null:
+		return noArguments, nil
+	case t != jsonrpc.Object:
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments must be an object, not %s", t)
+	}
+	return args, nil
+}
+
+// schemaError tells that arguments do not fit, the way the revision does.
+func (r *round) schemaError(detail error) (mcp.Reply, error) {
+	result, err := translate.SchemaError(r.rules, r.d.server, detail.Error())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	return mcp.Reply{Result: result, ToolError: true}, nil
+}
+
+// toolError is an error of the backend: a result, when a model can act on it.
+func (r *round) toolError(err error) (mcp.Reply, error) {
+	e := mcp.AsError(err)
+	if result, ok := translate.ToolError(r.rules, r.d.server, e); ok {
+		return mcp.Reply{Result: result, ToolError: true}, nil
+	}
+	return mcp.Reply{}, e
+}
+
+// toolResult renders a result that keeps the tool's promise: structured content by the output schema.
+func (r *round) toolResult(t *tool, check *toolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
+	if check.hasOutput && !res.GetIsError() {
+		if err := check.promised(res.GetStructuredContentJson()); err != nil {
+			return mcp.Reply{}, r.broken("tool %q: %v", t.pb.GetName(), err)
+		}
+	}
+	result, err := translate.ToolResult(r.rules, r.d.server, res)
+	if err != nil {
+		return mcp.Reply{}, r.blame(err)
+	}
+	return mcp.Reply{Result: result, ToolError: res.GetIsError()}, nil
+}

@@ -1,0 +1,78 @@
+package dispatch
+
+import (
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// view is what all backends serve together, as one caller sees it, or all callers. Immutable.
+type view struct {
+	parts     []part
+	tools     *toolSet
+	resources *resourceSet
+	prompts   *promptSet
+	features  translate.Features
+	conflicts []Conflict
+	digest    mcp.Digest
+
+	// instructions for the model, of all backends.
+	instructions string
+	// private: some backend's lists depend on the caller, so this view is no answer to one.
+	private bool
+	// failed is why a backend's part is missing from a caller's own view; nil: nothing is.
+	failed error
+}
+
+// part is one backend's share of a view.
+type part struct {
+	backend *backend.Backend
+	catalog *backend.Catalog
+}
+
+// incomplete reports whether a configured backend is missing: lists must then not be kept by clients,
+// and a feature that nobody serves may yet exist.
+func (v *view) incomplete() bool {
+	return v.failed != nil || slices.ContainsFunc(v.parts, func(p part) bool { return !p.catalog.Present })
+}
+
+// catalog is the catalog that a backend has in this view.
+func (v *view) catalog(b *backend.Backend) *backend.Catalog {
+	for i := range v.parts {
+		if v.parts[i].backend == b {
+			return v.parts[i].catalog
+		}
+	}
+	return &backend.Catalog{}
+}
+
+// sameParts reports whether a view was made of these catalogs.
+func (v *view) sameParts(parts []part) bool { return slices.Equal(v.parts, parts) }
+
+// newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
+// taken over, with its renderings and compiled schemas. The report hears of conflicts.
+func newView(parts []part, prev *view, report *reporter) *view {
+	if prev == nil {
+		prev = &view{}
+	}
+	m := &merge{parts: parts, report: report}
+	v := &view{parts: parts}
+	v.digest = mcp.Digest{
+		Tools:     m.digest(listTools),
+		Resources: m.digest(listResources),
+		Prompts:   m.digest(listPrompts),
+	}
+	v.tools = m.tools(prev.tools, v.digest.Tools)
+	v.resources = m.resources(prev.resources, v.digest.Resources)
+	v.prompts = m.prompts(prev.prompts, v.digest.Prompts)
+	v.features = m.features()
+	v.instructions = m.instructions()
+	v.conflicts = slices.Concat(v.tools.conflicts, v.resources.conflicts, v.prompts.conflicts, m.conflicts)
+	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.catalog.Private })
+	for _, c := range v.conflicts {
+		report.conflict(c)
+	}
+	return v
+}

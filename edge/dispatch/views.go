@@ -1,0 +1,161 @@
+package dispatch
+
+import (
+	lru "container/list"
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// views keeps the view that all callers share, and those of callers with lists of their own.
+type views struct {
+	backends []*backend.Backend
+	report   *reporter
+	shared   atomic.Pointer[view]
+
+	mu      sync.Mutex // of the private views only
+	most    int
+	order   *lru.List // of *privateView, the last used first
+	private map[string]*lru.Element
+}
+
+// privateView is one caller's view.
+type privateView struct {
+	key  string
+	view *view
+}
+
+func newViews(backends []*backend.Backend, most int, report *reporter) *views {
+	s := &views{
+		backends: backends, report: report, most: most,
+		order: lru.New(), private: make(map[string]*lru.Element),
+	}
+	s.refresh()
+	return s
+}
+
+// refresh makes the shared view anew and returns the one before (nil at first) and the new one. One
+// goroutine at a time.
+func (s *views) refresh() (before, after *view) {
+	before = s.shared.Load()
+	parts := make([]part, len(s.backends))
+	for i, b := range s.backends {
+		parts[i] = part{backend: b, catalog: b.Catalog()}
+	}
+	if before != nil && before.sameParts(parts) {
+		return before, before
+	}
+	after = newView(parts, before, s.report)
+	s.shared.Store(after)
+	return before, after
+}
+
+// of returns the view of a caller. With nothing private that is the shared one, for one atomic load.
+func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
+	v := s.shared.Load()
+	if !v.private {
+		return v, nil
+	}
+	return s.own(ctx, p, v)
+}
+
+// own returns the caller's own view, made of the backends' lists for the caller. A backend that cannot
+// be asked is missing from it, and the view says so and is not kept. It fails only when ctx ended.
+func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
+	parts := make([]part, len(shared.parts))
+	var failed error
+	for i, sp := range shared.parts {
+		parts[i] = sp
+		if !sp.catalog.Private {
+			continue
+		}
+		c, err := sp.backend.CatalogFor(ctx, p)
+		switch {
+		case err == nil:
+			parts[i].catalog = c
+		case ctx.Err() != nil:
+			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), sp.backend.Name())
+		default:
+			failed = translate.Status(err, sp.backend.Name())
+			parts[i].catalog = absent(sp.catalog)
+		}
+	}
+	if shared.sameParts(parts) {
+		return shared, nil
+	}
+	key := privateKey(p)
+	prev := s.kept(key)
+	if failed == nil && prev != nil && prev.sameParts(parts) {
+		return prev, nil
+	}
+	if prev == nil {
+		prev = shared
+	}
+	v := newView(parts, prev, s.report)
+	v.failed = failed
+	if failed == nil {
+		s.keep(key, v)
+	}
+	return v, nil
+}
+
+// absent is a catalog whose services exist and whose lists are not known.
+func absent(c *backend.Catalog) *backend.Catalog {
+	return &backend.Catalog{
+		Describe: c.Describe, HasTools: c.HasTools, HasResources: c.HasResources, HasPrompts: c.HasPrompts,
+		Private: c.Private,
+	}
+}
+
+// known returns the caller's view as far as it is known without asking anybody.
+func (s *views) known(p mcp.Principal) *view {
+	v := s.shared.Load()
+	if v.private {
+		if own := s.kept(privateKey(p)); own != nil {
+			return own
+		}
+	}
+	return v
+}
+
+// privateKey tells callers apart whose lists may differ: lists may depend on scopes.
+func privateKey(p mcp.Principal) string {
+	if p.Anonymous() {
+		return ""
+	}
+	return p.Key() + "\x00" + strings.Join(p.Scopes, " ")
+}
+
+func (s *views) kept(key string) *view {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e, ok := s.private[key]
+	if !ok {
+		return nil
+	}
+	s.order.MoveToFront(e)
+	return e.Value.(*privateView).view
+}
+
+func (s *views) keep(key string, v *view) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e, ok := s.private[key]; ok {
+		e.Value.(*privateView).view = v
+		s.order.MoveToFront(e)
+		return
+	}
+	s.private[key] = s.order.PushFront(&privateView{key: key, view: v})
+	for len(s.private) > s.most {
+		last := s.order.Back()
+		delete(s.private, last.Value.(*privateView).key)
+		s.order.Remove(last)
+	}
+}

@@ -1,0 +1,140 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// message is one message of a stream of work, whose result is an R.
+type message[R any] interface {
+	GetProgress() *pb.Progress
+	GetLog() *pb.LogMessage
+	GetResult() R
+	GetInputRequired() *pb.InputRequired
+	GetFailure() *pb.Failure
+}
+
+// outcome is how a stream of work ended: with input, or else with a result.
+type outcome[R any] struct {
+	result R
+	input  *pb.InputRequired
+}
+
+// linger is how long a stream may stay open behind its outcome before it is cancelled. What comes in
+// that time breaks the contract; the outcome need not wait for longer.
+const linger = time.Second
+
+// receive runs a stream of work to its end: events go to the sink, and exactly one outcome is due. A
+// failure or a status is an error, an *mcp.Error. The caller ends ctx afterwards.
+func receive[T any, M interface {
+	*T
+	message[R]
+}, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (outcome[R], error) {
+	for {
+		m, err := stream.Recv()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return outcome[R]{}, r.broken("the stream of %s ended without an outcome", r.call.Method)
+			}
+			return outcome[R]{}, r.status(ctx, err)
+		}
+		out, failure, done, err := judge[R](ctx, r, M(m))
+		if err != nil {
+			return outcome[R]{}, err
+		}
+		if !done {
+			continue
+		}
+		if err := closing(ctx, r, stream); err != nil {
+			return outcome[R]{}, err
+		}
+		if failure != nil {
+			return outcome[R]{}, r.refused(translate.Failure(failure, r.owner.Name()))
+		}
+		return out, nil
+	}
+}
+
+// judge passes an event on, or takes an outcome; done tells them apart.
+func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outcome[R], failure *pb.Failure, done bool, err error) {
+	var none R
+	if p := m.GetProgress(); p != nil {
+		return out, nil, false, r.onProgress(ctx, p)
+	}
+	if l := m.GetLog(); l != nil {
+		return out, nil, false, r.onLog(ctx, l)
+	}
+	if out.result = m.GetResult(); out.result != none {
+		return out, nil, true, nil
+	}
+	if out.input = m.GetInputRequired(); out.input != nil {
+		return out, nil, true, nil
+	}
+	if failure = m.GetFailure(); failure != nil {
+		return out, failure, true, nil
+	}
+	return out, nil, false, r.broken("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
+}
+
+// closing waits for the stream's end behind its outcome, for a bounded time.
+func closing[T any](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) error {
+	timer := time.AfterFunc(linger, r.cancel)
+	_, err := stream.Recv()
+	timer.Stop()
+	switch {
+	case err == nil:
+		return r.broken("the stream of %s goes on behind its outcome", r.call.Method)
+	case !errors.Is(err, io.EOF) && ctx.Err() == nil:
+		return r.broken("the stream of %s ends with a status behind its outcome: %v", r.call.Method, err)
+	}
+	return nil
+}
+
+// onProgress passes rising progress on, if the client asked for it.
+func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
+	token, value := r.call.Params.Meta.ProgressToken, p.GetProgress()
+	if len(token) == 0 || math.IsNaN(value) || math.IsInf(value, 0) || r.told && value <= r.progress {
+		return nil
+	}
+	ev, err := translate.Progress(r.rules, token, p)
+	if err != nil {
+		return r.blame(err)
+	}
+	r.progress, r.told = value, true
+	return r.emit(ctx, ev)
+}
+
+// onLog passes messages on from the call's level up.
+func (r *round) onLog(ctx context.Context, l *pb.LogMessage) error {
+	level := mcp.LogLevel(0)
+	if n := l.GetLevel(); n > 0 && int(n) <= int(mcp.LogEmergency) {
+		level = mcp.LogLevel(n)
+	}
+	switch {
+	case level == mcp.LogNone:
+		return r.broken("log.level is %d, which is no level", l.GetLevel())
+	case r.call.LogLevel == mcp.LogNone || level < r.call.LogLevel:
+		return nil
+	}
+	ev, err := translate.LogMessage(r.rules, l)
+	if err != nil {
+		return r.blame(err)
+	}
+	return r.emit(ctx, ev)
+}
+
+func (r *round) emit(ctx context.Context, ev mcp.Event) error {
+	if err := r.sink.Emit(ctx, ev); err != nil {
+		return &mcp.Error{Kind: mcp.KindCancelled, Message: "the call was cancelled: nobody takes its events any more", Err: err}
+	}
+	return nil
+}
