@@ -1,0 +1,151 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func env(pairs map[string]string) func(string) (string, bool) {
+	return func(k string) (string, bool) { v, ok := pairs[k]; return v, ok }
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "edge.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDefaultsAreValid(t *testing.T) {
+	cfg, err := Load("serve", nil, env(nil), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Listen != "127.0.0.1:8080" || len(cfg.Backends) != 0 || cfg.Limits.Body != 4<<20-64<<10 {
+		t.Errorf("%+v", cfg)
+	}
+}
+
+// The later wins: defaults, file, environment, flags. A list is replaced, not joined.
+func TestPrecedence(t *testing.T) {
+	path := file(t, `
+listen: 127.0.0.1:1
+admin: 127.0.0.1:2
+backends:
+  - {name: a, target: "dns:///a:1", prefix: a_, timeout: 5s, max-message: 1MiB}
+limits: {body: 64KiB, rounds: 3, stream-after: 250ms}
+`)
+	cfg, err := Load("serve", []string{"--config", path, "--listen", "127.0.0.1:4", "--rounds=5"},
+		env(map[string]string{"MCPEDGE_LISTEN": "127.0.0.1:3", "MCPEDGE_ADMIN": "127.0.0.1:5"}), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Listen != "127.0.0.1:4" || cfg.Admin != "127.0.0.1:5" || cfg.Limits.Rounds != 5 {
+		t.Errorf("listen %s, admin %s, rounds %d", cfg.Listen, cfg.Admin, cfg.Limits.Rounds)
+	}
+	if cfg.Limits.Body != 64<<10 || cfg.Limits.StreamAfter != 250*time.Millisecond || cfg.Limits.Batch != 64 {
+		t.Errorf("limits %+v", cfg.Limits)
+	}
+	if b := cfg.Backends[0]; b.Prefix != "a_" || b.Timeout != 5*time.Second || b.MaxMessage != 1<<20 {
+		t.Errorf("backend %+v", b)
+	}
+	cfg, err = Load("serve", []string{"--backend", "x=h:1", "--backend", "y=h:2"},
+		env(map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_BACKEND": "z=h:3"}), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(cfg.Backends) != 2 || cfg.Backends[1] != (Backend{Name: "y", Target: "h:2"}) || cfg.Limits.Rounds != 3 {
+		t.Errorf("backends %+v, rounds %d", cfg.Backends, cfg.Limits.Rounds)
+	}
+}
+
+func TestMistakesAreNamed(t *testing.T) {
+	for name, c := range map[string]struct {
+		args []string
+		env  map[string]string
+		yaml string
+		want []string
+	}{
+		"unknown key":       {yaml: "listen: 127.0.0.1:1\nlimits:\n  bodi: 3\n", want: []string{"bodi", "3"}},
+		"bad duration":      {yaml: "grace: soon\n", want: []string{`"soon"`}},
+		"bad size":          {yaml: "limits: {body: big}\n", want: []string{`"big"`, "KiB"}},
+		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
+		"missing file":      {args: []string{"--config", "/does/not/exist"}, want: []string{"/does/not/exist"}},
+		"unknown flag":      {args: []string{"--nope"}, want: []string{"nope"}},
+		"stray argument":    {args: []string{"x"}, want: []string{`"x"`}},
+		"bad env":           {env: map[string]string{"MCPEDGE_BODY": "x"}, want: []string{"MCPEDGE_BODY", `"x"`}},
+		"bad backend":       {args: []string{"--backend", "tools"}, want: []string{"NAME=TARGET"}},
+		"backend twice":     {args: []string{"--backend", "a=x:1", "--backend", "a=y:1"}, want: []string{`"a" is used twice`}},
+		"backend's name":    {args: []string{"--backend", "a b=x:1"}, want: []string{`"a b"`}},
+		"open to the world": {args: []string{"--listen", "0.0.0.0:80"}, want: []string{"allow-anonymous"}},
+		"no address":        {args: []string{"--listen", "x"}, want: []string{"host:port"}},
+		"state key":         {args: []string{"--state-key", "c2hvcnQ="}, want: []string{"32 bytes"}},
+		"log level":         {args: []string{"--log-level", "loud"}, want: []string{`"loud"`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			if c.yaml != "" {
+				args = append(args, "--config", file(t, c.yaml))
+			}
+			_, err := Load("serve", args, env(c.env), io.Discard)
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("error %q lacks %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	var out strings.Builder
+	if _, err := Load("serve", []string{"--help"}, env(nil), &out); !errors.Is(err, flag.ErrHelp) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"-listen", "-backend NAME=TARGET", "-call-lifetime"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("help lacks %s:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestOpenListenAndHosts(t *testing.T) {
+	cfg, err := Load("serve", []string{"--listen", "0.0.0.0:80", "--allow-anonymous"}, env(nil), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.AllowedHosts() != nil {
+		t.Error("a public listener restricts hosts nobody configured")
+	}
+	if local := Default(); len(local.AllowedHosts()) != 3 {
+		t.Errorf("hosts %v", local.AllowedHosts())
+	}
+}
+
+func TestBytes(t *testing.T) {
+	for text, want := range map[string]Bytes{"0": 0, "17": 17, "64KiB": 64 << 10, "4 MiB": 4 << 20, "1GiB": 1 << 30} {
+		got, err := ParseBytes(text)
+		if err != nil || got != want {
+			t.Errorf("%s: %d, %v", text, got, err)
+		}
+		if again, err := ParseBytes(got.String()); err != nil || again != got {
+			t.Errorf("%s prints as %s", text, got)
+		}
+	}
+	for _, text := range []string{"", "-1", "x", "1.5MiB", "9999999999GiB"} {
+		if _, err := ParseBytes(text); err == nil {
+			t.Errorf("%q was accepted", text)
+		}
+	}
+}
