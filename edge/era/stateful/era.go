@@ -140,9 +140,9 @@ func checkVersion(in *mcp.Incoming) *mcp.Error {
 		"the protocol version %.40q in MCP-Protocol-Version is not served with sessions; send the one that initialize negotiated", v)
 }
 
-// bounded is a context for one operation on the store.
+// bounded is a context for one operation on the store. A client that leaves does not interrupt it.
 func (e *Era) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, stateTimeout)
+	return context.WithTimeout(context.WithoutCancel(ctx), stateTimeout)
 }
 
 // lost gives an error of the store about a session its kind, and drops the copy of one that is gone.

@@ -1,0 +1,178 @@
+package stateful
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// ask sends a round's requests to the client and parks the call: from here on no replica runs it.
+func (r *run) ask(in *mcp.InputRequired) {
+	if r.asked+2 > r.e.o.MaxRounds {
+		r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindLimit,
+			"the call asked the client for the %dth time; a call has at most %d rounds", r.asked+1, r.e.o.MaxRounds)))
+		return
+	}
+	if err := r.opened(); err != nil {
+		if errors.Is(err, errNobody) {
+			r.leave(outcome{})
+			return
+		}
+		r.finish(r.e.failure(r.rules, r.id, stateError(err)))
+		return
+	}
+	asks := r.asks(in.Requests)
+	r.complete(asks)
+	r.settle()
+	err := r.write(func(ctx context.Context, w state.Write) error {
+		return r.e.store.Park(ctx, w, asks, keptState(r.asked+1, in.State))
+	})
+	switch {
+	case err == nil:
+		r.parked = true
+		r.e.counters.CallsParked.Add(1)
+	case errors.Is(err, state.ErrTooLarge):
+		r.deliver(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
+			"what the call asks of the client is larger than what a stream may keep")))
+	case !lostCall(err):
+		r.e.log.Warn("a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
+	}
+}
+
+// asks makes server requests. A URL that the client was sent to and is asked for again keeps its id.
+func (r *run) asks(in []mcp.InputRequest) []state.Ask {
+	out := make([]state.Ask, len(in))
+	for i, q := range in {
+		a := state.Ask{ID: rand.Text(), Key: q.Key, Method: q.Method}
+		params := q.Params
+		if q.URLMode && r.rules.ElicitationID {
+			if a.ElicitationID = r.openElicitations[q.Key]; a.ElicitationID == "" {
+				a.ElicitationID = rand.Text()
+			}
+			params = withElicitationID(params, a.ElicitationID)
+		}
+		a.Message = jsonrpc.AppendRequest(make([]byte, 0, len(params)+128), jsonrpc.StringID(a.ID), string(q.Method), params)
+		out[i] = a
+	}
+	return out
+}
+
+// withElicitationID puts the member first in a params object.
+func withElicitationID(params json.RawMessage, id string) json.RawMessage {
+	open := bytes.IndexByte(params, '{')
+	if open < 0 {
+		params, open = []byte("{}"), 0
+	}
+	rest := bytes.TrimLeft(params[open+1:], " \t\r\n")
+	b := append(make([]byte, 0, len(params)+len(id)+24), `{"elicitationId":`...)
+	b = jsonrpc.AppendString(b, id)
+	if len(rest) > 0 && rest[0] != '}' {
+		b = append(b, ',')
+	}
+	return append(b, rest...)
+}
+
+// complete tells the client of the URL elicitations that are over: those that are not asked again.
+func (r *run) complete(asks []state.Ask) {
+	for key, id := range r.openElicitations {
+		if asksAgain(asks, id) {
+			continue
+		}
+		params := jsonrpc.AppendString([]byte(`{"elicitationId":`), id)
+		r.push(state.Entry{
+			Kind: state.EntryNotice, Completes: key,
+			Data: notification(mcp.NotifyElicitComplete, append(params, '}')),
+		})
+	}
+	r.openElicitations = nil
+}
+
+func asksAgain(asks []state.Ask, id string) bool {
+	for _, a := range asks {
+		if a.ElicitationID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// answered takes a client's response to a server request. The answer that completes an asking makes
+// this replica the call's owner: it runs the next round, while the client is told at once that the
+// answer is safe. An answer that nobody waits for is taken and counted.
+func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
+	ask, ok := jsonrpc.Unquote([]byte(msg.ID.Raw()))
+	if !ok {
+		e.counters.AnswersUnknown.Add(1)
+		return nil
+	}
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	outcome, claim, err := e.store.Answer(sctx, s.id, ask, state.Answer{
+		Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error),
+	})
+	if err != nil {
+		return e.lost(s, err)
+	}
+	switch outcome {
+	case state.AnswerUnknown:
+		e.counters.AnswersUnknown.Add(1)
+	case state.AnswerDuplicate:
+		e.counters.AnswersDuplicate.Add(1)
+	case state.AnswerCompleted:
+		e.resume(ctx, claim)
+	}
+	return nil
+}
+
+// resume runs the next round of a claimed call in a goroutine of its own. The caller is inside the
+// work gate.
+func (e *Era) resume(ctx context.Context, c *state.Claim) {
+	r, err := e.claimed(ctx, c)
+	if err != nil {
+		// The record stays a ready call without a runner, for the sweepers.
+		e.log.Warn("a claimed call could not be resumed here", "error", err, "call", c.Call.ID)
+		return
+	}
+	e.spawn(func() { r.resume(c) })
+}
+
+// resume is the body of a claimed call's goroutine.
+func (r *run) resume(c *state.Claim) {
+	for _, a := range c.Answers {
+		resp, ok := answerOf(a)
+		if !ok {
+			defer r.done()
+			r.refusedBy(a)
+			return
+		}
+		r.call.Responses = append(r.call.Responses, resp)
+	}
+	r.rerun()
+}
+
+// rerun calls the backend for a call that has a lease but whose round is not marked.
+func (r *run) rerun() {
+	if !r.markDispatched() {
+		defer r.done()
+		r.interrupted()
+		return
+	}
+	r.e.work.add() // main leaves once for itself
+	r.main()
+}
+
+// refusedBy ends the call because of the client's error answer.
+func (r *run) refusedBy(a state.Answered) {
+	text := refused(a)
+	if r.call.Method == mcp.MethodToolsCall {
+		r.finish(resultOf(r.id, toolError(text)))
+		return
+	}
+	r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindCancelled, "%s", text)))
+}

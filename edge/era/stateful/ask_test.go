@@ -1,0 +1,246 @@
+package stateful
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func mustParse(s string) jsonrpc.Message {
+	m, err := jsonrpc.Parse([]byte(s))
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func elicit(key string) mcp.InputRequest {
+	return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(fmt.Sprintf(`{"message":%q}`, key))}
+}
+
+// asking is a tool that asks once and then answers with what it was told.
+func asking(requests ...mcp.InputRequest) tool {
+	return func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+		if len(c.Responses) < len(requests) {
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: requests, State: []byte("memory")}}, nil
+		}
+		out := fmt.Sprintf("round %d state %s", c.Round, c.State)
+		for _, r := range c.Responses {
+			out += fmt.Sprintf(" %s=%s", r.Key, r.Result)
+		}
+		return text(out), nil
+	}
+}
+
+// asked are the server requests on a stream: their ids by the params' text.
+func asked(t *testing.T, x *exchange) (ids []string, params []string) {
+	t.Helper()
+	for _, m := range x.messages() {
+		msg := mustParse(m)
+		if msg.Kind == jsonrpc.Request {
+			if !strings.HasPrefix(msg.ID.Raw(), `"`) {
+				t.Errorf("the id %s of a server request is no string", msg.ID.Raw())
+			}
+			ids, params = append(ids, msg.ID.Raw()), append(params, msg.Method+" "+string(msg.Params))
+		}
+	}
+	return ids, params
+}
+
+func answer(id, result string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+}
+
+func TestAskingAndAnsweringAnywhere(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"), elicit("age"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, params := asked(t, x)
+		if len(ids) != 2 || params[0] != `elicitation/create {"message":"name"}` {
+			t.Fatalf("asked %v", params)
+		}
+		if n := w.a.Counters().CallsParked.Load(); n != 1 {
+			t.Fatalf("%d calls parked", n)
+		}
+		// Answers arrive at the other replica, out of order, one of them twice.
+		w.wantAccepted(w.post(w.b, s, answer(ids[1], `{"n":42}`)))
+		w.wantAccepted(w.post(w.b, s, answer(ids[1], `{"n":43}`)))
+		w.wantAccepted(w.post(w.a, s, answer(`"stranger"`, `{}`)))
+		w.wantAccepted(w.post(w.a, s, answer(`5`, `{}`)))
+		w.wantAccepted(w.post(w.a, s, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"?"}}`))
+		if x.ended() {
+			t.Fatal("went on before the last answer")
+		}
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"s":"Ann"}`)))
+		after(2 * time.Second)
+		msgs := x.messages()
+		want := `{"jsonrpc":"2.0","id":1,"result":{"text":"round 2 state memory name={\"s\":\"Ann\"} age={\"n\":42}"}}`
+		if !x.ended() || msgs[len(msgs)-1] != want {
+			t.Errorf("messages are %v", msgs)
+		}
+		if d, u := w.b.Counters().AnswersDuplicate.Load(), w.a.Counters().AnswersUnknown.Load(); d != 1 || u != 3 {
+			t.Errorf("%d duplicate, %d unknown answers", d, u)
+		}
+		calls := w.backend.seen()
+		if calls[0].ID != calls[1].ID {
+			t.Error("the call's id changed between rounds")
+		}
+	})
+}
+
+func TestWaitingCallNeedsNoReplica(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		last := x.lastID()
+		w.a.Close()
+		after(5 * time.Second)
+		if !x.ended() {
+			t.Fatal("a closed replica keeps its stream")
+		}
+		y := w.listen(w.b, s, last)
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{}`)))
+		w.wantMessages(y, `{"jsonrpc":"2.0","id":1,"result":{"text":"round 2 state memory name={}"}}`)
+	})
+}
+
+func TestClientErrorAnswers(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.backend.tools["sample"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodCreateMessage, Params: []byte(`{}`)})
+		refusal := func(id string) string {
+			return `{"jsonrpc":"2.0","id":` + id + `,"error":{"code":-1,"message":"User said no"}}`
+		}
+		for i, tc := range []struct{ method, tool, want string }{
+			{"tools/call", "ask", `"result":{"text":"round 2 state memory name={\"action\":\"cancel\"}"}`},
+			{"tools/call", "sample", `"result":{"content":[{"type":"text","text":"the client refused sampling/createMessage: User said no"}],"isError":true}`},
+			{"prompts/get", "sample", `"error":{"code":-31499,"message":"the client refused sampling/createMessage: User said no"}`},
+		} {
+			x := w.post(w.a, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":%q}}`, i, tc.method, tc.tool))
+			ids, _ := asked(t, x)
+			w.wantAccepted(w.post(w.a, s, refusal(ids[0])))
+			msgs := x.messages()
+			if got := msgs[len(msgs)-1]; !x.ended() || !strings.Contains(got, tc.want) {
+				t.Errorf("%s %s: %s", tc.method, tc.tool, got)
+			}
+		}
+	})
+}
+
+func TestURLElicitation(t *testing.T) {
+	urlAsk := func(key string) mcp.InputRequest {
+		return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(`{"mode":"url"}`), URLMode: true}
+	}
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["sign"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			switch c.Round {
+			case 1:
+				return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{urlAsk("one"), urlAsk("two")}}}, nil
+			case 2:
+				return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{urlAsk("two"), elicit("x")}}}, nil
+			}
+			return text("signed"), nil
+		}
+		x := w.post(w.a, s, callTool(1, "sign"))
+		ids, params := asked(t, x)
+		var eid [2]string
+		for i, p := range params {
+			var v struct{ Mode, ElicitationID string }
+			if err := json.Unmarshal([]byte(strings.TrimPrefix(p, "elicitation/create ")), &v); err != nil || v.Mode != "url" || v.ElicitationID == "" {
+				t.Fatalf("params %s: %v", p, err)
+			}
+			eid[i] = v.ElicitationID
+		}
+		for _, id := range ids {
+			w.post(w.b, s, answer(id, `{"action":"accept"}`))
+		}
+		after(2 * time.Second)
+		ids, params = asked(t, x)
+		if len(ids) != 4 || !strings.Contains(params[2], eid[1]) {
+			t.Fatalf("the second asking is %v, want the id %s kept", params, eid[1])
+		}
+		for _, id := range ids[2:] {
+			w.post(w.a, s, answer(id, `{"action":"accept"}`))
+		}
+		after(2 * time.Second)
+		complete := func(id string) string {
+			return `{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"` + id + `"}}`
+		}
+		msgs := x.messages()
+		if len(msgs) != 7 || msgs[2] != complete(eid[0]) || msgs[5] != complete(eid[1]) || !strings.Contains(msgs[6], "signed") {
+			t.Errorf("messages are\n%s", strings.Join(msgs, "\n"))
+		}
+	})
+}
+
+func TestRoundsAreBounded(t *testing.T) {
+	inWorld(t, Options{MaxRounds: 2}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["nag"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{elicit("again")}}}, nil
+		}
+		x := w.post(w.a, s, callTool(1, "nag"))
+		ids, _ := asked(t, x)
+		w.post(w.a, s, answer(ids[0], `{}`))
+		msgs := x.messages()
+		if got := msgs[len(msgs)-1]; !x.ended() || !strings.Contains(got, "-31429") {
+			t.Errorf("ended with %s", got)
+		}
+	})
+}
+
+func TestStateOnlyRounds(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["wait"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if n := len(c.State); n < 20 {
+				return mcp.Reply{Input: &mcp.InputRequired{State: append(c.State, 'x'), RetryAfter: 300 * time.Millisecond}}, nil
+			}
+			return text(fmt.Sprint("round ", c.Round)), nil
+		}
+		x := w.post(w.a, s, callTool(1, "wait"))
+		after(7 * time.Second)
+		w.wantMessages(x, `{"jsonrpc":"2.0","id":1,"result":{"text":"round 1"}}`)
+		if n := len(w.backend.seen()); n != 21 {
+			t.Errorf("%d calls", n)
+		}
+	})
+	inWorld(t, Options{CallLifetime: 3 * time.Second, StreamAfter: time.Hour}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["wait"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("x")}}, nil
+		}
+		x := w.post(w.a, s, callTool(1, "wait"))
+		after(4 * time.Second)
+		w.wantKind(x, mcp.KindTimeout)
+		if n := len(w.backend.seen()); n != 30 {
+			t.Errorf("%d calls in 3 s, want one each 100 ms", n)
+		}
+	})
+}
+
+func TestLifetimeOfAWaitingCall(t *testing.T) {
+	inWorld(t, Options{}, func(w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		after(10*time.Minute + 3*time.Second)
+		msgs := x.messages()
+		if got := msgs[len(msgs)-1]; !x.ended() || !strings.Contains(got, "-31504") {
+			t.Errorf("ended with %s", got)
+		}
+		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
+	})
+}

@@ -1,0 +1,96 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// Batch serves an array of messages (Base Protocol, "Batching"). Its requests are answered together:
+// with one array if all end in time, else on one stream that the last response ends.
+func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.BatchEntry, out mcp.Outgoing) {
+	refuse := func(rules *revision.Rules, err *mcp.Error) {
+		e.refuse(in, out, rules, jsonrpc.Message{}, err)
+	}
+	if !e.work.enter() {
+		refuse(revision.Assumed(), shuttingDown())
+		return
+	}
+	defer e.work.leave()
+	if err := checkVersion(in); err != nil {
+		refuse(revision.Assumed(), err)
+		return
+	}
+	for _, b := range batch {
+		if b.Kind == jsonrpc.Request && mcp.Method(b.Method) == mcp.MethodInitialize {
+			refuse(revision.Assumed(), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
+			return
+		}
+	}
+	s, rec, err := e.hold(ctx, in)
+	if err != nil {
+		refuse(revision.Assumed(), err)
+		return
+	}
+	if !rec.rules.Batching {
+		refuse(rec.rules, mcp.Errorf(mcp.KindInvalidRequest,
+			"protocol version %s has no batches; send one message at a time", rec.rules.Version))
+		return
+	}
+	g := newGroup(e, s, rec, in.Principal)
+	g.array = true
+	for i := range batch {
+		if err := e.entry(ctx, in, g, &batch[i]); err != nil {
+			// Nothing of what was begun has run yet.
+			g.discard()
+			refuse(rec.rules, err)
+			return
+		}
+	}
+	if len(g.runs) == 0 {
+		g.respond(out)
+		return
+	}
+	g.start()
+	g.serve(ctx, out)
+}
+
+// entry serves one entry as far as no backend is needed, and adds it to the group else. An error
+// refuses the whole batch.
+func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.BatchEntry) *mcp.Error {
+	switch {
+	case b.Err != nil:
+		var pe *jsonrpc.ParseError
+		if errors.As(b.Err, &pe) && !pe.Reply {
+			g.ready = append(g.ready, jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil))
+		}
+	case b.Kind == jsonrpc.Notification:
+		e.notified(ctx, g.s, g.rec, b.Message)
+	case b.Kind != jsonrpc.Request:
+		return e.answered(ctx, g.s, b.Message)
+	default:
+		if o, ok := e.local(ctx, in, g.s, g.rec, b.Message); ok {
+			g.ready = append(g.ready, o.body)
+			return nil
+		}
+		if err := g.add(ctx, b.Message); err != nil {
+			switch me := beginError(err); {
+			case errors.Is(err, errGone), errors.Is(err, errClosed):
+				return me
+			default:
+				g.ready = append(g.ready, e.failure(g.rec.rules, b.ID, me).body)
+			}
+		}
+	}
+	return nil
+}
+
+// discard gives up calls that were added and not started.
+func (g *group) discard() {
+	for _, r := range g.runs {
+		r.done()
+	}
+}

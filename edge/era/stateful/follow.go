@@ -1,0 +1,228 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Listen serves a reader: it resumes the stream that in.LastEventID names (Transports, "Resumability
+// and Redelivery"), or attaches the session's standalone stream.
+func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	rules := revision.Assumed()
+	refuse := func(err *mcp.Error) { e.refuse(in, out, rules, jsonrpc.Message{}, err) }
+	if !e.work.enter() {
+		refuse(shuttingDown())
+		return
+	}
+	defer e.work.leave()
+	if err := checkVersion(in); err != nil {
+		refuse(err)
+		return
+	}
+	s, rec, err := e.hold(ctx, in)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	rules = rec.rules
+	if in.LastEventID == "" {
+		err = e.attach(ctx, in, s, rec, out)
+	} else {
+		err = e.resumeStream(ctx, in, s, rec, out)
+	}
+	if err != nil {
+		refuse(err)
+	}
+}
+
+// resumeStream goes on with a stream after an event. An error means that nothing was opened.
+func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *record, out mcp.Outgoing) *mcp.Error {
+	pos, err := state.ParsePosition(in.LastEventID)
+	if err != nil {
+		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID: %w", err)
+	}
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	switch _, err := e.store.Read(sctx, s.id, pos, 1); {
+	case errors.Is(err, state.ErrNotFound):
+		if _, err := e.store.Load(sctx, s.id); err != nil {
+			return e.lost(s, err)
+		}
+		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", in.LastEventID)
+	case errors.Is(err, state.ErrRollback):
+		e.counters.Rollbacks.Add(1)
+		pos = state.Position{Stream: pos.Stream}
+	case err != nil:
+		return e.lost(s, err)
+	}
+	st, oerr := out.Open()
+	if oerr != nil {
+		return nil
+	}
+	e.follow(ctx, st, s, rec, pos, false)
+	return nil
+}
+
+// reader is one follower of a stream on this replica. A client that comes back replaces the one it
+// lost, which may not have noticed yet: no event goes to two connections.
+type reader struct {
+	cancel context.CancelCauseFunc
+}
+
+func (s *held) addReader(ctx context.Context, stream string) (context.Context, *reader) {
+	r := &reader{}
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		r.cancel(s.ended)
+		return ctx, r
+	}
+	if old := s.readers[stream]; old != nil {
+		old.cancel(errSuperseded)
+	}
+	if s.readers == nil {
+		s.readers = map[string]*reader{}
+	}
+	s.readers[stream] = r
+	return ctx, r
+}
+
+func (s *held) removeReader(stream string, r *reader) {
+	r.cancel(nil)
+	s.mu.Lock()
+	if s.readers[stream] == r {
+		delete(s.readers, stream)
+	}
+	s.mu.Unlock()
+}
+
+// follower sends a stream's log to one client. It lives in the exchange's goroutine.
+type follower struct {
+	e   *Era
+	s   *held
+	st  mcp.Stream
+	pos state.Position
+	// prime: a first event without data is due, so that the client has an id to come back with.
+	prime bool
+	// told is when something was last written.
+	told time.Time
+}
+
+// follow sends what the log has after a position, and what it gets, until the stream has ended, the
+// client or this replica goes, or another connection takes over.
+func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, pos state.Position, prime bool) {
+	ctx, r := s.addReader(ctx, pos.Stream)
+	defer s.removeReader(pos.Stream, r)
+	if e.closed.Load() {
+		return
+	}
+	e.counters.Streams.Add(1)
+	defer e.counters.Streams.Add(-1)
+	f := &follower{e: e, s: s, st: st, pos: pos, prime: prime, told: time.Now()}
+	wake, stop := e.store.Follow(s.id, pos.Stream)
+	defer stop()
+	var draining <-chan struct{}
+	if rec.rules.Priming {
+		draining = e.draining
+	}
+	t := e.timer(0)
+	defer e.putTimer(t)
+	for {
+		if !f.catchUp(ctx) {
+			return
+		}
+		t.Reset(f.pause())
+		select {
+		case <-wake:
+		case <-t.C:
+			if time.Since(f.told) >= e.o.KeepAlive {
+				if st.KeepAlive() != nil {
+					return
+				}
+				f.told = time.Now()
+			}
+		case <-draining:
+			f.comeBack()
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pause is how long to wait without a wake-up: until the stream is to be kept alive, or the log to be
+// read again because another replica may write it.
+func (f *follower) pause() time.Duration {
+	idle := f.e.o.KeepAlive - time.Since(f.told)
+	if !f.s.writtenHere(f.pos.Stream) {
+		idle = min(idle, readPause)
+	}
+	return max(idle, time.Millisecond)
+}
+
+// catchUp sends all there is. It returns false when the stream is over for this client.
+func (f *follower) catchUp(ctx context.Context) bool {
+	rolled := false
+	for ctx.Err() == nil {
+		rctx, cancel := context.WithTimeout(ctx, stateTimeout)
+		page, err := f.e.store.Read(rctx, f.s.id, f.pos, 0)
+		cancel()
+		switch {
+		case err == nil:
+		case errors.Is(err, state.ErrRollback) && !rolled:
+			f.e.counters.Rollbacks.Add(1)
+			rolled, f.pos.Epoch, f.pos.Seq = true, 0, 0
+			continue
+		case lostCall(err), errors.Is(err, state.ErrRollback):
+			return false
+		default:
+			if ctx.Err() == nil {
+				f.e.counters.StateErrors.Add(1)
+			}
+			return ctx.Err() == nil
+		}
+		if !f.send(page) || page.Ended {
+			return false
+		}
+		if len(page.Entries) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// send writes a page's events. A client that does not take them in time is let go: it resumes.
+func (f *follower) send(page state.Page) bool {
+	f.pos.Epoch = page.Epoch
+	if f.prime {
+		f.prime = false
+		if f.st.Send(mcp.StreamEvent{ID: f.pos.String()}) != nil {
+			return false
+		}
+		f.told = time.Now()
+	}
+	for _, en := range page.Entries {
+		f.pos.Seq = en.Seq
+		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data}) != nil {
+			return false
+		}
+	}
+	if len(page.Entries) > 0 {
+		f.told = time.Now()
+	}
+	return true
+}
+
+// comeBack asks the client to reconnect, which it can: it has an id, or gets one here.
+func (f *follower) comeBack() {
+	if f.pos.Epoch > 0 {
+		_ = f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint})
+	}
+}

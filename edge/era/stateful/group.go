@@ -1,0 +1,249 @@
+package stateful
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// phase is what became of an exchange.
+type phase uint8
+
+const (
+	// direct: nothing is on the wire; the outcomes are kept for one JSON body.
+	direct phase = iota
+	// opened: the calls have records and a log, and the exchange is a stream.
+	opened
+	// abandoned: the client left while the exchange was direct. The calls go on, unheard.
+	abandoned
+)
+
+// group is what came in one POST: the calls that share its exchange, and its stream once one of them
+// outgrows it.
+type group struct {
+	e         *Era
+	s         *held
+	rec       *record
+	principal mcp.Principal
+	// wake holds a token when phase or left changed in a way that the exchange waits for.
+	wake chan struct{}
+
+	mu     sync.Mutex
+	phase  phase
+	stream string
+	left   int // calls without an outcome
+	// retryAt keeps a store that cannot be reached from being asked for every event.
+	retryAt time.Time
+
+	runs []*run
+	// ready are messages known before any call ran: a batch's entries that need no backend.
+	ready [][]byte
+	array bool
+
+	only [1]*run
+	run  run
+}
+
+func newGroup(e *Era, s *held, rec *record, p mcp.Principal) *group {
+	g := &group{e: e, s: s, rec: rec, principal: p, wake: make(chan struct{}, 1)}
+	g.runs = g.only[:0]
+	return g
+}
+
+// add registers one call; start runs it. The params are copied: a call may outlive its exchange.
+func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
+	r := &g.run
+	if len(g.runs) > 0 {
+		r = new(run)
+	}
+	params, err := mcp.ParseParams(append([]byte(nil), msg.Params...))
+	if err != nil {
+		return err
+	}
+	r.init(g.e, g.s, g.rec, msg.ID)
+	r.group = g
+	r.call = mcp.Call{
+		ID: rand.Text(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Params: params,
+		Principal: g.principal, Client: g.rec.client, LogLevel: g.rec.LogLevel,
+	}
+	r.deadline = time.Now().Add(g.e.o.CallLifetime)
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := g.e.begin(g.s, r, false); err != nil {
+		r.cancel(nil)
+		return err
+	}
+	g.runs = append(g.runs, r)
+	g.left++
+	return nil
+}
+
+// start runs the calls, each in a goroutine that the client's leaving does not end.
+func (g *group) start() {
+	g.e.counters.Calls.Add(int64(len(g.runs)))
+	for _, r := range g.runs {
+		g.e.work.add()
+		go r.main()
+	}
+}
+
+// serve stays with the exchange until it ends.
+func (g *group) serve(ctx context.Context, out mcp.Outgoing) {
+	t := g.e.timer(g.e.o.StreamAfter)
+	defer g.e.putTimer(t)
+	for {
+		select {
+		case <-g.wake:
+		case <-t.C:
+			if err := g.open(); err != nil {
+				t.Reset(g.e.o.StreamAfter)
+			}
+		case <-ctx.Done():
+			g.abandon()
+		}
+		g.mu.Lock()
+		phase, left := g.phase, g.left
+		g.mu.Unlock()
+		switch {
+		case phase == opened:
+			g.follow(ctx, out)
+			return
+		case left == 0:
+			g.respond(out)
+			return
+		case phase == abandoned:
+			out.Accept()
+			return
+		}
+	}
+}
+
+// respond ends the exchange with one body.
+func (g *group) respond(out mcp.Outgoing) {
+	if !g.array {
+		respond(out, g.runs[0].outcome)
+		return
+	}
+	body := append(make([]byte, 0, 512), '[')
+	for _, m := range g.ready {
+		body = append(append(body, m...), ',')
+	}
+	for _, r := range g.runs {
+		if r.outcome.body != nil {
+			body = append(append(body, r.outcome.body...), ',')
+		}
+	}
+	if len(body) == 1 {
+		out.Accept()
+		return
+	}
+	body[len(body)-1] = ']'
+	out.Respond(mcp.Response{Body: body})
+}
+
+// follow makes the exchange a stream and stays with it.
+func (g *group) follow(ctx context.Context, out mcp.Outgoing) {
+	st, err := out.Open()
+	if err != nil {
+		return // The client is gone; the calls run on into the log.
+	}
+	g.e.follow(ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, g.rec.rules.Priming)
+}
+
+// abandon notes that the client has left.
+func (g *group) abandon() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase == direct {
+		g.phase = abandoned
+	}
+}
+
+// signal wakes the exchange.
+func (g *group) signal() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// keep takes the outcome of a call for the exchange; false when it goes to the log instead.
+func (g *group) keep(r *run, o outcome) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase == opened {
+		return false
+	}
+	r.outcome, r.decided = o, true
+	if g.left--; g.left == 0 {
+		g.signal()
+	}
+	return true
+}
+
+// open makes records and a log for the calls: from then on they outlive this replica. It returns nil
+// when that was done before or is not needed any more, and errNobody when the client has left.
+func (g *group) open() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.phase == opened, g.left == 0:
+		return nil
+	case g.phase == abandoned:
+		return errNobody
+	case time.Now().Before(g.retryAt):
+		return state.ErrUnavailable
+	}
+	if g.stream == "" {
+		g.stream = rand.Text()[:16]
+	}
+	calls := make([]state.Call, len(g.runs))
+	for i, r := range g.runs {
+		calls[i] = r.stateCall(g.e.dispatch.Repeatable(&r.call))
+	}
+	ctx, cancel := g.e.bounded(g.e.life)
+	defer cancel()
+	leases, err := g.e.store.Begin(ctx, g.s.id, g.stream, calls)
+	if err != nil {
+		g.retryAt = time.Now().Add(g.e.o.StreamAfter)
+		g.beginFailed(err)
+		return err
+	}
+	g.phase = opened
+	g.e.counters.CallsOpened.Add(int64(len(calls)))
+	g.begun(leases)
+	g.signal()
+	return nil
+}
+
+// beginFailed sees to a session that is gone: its calls have nobody left.
+func (g *group) beginFailed(err error) {
+	if errors.Is(err, state.ErrNotFound) {
+		g.e.drop(g.s, errGone)
+		return
+	}
+	g.e.counters.StateErrors.Add(1)
+	g.e.log.Warn("a stream could not be begun; the call goes on without one", "error", err)
+}
+
+// begun hands out the leases, and writes to the log what was known before there was one.
+func (g *group) begun(leases []state.Lease) {
+	told := false
+	for i, r := range g.runs {
+		r.attach(leases[i])
+		switch {
+		case r.decided:
+			g.e.spawn(func() { r.deliver(r.outcome) })
+		case !told:
+			told = true
+			for _, m := range g.ready {
+				r.push(state.Entry{Kind: state.EntryNotice, Data: m})
+			}
+		}
+	}
+}

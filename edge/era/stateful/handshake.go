@@ -1,0 +1,89 @@
+package stateful
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). A session
+// that the message came with plays no part: the client wants a new one.
+func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	sess, err := newSession(in, msg)
+	if err != nil {
+		e.refuse(in, out, revision.Assumed(), msg, err)
+		return
+	}
+	rules := revision.Negotiate(sess.Version)
+	sess.Version = rules.Version
+	desc := e.dispatch.Describe(ctx, rules, in.Principal)
+	sess.Digest = desc.Digest
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	if err := e.store.Create(sctx, sess); err != nil {
+		me := stateError(err)
+		if me.Kind == mcp.KindStateUnavailable {
+			e.counters.StateErrors.Add(1)
+			e.log.Warn("a session could not be created", "error", err)
+		}
+		e.refuse(in, out, rules, msg, me)
+		return
+	}
+	e.counters.SessionsCreated.Add(1)
+	e.put(sess)
+	out.Session(sess.ID)
+	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
+}
+
+// newSession reads the params of initialize. Version is as requested.
+func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
+	p, err := mcp.ParseParams(msg.Params)
+	if err != nil {
+		return nil, mcp.AsError(err)
+	}
+	version, ok := jsonrpc.Unquote(p.Version)
+	if !ok {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "initialize needs protocolVersion, a string: the newest version that the client speaks")
+	}
+	if len(p.Capabilities) > 0 {
+		if _, err := mcp.ParseCapabilities(p.Capabilities); err != nil {
+			return nil, mcp.Errorf(mcp.KindInvalidParams, "capabilities of initialize: %w", err)
+		}
+	}
+	if len(p.ClientInfo) > 0 && jsonrpc.TypeOf(p.ClientInfo) != jsonrpc.Object {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "clientInfo of initialize must be an object")
+	}
+	return &state.Session{
+		ID:           rand.Text(),
+		Version:      version,
+		Principal:    in.Principal,
+		ClientInfo:   bytes.Clone(p.ClientInfo),
+		Capabilities: bytes.Clone(p.Capabilities),
+	}, nil
+}
+
+func initializeResult(rules *revision.Rules, d mcp.Description) []byte {
+	b := append(make([]byte, 0, 512), `{"protocolVersion":`...)
+	b = jsonrpc.AppendString(b, rules.Version)
+	b = append(b, `,"capabilities":`...)
+	b = append(b, orObject(d.Capabilities)...)
+	b = append(b, `,"serverInfo":`...)
+	b = append(b, orObject(d.ServerInfo)...)
+	if d.Instructions != "" {
+		b = append(b, `,"instructions":`...)
+		b = jsonrpc.AppendString(b, d.Instructions)
+	}
+	return append(b, '}')
+}
+
+func orObject(raw []byte) []byte {
+	if len(raw) == 0 {
+		return []byte("{}")
+	}
+	return raw
+}

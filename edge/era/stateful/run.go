@@ -1,0 +1,248 @@
+package stateful
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// run is one call while this replica runs it: from its request, from the answer that completed its
+// last asking, or from a takeover, to its outcome or its next asking. It is dispatch's sink.
+type run struct {
+	e     *Era
+	s     *held
+	rules *revision.Rules
+	id    jsonrpc.ID
+	// group is the exchange the call came in; nil for a call that was claimed.
+	group *group
+	// call is the first round that runs here; not changed once it runs.
+	call mcp.Call
+	// asked counts the rounds that asked the client.
+	asked    int
+	deadline time.Time
+	// parked: the client was asked, and the call is nobody's.
+	parked bool
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	// decided and outcome are guarded by group.mu.
+	decided bool
+	outcome outcome
+
+	// openElicitations are the ids, by key, of what the client was sent to a URL for.
+	openElicitations map[string]string
+
+	// floor is the highest progress the client was told before the call was run again; muted holds
+	// back everything until it is exceeded.
+	floor float64
+	muted bool
+
+	writer
+}
+
+func (r *run) init(e *Era, s *held, rec *record, id jsonrpc.ID) {
+	r.e, r.s, r.rules, r.id = e, s, rec.rules, id
+}
+
+// stateCall is the record's view of the call.
+func (r *run) stateCall(repeatable bool) state.Call {
+	return state.Call{
+		ID: r.call.ID, RequestID: r.id.Raw(), Method: r.call.Method, Params: r.call.Params.Raw,
+		LogLevel: r.call.LogLevel, Deadline: r.deadline, Repeatable: repeatable,
+		Round: r.call.Round, Attempt: r.call.Attempt,
+	}
+}
+
+// main runs rounds until there is an outcome or the client is asked.
+func (r *run) main() {
+	defer r.e.work.leave()
+	defer r.done()
+	for call := &r.call; call != nil; {
+		reply, err := r.e.dispatch.Call(r.ctx, r.rules, call, r)
+		switch {
+		case r.ctx.Err() != nil:
+			r.interrupted()
+			return
+		case err != nil:
+			r.finish(r.e.failure(r.rules, r.id, err))
+			return
+		case reply.Input == nil:
+			r.finish(resultOf(r.id, reply.Result))
+			return
+		case len(reply.Input.Requests) > 0:
+			r.ask(reply.Input)
+			return
+		}
+		call = r.pause(call, reply.Input)
+	}
+}
+
+// done releases what the run held.
+func (r *run) done() {
+	r.s.finished(r)
+	if r.release() {
+		r.s.writes(r.stream, -1)
+	}
+	if r.parked && errors.Is(context.Cause(r.ctx), errCancelled) {
+		// The cancellation found the run while it was parking the call.
+		r.e.cancelWaiting(r.ctx, r.s, r.id.Raw())
+	}
+	r.cancel(nil)
+}
+
+// interrupted ends a run whose context has ended.
+func (r *run) interrupted() {
+	switch cause := context.Cause(r.ctx); {
+	case errors.Is(cause, errCancelled):
+		r.e.counters.CallsCancelled.Add(1)
+		r.finish(outcome{})
+	case errors.Is(cause, errDeadline):
+		r.finish(r.e.failure(r.rules, r.id, r.tooLate()))
+	case errors.Is(cause, errGone):
+		r.leave(r.e.failure(r.rules, r.id, sessionNotFound()))
+	case errors.Is(cause, errClosed):
+		// With a record the call is another replica's to finish.
+		r.leave(r.e.failure(r.rules, r.id, shuttingDown()))
+	default:
+		r.leave(outcome{})
+	}
+}
+
+func (r *run) tooLate() *mcp.Error {
+	return mcp.Errorf(mcp.KindTimeout, "the call did not end within %s, answers of the client included", r.e.o.CallLifetime)
+}
+
+// leave gives the exchange an outcome if it still waits for one, and writes nothing.
+func (r *run) leave(o outcome) {
+	if r.group != nil {
+		r.group.keep(r, o)
+	}
+}
+
+// finish ends the call with its one response, or silently.
+func (r *run) finish(o outcome) {
+	if r.group != nil && r.group.keep(r, o) {
+		return
+	}
+	if o.body != nil {
+		r.complete(nil)
+	}
+	r.deliver(o)
+}
+
+// deliver writes the response to the log.
+func (r *run) deliver(o outcome) {
+	r.settle()
+	err := r.write(func(ctx context.Context, w state.Write) error {
+		return r.e.store.Finish(ctx, w, o.body)
+	})
+	if errors.Is(err, state.ErrTooLarge) {
+		o = r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
+			"the response of %d bytes is larger than what a stream may keep; ask for less", len(o.body)))
+		err = r.write(func(ctx context.Context, w state.Write) error {
+			return r.e.store.Finish(ctx, w, o.body)
+		})
+	}
+	if err != nil && !lostCall(err) {
+		r.e.log.Warn("a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
+	}
+}
+
+// opened makes sure that the call has a record.
+func (r *run) opened() error {
+	if r.group == nil {
+		return nil
+	}
+	return r.group.open()
+}
+
+// Emit takes an event of the running call (mcp.Sink). An event that nobody can read is dropped and
+// counted; an error means that the call is not this replica's any more.
+func (r *run) Emit(_ context.Context, ev mcp.Event) error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	if r.muted {
+		if ev.Method != mcp.NotifyProgress || ev.Progress <= r.floor {
+			return nil
+		}
+		r.muted = false
+	}
+	if err := r.opened(); err != nil {
+		r.e.counters.EventsDropped.Add(1)
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
+		}
+		return nil
+	}
+	kind := state.EntryLog
+	if ev.Method == mcp.NotifyProgress {
+		kind = state.EntryProgress
+	}
+	r.push(state.Entry{Kind: kind, Data: notification(ev.Method, ev.Params), Progress: ev.Progress})
+	return nil
+}
+
+func notification(m mcp.Method, params json.RawMessage) []byte {
+	return jsonrpc.AppendNotification(make([]byte, 0, len(params)+len(m)+48), string(m), params)
+}
+
+// pause waits before a round that needs nothing of the client: the backend is busy. It returns that
+// round, or nil when the call has ended. Such rounds count against the call's lifetime alone, and the next one has
+// no answers: what it needs of them is in the backend's state.
+func (r *run) pause(last *mcp.Call, in *mcp.InputRequired) *mcp.Call {
+	noted := r.noteState(in.State)
+	t := r.e.timer(max(in.RetryAfter, minRetry))
+	defer r.e.putTimer(t)
+	select {
+	case <-t.C:
+	case <-r.ctx.Done():
+	}
+	if r.ctx.Err() == nil && !time.Now().Before(r.deadline) {
+		r.cancel(errDeadline)
+	}
+	if r.ctx.Err() != nil {
+		r.interrupted()
+		return nil
+	}
+	next := *last
+	next.State, next.Responses, next.Attempt = in.State, nil, 1
+	if !noted {
+		noted = r.noteState(in.State)
+	}
+	if noted && !r.markDispatched() {
+		r.interrupted()
+		return nil
+	}
+	return &next
+}
+
+// noteState keeps the backend's state with the record, where there is one: should this replica be
+// lost, another goes on from here.
+func (r *run) noteState(kept []byte) bool {
+	if !r.attached() {
+		return false
+	}
+	r.settle()
+	err := r.write(func(ctx context.Context, w state.Write) error {
+		return r.e.store.Park(ctx, w, nil, keptState(r.asked, kept))
+	})
+	return err == nil
+}
+
+// markDispatched records that the backend is being called. False: the call is somebody else's.
+func (r *run) markDispatched() bool {
+	r.settle()
+	err := r.write(func(ctx context.Context, w state.Write) error {
+		w.Dispatched = true
+		return r.e.store.Append(ctx, w)
+	})
+	return err == nil
+}

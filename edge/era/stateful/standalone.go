@@ -1,0 +1,215 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// attachment is the session's standalone stream, while this replica has it. It carries state, not
+// history: its events have no ids, and what is missed is made good when it is attached again.
+type attachment struct {
+	number uint64
+	cancel context.CancelCauseFunc
+	feed   mcp.Feed
+	// updating orders the changes of the filter.
+	updating sync.Mutex
+}
+
+func standaloneFilter(rec *record) mcp.Filter {
+	return mcp.Filter{Tools: true, Resources: true, Prompts: true, URIs: rec.Subscriptions}
+}
+
+// attach makes the exchange the session's standalone stream and stays until it ends. The newest
+// attachment wins. An error means that nothing was opened.
+func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, rec *record, out mcp.Outgoing) *mcp.Error {
+	select {
+	case <-e.draining:
+		return shuttingDown()
+	default:
+	}
+	rec, _, err := e.update(ctx, s, state.Patch{Attach: true})
+	if err != nil {
+		return err
+	}
+	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
+	feed, ferr := e.dispatch.Changes(ctx, in.Principal, standaloneFilter(rec))
+	if ferr != nil {
+		return mcp.AsError(ferr)
+	}
+	defer feed.Close()
+	a := &attachment{number: rec.Attachment, feed: feed}
+	ctx, a.cancel = context.WithCancelCause(ctx)
+	defer a.cancel(nil)
+	if err := e.occupy(s, a); err != nil {
+		return err
+	}
+	defer s.vacate(a)
+	// The subscriptions may have changed before the feed could be told.
+	if now := s.rec.Load(); now.Serial != rec.Serial {
+		e.sync(ctx, s, a)
+	}
+	st, oerr := out.Open()
+	if oerr != nil {
+		return nil
+	}
+	e.counters.Standalone.Add(1)
+	defer e.counters.Standalone.Add(-1)
+	w := &standalone{e: e, s: s, a: a, st: st, in: in}
+	if w.greet(ctx) == nil {
+		w.stay(ctx)
+	}
+	return nil
+}
+
+// occupy makes a the session's attachment here.
+func (e *Era) occupy(s *held, a *attachment) *mcp.Error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended != nil:
+		return sessionNotFound()
+	case e.closed.Load(), e.isDraining():
+		return shuttingDown()
+	case s.standalone != nil && s.standalone.number > a.number, s.rec.Load().Attachment > a.number:
+		a.cancel(errSuperseded)
+		return nil
+	case s.standalone != nil:
+		s.standalone.cancel(errSuperseded)
+	}
+	s.standalone = a
+	return nil
+}
+
+func (s *held) vacate(a *attachment) {
+	s.mu.Lock()
+	if s.standalone == a {
+		s.standalone = nil
+	}
+	s.mu.Unlock()
+}
+
+// sync brings an attachment's filter up to the newest record.
+func (e *Era) sync(ctx context.Context, s *held, a *attachment) {
+	a.updating.Lock()
+	defer a.updating.Unlock()
+	if _, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load())); err != nil {
+		e.log.Debug("a standalone stream's subscriptions could not be updated", "error", err)
+	}
+}
+
+// spawnSync does it in the background, for those who must not wait for a backend.
+func (e *Era) spawnSync(s *held, a *attachment) {
+	e.spawn(func() {
+		ctx, cancel := context.WithTimeout(e.life, 10*time.Second)
+		defer cancel()
+		e.sync(ctx, s, a)
+	})
+}
+
+// standalone writes to an attached stream, in its exchange's goroutine.
+type standalone struct {
+	e  *Era
+	s  *held
+	a  *attachment
+	st mcp.Stream
+	in *mcp.Incoming
+}
+
+// greet tells what the client may have missed: changed lists by their digest, and every subscription.
+func (w *standalone) greet(ctx context.Context) error {
+	rec := w.s.rec.Load()
+	now := w.e.dispatch.Describe(ctx, rec.rules, w.in.Principal).Digest
+	changes := listChanges(rec.Digest, now)
+	for _, uri := range rec.Subscriptions {
+		changes = append(changes, mcp.Change{Kind: mcp.ResourceUpdated, URI: uri})
+	}
+	return w.send(ctx, changes)
+}
+
+func listChanges(old, now mcp.Digest) []mcp.Change {
+	var out []mcp.Change
+	if old.Tools != now.Tools {
+		out = append(out, mcp.Change{Kind: mcp.ToolsChanged})
+	}
+	if old.Resources != now.Resources {
+		out = append(out, mcp.Change{Kind: mcp.ResourcesChanged})
+	}
+	if old.Prompts != now.Prompts {
+		out = append(out, mcp.Change{Kind: mcp.PromptsChanged})
+	}
+	return out
+}
+
+// stay sends changes and keeps the stream alive until its context ends. It needs no other goroutine:
+// the wait for changes ends when the stream is to be kept alive.
+func (w *standalone) stay(ctx context.Context) {
+	for ctx.Err() == nil {
+		wctx, cancel := context.WithTimeout(ctx, w.e.o.KeepAlive)
+		changes, err := w.a.feed.Next(wctx)
+		idle := wctx.Err() != nil
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			err = w.spread(ctx, changes)
+		case idle:
+			err = w.st.KeepAlive()
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// spread sends changes; those of lists, which all sessions hear of at once, after a random pause.
+func (w *standalone) spread(ctx context.Context, changes []mcp.Change) error {
+	if slices.ContainsFunc(changes, isList) {
+		t := w.e.timer(rand.N(jitter))
+		defer w.e.putTimer(t)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return w.send(ctx, changes)
+}
+
+func isList(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated }
+
+// send writes notifications and, after one of a list, notes what the client has been told of.
+func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
+	lists := slices.ContainsFunc(changes, isList)
+	rec := w.s.rec.Load()
+	var now mcp.Digest
+	if lists {
+		// Before the client hears of it: what changes in between is told again.
+		now = w.e.dispatch.Describe(ctx, rec.rules, w.in.Principal).Digest
+	}
+	for _, c := range changes {
+		var params []byte
+		if c.Kind == mcp.ResourceUpdated {
+			params = uriObject(c.URI)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := w.st.Send(mcp.StreamEvent{Data: notification(c.Kind.Notification(), params)}); err != nil {
+			return err
+		}
+	}
+	if lists && now != rec.Digest {
+		if _, _, err := w.e.update(ctx, w.s, state.Patch{Digest: &now}); err != nil && err.Kind == mcp.KindSessionNotFound {
+			return errors.New("the session has ended")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+package stateful
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// subscribe adds a resource to what the standalone stream reports (Resources, "Subscriptions"). A
+// resource that no backend can watch is refused rather than silently never reported.
+func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) *mcp.Error {
+	uri, err := subscribedURI(msg)
+	if err != nil {
+		return err
+	}
+	if !subscribes(e.dispatch.Describe(ctx, rec.rules, in.Principal).Capabilities) {
+		return mcp.Errorf(mcp.KindMethodNotFound, "resources cannot be subscribed to here: the capability is not advertised")
+	}
+	// The watch made for the check stays until the stream's own is in force.
+	feed, ferr := e.dispatch.Changes(ctx, in.Principal, mcp.Filter{URIs: []string{uri}})
+	if ferr != nil {
+		return mcp.AsError(ferr)
+	}
+	defer feed.Close()
+	if !slices.Contains(feed.Honoured().URIs, uri) {
+		return &mcp.Error{
+			Kind:    mcp.KindResourceNotFound,
+			Message: "the resource does not exist or cannot be subscribed to",
+			Data:    uriObject(uri),
+		}
+	}
+	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
+}
+
+// unsubscribe removes it again; what was not subscribed to is no error.
+func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
+	uri, err := subscribedURI(msg)
+	if err != nil {
+		return err
+	}
+	return e.resubscribe(ctx, s, state.Patch{Unsubscribe: uri})
+}
+
+func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Error {
+	_, a, err := e.update(ctx, s, p)
+	if err != nil {
+		return err
+	}
+	if a != nil {
+		e.sync(ctx, s, a)
+	}
+	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
+	return nil
+}
+
+func subscribedURI(msg jsonrpc.Message) (string, *mcp.Error) {
+	raw, _ := jsonrpc.Member(msg.Params, "uri")
+	uri, ok := jsonrpc.Unquote(raw)
+	if !ok || uri == "" {
+		return "", mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", msg.Method)
+	}
+	return uri, nil
+}
+
+// subscribes reads resources.subscribe of a ServerCapabilities object.
+func subscribes(caps []byte) bool {
+	resources, _ := jsonrpc.Member(caps, "resources")
+	v, _ := jsonrpc.Member(resources, "subscribe")
+	return string(v) == "true"
+}
+
+func uriObject(uri string) []byte {
+	b := append(make([]byte, 0, len(uri)+12), `{"uri":`...)
+	return append(jsonrpc.AppendString(b, uri), '}')
+}

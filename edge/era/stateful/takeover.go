@@ -1,0 +1,108 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// maxAttempt is the last attempt: a lost call is run again once.
+const maxAttempt = 2
+
+// sweep takes over calls that nobody runs any more, a bounded number at a time.
+func (e *Era) sweep(ctx context.Context) {
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	orphans, err := e.store.Orphans(sctx, 16*e.o.MaxTakeovers)
+	if err != nil {
+		e.counters.StateErrors.Add(1)
+		return
+	}
+	slots := make(chan struct{}, e.o.MaxTakeovers)
+	var wg sync.WaitGroup
+	for _, w := range orphans {
+		slots <- struct{}{}
+		if !e.work.enter() {
+			break
+		}
+		wg.Go(func() {
+			defer e.work.leave()
+			defer func() { <-slots }()
+			e.takeOver(w)
+		})
+	}
+	wg.Wait()
+}
+
+// takeOver claims one call and finishes it: by going on, by running it again, or by telling the client
+// what is known. A claim that another replica won is no error.
+func (e *Era) takeOver(w state.Which) {
+	sctx, cancel := e.bounded(e.life)
+	defer cancel()
+	c, err := e.store.Claim(sctx, w)
+	if err != nil {
+		if !lostCall(err) {
+			e.counters.StateErrors.Add(1)
+		}
+		return
+	}
+	e.counters.Takeovers.Add(1)
+	r, err := e.claimed(context.Background(), c)
+	if err != nil {
+		e.log.Warn("a lost call could not be taken over here", "error", err, "call", c.Call.ID)
+		return
+	}
+	late := !time.Now().Before(r.deadline)
+	switch {
+	case late || c.Phase == state.PhaseWaiting:
+		defer r.done()
+		r.finish(e.failure(r.rules, r.id, r.tooLate()))
+	case c.Phase == state.PhaseReady:
+		e.spawn(func() { r.resume(c) })
+	case c.Call.Repeatable && c.Call.Attempt <= maxAttempt:
+		e.counters.Reruns.Add(1)
+		r.floor, r.muted = c.Progress, c.HasProgress
+		e.spawn(func() { r.resume(c) })
+	default:
+		e.counters.UnknownOutcomes.Add(1)
+		defer r.done()
+		r.finish(e.failure(r.rules, r.id, mcp.Errorf(mcp.KindUnknownOutcome,
+			"the server that ran the call was lost; whether %s took effect is not known: check before you send it again", r.call.Method)))
+	}
+}
+
+// claimed makes a run of a claim, registered with its session.
+func (e *Era) claimed(ctx context.Context, c *state.Claim) (*run, error) {
+	id, err := jsonrpc.NewID(c.Call.RequestID)
+	if err != nil {
+		return nil, fmt.Errorf("the call's record: %w", err)
+	}
+	params, err := mcp.ParseParams(c.Call.Params)
+	if err != nil {
+		return nil, fmt.Errorf("the call's record: %w", err)
+	}
+	r := new(run)
+	r.asked, r.call.State = openState(c.State)
+	r.openElicitations = c.OpenElicitations
+	if r.deadline = c.Call.Deadline; r.deadline.IsZero() {
+		r.deadline = time.Now().Add(e.o.CallLifetime)
+	}
+	r.call.ID, r.call.Attempt, r.call.Round = c.Call.ID, max(c.Call.Attempt, 1), r.asked+1
+	r.call.Method, r.call.Params, r.call.LogLevel = c.Call.Method, params, c.Call.LogLevel
+	s := e.put(c.Session)
+	rec := s.rec.Load()
+	r.init(e, s, rec, id)
+	r.call.Principal, r.call.Client = rec.Principal, rec.client
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := e.begin(s, r, true); err != nil {
+		r.cancel(nil)
+		return nil, err
+	}
+	r.attach(c.Lease)
+	return r, nil
+}

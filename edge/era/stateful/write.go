@@ -1,0 +1,208 @@
+package stateful
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// writer is a run's way to its log. Events queue up and one goroutine, which lives while there are
+// any, writes all that wait in one step; so a slow store never blocks the backend.
+type writer struct {
+	mu  sync.Mutex
+	has bool // there is a lease
+	// stream is the lease's, for whoever does not write.
+	stream string
+	freed  bool // the run has ended
+	timer  *time.Timer
+	queue  []state.Entry
+	bytes  int
+	// idle is open while the queue is being written; nil before.
+	idle chan struct{}
+
+	// The rest belongs to who writes: the flush, or after settle the run.
+	lease state.Lease
+	n     uint64
+}
+
+// attach gives the run its lease and ends it when its lifetime has passed.
+func (r *run) attach(l state.Lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.lease, r.n, r.has, r.stream = l, 0, true, l.Stream
+	if r.decided {
+		r.freed = true // There is only its response to write.
+		return
+	}
+	r.s.writes(l.Stream, 1)
+	r.timer = time.AfterFunc(time.Until(r.deadline), func() { r.cancel(errDeadline) })
+}
+
+func (r *run) attached() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.has
+}
+
+// release ends the run's part of a stream; it returns whether there was one.
+func (r *run) release() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.timer != nil {
+		r.timer.Stop()
+	}
+	had := r.has && !r.freed
+	r.freed = true
+	return had
+}
+
+// push queues an entry. When too much waits, the oldest entry that may be lost is.
+func (r *run) push(en state.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = append(r.queue, en)
+	r.bytes += len(en.Data)
+	for len(r.queue) > queueEntries || r.bytes > queueBytes {
+		if !r.shed() {
+			break
+		}
+	}
+	if r.idle == nil && len(r.queue) > 0 {
+		r.idle = make(chan struct{})
+		r.e.spawn(r.flush)
+	}
+}
+
+// shed drops the oldest progress or log message; false when there is none.
+func (r *run) shed() bool {
+	for i, en := range r.queue {
+		if en.Kind == state.EntryProgress || en.Kind == state.EntryLog {
+			r.bytes -= len(en.Data)
+			r.queue = append(r.queue[:i], r.queue[i+1:]...)
+			r.e.counters.EventsDropped.Add(1)
+			return true
+		}
+	}
+	return false
+}
+
+// flush writes what waits until nothing does.
+func (r *run) flush() {
+	for {
+		r.mu.Lock()
+		batch := r.queue
+		r.queue, r.bytes = nil, 0
+		if len(batch) == 0 {
+			close(r.idle)
+			r.idle = nil
+			r.mu.Unlock()
+			return
+		}
+		r.mu.Unlock()
+		err := r.write(func(ctx context.Context, w state.Write) error {
+			return r.e.store.Append(ctx, w, batch...)
+		})
+		if err != nil {
+			r.e.counters.EventsDropped.Add(int64(len(batch)))
+		}
+	}
+}
+
+// settle waits until the queue is written. Afterwards, with dispatch returned, the caller is the only
+// writer.
+func (r *run) settle() {
+	r.mu.Lock()
+	idle := r.idle
+	r.mu.Unlock()
+	if idle != nil {
+		<-idle
+	}
+}
+
+// lostCall says that the call is not this replica's any more, or not there.
+func lostCall(err error) bool {
+	return errors.Is(err, state.ErrFenced) || errors.Is(err, state.ErrNotFound)
+}
+
+// write makes one numbered write, again and again while the store cannot be reached, until the call's
+// lifetime has passed or the replica ends. A call that was lost is cancelled.
+func (r *run) write(op func(context.Context, state.Write) error) error {
+	pause := 10 * time.Millisecond
+	for {
+		ctx, cancel := r.e.bounded(r.e.life)
+		err := op(ctx, state.Write{Lease: r.lease, N: r.n + 1})
+		cancel()
+		switch {
+		case err == nil:
+			r.n++
+			return nil
+		case errors.Is(err, state.ErrTooLarge):
+			return err
+		case errors.Is(err, state.ErrFenced):
+			r.e.counters.Fenced.Add(1)
+			r.cancel(errFenced)
+			return err
+		case errors.Is(err, state.ErrNotFound):
+			r.cancel(errGone)
+			return err
+		case errors.Is(err, state.ErrRollback) && r.reclaim():
+			continue
+		}
+		r.e.counters.StateErrors.Add(1)
+		// A response is worth some more tries than the lifetime: the sweepers' clock may lag.
+		if r.e.life.Err() != nil || time.Now().After(r.deadline.Add(stateTimeout)) {
+			return err
+		}
+		pause = min(2*pause, time.Second)
+		if !r.e.sleep(pause) {
+			return err
+		}
+	}
+}
+
+// reclaim takes a new lease after the store lost writes of the old one.
+func (r *run) reclaim() bool {
+	r.e.counters.Rollbacks.Add(1)
+	ctx, cancel := r.e.bounded(r.e.life)
+	defer cancel()
+	c, err := r.e.store.Claim(ctx, state.Which{Session: r.lease.Session, Call: r.lease.Call, Epoch: r.lease.Epoch})
+	if err != nil {
+		return false
+	}
+	r.lease, r.n = c.Lease, 0
+	return true
+}
+
+// sleep waits for d; false when the replica ends first.
+func (e *Era) sleep(d time.Duration) bool {
+	t := e.timer(d)
+	defer e.putTimer(t)
+	select {
+	case <-t.C:
+		return true
+	case <-e.life.Done():
+		return false
+	}
+}
+
+// keptState is what is kept of a round in the record: how often the client was asked, before the
+// backend's own state. openState reads it.
+func keptState(asked int, own []byte) []byte {
+	b := binary.AppendUvarint(make([]byte, 0, len(own)+2), uint64(asked))
+	return append(b, own...)
+}
+
+func openState(kept []byte) (asked int, own []byte) {
+	n, size := binary.Uvarint(kept)
+	if size <= 0 {
+		return 0, nil
+	}
+	if own = kept[size:]; len(own) == 0 {
+		own = nil
+	}
+	return int(n), own
+}
