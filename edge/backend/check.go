@@ -75,6 +75,9 @@ func (k *keeper) print(w io.Writer) error {
 		}
 	}
 	problems, failed := k.problems()
+	if l := k.parts[0].list; l != nil {
+		problems = append(problems, l.unusableSchemas()...)
+	}
 	for _, f := range failed {
 		fmt.Fprintf(&text, "  failure: %s\n", f)
 	}

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -36,26 +40,63 @@ func TestComesLate(t *testing.T) {
 }
 
 func TestGoesAndComesBackChanged(t *testing.T) {
-	f := newFake("a")
-	addr, kill := f.serve(t, "127.0.0.1:0")
-	p, b, changes := started(t, Config{Target: addr, StaleAfter: time.Hour}, fast)
+	for name, noFeed := range map[string]bool{"with feed": false, "without feed": true} {
+		t.Run(name, func(t *testing.T) {
+			f := newFake("a")
+			f.describe.Tools.ListChanged = !noFeed
+			addr, kill := f.serve(t, "127.0.0.1:0")
+			p, b, changes := started(t, Config{Target: addr, StaleAfter: time.Hour}, fast)
+			ready(t, p)
+			await(t, changes)
+			kill()
+			eventually(t, "down", func() bool { return b.Status().State == Down })
+			if !slices.Equal(names(b.Catalog()), []string{"a"}) {
+				t.Fatalf("tools of a lost backend = %v, want the last ones", names(b.Catalog()))
+			}
+			again := newFake("a", "b")
+			again.describe.Tools.ListChanged = !noFeed
+			again.describe.Implementation.Version = "2"
+			again.serve(t, addr)
+			got := await(t, changes)
+			if got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"a", "b"}) {
+				t.Fatalf("change = %v with %v, want tools [a b]", got.kinds, names(got.catalog))
+			}
+			if v := got.catalog.Describe.Implementation.Version; v != "2" {
+				t.Fatalf("described as version %s, want 2", v)
+			}
+		})
+	}
+}
+
+func TestHealth(t *testing.T) {
+	checks := health.NewServer()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, s := newFake("a"), grpc.NewServer()
+	pb.RegisterBackendServiceServer(s, f)
+	pb.RegisterToolServiceServer(s, f)
+	healthpb.RegisterHealthServer(s, checks)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(l)
+	}()
+	t.Cleanup(func() {
+		s.Stop()
+		<-done
+	})
+	p, b, _ := started(t, Config{Target: l.Addr().String()}, fast)
 	ready(t, p)
-	await(t, changes)
-	kill()
+	eventually(t, "ready", func() bool { return b.Status().State == Ready })
+	checks.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
 	eventually(t, "down", func() bool { return b.Status().State == Down })
-	if !slices.Equal(names(b.Catalog()), []string{"a"}) {
-		t.Fatalf("tools of a lost backend = %v, want the last ones", names(b.Catalog()))
+	if why := b.Status().LastError; !strings.Contains(why, "NOT_SERVING") {
+		t.Fatalf("last error = %q, want NOT_SERVING", why)
 	}
-	again := newFake("a", "b")
-	again.describe.Implementation.Version = "2"
-	again.serve(t, addr)
-	got := await(t, changes)
-	if got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"a", "b"}) {
-		t.Fatalf("change = %v with %v, want tools [a b]", got.kinds, names(got.catalog))
-	}
-	if v := got.catalog.Describe.Implementation.Version; v != "2" {
-		t.Fatalf("described as version %s, want 2", v)
-	}
+	checks.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
+	eventually(t, "ready again", func() bool { return b.Status().State == Ready })
 }
 
 func TestGoesStale(t *testing.T) {

@@ -1,0 +1,179 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// privateTools lists a tool named after the principal; asked counts the lists of principals.
+func privateTools(asked *atomic.Int32) func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+	return func(r *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+		name := "public"
+		if r.GetPrincipal() != nil {
+			name = r.GetPrincipal().GetSubject()
+			if asked != nil {
+				asked.Add(1)
+			}
+		}
+		return &pb.ListToolsResponse{Tools: toolsNamed(name), Cache: &pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE}}, nil
+	}
+}
+
+func seen(t *testing.T, b *Backend, subject string) []string {
+	t.Helper()
+	c, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: subject})
+	if err != nil {
+		t.Fatalf("catalog for %s: %v", subject, err)
+	}
+	if !c.Present || !c.HasResources || len(c.Resources) != 1 {
+		t.Fatalf("the public part is missing: %+v", c)
+	}
+	return names(c)
+}
+
+func TestPrivateLists(t *testing.T) {
+	var asked atomic.Int32
+	f := newFake()
+	f.tools = privateTools(&asked)
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	p, b, changes := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	await(t, changes)
+	if c := b.Catalog(); !c.Private || !slices.Equal(names(c), []string{"public"}) {
+		t.Fatalf("own catalog: private %v, %v", c.Private, names(c))
+	}
+	if c, err := b.CatalogFor(t.Context(), mcp.Principal{}); err != nil || c != b.Catalog() {
+		t.Fatalf("the anonymous caller's catalog is not the edge's own: %v", err)
+	}
+	for range 3 {
+		for _, who := range []string{"ann", "bob"} {
+			if got := seen(t, b, who); !slices.Equal(got, []string{who}) {
+				t.Fatalf("%s sees %v", who, got)
+			}
+		}
+	}
+	if n := asked.Load(); n != 2 {
+		t.Fatalf("asked %d times for two principals, want 2", n)
+	}
+	// Scopes are part of who is asking.
+	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "ann", Scopes: []string{"x"}}); err != nil || asked.Load() != 3 {
+		t.Fatalf("other scopes: %v, asked %d times", err, asked.Load())
+	}
+	// The edge's own list is the same, but a principal's may differ.
+	f.changeTools(false)
+	if got := await(t, changes); got.kinds != Tools {
+		t.Fatalf("a private change is reported as %v", got.kinds)
+	}
+	seen(t, b, "ann")
+	if n := asked.Load(); n != 4 {
+		t.Fatalf("asked %d times, want once more after a change", n)
+	}
+}
+
+func TestPrivateShared(t *testing.T) {
+	var asked atomic.Int32
+	list := privateTools(&asked)
+	gate := make(chan struct{})
+	f := newFake()
+	f.tools = func(r *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+		res, err := list(r)
+		if r.GetPrincipal() != nil {
+			<-gate
+		}
+		return res, err
+	}
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	p, b, _ := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	// One gives up; the reading it began goes on for the others.
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := make(chan error)
+	go func() {
+		_, err := b.CatalogFor(ctx, mcp.Principal{Subject: "ann"})
+		gone <- err
+	}()
+	eventually(t, "first reading", func() bool { return asked.Load() == 1 })
+	cancel()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("err = %v", err)
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			if c, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "ann"}); err != nil || len(c.Tools) != 1 {
+				t.Errorf("catalog: %v, %v", c, err)
+			}
+		})
+	}
+	close(gate)
+	all.Wait()
+	if n := asked.Load(); n != 1 {
+		t.Fatalf("asked %d times, want once for all", n)
+	}
+}
+
+func TestPrivateBounded(t *testing.T) {
+	var asked atomic.Int32
+	f := newFake()
+	f.tools = privateTools(&asked)
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	tune := fast
+	tune.principals = 2
+	p, b, _ := started(t, Config{Target: addr}, tune)
+	ready(t, p)
+	for i, step := range []struct {
+		who  string
+		want int32
+	}{{"a", 1}, {"b", 2}, {"a", 2}, {"c", 3}, {"a", 3}, {"b", 4}} {
+		seen(t, b, step.who)
+		if n := asked.Load(); n != step.want {
+			t.Fatalf("step %d: asked %d times, want %d", i, n, step.want)
+		}
+	}
+}
+
+func TestPrivateWhileDown(t *testing.T) {
+	f := newFake()
+	f.tools = privateTools(nil)
+	addr, kill := f.serve(t, "127.0.0.1:0")
+	p, b, _ := started(t, Config{Target: addr, Refresh: time.Millisecond, StaleAfter: time.Hour}, fast)
+	ready(t, p)
+	seen(t, b, "ann")
+	kill()
+	eventually(t, "down", func() bool { return b.Status().State == Down })
+	if got := seen(t, b, "ann"); !slices.Equal(got, []string{"ann"}) {
+		t.Fatalf("ann sees %v of a lost backend, want the last list", got)
+	}
+	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "bob"}); status.Code(err) != codes.Unavailable {
+		t.Fatalf("err = %v, want Unavailable", err)
+	}
+}
+
+func TestPrivateRefused(t *testing.T) {
+	f := newFake()
+	list := privateTools(nil)
+	f.tools = func(r *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+		if r.GetPrincipal().GetSubject() == "eve" {
+			return nil, status.Error(codes.PermissionDenied, "not you")
+		}
+		return list(r)
+	}
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	p, b, _ := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "eve"}); status.Code(err) != codes.PermissionDenied {
+		t.Fatalf("err = %v, want PermissionDenied", err)
+	}
+}
