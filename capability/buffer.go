@@ -18,3 +18,12 @@ var buffers = sync.Pool{New: func() any {
 	b.enc.SetEscapeHTML(false)
 	return b
 }}
+
+// maxKept bounds what one large result leaves behind.
+const maxKept = 1 << 20
+
+func (b *jsonBuffer) free() {
+	if b.Cap() <= maxKept {
+		buffers.Put(b)
+	}
+}

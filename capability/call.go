@@ -151,6 +151,13 @@ func (c *Call) Log(level LogLevel, logger string, data any) {
 	}
 }
 
+// extras are what SetMeta and SetCache left.
+func (c *Call) extras() (meta string, cache *mcpedgev1.CacheHint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.meta, c.cache
+}
+
 // finish ends events; what is left behind by a handler cannot follow the outcome.
 func (c *Call) finish() {
 	c.mu.Lock()

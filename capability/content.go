@@ -90,7 +90,7 @@ func encodeJSON(v any) (string, error) {
 		return string(raw), nil
 	}
 	b := buffers.Get().(*jsonBuffer)
-	defer buffers.Put(b)
+	defer b.free()
 	b.Reset()
 	if err := b.enc.Encode(v); err != nil {
 		return "", err

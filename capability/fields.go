@@ -1,6 +1,7 @@
 package capability
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -99,11 +100,8 @@ func (m *schemaMaker) ofField(f field, path string) *schema {
 	if f.quoted && s.Type != nil {
 		s = &schema{Type: "string"}
 	}
-	if s.own != nil || s.Ref != "" {
-		if !hasTags(f.field.Tag) {
-			return m.nullable(f, s)
-		}
-		s = &schema{AnyOf: []*schema{s}}
+	if s.own != nil {
+		return m.nullable(f, &schema{own: f.extend(s.own)})
 	}
 	f.describe(s)
 	values := s
@@ -122,12 +120,33 @@ func (m *schemaMaker) nullable(f field, s *schema) *schema {
 	return s
 }
 
-var tagNames = []string{"title", "description", "enum", "default", "examples", "minimum", "maximum",
-	"exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern", "format",
-	"minItems", "maxItems", "uniqueItems", "header"}
-
-func hasTags(tag reflect.StructTag) bool {
-	return slices.ContainsFunc(tagNames, func(n string) bool { _, ok := tag.Lookup(n); return ok })
+// extend adds what the tags say to a type's own schema, unless it says so itself.
+func (f field) extend(own json.RawMessage) json.RawMessage {
+	var said struct {
+		Type any `json:"type"`
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(own, &said) != nil || json.Unmarshal(own, &members) != nil {
+		return own
+	}
+	extra := &schema{Type: said.Type}
+	f.describe(extra)
+	extra.Type = nil
+	text, _ := json.Marshal(extra)
+	var added map[string]json.RawMessage
+	_ = json.Unmarshal(text, &added)
+	all := bytes.TrimRight(slices.Clone(own), " \t\r\n}")
+	end := own[len(all):]
+	for _, name := range []string{"title", "description", "default", "examples", "x-mcp-header"} {
+		if value, ok := added[name]; ok && members[name] == nil {
+			if len(members) > 0 {
+				all = append(all, ',')
+			}
+			all = append(append(all, `"`+name+`":`...), value...)
+			members[name] = value
+		}
+	}
+	return append(all, end...)
 }
 
 func (f field) describe(s *schema) {
@@ -187,17 +206,21 @@ func (f field) restrict(s, values *schema) {
 
 // value reads a tag's text as a value of the schema's type.
 func (f field) value(s *schema, tag, text string) any {
-	if s.Type == "string" {
+	if s.Type == "string" || f.field.Type.Kind() == reflect.String {
 		return text
 	}
 	raw := json.RawMessage(text)
-	target := reflect.New(f.field.Type)
-	if s.Type == "array" || s.Type == "object" || tag == "default" {
-		if json.Unmarshal(raw, target.Interface()) != nil {
-			f.mistake(tag, text, "a JSON value of the field's type")
-		}
-	} else if !json.Valid(raw) {
-		f.mistake(tag, text, fmt.Sprintf("of type %v", s.Type))
+	var err error
+	switch s.Type {
+	case "integer":
+		_, err = strconv.ParseInt(text, 10, 64)
+	case "number":
+		_, err = strconv.ParseFloat(text, 64)
+	case "boolean":
+		_, err = strconv.ParseBool(text)
+	}
+	if err != nil || !json.Valid(raw) {
+		f.mistake(tag, text, "JSON that fits the field")
 	}
 	return raw
 }

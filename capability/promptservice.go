@@ -50,8 +50,8 @@ func (p promptService) GetPrompt(req *mcpedgev1.GetPromptRequest, stream grpc.Se
 	case out.failure != nil:
 		return stream.Send(promptFailure(out.failure))
 	}
-	if c.meta != "" && out.result.GetMetaJson() == "" {
-		out.result = &PromptResult{Description: out.result.GetDescription(), Messages: out.result.GetMessages(), MetaJson: c.meta}
+	if meta, _ := c.extras(); meta != "" && out.result.GetMetaJson() == "" {
+		out.result = &PromptResult{Description: out.result.GetDescription(), Messages: out.result.GetMessages(), MetaJson: meta}
 	}
 	return stream.Send(&mcpedgev1.GetPromptResponse{Message: &mcpedgev1.GetPromptResponse_Result{Result: out.result}})
 }

@@ -2,7 +2,6 @@ package capability
 
 import (
 	"context"
-	"strings"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -92,8 +91,9 @@ func (r resourceService) ReadResource(req *mcpedgev1.ReadResourceRequest, stream
 	case out.failure != nil:
 		return stream.Send(readFailure(out.failure))
 	}
+	meta, cache := c.extras()
 	return stream.Send(&mcpedgev1.ReadResourceResponse{Message: &mcpedgev1.ReadResourceResponse_Result{
-		Result: &mcpedgev1.ReadResourceResult{Contents: out.result, Cache: c.cache, MetaJson: c.meta}}})
+		Result: &mcpedgev1.ReadResourceResult{Contents: out.result, Cache: cache, MetaJson: meta}}})
 }
 
 func (r resourceService) CompleteResourceTemplate(ctx context.Context, req *mcpedgev1.CompleteResourceTemplateRequest) (*mcpedgev1.CompleteResourceTemplateResponse, error) {
@@ -107,39 +107,6 @@ func (r resourceService) CompleteResourceTemplate(ctx context.Context, req *mcpe
 		return nil, err
 	}
 	return &mcpedgev1.CompleteResourceTemplateResponse{Values: got.values, Total: got.total, HasMore: got.more}, nil
-}
-
-func (r resourceService) WatchResources(_ *mcpedgev1.WatchResourcesRequest, stream grpc.ServerStreamingServer[mcpedgev1.WatchResourcesResponse]) error {
-	for _, p := range r.s.allProviders() {
-		if err := p.watch.acquire(); err != nil {
-			return status.Errorf(codes.Unavailable, "%s cannot be watched: %v", p.prefix, err)
-		}
-		defer p.watch.release()
-	}
-	return r.s.resourceFeed.serve(stream.Context().Done(), "", func() error {
-		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Started{Started: &mcpedgev1.WatchStarted{}}})
-	}, func(string) error {
-		return stream.Send(&mcpedgev1.WatchResourcesResponse{Event: &mcpedgev1.WatchResourcesResponse_Changed{Changed: &mcpedgev1.ListChanged{}}})
-	})
-}
-
-func (r resourceService) WatchResource(req *mcpedgev1.WatchResourceRequest, stream grpc.ServerStreamingServer[mcpedgev1.WatchResourceResponse]) error {
-	uri := req.GetUri()
-	if r.s.reader(uri) == nil && !strings.HasSuffix(uri, "/") {
-		return status.Error(codes.NotFound, notFound(uri).Error())
-	}
-	if p := r.s.provider(uri); p != nil {
-		if err := p.watch.acquire(); err != nil {
-			return status.Errorf(codes.Unavailable, "%s cannot be watched: %v", quote(uri), err)
-		}
-		defer p.watch.release()
-	}
-	return r.s.updates.serve(stream.Context().Done(), uri, func() error {
-		return stream.Send(&mcpedgev1.WatchResourceResponse{Event: &mcpedgev1.WatchResourceResponse_Started{Started: &mcpedgev1.WatchStarted{}}})
-	}, func(changed string) error {
-		return stream.Send(&mcpedgev1.WatchResourceResponse{Event: &mcpedgev1.WatchResourceResponse_Updated{
-			Updated: &mcpedgev1.ResourceUpdated{Uri: changed}}})
-	})
 }
 
 func readFailure(f *mcpedgev1.Failure) *mcpedgev1.ReadResourceResponse {

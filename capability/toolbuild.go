@@ -56,6 +56,11 @@ func resultOf(v any) (*mcpedgev1.CallToolResult, error) {
 		return &mcpedgev1.CallToolResult{Content: v}, nil
 	case *Result:
 		return fullResult(v)
+	case json.RawMessage:
+		if len(v) == 0 {
+			return &mcpedgev1.CallToolResult{}, nil
+		}
+		return structured(v)
 	default:
 		return structured(v)
 	}

@@ -49,7 +49,7 @@ func (t toolService) CallTool(req *mcpedgev1.CallToolRequest, stream grpc.Server
 		return stream.Send(toolFailure(out.failure))
 	}
 	if out.result.MetaJson == "" {
-		out.result.MetaJson = c.meta
+		out.result.MetaJson, _ = c.extras()
 	}
 	return stream.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Result{Result: out.result}})
 }

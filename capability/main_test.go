@@ -1,0 +1,29 @@
+package capability_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/capability"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// limit is a context for one test, longer than anything in it should take.
+func limit(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// none is the input of tools without arguments.
+type none struct{}
+
+// addTool adds a tool without arguments.
+func addTool[Out any](s *capability.Server, name string, f func(ctx context.Context, c *capability.Call) (Out, error), options ...capability.ToolOption) {
+	capability.AddTool(s, name, "", func(ctx context.Context, c *capability.Call, _ none) (Out, error) { return f(ctx, c) }, options...)
+}
