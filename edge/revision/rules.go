@@ -33,11 +33,12 @@ type Rules struct {
 	Structured bool
 	// StructuredAny: structuredContent of any JSON type, and any output schema.
 	StructuredAny bool
-	// BooleanSchemas: true and false may stand for a schema inside properties.
+	// BooleanSchemas: true and false may stand for a schema among a tool schema's properties.
 	BooleanSchemas bool
 	// Titles: title on objects beside annotations, _meta on objects, lastModified.
 	Titles bool
-	// Icons: icons everywhere; description and websiteUrl of an implementation; $schema.
+	// Icons: icons everywhere; description and websiteUrl of an implementation; $schema at the root of
+	// tool schemas and forms.
 	Icons bool
 	// ToolAnnotations on tools.
 	ToolAnnotations bool
@@ -53,7 +54,7 @@ type Rules struct {
 	ElicitMode bool
 	// ElicitationID: URL elicitations carry an id, and their completion is notified.
 	ElicitationID bool
-	// SamplingTools: tools, tool blocks and arrays of content in sampling.
+	// SamplingTools: tools, tool blocks, arrays of content and _meta of messages in sampling.
 	SamplingTools bool
 	// Extensions: an extensions map among the capabilities.
 	Extensions bool

@@ -5,8 +5,8 @@ import "github.com/mcpedge/mcpedge/edge/mcp"
 // The published revisions. Each row states what it has; what is absent it lacks.
 var (
 	r20241105 = &Rules{
-		Version: "2024-11-05", BooleanSchemas: false,
-		codes: codes(legacyCodes),
+		Version: "2024-11-05",
+		codes:   codes(legacyCodes),
 	}
 	r20250326 = &Rules{
 		Version: "2025-03-26", Batching: true,

@@ -1,0 +1,171 @@
+package translate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+func TestStatus(t *testing.T) {
+	told := map[codes.Code]bool{
+		codes.InvalidArgument: true, codes.NotFound: true, codes.AlreadyExists: true, codes.PermissionDenied: true,
+		codes.ResourceExhausted: true, codes.FailedPrecondition: true, codes.Aborted: true, codes.OutOfRange: true,
+	}
+	kinds := map[codes.Code]mcp.Kind{
+		codes.Canceled: mcp.KindCancelled, codes.InvalidArgument: mcp.KindInvalidParams, codes.DeadlineExceeded: mcp.KindTimeout,
+		codes.NotFound: mcp.KindResourceNotFound, codes.PermissionDenied: mcp.KindForbidden, codes.ResourceExhausted: mcp.KindLimit,
+		codes.FailedPrecondition: mcp.KindInvalidParams, codes.OutOfRange: mcp.KindInvalidParams, codes.Unavailable: mcp.KindUnavailable,
+	}
+	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
+		t.Run(code.String(), func(t *testing.T) {
+			cause := fmt.Errorf("calling: %w", status.Error(code, "10.0.0.1 said no"))
+			e := Status(cause, "b")
+			want, ok := kinds[code]
+			if !ok {
+				want = mcp.KindInternal
+			}
+			if e.Kind != want {
+				t.Errorf("kind %d, want %d", e.Kind, want)
+			}
+			if shown := strings.Contains(e.Message, "10.0.0.1"); shown != told[code] {
+				t.Errorf("message %q, told %t, want %t", e.Message, shown, told[code])
+			}
+			if want := `{"backend":"b","status":"` + outcomes[code].name + `"}`; string(e.Data) != want {
+				t.Errorf("data %s, want %s", e.Data, want)
+			}
+			if !errors.Is(e, cause) {
+				t.Error("the cause is lost")
+			}
+		})
+	}
+}
+
+func TestStatusOfOthers(t *testing.T) {
+	own := mcp.Errorf(mcp.KindLimit, "full")
+	for name, tt := range map[string]struct {
+		err  error
+		kind mcp.Kind
+	}{
+		"own":           {fmt.Errorf("x: %w", own), mcp.KindLimit},
+		"cancelled":     {fmt.Errorf("x: %w", context.Canceled), mcp.KindCancelled},
+		"deadline":      {context.DeadlineExceeded, mcp.KindTimeout},
+		"plain":         {errors.New("secret"), mcp.KindInternal},
+		"unknown code":  {status.Error(codes.Code(77), "secret"), mcp.KindInternal},
+		"no message":    {status.Error(codes.NotFound, ""), mcp.KindResourceNotFound},
+		"nothing wrong": {nil, mcp.KindInternal},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := Status(tt.err, "b")
+			if e.Kind != tt.kind || e.Message == "" || e.Message == "secret" {
+				t.Errorf("got kind %d, %q", e.Kind, e.Message)
+			}
+		})
+	}
+}
+
+func TestFailure(t *testing.T) {
+	for reason, kind := range map[pb.FailureReason]mcp.Kind{
+		pb.FailureReason_FAILURE_REASON_UNSPECIFIED: mcp.KindInternal, pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT: mcp.KindInvalidParams,
+		pb.FailureReason_FAILURE_REASON_NOT_FOUND: mcp.KindResourceNotFound, pb.FailureReason_FAILURE_REASON_FAILED_PRECONDITION: mcp.KindInvalidParams,
+		pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED: mcp.KindForbidden, pb.FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED: mcp.KindLimit,
+		pb.FailureReason_FAILURE_REASON_UNAVAILABLE: mcp.KindUnavailable, pb.FailureReason_FAILURE_REASON_DEADLINE_EXCEEDED: mcp.KindTimeout,
+		pb.FailureReason_FAILURE_REASON_INTERNAL: mcp.KindInternal, pb.FailureReason(99): mcp.KindInternal,
+	} {
+		e := Failure(&pb.Failure{Reason: reason, Message: "why"}, "b")
+		if e.Kind != kind || e.Message != "why" || len(e.Data) == 0 {
+			t.Errorf("%v gives kind %d, %q, %s", reason, e.Kind, e.Message, e.Data)
+		}
+		if e := Failure(&pb.Failure{Reason: reason}, "b"); e.Message == "" {
+			t.Errorf("%v without a message gives none", reason)
+		}
+	}
+	if e := Failure(&pb.Failure{DataJson: "{\"n\":\n1.0}"}, "b"); string(e.Data) != `{"n":1.0}` {
+		t.Errorf("got data %s", e.Data)
+	}
+	refused(t, Failure(&pb.Failure{DataJson: `{`}, "b"), mcp.KindContract, "failure.data_json: no valid JSON")
+}
+
+func TestForMethod(t *testing.T) {
+	missing := Status(status.Error(codes.NotFound, "no x"), "b")
+	for m, kind := range map[mcp.Method]mcp.Kind{
+		mcp.MethodToolsCall: mcp.KindUnknownTool, mcp.MethodPromptsGet: mcp.KindUnknownPrompt,
+		mcp.MethodResourcesRead: mcp.KindResourceNotFound, mcp.MethodSubscribe: mcp.KindResourceNotFound,
+		mcp.MethodComplete: mcp.KindInvalidParams,
+	} {
+		e := ForMethod(missing, m, "a:b")
+		if e.Kind != kind || e.Message != "no x" {
+			t.Errorf("%s gives kind %d, %q", m, e.Kind, e.Message)
+		}
+		if kind == mcp.KindResourceNotFound && string(e.Data) != `{"uri":"a:b"}` {
+			t.Errorf("%s gives data %s", m, e.Data)
+		}
+	}
+	if missing.Kind != mcp.KindResourceNotFound || string(missing.Data) != `{"backend":"b","status":"NOT_FOUND"}` {
+		t.Errorf("the error was changed to %+v", missing)
+	}
+	for _, e := range []*mcp.Error{mcp.Errorf(mcp.KindResourceNotFound, "x"), Status(status.Error(codes.Internal, ""), "b")} {
+		if ForMethod(e, mcp.MethodToolsCall, "t") != e {
+			t.Errorf("%+v was refined", e)
+		}
+	}
+}
+
+func TestToolError(t *testing.T) {
+	const result = `{"content":[{"type":"text","text":"a \"b\""}],"isError":true`
+	for name, tt := range map[string]struct {
+		e    *mcp.Error
+		want byRevision
+	}{
+		"argument":     {Status(status.Error(codes.InvalidArgument, `a "b"`), "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
+		"precondition": {Failure(&pb.Failure{Reason: pb.FailureReason_FAILURE_REASON_FAILED_PRECONDITION, Message: `a "b"`}, "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
+		"range":        {Status(status.Error(codes.OutOfRange, `a "b"`), "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
+		"capability":   {mcp.Errorf(mcp.KindMissingCapability, `a "b"`), byRevision{0: result + `}`, 4: "none"}},
+		"our own":      {mcp.Errorf(mcp.KindInvalidParams, "x"), byRevision{"none"}},
+		"unavailable":  {Status(status.Error(codes.Unavailable, "x"), "b"), byRevision{"none"}},
+		"unknown tool": {ForMethod(Status(status.Error(codes.NotFound, "x"), "b"), mcp.MethodToolsCall, "t"), byRevision{"none"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.want.each(t, func(t *testing.T, r *revision.Rules, want string) {
+				got, ok := ToolError(r, server, tt.e)
+				if want == "none" {
+					if ok || got != nil {
+						t.Errorf("got %s", got)
+					}
+					return
+				}
+				same(t, r, "CallToolResult", got, want)
+			})
+		})
+	}
+}
+
+func TestSchemaError(t *testing.T) {
+	const text = `the arguments do not fit the tool's input schema: /a: missing`
+	for _, r := range revision.All() {
+		result, e := SchemaError(r, server, "/a: missing")
+		if r.ArgumentErrorsAreResults {
+			want := `{"content":[{"type":"text","text":"` + text + `"}],"isError":true`
+			if r.ResultType {
+				want += tail
+			}
+			if e != nil {
+				t.Errorf("%s: error %v too", r.Version, e)
+			}
+			same(t, r, "CallToolResult", result, want+`}`)
+			continue
+		}
+		refused(t, e, mcp.KindInvalidParams, text)
+		if result != nil {
+			t.Errorf("%s: result %s too", r.Version, result)
+		}
+	}
+}
