@@ -1,0 +1,43 @@
+package dispatch
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// List changes wait for at most the jitter; updates of resources do not wait.
+func TestJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &Dispatch{opts: Options{Jitter: time.Hour}.withDefaults(), hub: newHub(nil)}
+		f := newFeed(d, mcp.Principal{})
+		defer f.Close()
+		f.kinds = allKinds
+		begun := time.Now()
+		f.listsChanged(backend.Tools)
+		f.updated(&watch{uri: "x:1"}, "x:1")
+		if got := next2(t, f); len(got) != 1 || got[0].Kind != mcp.ResourceUpdated || time.Since(begun) != 0 {
+			t.Errorf("got %v after %v", got, time.Since(begun))
+		}
+		go func() {
+			time.Sleep(time.Millisecond)
+			f.listsChanged(backend.Prompts)
+		}()
+		if got := next2(t, f); len(got) == 0 || got[0].Kind != mcp.ToolsChanged || time.Since(begun) > time.Hour {
+			t.Errorf("got %v after %v", got, time.Since(begun))
+		}
+		synctest.Wait()
+	})
+}
+
+func next2(t *testing.T, f *feed) []mcp.Change {
+	t.Helper()
+	got, err := f.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}

@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+func TestSchemas(t *testing.T) {
+	for name, tc := range map[string]struct {
+		schema, value string
+		compile       string // part of the error
+		invalid       string
+	}{
+		"none":                {``, `{"a":1}`, ``, ``},
+		"true":                {`true`, `[1]`, ``, ``},
+		"false":               {`false`, `1`, ``, `false schema`},
+		"object":              {`{"type":"object","properties":{},"additionalProperties":true}`, `{"a":1}`, ``, ``},
+		"no object":           {`{"type":"object"}`, `[]`, ``, `got array, want object`},
+		"number kept":         {`{"type":"object","properties":{"n":{"const":9007199254740993}}}`, `{"n":9007199254740992}`, ``, `/n`},
+		"2020-12 by default":  {`{"type":"array","prefixItems":[{"type":"string"}]}`, `[1]`, ``, `/0`},
+		"draft 7 by name":     {`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}`, `[1]`, ``, `/0`},
+		"$defs":               {`{"$ref":"#/$defs/a","$defs":{"a":{"type":"string"}}}`, `1`, ``, `want string`},
+		"$anchor":             {`{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"string"}}}`, `1`, ``, `want string`},
+		"file":                {`{"$ref":"file:///etc/passwd"}`, ``, `nothing is fetched`, ``},
+		"network":             {`{"$ref":"https://example.com/x.json"}`, ``, `nothing is fetched`, ``},
+		"relative":            {`{"$ref":"other.json"}`, ``, `nothing is fetched`, ``},
+		"look-ahead":          {`{"pattern":"(?=a)"}`, ``, `(?=`, ``},
+		"no schema":           {`{"type":7}`, ``, `/type`, ``},
+		"no JSON":             {`{"type"`, ``, `no valid JSON`, ``},
+		"too large":           {`{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, ``, `at most`, ``},
+		"too deep":            {strings.Repeat(`{"not":`, 200) + `true` + strings.Repeat(`}`, 200), ``, `no valid JSON`, ``},
+		"absurd number":       {`{"multipleOf":1e-999999999}`, ``, `out of range`, ``},
+		"absurd value":        {`{"type":"integer"}`, `1e999999999`, ``, `out of range`},
+		"long value":          {`{"type":"integer"}`, strings.Repeat("9", maxNumberLen+1), ``, `out of range`},
+		"cycle":               {`{"$ref":"#"}`, `1`, ``, `cycle`},
+		"several violations":  {`{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, `{"a":1,"b":2}`, ``, `; `},
+		"unique of many":      {`{"uniqueItems":true}`, `[1,1.0]`, ``, `equal`},
+		"format is no demand": {`{"format":"email"}`, `"x"`, ``, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := compileSchema(tc.schema)
+			if (err == nil) != (tc.compile == "") || err != nil && !strings.Contains(err.Error(), tc.compile) {
+				t.Fatalf("compile: %v, want %q", err, tc.compile)
+			}
+			if err != nil {
+				return
+			}
+			err = s.validate([]byte(tc.value))
+			if (err == nil) != (tc.invalid == "") || err != nil && !strings.Contains(err.Error(), tc.invalid) {
+				t.Fatalf("validate: %v, want %q", err, tc.invalid)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than a line: %q", err)
+			}
+		})
+	}
+}
+
+func TestTrivialSchemasCompileNothing(t *testing.T) {
+	for text, trivial := range map[string]bool{
+		``: true, `true`: true, `{}`: true, `{"type":"object"}`: true,
+		`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{},"required":[]}`: true,
+		`{"type":"array"}`: false, `{"type":"object","properties":{"a":{}}}`: false, `{"type":"object","additionalProperties":false}`: false,
+		`{"type":["object"]}`: false, `{"minProperties":1}`: false,
+	} {
+		s, err := compileSchema(text)
+		if err != nil || (s.compiled == nil) != trivial {
+			t.Errorf("%s: compiled %t, %v", text, s.compiled != nil, err)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{`{"a":[1,-2.5e3,true,false,null,"\u00e9\n\"x"],"b":{"c":{}}, "a" : [ ] }`, ` 1 `, `[]`, `""`, `"\ud800"`, `[[[]],{}]`, `{`, `x`, `[1 2]`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := decode(raw) // must end, whatever the input
+		if err != nil || !jsonrpc.Valid(raw) {
+			return
+		}
+		var want any
+		dec := json.NewDecoder(strings.NewReader(string(raw)))
+		dec.UseNumber()
+		if err := dec.Decode(&want); err != nil {
+			t.Fatalf("%q is valid, and encoding/json says %v", raw, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %#v, want %#v", raw, got, want)
+		}
+	})
+}
+
+func BenchmarkValidate(b *testing.B) {
+	s, err := compileSchema(addSchema)
+	if err != nil {
+		b.Fatal(err)
+	}
+	raw := []byte(`{"a":1,"b":2}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.validate(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,176 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+func TestDuplicatesKeepTheFirst(t *testing.T) {
+	var log lockedBuffer
+	a := &fake{name: "a", tools: []*pb.Tool{{Name: "same"}, {Name: "b_x"}}, prompts: []*pb.Prompt{{Name: "same"}},
+		resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}, templates: []*pb.ResourceTemplate{{UriTemplate: "x:{a}/b", Name: "t"}},
+		describe: &pb.DescribeResponse{ExtensionsJson: map[string]string{"e": `{"v": 1}`, "f": `{"v":1}`},
+			Resources: &pb.ResourceFeatures{UriPrefixes: []string{"z:"}}}}
+	b := &fake{name: "b", tools: []*pb.Tool{{Name: "same"}, {Name: "own"}}, prompts: []*pb.Prompt{{Name: "same"}},
+		resources: []*pb.Resource{{Uri: "x:1", Name: "2"}}, templates: []*pb.ResourceTemplate{{UriTemplate: "x:{a}/b", Name: "t"}},
+		describe: &pb.DescribeResponse{ExtensionsJson: map[string]string{"e": `{"v":2}`, "f": `{ "v" : 1 }`},
+			Resources: &pb.ResourceFeatures{UriPrefixes: []string{"z:"}}}}
+	c := &fake{name: "c", prefix: "b_", tools: []*pb.Tool{{Name: "x"}}}
+	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b, c)
+
+	want := []Conflict{
+		{"tool", "same", "a", "b"}, {"tool", "b_x", "a", "c"},
+		{"URI prefix", "z:", "a", "b"}, {"resource", "x:1", "a", "b"}, {"resource template", "x:{a}/b", "a", "b"},
+		{"prompt", "same", "a", "b"}, {"extension", "e", "a", "b"},
+	}
+	if got := d.Conflicts(); !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"same"}`), nil)
+	if err != nil || !strings.Contains(string(reply.Result), "called a/same") {
+		t.Errorf("got %s, %v", reply.Result, err)
+	}
+	// Another view of the same lists reports nothing new.
+	before := d.views.shared.Load()
+	c.change(func() { c.tools = append(c.tools, &pb.Tool{Name: "new"}) })
+	await(t, "the view to follow", func() bool { return d.views.shared.Load() != before })
+	if n := strings.Count(log.String(), "two backends serve the same"); n != len(want) {
+		t.Errorf("%d reports: %s", n, log.String())
+	}
+}
+
+func TestDescribe(t *testing.T) {
+	a := &fake{name: "alpha", services: "t", tools: tools(0, 1), describe: &pb.DescribeResponse{Instructions: "Use A.\n"}}
+	b := &fake{name: "beta", services: "r", describe: &pb.DescribeResponse{Instructions: "Use B."},
+		onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
+	d := start(t, Options{Name: "edge", Version: "9", Title: "The edge"}, a, b)
+	got := d.Describe(t.Context(), rules(t, modern), mcp.Principal{})
+	if s := string(got.ServerInfo); s != `{"name":"edge","version":"9","title":"The edge"}` {
+		t.Errorf("serverInfo %s", s)
+	}
+	if s := string(got.Capabilities); s != `{"logging":{},"completions":{},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}}` {
+		t.Errorf("capabilities %s", s)
+	}
+	if got.Instructions != "## alpha\n\nUse A.\n\n## beta\n\nUse B." {
+		t.Errorf("instructions %q", got.Instructions)
+	}
+	if got.TTL != 0 || got.Public {
+		t.Errorf("ttl %d, public %t", got.TTL, got.Public)
+	}
+
+	alone := start(t, Options{}, &fake{name: "solo", describe: &pb.DescribeResponse{Instructions: "Just me."},
+		cache: &pb.CacheHint{Ttl: durationpb.New(time.Second), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}})
+	one := alone.Describe(t.Context(), rules(t, modern), mcp.Principal{})
+	if one.Instructions != "Just me." || one.TTL != 1000 || !one.Public {
+		t.Errorf("got %+v", one)
+	}
+}
+
+func TestDigestIsOfTheContent(t *testing.T) {
+	describe := func(fakes ...*fake) mcp.Digest {
+		return start(t, Options{}, fakes...).Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest
+	}
+	mk := func(n int) *fake { return &fake{name: "a", tools: tools(0, n), prompts: []*pb.Prompt{{Name: "p"}}} }
+	one, same, other := describe(mk(3)), describe(mk(3)), describe(mk(4))
+	if one != same {
+		t.Errorf("two replicas: %v and %v", one, same)
+	}
+	if one.Tools == other.Tools || one.Prompts != other.Prompts || one.Resources != other.Resources {
+		t.Errorf("another tool: %v and %v", one, other)
+	}
+}
+
+func TestUnreachableBackend(t *testing.T) {
+	f := &fake{name: "up", services: "t", tools: tools(0, 1),
+		cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}
+	pool, err := backend.NewPool([]backend.Config{{Name: "up", Target: f.serve(t)}, {Name: "down", Target: "127.0.0.1:1"}},
+		backend.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
+	pool.Start(t.Context())
+	await(t, "the tools", func() bool { return d.views.shared.Load().features.Tools })
+	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
+	if err != nil || len(p.Tools) != 1 || *p.TTLMs != 0 || p.CacheScope != "private" {
+		t.Errorf("an incomplete list is not to be kept: %+v, %v", p, err)
+	}
+	// Nobody knows whether the missing backend has prompts.
+	if _, err := listPage(t, d, modern, mcp.MethodPromptsList, `{}`, mcp.Principal{}); kindOf(t, err) != mcp.KindUnavailable {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPrivateLists(t *testing.T) {
+	a := &fake{name: "a", tools: tools(0, 1), cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}
+	b := &fake{name: "b", prefix: "b_", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
+		own: map[string][]*pb.Tool{"ann": {{Name: "ann"}}, "bob": {{Name: "bob"}}, "": {}}}
+	d := start(t, Options{PageSize: 1, PrivateViews: 2}, a, b)
+	ann, bob := mcp.Principal{Subject: "ann", Issuer: "i"}, mcp.Principal{Subject: "bob", Issuer: "i"}
+	for who, want := range map[*mcp.Principal]string{&ann: "b_ann", &bob: "b_bob"} {
+		first, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, *who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if *first.TTLMs != 60_000 || first.CacheScope != "private" {
+			t.Errorf("the first page has ttl %d, scope %s", *first.TTLMs, first.CacheScope)
+		}
+		second, err := listPage(t, d, modern, mcp.MethodToolsList, `{"cursor":"`+*first.NextCursor+`"}`, *who)
+		if err != nil || len(second.Tools) != 1 || second.Tools[0].Name != want || second.CacheScope != "private" {
+			t.Errorf("%s: second page %+v, %v", want, second, err)
+		}
+		call := request(t, mcp.MethodToolsCall, `{"name":"b_ann"}`)
+		call.Principal = *who
+		_, err = d.Call(t.Context(), rules(t, modern), call, nil)
+		if allowed := who.Subject == "ann"; allowed != (err == nil) {
+			t.Errorf("%s calls b_ann: %v", want, err)
+		}
+	}
+	v1, _ := d.views.of(t.Context(), ann)
+	v2, _ := d.views.of(t.Context(), ann)
+	if v1 != v2 {
+		t.Error("a caller's view is made again though nothing changed")
+	}
+	if shared := d.views.shared.Load(); v1.prompts != shared.prompts {
+		t.Error("what is not private is not shared")
+	}
+	for _, s := range []string{"carl", "dora", "emil"} {
+		if _, err := d.views.of(t.Context(), mcp.Principal{Subject: s, Issuer: "i"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(d.views.private); n != 2 {
+		t.Errorf("%d private views are kept, the bound is 2", n)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := d.views.of(ctx, mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestToolChecksOutliveAView(t *testing.T) {
+	a, b := &fake{name: "a", tools: tools(0, 1)}, &fake{name: "b", prefix: "b_", tools: tools(0, 1)}
+	d := start(t, Options{}, a, b)
+	before := d.views.shared.Load()
+	b.change(func() { b.tools = tools(0, 2) })
+	await(t, "the view to follow", func() bool { return len(d.views.shared.Load().tools.byName) == 3 })
+	after := d.views.shared.Load()
+	if after.tools.byName["t0000"].check != before.tools.byName["t0000"].check {
+		t.Error("an unchanged tool of another backend is compiled anew")
+	}
+	if after.prompts != before.prompts {
+		t.Error("unchanged prompts are merged anew")
+	}
+}
