@@ -148,6 +148,27 @@ func TestAskAllAsksInOneRound(t *testing.T) {
 	}
 }
 
+func TestFormDefaults(t *testing.T) {
+	s := capability.New("ask", "1")
+	addTool(s, "size", func(_ context.Context, c *capability.Call) (string, error) {
+		v, err := capability.Ask[struct {
+			Size string   `json:"size" enum:"s,m" default:"m"`
+			Tags []string `json:"tags,omitempty" enum:"x,y"`
+		}](c, "size", "Which?")
+		return fmt.Sprint(v.Size, v.Tags), err
+	})
+	c := capabilitytest.Start(t, s)
+	answers := []string{`{"tags":["z"]}`, `{"tags":["x","y"]}`}
+	c.Answer = func(*capability.InputRequest) *capability.InputResponse {
+		a := answers[0]
+		answers = answers[1:]
+		return capabilitytest.Accepted(a)
+	}
+	if out, err := c.CallTool(limit(t), "size", nil); err != nil || said(out) != "m[x y]" {
+		t.Errorf("%s, %v", said(out), err)
+	}
+}
+
 func TestDeclineAndCancel(t *testing.T) {
 	s := capability.New("ask", "1")
 	addTool(s, "ask", func(_ context.Context, c *capability.Call) (string, error) {

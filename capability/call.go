@@ -120,7 +120,7 @@ func (c *Call) Progress(progress, total float64, message string) {
 	if !c.WantsProgress() {
 		return
 	}
-	p := &mcpedgev1.Progress{Progress: progress, Message: message}
+	p := &mcpedgev1.Progress{Progress: progress, Message: valid(message)}
 	if total != 0 {
 		p.Total = &total
 	}

@@ -3,6 +3,8 @@ package capability
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -25,9 +27,9 @@ func ErrorResult(format string, args ...any) *Result {
 	return &Result{Content: []*Content{Text(fmt.Sprintf(format, args...))}, IsError: true}
 }
 
-// Text is plain text content.
+// Text is plain text content. What is not UTF-8 in it becomes U+FFFD.
 func Text(text string) *Content {
-	return &Content{Content: &mcpedgev1.ContentBlock_Text{Text: &mcpedgev1.TextContent{Text: text}}}
+	return &Content{Content: &mcpedgev1.ContentBlock_Text{Text: &mcpedgev1.TextContent{Text: valid(text)}}}
 }
 
 // Image is a picture: its raw bytes (not base64) and MIME type.
@@ -58,10 +60,11 @@ func RawContent(block json.RawMessage) *Content {
 }
 
 // TextContents is the text of a resource. When it is returned by a read, an empty uri becomes the
-// URI that was read and an empty MIME type that of the resource or template.
+// URI that was read and an empty MIME type that of the resource or template. What is not UTF-8 in
+// the text becomes U+FFFD.
 func TextContents(uri, mimeType, text string) *ResourceContents {
 	return &ResourceContents{Uri: uri, MimeType: mimeType,
-		Body: &mcpedgev1.ResourceContents_Text{Text: text}}
+		Body: &mcpedgev1.ResourceContents_Text{Text: valid(text)}}
 }
 
 // BlobContents is the raw bytes (not base64) of a resource; empty fields are as in TextContents.
@@ -81,10 +84,13 @@ func SamplingText(role Role, text string) *SamplingMessage {
 		Content: &mcpedgev1.SamplingContent_Text{Text: &mcpedgev1.TextContent{Text: text}}}}}
 }
 
+// valid makes text fit for a protobuf string, which is UTF-8.
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
 // encodeJSON is json.Marshal without the escaping of HTML; a json.RawMessage is taken verbatim.
 func encodeJSON(v any) (string, error) {
 	if raw, ok := v.(json.RawMessage); ok {
-		if !json.Valid(raw) {
+		if !json.Valid(raw) || !utf8.Valid(raw) {
 			return "", fmt.Errorf("not valid JSON: %.80q", string(raw))
 		}
 		return string(raw), nil

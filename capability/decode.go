@@ -51,9 +51,7 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 		if arguments == "" {
 			arguments = "{}"
 		}
-		for _, p := range presets {
-			_ = json.Unmarshal(p.text, reflect.ValueOf(in).Elem().FieldByIndex(p.index).Addr().Interface())
-		}
+		fill(presets, in)
 		data := []byte(arguments)
 		if err := json.Unmarshal(data, in); err != nil {
 			return argumentError(err)
@@ -62,6 +60,13 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 			return Errorf(InvalidArgument, "the argument %q is missing; it is required", missing)
 		}
 		return nil
+	}
+}
+
+// fill puts the defaults into a struct.
+func fill(presets []preset, into any) {
+	for _, p := range presets {
+		_ = json.Unmarshal(p.text, reflect.ValueOf(into).Elem().FieldByIndex(p.index).Addr().Interface())
 	}
 }
 

@@ -37,7 +37,7 @@
 //
 // # While it runs
 //
-// Call.Progress and Call.Log tell the client how it goes; both cost nothing when it does not want
+// Call.Progress, Call.Log and Call.Logger tell the client how it goes; they cost nothing when it does not want
 // to know. The context ends when the client cancels, or at the deadline.
 //
 // # Resources and prompts

@@ -67,9 +67,9 @@ func quote(name string) string { return fmt.Sprintf("%.200q", name) }
 func (f *Failure) proto() *mcpedgev1.Failure {
 	if len(f.Data) > 0 && !json.Valid(f.Data) {
 		return &mcpedgev1.Failure{Reason: Internal,
-			Message: fmt.Sprintf("%s (and the failure's data is not valid JSON: %.80q)", f.Message, string(f.Data))}
+			Message: fmt.Sprintf("%s (and the failure's data is not valid JSON: %.80q)", valid(f.Message), string(f.Data))}
 	}
-	return &mcpedgev1.Failure{Reason: f.Reason, Message: f.Message, DataJson: string(f.Data)}
+	return &mcpedgev1.Failure{Reason: f.Reason, Message: valid(f.Message), DataJson: string(f.Data)}
 }
 
 // failureStatus is a failure as a gRPC status, for calls that have no other way to say it.

@@ -11,8 +11,9 @@ import (
 
 // form is what Ask sends and expects for one Go type.
 type form struct {
-	schema string
-	rules  *rules
+	schema  string
+	rules   *rules
+	presets []preset
 }
 
 var forms sync.Map // reflect.Type to *form
@@ -32,6 +33,9 @@ func formOf[T any]() *form {
 		panic(fmt.Sprintf("capability: the form of %v: %v", t, err))
 	}
 	f := &form{schema: string(text), rules: formRules(string(text))}
+	if s.own == nil {
+		f.presets = presetsOf(t, nil)
+	}
 	forms.Store(t, f)
 	return f
 }
@@ -62,6 +66,7 @@ func (f *form) decode(content json.RawMessage, into any) error {
 	if err := f.rules.check(content); err != nil {
 		return err
 	}
+	fill(f.presets, into)
 	if err := json.Unmarshal(content, into); err != nil {
 		return fmt.Errorf("%w: %v", errInvalid, err)
 	}

@@ -48,7 +48,10 @@ func (s *Server) Provide(prefix string, p ResourceProvider) {
 	}
 	entry := &provided{prefix: prefix, provider: p}
 	if w, ok := p.(ResourceWatcher); ok {
-		entry.watch.begin = func() (func(), error) { return w.Watch(s.ResourceUpdated, s.ResourcesChanged) }
+		entry.watch.begin = func() (stop func(), err error) {
+			defer guard(s.log, "watch of "+prefix, &Call{}, &err)
+			return w.Watch(s.ResourceUpdated, s.ResourcesChanged)
+		}
 	}
 	s.providers = append(s.providers[:len(s.providers):len(s.providers)], entry)
 	s.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -38,7 +39,7 @@ func run[R any](ctx context.Context, log *slog.Logger, name string, c *Call,
 	<-done
 	c.finish()
 	c.mu.Lock()
-	unwound, missing := c.answers.unwound, c.answers.missing
+	unwound, missing := c.answers.unwound, slices.Clone(c.answers.missing)
 	c.mu.Unlock()
 	if unwound && !isPanic(err) {
 		return require[R](c, &InputRequired{Requests: missing})

@@ -135,6 +135,20 @@ func TestServeLetsCallsFinish(t *testing.T) {
 	}
 }
 
+func TestServerOptions(t *testing.T) {
+	var seen []string
+	s := capability.New("n", "1", capability.WithServerOptions(grpc.UnaryInterceptor(
+		func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+			seen = append(seen, info.FullMethod)
+			return next(ctx, req)
+		})))
+	c := capabilitytest.Start(t, s)
+	_, err := c.Backend.Describe(limit(t), &mcpedgev1.DescribeRequest{})
+	if want := []string{mcpedgev1.BackendService_Describe_FullMethodName}; err != nil || !cmp.Equal(seen, want) {
+		t.Errorf("%q, %v", seen, err)
+	}
+}
+
 func TestServeSaysWhyItFailed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -39,5 +39,6 @@ func (s *shared) release() {
 	s.users--
 	if s.users == 0 && s.stop != nil {
 		s.stop()
+		s.stop = nil
 	}
 }

@@ -124,6 +124,7 @@ func TestToolErrors(t *testing.T) {
 	fails("plain", errors.New("no such city"))
 	fails("failure", fmt.Errorf("wrapped: %w", capability.Errorf(capability.FailedPrecondition, "cannot: %w", cause)))
 	fails("data", &capability.Failure{Reason: capability.ResourceExhausted, Message: "slow down", Data: json.RawMessage(`{"after":3}`)})
+	fails("utf8", errors.New("\xff"))
 	fails("status", fmt.Errorf("upstream: %w", status.Error(codes.Unavailable, "away")))
 	addTool(s, "panic", func(context.Context, *capability.Call) (string, error) { panic("boom") })
 	addTool(s, "goexit", func(context.Context, *capability.Call) (string, error) { runtime.Goexit(); return "", nil })
@@ -136,6 +137,9 @@ func TestToolErrors(t *testing.T) {
 	out, err := c.CallTool(limit(t), "plain", nil)
 	if err != nil || !out.Result.GetIsError() || out.Result.GetContent()[0].GetText().GetText() != "no such city" {
 		t.Errorf("plain: %v, %v", out.Result, err)
+	}
+	if out, err := c.CallTool(limit(t), "utf8", nil); err != nil || said(out) != "\uFFFD" {
+		t.Errorf("text that is not UTF-8: %v, %v", out, err)
 	}
 	for name, want := range map[string]*mcpedgev1.Failure{
 		"failure": {Reason: capability.FailedPrecondition, Message: "cannot: disk full"},
@@ -170,6 +174,8 @@ func TestProgressAndLogInOrder(t *testing.T) {
 		c.Progress(2, 0, "two")
 		c.Log(capability.LevelError, "", json.RawMessage(`"<raw>"`))
 		c.Log(capability.LevelError, "", func() {})
+		c.Logger("s").With("a", 1).WithGroup("g").Warn("slog", "level", "mine")
+		c.Logger("s").Debug("below the level")
 		return "done", nil
 	})
 	c := capabilitytest.Start(t, s)
@@ -193,7 +199,8 @@ func TestProgressAndLogInOrder(t *testing.T) {
 			got = append(got, m.GetResult().GetContent()[0].GetText().GetText())
 		}
 	}
-	want := []string{"1 3 one", `w {"n":1}`, "2 0 two", ` "<raw>"`, ` "log data that is not JSON: json: unsupported type: func()"`, "done"}
+	want := []string{"1 3 one", `w {"n":1}`, "2 0 two", ` "<raw>"`, ` "log data that is not JSON: json: unsupported type: func()"`,
+		`s {"msg":"slog","a":1,"g":{"level":"mine"}}`, "done"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
