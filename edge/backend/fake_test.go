@@ -17,7 +17,10 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	LogGRPC(slog.New(slog.DiscardHandler))
+	goleak.VerifyTestMain(m)
+}
 
 // fake is a backend whose answers tests replace. Every method is safe for concurrent use.
 type fake struct {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
@@ -369,5 +371,57 @@ func TestPagingBounds(t *testing.T) {
 				t.Fatalf("last error %q does not say %q", s.LastError, test.want)
 			}
 		})
+	}
+}
+
+// A hint, like the description, is no content: it is swapped in, and reported without a kind.
+func TestHintChanged(t *testing.T) {
+	f := newFake("a")
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	p, _, changes := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	before := await(t, changes)
+	f.set(func() {
+		f.tools = func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+			return &pb.ListToolsResponse{Tools: toolsNamed("a"), Cache: &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}, nil
+		}
+	})
+	f.changeTools(false)
+	got := await(t, changes)
+	if got.kinds != 0 || got.catalog.ToolsHint != (Hint{time.Minute, true}) || got.catalog.Digest != before.catalog.Digest {
+		t.Fatalf("change = %v, hint %+v", got.kinds, got.catalog.ToolsHint)
+	}
+}
+
+// What is closed in the midst of its work leaves nothing behind: TestMain looks for goroutines.
+func TestCloseAtAnyTime(t *testing.T) {
+	f := newFake("a")
+	f.tools = privateTools(nil)
+	addr, _ := f.serve(t, "127.0.0.1:0")
+	for range 10 {
+		p, b, _ := started(t, Config{Target: addr, Refresh: time.Millisecond}, fast)
+		var all sync.WaitGroup
+		for i := range 4 {
+			all.Go(func() {
+				for p.Ready(t.Context()) == nil {
+					who := mcp.Principal{Subject: fmt.Sprint(i)}
+					_, failed := b.CatalogFor(t.Context(), who)
+					stop, err := b.Watch(t.Context(), who, "test:a", func(string) {})
+					if err == nil {
+						stop()
+					}
+					if failed != nil || err != nil {
+						return
+					}
+				}
+			})
+		}
+		ready(t, p)
+		p.Close()
+		p.Close()
+		all.Wait()
+		if n := b.Status().Watches; n != 0 {
+			t.Fatalf("%d watches are left", n)
+		}
 	}
 }

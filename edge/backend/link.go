@@ -69,8 +69,11 @@ func (s *signals) ring() {
 func (b *Backend) followLink(ctx context.Context) {
 	for {
 		state := b.conn.GetState()
-		if state == connectivity.Idle {
+		switch state {
+		case connectivity.Idle:
 			b.conn.Connect()
+		case connectivity.Ready:
+			b.side.ResetConnectBackoff()
 		}
 		b.signals.setLink(state)
 		if !b.conn.WaitForStateChange(ctx, state) {

@@ -101,6 +101,7 @@ func (p *Pool) Backends() []*Backend { return p.backends }
 // differ, came or went. The set is empty when only the description, a hint or the scope differs. For
 // a private list that is said to have changed fn is called too, since the change may be visible to
 // some principals only. Calls for one backend do not overlap; fn must not block, nor close the pool.
+// Whoever registers before Start misses nothing.
 func (p *Pool) OnChange(fn func(b *Backend, kinds Kinds)) {
 	p.hookMu.Lock()
 	defer p.hookMu.Unlock()

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -112,7 +113,9 @@ func (b *Backend) forget(w *watch) {
 // follow keeps the stream of a watch open until its context ends or the backend refuses it at first.
 func (b *Backend) follow(ctx context.Context, w *watch) {
 	defer w.cancel()
-	err := b.watchOnce(ctx, w, func() { close(w.settled) })
+	// Calls and watches have connections of their own. While the one is up, the other is worth waiting for.
+	up := grpc.WaitForReady(b.conn.GetState() == connectivity.Ready)
+	err := b.watchOnce(ctx, w, func() { close(w.settled) }, up)
 	select {
 	case <-w.settled:
 	default:
@@ -158,7 +161,7 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 		if !begun && event.GetEvent() != nil {
 			begun = true
 			if !patience.Stop() {
-				break
+				return slow
 			}
 			started()
 		}

@@ -1,0 +1,63 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"google.golang.org/grpc/grpclog"
+)
+
+// LogGRPC sends what gRPC says of itself to a logger, at level debug: what matters of it is logged by
+// the backends, once. Without it gRPC writes lines of its own to stderr, one per connection to a
+// backend without a health service among them. To be called once, before gRPC is used at all.
+func LogGRPC(log *slog.Logger) { grpclog.SetLoggerV2(grpcLogger{log.With("component", "grpc")}) }
+
+// grpcLogger implements grpclog.LoggerV2.
+type grpcLogger struct{ log *slog.Logger }
+
+var _ grpclog.LoggerV2 = grpcLogger{}
+
+func (g grpcLogger) say(severity string, format func() string) {
+	if g.log.Enabled(context.Background(), slog.LevelDebug) {
+		g.log.Debug(strings.TrimSpace(format()), "severity", severity)
+	}
+}
+
+func (g grpcLogger) print(severity string, args []any) {
+	g.say(severity, func() string { return fmt.Sprint(args...) })
+}
+
+func (g grpcLogger) println(severity string, args []any) {
+	g.say(severity, func() string { return fmt.Sprintln(args...) })
+}
+
+func (g grpcLogger) printf(severity, format string, args []any) {
+	g.say(severity, func() string { return fmt.Sprintf(format, args...) })
+}
+
+// Info and the others are gRPC's.
+func (g grpcLogger) Info(args ...any)                    { g.print("info", args) }
+func (g grpcLogger) Infoln(args ...any)                  { g.println("info", args) }
+func (g grpcLogger) Infof(format string, args ...any)    { g.printf("info", format, args) }
+func (g grpcLogger) Warning(args ...any)                 { g.print("warning", args) }
+func (g grpcLogger) Warningln(args ...any)               { g.println("warning", args) }
+func (g grpcLogger) Warningf(format string, args ...any) { g.printf("warning", format, args) }
+func (g grpcLogger) Error(args ...any)                   { g.print("error", args) }
+func (g grpcLogger) Errorln(args ...any)                 { g.println("error", args) }
+func (g grpcLogger) Errorf(format string, args ...any)   { g.printf("error", format, args) }
+
+// Fatal and the others end the process, as gRPC relies on.
+func (g grpcLogger) Fatal(args ...any)                 { g.die(fmt.Sprint(args...)) }
+func (g grpcLogger) Fatalln(args ...any)               { g.die(fmt.Sprintln(args...)) }
+func (g grpcLogger) Fatalf(format string, args ...any) { g.die(fmt.Sprintf(format, args...)) }
+
+func (g grpcLogger) die(text string) {
+	g.log.Error(strings.TrimSpace(text))
+	os.Exit(1)
+}
+
+// V is false: verbose details are not wanted.
+func (g grpcLogger) V(int) bool { return false }
