@@ -58,7 +58,7 @@ func answer(id, result string) string {
 }
 
 func TestAskingAndAnsweringAnywhere(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"), elicit("age"))
 		x := w.post(w.a, s, callTool(1, "ask"))
@@ -96,7 +96,7 @@ func TestAskingAndAnsweringAnywhere(t *testing.T) {
 }
 
 func TestWaitingCallNeedsNoReplica(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		x := w.post(w.a, s, callTool(1, "ask"))
@@ -114,7 +114,7 @@ func TestWaitingCallNeedsNoReplica(t *testing.T) {
 }
 
 func TestClientErrorAnswers(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["sample"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodCreateMessage, Params: []byte(`{}`)})
@@ -141,7 +141,7 @@ func TestURLElicitation(t *testing.T) {
 	urlAsk := func(key string) mcp.InputRequest {
 		return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(`{"mode":"url"}`), URLMode: true}
 	}
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["sign"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 			switch c.Round {
@@ -185,7 +185,7 @@ func TestURLElicitation(t *testing.T) {
 }
 
 func TestRoundsAreBounded(t *testing.T) {
-	inWorld(t, Options{MaxRounds: 2}, func(w *world) {
+	inWorld(t, Options{MaxRounds: 2}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["nag"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{elicit("again")}}}, nil
@@ -201,7 +201,7 @@ func TestRoundsAreBounded(t *testing.T) {
 }
 
 func TestStateOnlyRounds(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["wait"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 			if n := len(c.State); n < 20 {
@@ -216,7 +216,7 @@ func TestStateOnlyRounds(t *testing.T) {
 			t.Errorf("%d calls", n)
 		}
 	})
-	inWorld(t, Options{CallLifetime: 3 * time.Second, StreamAfter: time.Hour}, func(w *world) {
+	inWorld(t, Options{CallLifetime: 3 * time.Second, StreamAfter: time.Hour}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["wait"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("x")}}, nil
@@ -231,7 +231,7 @@ func TestStateOnlyRounds(t *testing.T) {
 }
 
 func TestLifetimeOfAWaitingCall(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		x := w.post(w.a, s, callTool(1, "ask"))

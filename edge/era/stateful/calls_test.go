@@ -10,7 +10,7 @@ import (
 )
 
 func TestInitialize(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		x := w.post(w.a, "", `{"jsonrpc":"2.0","id":"i","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}}`)
 		w.wantBody(x, `{"jsonrpc":"2.0","id":"i","result":{"protocolVersion":"2025-06-18","capabilities":{"resources":{"subscribe":true}},`+
 			`"serverInfo":{"name":"edge"},"instructions":"be nice"}}`)
@@ -31,7 +31,7 @@ func TestInitialize(t *testing.T) {
 }
 
 func TestSessionIsRequiredAndOwned(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 		w.wantBody(w.post(w.a, s, ping), `{"jsonrpc":"2.0","id":1,"result":{}}`)
@@ -49,7 +49,7 @@ func TestSessionIsRequiredAndOwned(t *testing.T) {
 }
 
 func TestVersionHeader(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		for _, v := range []string{"latest", "2026-07-28"} {
 			w.header["Mcp-Protocol-Version"] = v
@@ -64,7 +64,7 @@ func TestVersionHeader(t *testing.T) {
 }
 
 func TestDirectCall(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.wantBody(w.post(w.a, s, callTool(7, "echo")), `{"jsonrpc":"2.0","id":7,"result":{"text":"{\"n\":7}"}}`)
 		c := w.backend.seen()[0]
@@ -85,7 +85,7 @@ func TestDirectCall(t *testing.T) {
 
 func TestSlowCallBecomesStream(t *testing.T) {
 	for _, v := range []string{v2024, v0618, v1125} {
-		inWorld(t, Options{}, func(w *world) {
+		inWorld(t, Options{}, func(t *testing.T, w *world) {
 			s := w.initialize(v)
 			w.backend.tools["slow"] = func(ctx context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 				time.Sleep(40 * time.Second)
@@ -115,7 +115,7 @@ func TestSlowCallBecomesStream(t *testing.T) {
 }
 
 func TestEventsAreInTheLogAndInOrder(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["busy"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			for i := range 5 {
@@ -149,7 +149,7 @@ func TestEventsAreInTheLogAndInOrder(t *testing.T) {
 }
 
 func TestClientThatLeavesDoesNotCancel(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		finished := 0
 		w.backend.tools["slow"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -185,7 +185,7 @@ func TestClientThatLeavesDoesNotCancel(t *testing.T) {
 }
 
 func TestDuplicateRequestID(t *testing.T) {
-	inWorld(t, Options{MaxCallsPerSession: 2}, func(w *world) {
+	inWorld(t, Options{MaxCallsPerSession: 2}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["slow"] = func(ctx context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
 			time.Sleep(500 * time.Millisecond)
@@ -205,7 +205,7 @@ func TestDuplicateRequestID(t *testing.T) {
 }
 
 func TestFreeOnTheRequestsPath(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
 		w.faults.set(true, false)
@@ -219,7 +219,7 @@ func TestFreeOnTheRequestsPath(t *testing.T) {
 }
 
 func TestStateDownInMidCall(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["busy"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			err := sink.Emit(ctx, progress(1))
@@ -254,7 +254,7 @@ func TestStateDownInMidCall(t *testing.T) {
 }
 
 func TestStdioHearsNothingButAnswers(t *testing.T) {
-	inWorld(t, Options{}, func(w *world) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.header = nil
 		x := w.begin(func(ctx context.Context, x *exchange) {
 			in := &mcp.Incoming{}

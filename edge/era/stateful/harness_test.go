@@ -316,7 +316,7 @@ func (h header) Get(name string) string      { return h[name] }
 func (h header) Values(name string) []string { return []string{h[name]} }
 
 // inWorld runs a test in a bubble of virtual time with two replicas, a and b.
-func inWorld(t *testing.T, o Options, test func(w *world)) {
+func inWorld(t *testing.T, o Options, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, backend: newBackend(), medium: memory.New(state.Limits{}), header: header{}}
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -328,7 +328,7 @@ func inWorld(t *testing.T, o Options, test func(w *world)) {
 		defer w.medium.Close()
 		defer w.b.Close()
 		defer w.a.Close()
-		test(w)
+		test(t, w)
 	})
 }
 

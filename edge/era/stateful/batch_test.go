@@ -1,0 +1,81 @@
+package stateful
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func batch(msgs ...string) string { return "[" + strings.Join(msgs, ",") + "]" }
+
+func TestBatchAnsweredTogether(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		x := w.post(w.a, s, batch(callTool(1, "echo"), `{"jsonrpc":"2.0","id":2,"method":"ping"}`, `7`,
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}`, callTool(3, "echo"), callTool(3, "echo")))
+		got := x.body()
+		for _, want := range []string{`{"jsonrpc":"2.0","id":2,"result":{}}`, `"code":-32600`,
+			`{"jsonrpc":"2.0","id":1,"result":{"text":"{\"n\":1}"}}`, `{"jsonrpc":"2.0","id":3,"result":{"text":"{\"n\":3}"}}`,
+			`the request id 3 is in use`} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %s", got, want)
+			}
+		}
+		if !strings.HasPrefix(got, "[") || !strings.HasSuffix(got, "]") || strings.Count(got, `"jsonrpc"`) != 5 || !x.ended() {
+			t.Errorf("body is %s", got)
+		}
+		w.wantAccepted(w.post(w.a, s, batch(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, answer(`"x"`, `{}`))))
+	})
+}
+
+func TestBatchOnOneStream(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		w.backend.tools["slow"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			time.Sleep(3 * time.Second)
+			return text("late"), sink.Emit(ctx, progress(1))
+		}
+		x := w.post(w.a, s, batch(callTool(1, "echo"), callTool(2, "slow"), `{"jsonrpc":"2.0","id":3,"method":"ping"}`))
+		after(2 * time.Second)
+		got := x.messages()
+		slices.Sort(got)
+		want := []string{`{"jsonrpc":"2.0","id":1,"result":{"text":"{\"n\":1}"}}`, `{"jsonrpc":"2.0","id":3,"result":{}}`}
+		if !slices.Equal(got, want) || x.ended() {
+			t.Errorf("after 2 s: %v", got)
+		}
+		after(2 * time.Second)
+		got = x.messages()
+		if !x.ended() || len(got) != 4 || got[2] != progressMessage(1) || got[3] != `{"jsonrpc":"2.0","id":2,"result":{"text":"late"}}` {
+			t.Errorf("messages are %v", got)
+		}
+	})
+}
+
+func TestBatchRefused(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		for _, v := range []string{v2024, v0618, v1125} {
+			w.wantKind(w.post(w.a, w.initialize(v), batch(callTool(1, "echo"))), mcp.KindInvalidRequest)
+		}
+		s := w.initialize(v0326)
+		w.wantKind(w.post(w.a, "", batch(callTool(1, "echo"))), mcp.KindSessionRequired)
+		w.wantKind(w.post(w.a, s, batch(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`)), mcp.KindInvalidRequest)
+		if n := len(w.backend.seen()); n != 0 {
+			t.Errorf("%d calls were made", n)
+		}
+	})
+}
+
+func TestBatchCancelledInPart(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		ended := make(chan struct{}, 2)
+		w.backend.tools["hang"] = untilCancelled(ended, false)
+		x := w.post(w.a, s, batch(callTool(1, "echo"), callTool(2, "hang")))
+		w.wantAccepted(w.post(w.a, s, cancelOf(2)))
+		w.wantBody(x, `[{"jsonrpc":"2.0","id":1,"result":{"text":"{\"n\":1}"}}]`)
+	})
+}

@@ -1,0 +1,105 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// untilCancelled is a tool that ends with its context, and tells when.
+func untilCancelled(ended chan<- struct{}, emit bool) tool {
+	return func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		if emit {
+			if err := sink.Emit(ctx, progress(1)); err != nil {
+				return mcp.Reply{}, err
+			}
+		}
+		<-ctx.Done()
+		ended <- struct{}{}
+		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "cancelled")
+	}
+}
+
+func cancelOf(id int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d,"reason":"x"}}`, id)
+}
+
+func TestCancelAnywhere(t *testing.T) {
+	for _, streamed := range []bool{false, true} {
+		for _, remote := range []bool{false, true} {
+			t.Run(fmt.Sprintf("streamed=%t/remote=%t", streamed, remote), func(t *testing.T) {
+				inWorld(t, Options{}, func(t *testing.T, w *world) {
+					s := w.initialize(v1125)
+					ended := make(chan struct{}, 1)
+					w.backend.tools["hang"] = untilCancelled(ended, streamed)
+					x := w.post(w.a, s, callTool(1, "hang"))
+					at := w.a
+					if remote {
+						at = w.b
+					}
+					w.wantAccepted(w.post(at, s, cancelOf(2)))
+					w.wantAccepted(w.post(at, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":null}}`))
+					if len(ended) != 0 {
+						t.Fatal("the wrong call was cancelled")
+					}
+					w.wantAccepted(w.post(at, s, cancelOf(1)))
+					after(time.Millisecond)
+					if len(ended) != 1 || !x.ended() {
+						t.Fatalf("backend ended %d, exchange ended %t", len(ended), x.ended())
+					}
+					if streamed {
+						w.wantMessages(x, progressMessage(1))
+						y := w.listen(w.b, s, x.lastID())
+						w.wantMessages(y)
+					} else {
+						w.wantAccepted(x)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestCancelOfAWaitingCall(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.wantAccepted(w.post(w.b, s, cancelOf(1)))
+		after(2 * time.Second)
+		if !x.ended() || len(x.messages()) != 1 {
+			t.Errorf("ended %t with %v", x.ended(), x.messages())
+		}
+		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
+		if n := len(w.backend.seen()); n != 1 {
+			t.Errorf("the backend was called %d times", n)
+		}
+	})
+}
+
+func TestEndOfASession(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		ended := make(chan struct{}, 2)
+		w.backend.tools["hang"] = untilCancelled(ended, false)
+		w.backend.tools["say"] = untilCancelled(ended, true)
+		direct, streamed := w.post(w.a, s, callTool(1, "hang")), w.post(w.a, s, callTool(2, "say"))
+		standalone := w.listen(w.a, s, "")
+		w.wantAccepted(w.end(w.b, s))
+		after(time.Millisecond)
+		if len(ended) != 2 || !streamed.ended() || !standalone.ended() {
+			t.Errorf("%d calls cancelled, streams ended: %t, %t", len(ended), streamed.ended(), standalone.ended())
+		}
+		w.wantKind(direct, mcp.KindSessionNotFound)
+		for _, e := range []*Era{w.a, w.b} {
+			w.wantKind(w.post(e, s, callTool(3, "echo")), mcp.KindSessionNotFound)
+			w.wantKind(w.listen(e, s, ""), mcp.KindSessionNotFound)
+			w.wantKind(w.end(e, s), mcp.KindSessionNotFound)
+		}
+		w.wantKind(w.listen(w.a, s, "abc.1.0"), mcp.KindSessionNotFound)
+	})
+}

@@ -1,0 +1,167 @@
+package stateful
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func TestSetLevelIsHeardEverywhere(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.post(w.b, s, callTool(1, "echo"))
+		w.wantBody(w.post(w.a, s, `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"warning"}}`),
+			`{"jsonrpc":"2.0","id":2,"result":{}}`)
+		w.post(w.b, s, callTool(3, "echo"))
+		w.post(w.a, s, callTool(4, "echo"))
+		var levels []string
+		for _, c := range w.backend.seen() {
+			levels = append(levels, c.LogLevel.String())
+		}
+		if got := strings.Join(levels, ","); got != ",warning,warning" {
+			t.Errorf("levels are %s", got)
+		}
+		for _, p := range []string{`{"level":"loud"}`, `{"level":1}`, `{}`} {
+			w.wantKind(w.post(w.a, s, `{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":`+p+`}`), mcp.KindInvalidParams)
+		}
+	})
+}
+
+func TestNotificationsAreAccepted(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		for _, m := range []string{"notifications/initialized", "notifications/roots/list_changed", "notifications/progress", "notifications/other"} {
+			w.wantAccepted(w.post(w.b, s, `{"jsonrpc":"2.0","method":"`+m+`"}`))
+		}
+		if !w.b.held.get(s).rec.Load().Initialized {
+			t.Error("initialized was not noted")
+		}
+		w.wantKind(w.post(w.a, "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`), mcp.KindSessionRequired)
+	})
+}
+
+func subscribe(verb, uri string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"resources/%s","params":{"uri":%q}}`, verb, uri)
+}
+
+func listChanged(what string) string {
+	return `{"jsonrpc":"2.0","method":"notifications/` + what + `/list_changed"}`
+}
+
+func updated(uri string) string {
+	return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"` + uri + `"}}`
+}
+
+func TestSubscriptions(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.refusedURI = "x://no"
+		x := w.listen(w.a, s, "")
+		w.wantBody(w.post(w.a, s, subscribe("subscribe", "x://1")), `{"jsonrpc":"2.0","id":9,"result":{}}`)
+		w.wantBody(w.post(w.b, s, subscribe("subscribe", "x://2")), `{"jsonrpc":"2.0","id":9,"result":{}}`)
+		w.wantBody(w.post(w.a, s, subscribe("subscribe", "x://no")), `{"jsonrpc":"2.0","id":9,"error":{"code":-32002,`+
+			`"message":"the resource does not exist or cannot be subscribed to","data":{"uri":"x://no"}}}`)
+		w.wantKind(w.post(w.a, s, subscribe("subscribe", "")), mcp.KindInvalidParams)
+		for _, uri := range []string{"x://1", "x://2", "x://3"} {
+			w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: uri})
+			after(time.Millisecond)
+		}
+		w.wantMessages(x, updated("x://1"), updated("x://2"))
+		w.wantBody(w.post(w.b, s, subscribe("unsubscribe", "x://1")), `{"jsonrpc":"2.0","id":9,"result":{}}`)
+		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://1"})
+		after(time.Second)
+		w.wantMessages(x, updated("x://1"), updated("x://2"))
+		// Attached anew elsewhere: what may have been missed is told.
+		y := w.listen(w.b, s, "")
+		w.wantMessages(y, updated("x://2"))
+		if !x.ended() {
+			t.Error("the older attachment goes on")
+		}
+		if n := w.backend.openFeeds(); n != 1 {
+			t.Errorf("%d feeds are open", n)
+		}
+		w.backend.noWatch = true
+		w.wantKind(w.post(w.a, s, subscribe("subscribe", "x://4")), mcp.KindMethodNotFound)
+	})
+}
+
+func TestStandaloneStream(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		x := w.listen(w.a, s, "")
+		w.wantMessages(x)
+		w.backend.change(mcp.Change{Kind: mcp.ToolsChanged})
+		w.backend.change(mcp.Change{Kind: mcp.ToolsChanged})
+		after(time.Second)
+		w.wantMessages(x, listChanged("tools"))
+		for _, ev := range x.all() {
+			if ev.ID != "" {
+				t.Errorf("an event of the standalone stream has the id %s", ev.ID)
+			}
+		}
+		after(time.Minute)
+		if x.alive() != 4 {
+			t.Errorf("kept alive %d times in a minute", x.alive())
+		}
+		x.cancel()
+		after(time.Millisecond)
+		if !x.ended() || w.backend.openFeeds() != 0 {
+			t.Fatal("the stream did not end with its client")
+		}
+		// Nobody listens; the next attachment is told once, and knows it from then on.
+		w.backend.change(mcp.Change{Kind: mcp.PromptsChanged})
+		y := w.listen(w.b, s, "")
+		w.wantMessages(y, listChanged("prompts"))
+		z := w.listen(w.a, s, "")
+		w.wantMessages(z)
+		if !y.ended() || z.ended() {
+			t.Error("the newest attachment did not win")
+		}
+		z2 := w.listen(w.a, s, "")
+		if !z.ended() || z2.ended() {
+			t.Error("the newest attachment of one replica did not win")
+		}
+	})
+}
+
+func TestIdleStreamsNeedNoOtherGoroutine(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		before := w.a.work.n.Load()
+		w.listen(w.a, s, "")
+		if n := w.a.work.n.Load() - before; n != 1 {
+			t.Errorf("an idle stream keeps %d goroutines", n)
+		}
+	})
+}
+
+func TestCopiesAreRevalidated(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.post(w.a, s, callTool(1, "echo"))
+		// Deleted behind everybody's back: noticed within a second.
+		if err := w.medium.Replica("c").Delete(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		after(1100 * time.Millisecond)
+		w.wantKind(w.post(w.a, s, callTool(2, "echo")), mcp.KindSessionNotFound)
+		// Unused copies are given up, and the session outlives that.
+		s = w.initialize(v1125)
+		after(2 * time.Minute)
+		if w.a.held.get(s) != nil {
+			t.Error("an unused copy is still held")
+		}
+		w.wantKind(w.post(w.a, s, callTool(3, "echo")), mcp.KindNone)
+		// A session in use does not expire; an unused one does.
+		x := w.listen(w.a, s, "")
+		other := w.initialize(v1125)
+		after(2 * time.Hour)
+		if x.ended() {
+			t.Error("a session with an open stream expired")
+		}
+		w.wantKind(w.post(w.a, other, callTool(4, "echo")), mcp.KindSessionNotFound)
+	})
+}

@@ -1,0 +1,147 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// lose makes replica a lost: it gives no sign of life and takes over nothing, but still works.
+func (w *world) lose() { w.faults.set(false, true) }
+
+func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		zombie := make(chan error, 1)
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			log := mcp.Event{Method: mcp.NotifyMessage, Params: []byte(fmt.Sprintf(`{"data":"%d"}`, c.Attempt))}
+			for i := 1; i <= 3; i++ {
+				_ = sink.Emit(ctx, log)
+				_ = sink.Emit(ctx, progress(float64(i)))
+				if c.Attempt == 1 && i == 2 {
+					time.Sleep(6 * time.Second)
+					_ = sink.Emit(ctx, progress(9))
+					select {
+					case <-ctx.Done():
+					case <-time.After(5 * time.Second):
+					}
+					zombie <- context.Cause(ctx)
+					return text("zombie"), nil
+				}
+			}
+			time.Sleep(4 * time.Second)
+			return text(fmt.Sprint("attempt ", c.Attempt)), nil
+		}
+		x := w.post(w.a, s, callTool(1, "safe"))
+		w.lose()
+		after(20 * time.Second)
+		logOf := func(n int) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"%d"}}`, n)
+		}
+		// What the first run had told is not told again; the follower on the lost replica goes on.
+		w.wantMessages(x, logOf(1), progressMessage(1), logOf(1), progressMessage(2),
+			progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"attempt 2"}}`)
+		if err := <-zombie; err != errFenced {
+			t.Errorf("the lost replica's run ended with %v", err)
+		}
+		calls := w.backend.seen()
+		if len(calls) != 2 || calls[0].ID != calls[1].ID || string(calls[1].Params.Arguments) != `{"n":1}` {
+			t.Errorf("calls are %+v", calls)
+		}
+		if n := w.b.Counters().Reruns.Load(); n != 1 {
+			t.Errorf("%d re-runs", n)
+		}
+	})
+}
+
+func TestTakeoverOfAnUnrepeatableCall(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["risky"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(8 * time.Second)
+			return text("zombie"), nil
+		}
+		x := w.post(w.a, s, callTool(1, "risky"))
+		id := x.lastID()
+		w.lose()
+		y := w.listen(w.b, s, id)
+		after(10 * time.Second)
+		for _, z := range []*exchange{x, y} {
+			msgs := z.messages()
+			if !z.ended() || strings.Count(strings.Join(msgs, ""), `"id":1`) != 1 || !strings.Contains(msgs[len(msgs)-1], "-31520") {
+				t.Errorf("messages are %v", msgs)
+			}
+		}
+		if len(w.backend.seen()) != 1 {
+			t.Error("it was run again")
+		}
+	})
+}
+
+func TestCrashBetweenAnswerAndDispatch(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.b, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		// The answer is taken by a replica that dies before it calls the backend.
+		c := w.medium.Replica("c")
+		var id string
+		_, _ = fmt.Sscanf(ids[0], "%q", &id)
+		if _, claim, err := c.Answer(t.Context(), s, id, stateAnswer(`{"a":1}`)); err != nil || claim == nil {
+			t.Fatalf("claim %v, %v", claim, err)
+		}
+		after(8 * time.Second)
+		msgs := x.messages()
+		if !x.ended() || msgs[len(msgs)-1] != `{"jsonrpc":"2.0","id":1,"result":{"text":"round 2 state memory name={\"a\":1}"}}` {
+			t.Errorf("messages are %v", msgs)
+		}
+	})
+}
+
+func TestLostInAStateOnlyPause(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["wait"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			if c.State == nil {
+				return mcp.Reply{Input: &mcp.InputRequired{State: []byte("x"), RetryAfter: 10 * time.Second}}, sink.Emit(ctx, progress(1))
+			}
+			return text("state " + string(c.State)), nil
+		}
+		x := w.post(w.a, s, callTool(1, "wait"))
+		w.lose()
+		after(15 * time.Second)
+		w.wantMessages(x, progressMessage(1), `{"jsonrpc":"2.0","id":1,"result":{"text":"state x"}}`)
+		if n := len(w.backend.seen()); n != 2 {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
+func TestManyLostCalls(t *testing.T) {
+	inWorld(t, Options{MaxTakeovers: 2}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			if c.Attempt == 1 {
+				<-ctx.Done()
+			}
+			return text("ok"), nil
+		}
+		var all []*exchange
+		for i := range 50 {
+			all = append(all, w.post(w.a, s, callTool(i, "safe")))
+		}
+		w.a.Close()
+		after(10 * time.Second)
+		for i, x := range all {
+			y := w.listen(w.b, s, x.lastID())
+			w.wantMessages(y, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"ok"}}`, i))
+		}
+	})
+}
