@@ -28,7 +28,7 @@ const (
 //
 // BackendService says what a backend is. Optional: without it the edge probes the lists.
 type BackendServiceClient interface {
-	// Describe is asked once per connection.
+	// Describe is asked once per connection, and again from time to time: a target may be upgraded behind it.
 	Describe(ctx context.Context, in *DescribeRequest, opts ...grpc.CallOption) (*DescribeResponse, error)
 }
 
@@ -56,7 +56,7 @@ func (c *backendServiceClient) Describe(ctx context.Context, in *DescribeRequest
 //
 // BackendService says what a backend is. Optional: without it the edge probes the lists.
 type BackendServiceServer interface {
-	// Describe is asked once per connection.
+	// Describe is asked once per connection, and again from time to time: a target may be upgraded behind it.
 	Describe(context.Context, *DescribeRequest) (*DescribeResponse, error)
 	mustEmbedUnimplementedBackendServiceServer()
 }
