@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -248,7 +249,7 @@ func TestStateAndRawMode(t *testing.T) {
 }
 
 func TestAskingBeyondItsBounds(t *testing.T) {
-	s := capability.New("bounds", "1")
+	s := capability.New("bounds", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	addTool(s, "many", func(_ context.Context, c *capability.Call) (string, error) {
 		var all []capability.Asking
 		for i := range 17 {

@@ -3,6 +3,7 @@ package capability_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 
 	"google.golang.org/grpc"
@@ -125,6 +126,26 @@ func TestResourceFeeds(t *testing.T) {
 	}
 	if got := <-later.watches; got != "begin" {
 		t.Errorf("a provider added while the list is watched was told %q", got)
+	}
+}
+
+// broken is a provider that cannot watch.
+type broken struct{ notes }
+
+func (*broken) Watch(func(string), func()) (func(), error) { panic("boom") }
+
+func TestABrokenWatchIsRefused(t *testing.T) {
+	s := capability.New("feeds", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	s.Provide("x://", &broken{})
+	c := capabilitytest.Start(t, s)
+	for range 2 {
+		stream, err := c.Resources.WatchResource(limit(t), &mcpedgev1.WatchResourceRequest{Uri: "x://a"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, err := stream.Recv(); status.Code(err) != codes.Unavailable {
+			t.Errorf("%v, %v", m, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -55,7 +56,8 @@ func (n *notes) Watch(updated func(string), _ func()) (func(), error) {
 }
 
 func library(n *notes) *capability.Server {
-	s := capability.New("library", "1", capability.WithListCache(time.Minute, true))
+	s := capability.New("library", "1", capability.WithListCache(time.Minute, true),
+		capability.WithLogger(slog.New(slog.DiscardHandler)))
 	capability.AddResource(s, &capability.Resource{Uri: "file:///readme", Name: "readme", MimeType: "text/plain"},
 		func(_ context.Context, c *capability.Call, _ string) (string, error) {
 			c.SetCache(time.Second, false)

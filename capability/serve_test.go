@@ -149,6 +149,40 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
+func TestServeWaitsNoLongerThanTheGrace(t *testing.T) {
+	s := capability.New("n", "1", capability.WithGrace(time.Millisecond))
+	running := make(chan struct{})
+	addTool(s, "stuck", func(ctx context.Context, _ *capability.Call) (string, error) {
+		close(running)
+		<-ctx.Done() // which only the end of the grace brings
+		return "", ctx.Err()
+	})
+	l, err := capability.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(limit(t))
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	conn, err := grpc.NewClient(l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	call, err := mcpedgev1.NewToolServiceClient(conn).CallTool(limit(t), &mcpedgev1.CallToolRequest{Name: "stuck"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-running
+	stop()
+	if m, err := call.Recv(); err == nil {
+		t.Errorf("the stuck call got %v", m)
+	}
+	if err := <-served; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
 func TestServeSaysWhyItFailed(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

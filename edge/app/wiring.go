@@ -24,6 +24,7 @@ import (
 // New wires an edge by its settings. Nothing listens or dials yet.
 func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	a := &App{cfg: cfg, log: log}
+	backend.LogGRPC(log)
 	var err error
 	if a.pool, err = Pool(cfg, log); err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ func (r *run) ask(in *mcp.InputRequired) {
 	})
 	switch {
 	case err == nil:
-		r.parked = true
+		r.s.park(r)
 		r.e.counters.CallsParked.Add(1)
 	case errors.Is(err, state.ErrTooLarge):
 		r.deliver(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,

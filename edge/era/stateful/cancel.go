@@ -46,9 +46,9 @@ func (e *Era) cancelWaiting(ctx context.Context, s *held, id string) {
 // cancelRequest cancels a call that runs here.
 func (s *held) cancelRequest(id string) bool {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	r := s.running[id]
-	s.mu.Unlock()
-	if r == nil {
+	if r == nil || r.parked {
 		return false
 	}
 	r.cancel(errCancelled)

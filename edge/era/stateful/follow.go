@@ -99,6 +99,7 @@ func (s *held) removeReader(stream string, r *reader) {
 	s.mu.Lock()
 	if s.readers[stream] == r {
 		delete(s.readers, stream)
+		s.unfollowed(stream)
 	}
 	s.mu.Unlock()
 }

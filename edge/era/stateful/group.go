@@ -41,6 +41,9 @@ type group struct {
 	// retryAt keeps a store that cannot be reached from being asked for every event.
 	retryAt time.Time
 
+	// over: the exchange has ended. Guarded by s.mu.
+	over bool
+
 	runs []*run
 	// ready are messages known before any call ran: a batch's entries that need no backend.
 	ready [][]byte
@@ -148,6 +151,12 @@ func (g *group) respond(out mcp.Outgoing) {
 
 // follow makes the exchange a stream and stays with it.
 func (g *group) follow(ctx context.Context, out mcp.Outgoing) {
+	defer func() {
+		g.s.mu.Lock()
+		g.over = true
+		g.s.unfollowed(g.stream)
+		g.s.mu.Unlock()
+	}()
 	st, err := out.Open()
 	if err != nil {
 		return // The client is gone; the calls run on into the log.

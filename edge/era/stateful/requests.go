@@ -72,7 +72,7 @@ func (e *Era) setLevel(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 		return mcp.Errorf(mcp.KindInvalidParams,
 			"level %.40q is no log level; use debug, info, notice, warning, error, critical, alert or emergency", name)
 	}
-	if _, _, err := e.update(ctx, s, state.Patch{LogLevel: &level}); err != nil {
+	if _, err := e.update(ctx, s, state.Patch{LogLevel: &level}); err != nil {
 		return err
 	}
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
@@ -85,7 +85,7 @@ func (e *Era) notified(ctx context.Context, s *held, rec *record, msg jsonrpc.Me
 	case mcp.NotifyInitialized:
 		if !rec.Initialized {
 			// Nothing waits for it: a session is served from the start (the specification's SHOULD).
-			_, _, _ = e.update(ctx, s, state.Patch{Initialized: true})
+			_, _ = e.update(ctx, s, state.Patch{Initialized: true})
 		}
 	case mcp.NotifyCancelled:
 		e.cancelled(ctx, s, msg)

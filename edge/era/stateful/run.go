@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -26,7 +27,7 @@ type run struct {
 	// asked counts the rounds that asked the client.
 	asked    int
 	deadline time.Time
-	// parked: the client was asked, and the call is nobody's.
+	// parked: the client was asked, and the call is nobody's. Guarded by s.mu.
 	parked bool
 
 	ctx    context.Context
@@ -65,7 +66,7 @@ func (r *run) main() {
 	defer r.e.work.leave()
 	defer r.done()
 	for call := &r.call; call != nil; {
-		reply, err := r.e.dispatch.Call(r.ctx, r.rules, call, r)
+		reply, err := r.round(call)
 		switch {
 		case r.ctx.Err() != nil:
 			r.interrupted()
@@ -82,6 +83,17 @@ func (r *run) main() {
 		}
 		call = r.pause(call, reply.Input)
 	}
+}
+
+// round calls the backend. A panic there ends this call alone.
+func (r *run) round(call *mcp.Call) (reply mcp.Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.e.log.Error("a call panicked", "panic", p, "method", call.Method, "stack", string(debug.Stack()))
+			err = mcp.Errorf(mcp.KindInternal, "internal error")
+		}
+	}()
+	return r.e.dispatch.Call(r.ctx, r.rules, call, r)
 }
 
 // done releases what the run held.

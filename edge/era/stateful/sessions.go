@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -140,54 +141,50 @@ func (e *Era) refresh(ctx context.Context, s *held) error {
 	}
 	s.loaded = serves
 	s.fresh.Store(began)
-	if a := e.install(s, got); a != nil {
-		e.spawnSync(s, a)
-	}
+	e.install(s, got)
 	return nil
 }
 
 // install makes a record the copy, unless a newer one is. It ends a standalone stream that was
-// superseded, and returns the one whose subscriptions are to be brought up to date.
-func (e *Era) install(s *held, got *state.Session) *attachment {
+// superseded, and brings the subscriptions of one that was not up to date in the background. The
+// caller is inside the work gate.
+func (e *Era) install(s *held, got *state.Session) {
 	rec := newRecord(got)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.rec.Load()
 	if old != nil && old.Serial >= got.Serial {
-		return nil
+		return
 	}
 	s.rec.Store(rec)
 	a := s.standalone
-	if a == nil {
-		return nil
-	}
-	if got.Attachment > a.number {
+	switch {
+	case a == nil:
+	case got.Attachment > a.number:
 		a.cancel(errSuperseded)
-		return nil
+	case !slices.Equal(old.Subscriptions, got.Subscriptions):
+		e.spawnSync(s, a)
 	}
-	return a
 }
 
 // put holds a session whose record the store has just given.
 func (e *Era) put(got *state.Session) *held {
 	s := e.keep(got.ID)
-	if a := e.install(s, got); a != nil {
-		e.spawnSync(s, a)
-	}
+	e.install(s, got)
 	s.fresh.Store(time.Now().UnixNano())
 	return s
 }
 
 // update changes the record and installs what it became.
-func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *attachment, *mcp.Error) {
+func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp.Error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	got, err := e.store.Update(sctx, s.id, p)
 	if err != nil {
-		return nil, nil, e.lost(s, err)
+		return nil, e.lost(s, err)
 	}
-	a := e.install(s, got)
-	return newRecord(got), a, nil
+	e.install(s, got)
+	return newRecord(got), nil
 }
 
 // drop forgets a session and ends what goes on here on its behalf.
@@ -236,12 +233,31 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 	return nil
 }
 
+// finished unregisters a run that has ended. While somebody here follows the stream of a parked call
+// its request id stays taken.
 func (s *held) finished(r *run) {
 	s.mu.Lock()
-	if s.running[r.id.Raw()] == r {
+	defer s.mu.Unlock()
+	followed := s.readers[r.stream] != nil || r.group != nil && !r.group.over
+	if s.running[r.id.Raw()] == r && !(r.parked && followed) {
 		delete(s.running, r.id.Raw())
 	}
+}
+
+// park marks a call as nobody's. From then on it is cancelled by its record.
+func (s *held) park(r *run) {
+	s.mu.Lock()
+	r.parked = true
 	s.mu.Unlock()
+}
+
+// unfollowed gives the request ids of a stream's parked calls free. s.mu is locked.
+func (s *held) unfollowed(stream string) {
+	for id, r := range s.running {
+		if r.parked && r.stream == stream {
+			delete(s.running, id)
+		}
+	}
 }
 
 // writes counts the calls here that write to a stream up or down.

@@ -34,7 +34,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, rec *record
 		return shuttingDown()
 	default:
 	}
-	rec, _, err := e.update(ctx, s, state.Patch{Attach: true})
+	rec, err := e.update(ctx, s, state.Patch{Attach: true})
 	if err != nil {
 		return err
 	}
@@ -93,6 +93,13 @@ func (s *held) vacate(a *attachment) {
 		s.standalone = nil
 	}
 	s.mu.Unlock()
+}
+
+// attached is the session's attachment here, or nil.
+func (s *held) attached() *attachment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standalone
 }
 
 // sync brings an attachment's filter up to the newest record.
@@ -207,7 +214,7 @@ func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 		}
 	}
 	if lists && now != rec.Digest {
-		if _, _, err := w.e.update(ctx, w.s, state.Patch{Digest: &now}); err != nil && err.Kind == mcp.KindSessionNotFound {
+		if _, err := w.e.update(ctx, w.s, state.Patch{Digest: &now}); err != nil && err.Kind == mcp.KindSessionNotFound {
 			return errors.New("the session has ended")
 		}
 	}

@@ -45,11 +45,10 @@ func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mc
 }
 
 func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Error {
-	_, a, err := e.update(ctx, s, p)
-	if err != nil {
+	if _, err := e.update(ctx, s, p); err != nil {
 		return err
 	}
-	if a != nil {
+	if a := s.attached(); a != nil {
 		e.sync(ctx, s, a)
 	}
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
