@@ -1,0 +1,110 @@
+package folder
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// watched is a directory under watch, whose changes come on a channel.
+func watched(t *testing.T) (dir string, changes chan Change) {
+	t.Helper()
+	dir = t.TempDir()
+	write(t, filepath.Join(dir, "old.txt"), "1")
+	f, err := New(dir, Options{Debounce: 5 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes = make(chan Change, 1000)
+	stop, err := f.Watch(slog.New(slog.DiscardHandler), func(c Change) { changes <- c })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return dir, changes
+}
+
+// await gathers changes until the condition holds of them.
+func await(t *testing.T, changes chan Change, what string, holds func(Change) bool) {
+	t.Helper()
+	var all Change
+	deadline := time.After(10 * time.Second)
+	for {
+		select {
+		case c := <-changes:
+			all.Listed = all.Listed || c.Listed
+			all.Updated = append(all.Updated, c.Updated...)
+			if holds(all) {
+				return
+			}
+		case <-deadline:
+			t.Fatalf("%s: not told; told were %+v", what, all)
+		}
+	}
+}
+
+func has(name string, listed bool) func(Change) bool {
+	return func(c Change) bool { return slices.Contains(c.Updated, name) && c.Listed == listed }
+}
+
+func TestWatchTellsChanges(t *testing.T) {
+	dir, changes := watched(t)
+	old := filepath.Join(dir, "old.txt")
+	write(t, old, "2") // same size, perhaps the same tick of the clock
+	await(t, changes, "written", has("old.txt", false))
+
+	write(t, filepath.Join(dir, "new.txt"), "x")
+	await(t, changes, "created", has("new.txt", true))
+
+	write(t, filepath.Join(dir, "deep", "er", "f.txt"), "x")
+	await(t, changes, "created with its directories", has("deep/er/f.txt", true))
+	write(t, filepath.Join(dir, "deep", "er", "f.txt"), "xy")
+	await(t, changes, "written in a new directory", has("deep/er/f.txt", false))
+
+	write(t, filepath.Join(dir, ".tmp"), "replaced")
+	if err := os.Rename(filepath.Join(dir, ".tmp"), old); err != nil {
+		t.Fatal(err)
+	}
+	await(t, changes, "replaced by renaming", has("old.txt", false))
+
+	if err := os.Rename(filepath.Join(dir, "deep"), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	await(t, changes, "moved", func(c Change) bool {
+		return c.Listed && slices.Contains(c.Updated, "deep/er/f.txt") && slices.Contains(c.Updated, "moved/er/f.txt")
+	})
+	if err := os.Remove(old); err != nil {
+		t.Fatal(err)
+	}
+	await(t, changes, "removed", has("old.txt", true))
+}
+
+func TestWatchSurvivesItsDirectory(t *testing.T) {
+	dir, changes := watched(t)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	await(t, changes, "the directory went", has("old.txt", true))
+	write(t, filepath.Join(dir, "again.txt"), "x")
+	await(t, changes, "the directory came back", has("again.txt", true))
+	write(t, filepath.Join(dir, "again.txt"), "xy")
+	await(t, changes, "written after it came back", has("again.txt", false))
+}
+
+func TestWatchIgnoresHiddenFiles(t *testing.T) {
+	dir, changes := watched(t)
+	write(t, filepath.Join(dir, ".swp"), "x")
+	write(t, filepath.Join(dir, ".git", "index"), "x")
+	write(t, filepath.Join(dir, "seen.txt"), "x")
+	await(t, changes, "created", has("seen.txt", true))
+	select {
+	case c := <-changes:
+		if slices.ContainsFunc(c.Updated, func(n string) bool { return n != "seen.txt" }) {
+			t.Errorf("told of %+v", c)
+		}
+	case <-time.After(20 * time.Millisecond):
+	}
+}

@@ -1,0 +1,22 @@
+// Command resources serves a directory as resources by the contract, or without one some bundled
+// documents; and templates of sample data: weather, flights and events.
+//
+//	resources --listen 127.0.0.1:50052 --dir ./docs
+package main
+
+import (
+	"flag"
+
+	"github.com/mcpedge/mcpedge/services/internal/program"
+	"github.com/mcpedge/mcpedge/services/resources/server"
+)
+
+func main() {
+	var o server.Options
+	flag.StringVar(&o.Dir, "dir", "", "directory to serve as file:// resources; without it, bundled documents")
+	flag.IntVar(&o.MaxFiles, "max-files", 0, "most files and directories below --dir (0: 10000)")
+	flag.Int64Var(&o.MaxBytes, "max-bytes", 0, "most bytes of one file (0: 10 MiB)")
+	program.Main("resources", func() (program.Service, error) {
+		return server.New(o)
+	})
+}
