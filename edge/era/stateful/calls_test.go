@@ -204,6 +204,29 @@ func TestDuplicateRequestID(t *testing.T) {
 	})
 }
 
+func TestRequestIDOfAWaitingCallIsTaken(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindInvalidRequest)
+		ids, _ := asked(t, x)
+		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
+		if !x.ended() {
+			t.Fatal("the answered call goes on")
+		}
+		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
+	})
+}
+
+func TestPanicEndsOneCall(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["boom"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { panic("boom") }
+		w.wantBody(w.post(w.a, s, callTool(1, "boom")), `{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal error"}}`)
+	})
+}
+
 func TestFreeOnTheRequestsPath(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

@@ -238,8 +238,8 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 func (s *held) finished(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	followed := s.readers[r.stream] != nil || r.group != nil && !r.group.over
-	if s.running[r.id.Raw()] == r && !(r.parked && followed) {
+	followed := r.parked && (s.readers[r.stream] != nil || r.group != nil && !r.group.over)
+	if s.running[r.id.Raw()] == r && !followed {
 		delete(s.running, r.id.Raw())
 	}
 }

@@ -1,0 +1,46 @@
+package stateful
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/memory"
+)
+
+// discard is a transport that forgets.
+type discard struct{ session string }
+
+func (d *discard) Session(id string)         { d.session = id }
+func (d *discard) Respond(mcp.Response)      {}
+func (d *discard) Accept()                   {}
+func (d *discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
+
+func BenchmarkDirectCall(b *testing.B) {
+	m := memory.New(state.Limits{})
+	defer m.Close()
+	be := newBackend()
+	be.tools["echo"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+		return mcp.Reply{Result: []byte(`{"content":[]}`)}, nil
+	}
+	e := New(quiet{be}, m.Replica("a"), Options{})
+	defer e.Close()
+	ctx := b.Context()
+	d := &discard{}
+	e.Message(ctx, &mcp.Incoming{}, mustParse(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`), d)
+	in := &mcp.Incoming{Session: d.session}
+	msg := mustParse(callTool(1, "echo"))
+	b.ReportAllocs()
+	for b.Loop() {
+		e.Message(ctx, in, msg, d)
+	}
+}
+
+// quiet does not record calls.
+type quiet struct{ *backend }
+
+func (q quiet) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	return q.tools[c.Params.Target](ctx, c, sink)
+}
