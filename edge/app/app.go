@@ -64,9 +64,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
-	if err := a.stateful.Start(run); err != nil {
-		return errors.Join(err, a.close())
-	}
+	a.stateful.Start(run)
 	if err := a.pool.Ready(ctx); err != nil {
 		return errors.Join(err, mcpListener.Close(), a.close())
 	}
