@@ -11,11 +11,13 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// IDPlaceholder in a body becomes an id of the connection's own: a number of as many digits.
-const IDPlaceholder = "999000999"
+// IDPlaceholder in a body becomes a new id with every request: a number of as many digits, since no
+// id may be used twice in a session.
+const IDPlaceholder = "999000999000"
 
 // Target is one server with the request to send it.
 type Target struct {
@@ -41,7 +43,7 @@ func (r Result) PerSecond() float64 { return float64(r.Calls) / r.Elapsed.Second
 // Run keeps n connections busy for d. An answer that is not 200, or lacks Want, is an error.
 func Run(t Target, n int, d time.Duration) (Result, error) {
 	request := t.bytes()
-	placeholder := []byte(IDPlaceholder)
+	id := bytes.Index(request, []byte(IDPlaceholder))
 	conns := make([]*conn, n)
 	for i := range conns {
 		c, err := net.Dial("tcp", t.Addr)
@@ -50,8 +52,10 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 		}
 		defer c.Close()
 		conns[i] = &conn{c: c, r: bufio.NewReaderSize(c, 16<<10), want: t.Want}
-		id := []byte(strconv.Itoa(100_000_000 + i))
-		conns[i].request = bytes.Replace(request, placeholder, id, 1)
+		conns[i].request = bytes.Clone(request)
+		if id >= 0 {
+			conns[i].id = conns[i].request[id : id+len(IDPlaceholder)]
+		}
 	}
 	var wg sync.WaitGroup
 	errs := make(chan error, n)
@@ -63,6 +67,7 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 				if sent.Sub(start) >= d {
 					return
 				}
+				c.renumber(ids.Add(1))
 				if err := c.call(c.request); err != nil {
 					errs <- err
 					return
@@ -94,10 +99,21 @@ func (t Target) bytes() []byte {
 	return b.Bytes()
 }
 
+// ids numbers the requests of the process: every run of one target goes on in the same session.
+var ids atomic.Int64
+
+// renumber gives the request its id.
+func (c *conn) renumber(n int64) {
+	if c.id != nil {
+		strconv.AppendInt(c.id[:0], 100_000_000_000+n, 10)
+	}
+}
+
 type conn struct {
 	c         net.Conn
 	r         *bufio.Reader
 	request   []byte
+	id        []byte // the digits of the id, within request; nil: none
 	want      []byte
 	body      bytes.Buffer
 	latencies []time.Duration
