@@ -32,7 +32,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	}
 	rules = rec.rules
 	if in.LastEventID == "" {
-		err = e.attach(ctx, in, s, rec, out)
+		err = e.attach(ctx, in, s, out)
 	} else {
 		err = e.resumeStream(ctx, in, s, rec, out)
 	}

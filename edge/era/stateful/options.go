@@ -67,8 +67,8 @@ const (
 	minRetry = 100 * time.Millisecond
 	// queueEntries and queueBytes bound what waits to be written to one call's log.
 	queueEntries, queueBytes = 256, 1 << 20
-	// jitter spreads what all sessions do when a list changes.
-	jitter = 100 * time.Millisecond
+	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
+	watchTimeout = 10 * time.Second
 	// maxSessionID bounds a session id that is looked up.
 	maxSessionID = 128
 )

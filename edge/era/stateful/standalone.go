@@ -3,10 +3,8 @@ package stateful
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -22,24 +20,27 @@ type attachment struct {
 	updating sync.Mutex
 }
 
+var listsOnly = mcp.Filter{Tools: true, Resources: true, Prompts: true}
+
 func standaloneFilter(rec *record) mcp.Filter {
-	return mcp.Filter{Tools: true, Resources: true, Prompts: true, URIs: rec.Subscriptions}
+	f := listsOnly
+	f.URIs = rec.Subscriptions
+	return f
 }
 
 // attach makes the exchange the session's standalone stream and stays until it ends. The newest
 // attachment wins. An error means that nothing was opened.
-func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, rec *record, out mcp.Outgoing) *mcp.Error {
-	select {
-	case <-e.draining:
+func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Outgoing) *mcp.Error {
+	if e.isDraining() {
 		return shuttingDown()
-	default:
 	}
 	rec, err := e.update(ctx, s, state.Patch{Attach: true})
 	if err != nil {
 		return err
 	}
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
-	feed, ferr := e.dispatch.Changes(ctx, in.Principal, standaloneFilter(rec))
+	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
+	feed, ferr := e.dispatch.Changes(ctx, in.Principal, listsOnly)
 	if ferr != nil {
 		return mcp.AsError(ferr)
 	}
@@ -51,10 +52,6 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, rec *record
 		return err
 	}
 	defer s.vacate(a)
-	// The subscriptions may have changed before the feed could be told.
-	if now := s.rec.Load(); now.Serial != rec.Serial {
-		e.sync(ctx, s, a)
-	}
 	st, oerr := out.Open()
 	if oerr != nil {
 		return nil
@@ -102,22 +99,22 @@ func (s *held) attached() *attachment {
 	return s.standalone
 }
 
-// sync brings an attachment's filter up to the newest record.
-func (e *Era) sync(ctx context.Context, s *held, a *attachment) {
+// sync brings an attachment's filter up to the newest record; false when a backend did not answer.
+func (e *Era) sync(ctx context.Context, s *held, a *attachment) bool {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
-	if _, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load())); err != nil {
+	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()))
+	if err != nil {
 		e.log.Debug("a standalone stream's subscriptions could not be updated", "error", err)
 	}
+	return err == nil
 }
 
 // spawnSync does it in the background, for those who must not wait for a backend.
 func (e *Era) spawnSync(s *held, a *attachment) {
-	e.spawn(func() {
-		ctx, cancel := context.WithTimeout(e.life, 10*time.Second)
-		defer cancel()
-		e.sync(ctx, s, a)
-	})
+	e.spawn(func() { e.sync(e.life, s, a) })
 }
 
 // standalone writes to an attached stream, in its exchange's goroutine.
@@ -127,15 +124,30 @@ type standalone struct {
 	a  *attachment
 	st mcp.Stream
 	in *mcp.Incoming
+	// unwatched: not all subscriptions are in force yet.
+	unwatched bool
 }
 
-// greet tells what the client may have missed: changed lists by their digest, and every subscription.
+// greet tells what the client may have missed: changed lists by their digest, and every subscription
+// once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
 	now := w.e.dispatch.Describe(ctx, rec.rules, w.in.Principal).Digest
-	changes := listChanges(rec.Digest, now)
-	for _, uri := range rec.Subscriptions {
-		changes = append(changes, mcp.Change{Kind: mcp.ResourceUpdated, URI: uri})
+	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
+		return err
+	}
+	return w.watch(ctx)
+}
+
+func (w *standalone) watch(ctx context.Context) error {
+	rec := w.s.rec.Load()
+	if len(rec.Subscriptions) == 0 {
+		return nil
+	}
+	w.unwatched = !w.e.sync(ctx, w.s, w.a)
+	changes := make([]mcp.Change, len(rec.Subscriptions))
+	for i, uri := range rec.Subscriptions {
+		changes[i] = mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}
 	}
 	return w.send(ctx, changes)
 }
@@ -166,28 +178,16 @@ func (w *standalone) stay(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err == nil:
-			err = w.spread(ctx, changes)
+			err = w.send(ctx, changes)
 		case idle:
-			err = w.st.KeepAlive()
+			if err = w.st.KeepAlive(); err == nil && w.unwatched {
+				err = w.watch(ctx)
+			}
 		}
 		if err != nil {
 			return
 		}
 	}
-}
-
-// spread sends changes; those of lists, which all sessions hear of at once, after a random pause.
-func (w *standalone) spread(ctx context.Context, changes []mcp.Change) error {
-	if slices.ContainsFunc(changes, isList) {
-		t := w.e.timer(rand.N(jitter))
-		defer w.e.putTimer(t)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return w.send(ctx, changes)
 }
 
 func isList(c mcp.Change) bool { return c.Kind != mcp.ResourceUpdated }

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -20,7 +21,13 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *held, rec *rec
 		return mcp.Errorf(mcp.KindMethodNotFound, "resources cannot be subscribed to here: the capability is not advertised")
 	}
 	// The watch made for the check stays until the stream's own is in force.
-	feed, ferr := e.dispatch.Changes(ctx, in.Principal, mcp.Filter{URIs: []string{uri}})
+	wctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
+	defer context.AfterFunc(e.life, cancel)()
+	feed, ferr := e.dispatch.Changes(wctx, in.Principal, mcp.Filter{URIs: []string{uri}})
+	if errors.Is(ferr, context.DeadlineExceeded) {
+		return mcp.Errorf(mcp.KindTimeout, "the resource's backend did not begin to watch it within %s; try again later", watchTimeout)
+	}
 	if ferr != nil {
 		return mcp.AsError(ferr)
 	}
