@@ -317,8 +317,12 @@ func (h header) Values(name string) []string { return []string{h[name]} }
 
 // inWorld runs a test in a bubble of virtual time with two replicas, a and b.
 func inWorld(t *testing.T, o Options, test func(t *testing.T, w *world)) {
+	inLimits(t, o, state.Limits{}, test)
+}
+
+func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, backend: newBackend(), medium: memory.New(state.Limits{}), header: header{}}
+		w := &world{t: t, backend: newBackend(), medium: memory.New(l), header: header{}}
 		o.Logger = slog.New(slog.DiscardHandler)
 		w.faults = &faults{Store: w.medium.Replica("a")}
 		w.a = New(w.backend, w.faults, o)
@@ -338,6 +342,11 @@ type faults struct {
 	mu   sync.Mutex
 	down bool
 	mute bool // no sign of life
+	// Before an operation is passed on; nil: nothing. lose: the medium forgets an Append that it has
+	// acknowledged.
+	onPark func()
+	lose   bool
+	slow   time.Duration
 }
 
 func (f *faults) set(down, mute bool) {
@@ -397,7 +406,40 @@ func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Ent
 	if err := f.err(); err != nil {
 		return err
 	}
+	f.mu.Lock()
+	lose, slow := f.lose && len(entries) > 0, f.slow
+	f.lose = f.lose && !lose
+	f.mu.Unlock()
+	time.Sleep(slow)
+	if lose {
+		return nil
+	}
 	return f.Store.Append(ctx, w, entries...)
+}
+
+func (f *faults) Park(ctx context.Context, w state.Write, asks []state.Ask, kept []byte) error {
+	f.mu.Lock()
+	hook := f.onPark
+	f.onPark = nil
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return f.Store.Park(ctx, w, asks, kept)
+}
+
+func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
+	if err := f.err(); err != nil {
+		return 0, nil, err
+	}
+	return f.Store.Answer(ctx, s, ask, a)
+}
+
+func (f *faults) Read(ctx context.Context, s string, after state.Position, max int) (state.Page, error) {
+	if err := f.err(); err != nil {
+		return state.Page{}, err
+	}
+	return f.Store.Read(ctx, s, after, max)
 }
 
 func (f *faults) Orphans(ctx context.Context, max int) ([]state.Which, error) {

@@ -1,0 +1,217 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+func TestResultTooLargeForAStream(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{ResultBytes: 1000}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		big := strings.Repeat("x", 2000)
+		w.backend.tools["big"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			return text(big), sink.Emit(ctx, progress(1))
+		}
+		w.backend.tools["ask"] = asking(elicit(big))
+		x := w.post(w.a, s, callTool(1, "big"))
+		y := w.post(w.a, s, callTool(2, "ask"))
+		for _, z := range []*exchange{x, y} {
+			msgs := z.messages()
+			if !z.ended() || !strings.Contains(msgs[len(msgs)-1], `"code":-31413`) {
+				t.Errorf("ended with %v", msgs)
+			}
+		}
+		// What no stream has to keep may be larger.
+		w.backend.tools["plain"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return text(big), nil }
+		w.wantKind(w.post(w.a, s, callTool(3, "plain")), mcp.KindNone)
+	})
+}
+
+func TestBounds(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{SessionsPerPrincipal: 1, StreamsPerSession: 1, Subscriptions: 1}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.wantKind(w.post(w.a, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`), mcp.KindLimit)
+		w.wantKind(w.post(w.a, s, subscribe("subscribe", "x://1")), mcp.KindNone)
+		w.wantKind(w.post(w.a, s, subscribe("subscribe", "x://2")), mcp.KindLimit)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.post(w.a, s, callTool(1, "ask"))
+		w.wantKind(w.post(w.a, s, callTool(2, "ask")), mcp.KindLimit)
+	})
+}
+
+// A slow store does not block the backend; what may be lost is, the rest is not.
+func TestSlowStoreNeverBlocksTheBackend(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		var took time.Duration
+		w.backend.tools["busy"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			start := time.Now()
+			for i := range 5000 {
+				if err := sink.Emit(ctx, progress(float64(i))); err != nil {
+					return mcp.Reply{}, err
+				}
+			}
+			took = time.Since(start)
+			return text("ok"), nil
+		}
+		w.faults.set(false, false)
+		w.faults.mu.Lock()
+		w.faults.slow = time.Second
+		w.faults.mu.Unlock()
+		x := w.post(w.a, s, callTool(1, "busy"))
+		after(10 * time.Second)
+		msgs := x.messages()
+		if took != 0 || !x.ended() || len(msgs) > 1000 || msgs[len(msgs)-2] != progressMessage(4999) || !strings.Contains(msgs[len(msgs)-1], `"ok"`) {
+			t.Errorf("took %s, %d messages", took, len(msgs))
+		}
+		if w.a.Counters().EventsDropped.Load() == 0 {
+			t.Error("what was dropped was not counted")
+		}
+	})
+}
+
+// The medium forgot a write: the call goes on under a new lease and ends with one response.
+func TestLostWrites(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(time.Second)
+			return text("ok"), sink.Emit(ctx, progress(2))
+		}
+		w.faults.lose = true
+		x := w.post(w.a, s, callTool(1, "say"))
+		after(3 * time.Second)
+		w.wantMessages(x, progressMessage(2), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		if w.a.Counters().Rollbacks.Load() == 0 {
+			t.Error("the loss was not counted")
+		}
+	})
+}
+
+// A cancellation that arrives while the call is being parked is not lost.
+func TestCancelWhileParking(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.faults.onPark = func() {
+			x := w.begin(func(ctx context.Context, x *exchange) {
+				w.a.Message(ctx, w.incoming(s), mustParse(cancelOf(1)), x)
+			})
+			<-x.done
+		}
+		x := w.post(w.a, s, callTool(1, "ask"))
+		if !x.ended() {
+			t.Errorf("a cancelled call waits: %v", x.messages())
+		}
+	})
+}
+
+func TestStateDownForAnswersAndReaders(t *testing.T) {
+	inWorld(t, Options{KeepAlive: 2 * time.Second}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.faults.set(true, false)
+		w.wantKind(w.post(w.a, s, answer(ids[0], `{}`)), mcp.KindStateUnavailable)
+		w.wantKind(w.listen(w.a, s, x.lastID()), mcp.KindStateUnavailable)
+		after(5 * time.Second)
+		if x.ended() || x.alive() == 0 {
+			t.Errorf("the stream ended: %t, kept alive %d times", x.ended(), x.alive())
+		}
+		w.faults.set(false, false)
+		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
+		after(2 * time.Second)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 2 {
+			t.Errorf("messages are %v", msgs)
+		}
+	})
+}
+
+func TestSessionGoneUnheard(t *testing.T) {
+	inWorld(t, Options{Heartbeat: time.Hour}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["late"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			time.Sleep(500 * time.Millisecond)
+			return text("ok"), sink.Emit(ctx, progress(1))
+		}
+		x := w.post(w.a, s, callTool(1, "late"))
+		if err := w.medium.Replica("c").Delete(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		after(time.Second)
+		w.wantKind(x, mcp.KindSessionNotFound)
+	})
+}
+
+// Clients that cut their connection at every event and come back anywhere, while a replica is lost and
+// another drains: each call has exactly one response, no gap and no duplicate.
+func TestOneResponseWhateverHappens(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			for i := 1; i <= 6; i++ {
+				if err := sink.Emit(ctx, progress(float64(i))); err != nil {
+					return mcp.Reply{}, err
+				}
+				select {
+				case <-time.After(time.Second):
+				case <-ctx.Done():
+					return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "cancelled")
+				}
+			}
+			return text("ok"), nil
+		}
+		const calls = 40
+		got := make([][]string, calls)
+		first := make([]*exchange, calls)
+		s := w.initialize(v1125)
+		for i := range calls {
+			first[i] = w.post(w.a, s, callTool(i, "safe"))
+		}
+		for step := range 30 {
+			if step == 4 {
+				w.lose()
+			}
+			for i, x := range first {
+				last := x.lastID()
+				x.cancel()
+				after(time.Millisecond)
+				got[i] = append(got[i], x.messages()...)
+				at := w.b
+				if (step+i)%2 == 0 {
+					at = w.a
+				}
+				if id := x.lastID(); id != "" {
+					last = id
+				}
+				first[i] = w.listen(at, s, last)
+				if len(first[i].all()) == 0 {
+					// Nothing new: the next cut resumes from the same place.
+					first[i].set(func() { first[i].events = []mcp.StreamEvent{{ID: last}} })
+				}
+			}
+			after(500 * time.Millisecond)
+		}
+		for i := range calls {
+			got[i] = append(got[i], first[i].messages()...)
+			want := ""
+			for p := 1; p <= 6; p++ {
+				want += progressMessage(float64(p))
+			}
+			want += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"ok"}}`, i)
+			if all := strings.Join(got[i], ""); all != want {
+				t.Errorf("call %d: %s", i, all)
+			}
+		}
+		if w.b.Counters().Reruns.Load() == 0 {
+			t.Error("no call was run again: the test lost nothing")
+		}
+	})
+}
