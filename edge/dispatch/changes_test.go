@@ -15,6 +15,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
+// feedType is the type's name where a variable hides it.
+type feedType = feed
+
 // open opens a feed that ends with the test.
 func open(t testing.TB, d *Dispatch, f mcp.Filter) mcp.Feed {
 	t.Helper()
@@ -49,7 +52,7 @@ func silent(t testing.TB, feed mcp.Feed) {
 
 func TestListChangesReachThoseWhoAsked(t *testing.T) {
 	f := &fake{name: "a", tools: tools(0, 1), prompts: []*pb.Prompt{{Name: "p"}}}
-	d := start(t, Options{}, f)
+	d := start(t, Options{Jitter: -1}, f)
 	all, prompts := open(t, d, mcp.Filter{Tools: true, Resources: true, Prompts: true}), open(t, d, mcp.Filter{Prompts: true})
 	f.change(func() { f.tools = tools(0, 2) })
 	if got := next(t, all); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
@@ -85,8 +88,7 @@ func TestChangesCoalesce(t *testing.T) {
 	f.change(func() { f.tools = tools(0, 1) })
 	f.change(func() { f.tools = tools(0, 2) })
 	await(t, "the last update and list", func() bool {
-		own := feed.(interface{ pendingForTest() (int, bool) })
-		uris, lists := own.pendingForTest()
+		uris, lists := feed.(*feedType).pendingForTest()
 		return uris == 2 && lists && len(d.views.shared.Load().tools.byName) == 2
 	})
 	got := next(t, feed)
@@ -118,12 +120,13 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}, {Uri: "x:2", Name: "2"}, {Uri: "x:3", Name: "3"}}}
 	d := start(t, Options{}, f)
 	feed := open(t, d, mcp.Filter{URIs: []string{"x:1", "x:2"}})
-	kept := feed.(interface{ watchForTest(string) *watch }).watchForTest("x:2")
+	own := feed.(*feedType)
+	kept := own.watchForTest("x:2")
 	got, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:2", "x:3"}})
 	if err != nil || !slices.Equal(got.URIs, []string{"x:2", "x:3"}) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
-	if feed.(interface{ watchForTest(string) *watch }).watchForTest("x:2") != kept {
+	if own.watchForTest("x:2") != kept {
 		t.Error("the watch that stays was interrupted")
 	}
 	await(t, "the watch of x:1 to end", func() bool { return f.watchers("x:1") == 0 })
@@ -158,6 +161,34 @@ func TestWatchesMoveToTheNewOwner(t *testing.T) {
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1#part"}}) {
 		t.Errorf("got %v", got)
 	}
+}
+
+// An update that nobody took before its watch moved is told by the new watch.
+func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
+	x := []*pb.Resource{{Uri: "x:1", Name: "1"}}
+	a, b := &fake{name: "a", resources: x}, &fake{name: "b"}
+	d := start(t, Options{Jitter: -1}, a, b)
+	feed := open(t, d, mcp.Filter{URIs: []string{"x:1"}}).(*feedType)
+	old := feed.watchForTest("x:1")
+	a.update(t, "x:1", "")
+	await(t, "the update", func() bool { n, _ := feed.pendingForTest(); return n == 1 })
+	b.change(func() { b.resources = x })
+	a.change(func() { a.resources = nil })
+	await(t, "the new watch to tell", func() bool {
+		n, _ := feed.pendingForTest()
+		w := feed.watchForTest("x:1")
+		return w != nil && w != old && n == 1
+	})
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
+		t.Errorf("got %v", got)
+	}
+	// What came by a watch that the filter no longer has is not told.
+	b.update(t, "x:1", "")
+	await(t, "the update", func() bool { n, _ := feed.pendingForTest(); return n == 1 })
+	if _, err := feed.Update(t.Context(), mcp.Filter{}); err != nil {
+		t.Fatal(err)
+	}
+	silent(t, feed)
 }
 
 func TestCloseEndsAFeed(t *testing.T) {

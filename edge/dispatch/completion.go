@@ -11,9 +11,6 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// maxValues is what the specification allows in one answer.
-const maxValues = 100
-
 // complete runs completion/complete (MCP, "Completion"). A backend without completion suggests nothing.
 func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 	if !r.view.features.Completions {
@@ -99,9 +96,7 @@ func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) 
 	return mcp.Reply{}, r.status(ctx, err)
 }
 
+// suggest answers with the values, cut to what the specification allows.
 func (r *round) suggest(values []string, total *int32, more bool) (mcp.Reply, error) {
-	if len(values) > maxValues {
-		values, more = values[:maxValues], true
-	}
 	return mcp.Reply{Result: translate.CompleteResult(r.rules, r.d.server, values, total, more)}, nil
 }

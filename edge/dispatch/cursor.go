@@ -23,7 +23,6 @@ type cursor struct {
 
 const cursorVersion = 1
 
-// cursorText is strict, so that each cursor has one text.
 var cursorText = base64.RawURLEncoding.Strict()
 
 func (c cursor) String() string {
@@ -54,6 +53,7 @@ func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
 	return c, true, nil
 }
 
+// decodeCursor accepts exactly what String makes: each cursor has one text.
 func decodeCursor(text string) (cursor, bool) {
 	const tail = 8 + 4
 	b, err := cursorText.DecodeString(text)
@@ -69,10 +69,11 @@ func decodeCursor(text string) (cursor, bool) {
 		return cursor{}, false
 	}
 	rest := body[2+n:]
-	return cursor{
+	c := cursor{
 		list: listKind(body[1]), pos: int(pos),
 		hash: binary.BigEndian.Uint64(rest), owner: string(rest[8:]),
-	}, true
+	}
+	return c, c.String() == text
 }
 
 // keyHash is the hash of an entry's key, equal on every replica.

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -30,6 +31,8 @@ type fake struct {
 
 	name, prefix string
 	services     string // which of "trp" are served; empty: all
+	timeout      time.Duration
+	concurrent   int
 
 	mu        sync.Mutex
 	describe  *pb.DescribeResponse
@@ -39,8 +42,10 @@ type fake struct {
 	prompts   []*pb.Prompt
 	cache     *pb.CacheHint
 	// own is what a private backend lists for a subject.
-	own  map[string][]*pb.Tool
-	bell chan struct{} // closed by change
+	own map[string][]*pb.Tool
+	// refuseList is why a subject may not list.
+	refuseList map[string]error
+	bell       chan struct{} // closed by change
 
 	onCall     func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error
 	onRead     func(*pb.ReadResourceRequest, grpc.ServerStreamingServer[pb.ReadResourceResponse]) error
@@ -63,6 +68,9 @@ func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeRespo
 func (f *fake) ListTools(_ context.Context, in *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.refuseList[in.GetPrincipal().GetSubject()]; err != nil {
+		return nil, err
+	}
 	if mine, ok := f.own[in.GetPrincipal().GetSubject()]; ok {
 		return &pb.ListToolsResponse{Tools: mine, Cache: f.cache}, nil
 	}
@@ -309,7 +317,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	t.Helper()
 	var cfgs []backend.Config
 	for _, f := range fakes {
-		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Timeout: 20 * time.Second})
+		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Timeout: cmp.Or(f.timeout, 20*time.Second), MaxConcurrent: f.concurrent})
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

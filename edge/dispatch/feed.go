@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -129,9 +130,7 @@ func (f *feed) take(now time.Time) (out []mcp.Change, wait time.Duration, err er
 		}
 	}
 	for _, c := range f.changed {
-		if !c.by.ended {
-			out = append(out, mcp.Change{Kind: mcp.ResourceUpdated, URI: c.uri})
-		}
+		out = append(out, mcp.Change{Kind: mcp.ResourceUpdated, URI: c.uri})
 	}
 	f.changed, f.isQueued = nil, nil
 	return out, max(wait, 0), nil
@@ -173,6 +172,17 @@ func (f *feed) updated(w *watch, uri string) {
 		f.changed = append(f.changed, changedURI{uri: uri, by: w})
 	}
 	f.ring()
+}
+
+// forgetEnded drops what came by watches that have ended, so that a new watch can tell it again; mu is
+// held.
+func (f *feed) forgetEnded() {
+	f.changed = slices.DeleteFunc(f.changed, func(c changedURI) bool {
+		if c.by.ended {
+			delete(f.isQueued, c.uri)
+		}
+		return c.by.ended
+	})
 }
 
 // ring wakes Next; mu is held.

@@ -3,7 +3,9 @@ package dispatch
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -128,8 +131,7 @@ func TestPaginationIsStableUnderChange(t *testing.T) {
 					return
 				}
 				before := d.views.shared.Load()
-				a.change(func() { edit(a, b) })
-				b.change(func() {})
+				a.change(func() { b.change(func() { edit(a, b) }) })
 				await(t, "the view to follow", func() bool { return d.views.shared.Load().digest != before.digest })
 			})
 			seen := make(map[string]int)
@@ -231,6 +233,33 @@ func TestUnservedFeatures(t *testing.T) {
 		if _, err := d.Call(t.Context(), rules(t, modern), request(t, method, `{}`), nil); kindOf(t, err) != kind {
 			t.Errorf("%s: %v", method, err)
 		}
+	}
+}
+
+func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
+	var log lockedBuffer
+	l := newList(listTools, &reporter{log: slog.New(slog.NewTextHandler(&log, nil))})
+	for _, name := range []string{"first", "bad", "worse", "last"} {
+		l.entries = append(l.entries, entry{owner: "a", key: name, hash: keyHash(name), render: func(dst []byte, _ *revision.Rules) ([]byte, error) {
+			if name == "bad" || name == "worse" {
+				return append(dst, "half"...), errors.New("no")
+			}
+			return append(dst, `"`+name+`"`...), nil
+		}})
+	}
+	l.spans["a"] = span{0, 4}
+	for range 2 {
+		if got, last := l.page(nil, l.under(rules(t, modern)), 0, 10, 100); string(got) != `"first","last"` || last != -1 {
+			t.Errorf("got %s, last %d", got, last)
+		}
+	}
+	if n := strings.Count(log.String(), "left out"); n != 2 {
+		t.Errorf("%d reports: %s", n, log.String())
+	}
+	// Pages go on behind what is left out.
+	got, last := l.page(nil, l.under(rules(t, modern)), 0, 1, 100)
+	if start, ok := l.after(l.cursorAt(last)); string(got) != `"first"` || !ok || start != 1 {
+		t.Errorf("got %s, then from %d", got, start)
 	}
 }
 

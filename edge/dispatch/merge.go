@@ -51,14 +51,14 @@ func (m *merge) digest(kind listKind) uint64 {
 
 // hint is the smallest ttl of all parts, and public only when every part is.
 func (m *merge) hint(kind listKind) translate.CacheHint {
-	out, any := translate.CacheHint{}, false
+	out, found := translate.CacheHint{}, false
 	for _, p := range m.parts {
 		served, hint, _ := share(p.catalog, kind)
 		if !served {
 			continue
 		}
-		if !any {
-			out, any = translate.CacheHint{TTL: hint.TTL, Public: hint.Public}, true
+		if !found {
+			out, found = translate.CacheHint{TTL: hint.TTL, Public: hint.Public}, true
 			continue
 		}
 		out.TTL = min(out.TTL, hint.TTL)

@@ -242,6 +242,33 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestBoundsOfACall(t *testing.T) {
+	called := make(chan struct{}, 1)
+	f := &fake{name: "one", timeout: time.Second, concurrent: 1, tools: []*pb.Tool{{Name: "t"}}}
+	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		called <- struct{}{}
+		<-s.Context().Done()
+		return s.Context().Err()
+	}
+	d := start(t, Options{}, f)
+	slow := make(chan error)
+	go func() {
+		_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil)
+		slow <- err
+	}()
+	<-called
+	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil); kindOf(t, err) != mcp.KindLimit {
+		t.Errorf("a call beyond the bound: %v", err)
+	}
+	if err := <-slow; kindOf(t, err) != mcp.KindTimeout {
+		t.Errorf("a call beyond its time: %v", err)
+	}
+	go func() { <-called }()
+	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t"}`), nil); kindOf(t, err) != mcp.KindTimeout {
+		t.Errorf("the place was not given back: %v", err)
+	}
+}
+
 // A backend that keeps its stream open behind the outcome holds the answer up for a bounded time.
 func TestLingeringStream(t *testing.T) {
 	f := &fake{name: "one", tools: []*pb.Tool{{Name: "t"}}}

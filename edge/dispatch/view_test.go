@@ -5,9 +5,12 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -158,6 +161,73 @@ func TestPrivateLists(t *testing.T) {
 	if _, err := d.views.of(ctx, mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A private backend that cannot be asked is missing from its caller's lists, not from all calls.
+func TestPrivateListsThatCannotBeRead(t *testing.T) {
+	a := &fake{name: "a", services: "t", tools: tools(0, 1)}
+	b := &fake{name: "b", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
+		refuseList: map[string]error{"ann": status.Error(codes.Unavailable, "down")}}
+	d := start(t, Options{}, a, b)
+	ann := mcp.Principal{Subject: "ann", Issuer: "i"}
+	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, ann)
+	if err != nil || len(p.Tools) != 1 || *p.TTLMs != 0 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+	for name, kind := range map[string]mcp.Kind{"t0000": 0, "hers": mcp.KindUnavailable} {
+		call := request(t, mcp.MethodToolsCall, `{"name":"`+name+`"}`)
+		call.Principal = ann
+		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != kind {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got := d.Describe(t.Context(), rules(t, modern), ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Calls, lists and feeds go on while everything changes.
+func TestChurn(t *testing.T) {
+	a, b := &fake{name: "a", tools: tools(0, 5)}, &fake{name: "b", prefix: "b_", tools: tools(0, 5), resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}}
+	d := start(t, Options{PageSize: 3, Jitter: -1}, a, b)
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	work := func(fn func()) {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					fn()
+				}
+			}
+		})
+	}
+	work(func() { walk(t, d, mcp.MethodToolsList, nil) })
+	work(func() {
+		if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"b_t0004"}`), nil); err != nil {
+			t.Error(err)
+		}
+	})
+	work(func() {
+		feed, err := d.Changes(t.Context(), mcp.Principal{}, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		feed.Close()
+	})
+	feed := open(t, d, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
+	for i := range 5 {
+		a.change(func() { a.tools = tools(0, 6+i) })
+		for !slices.Contains(next(t, feed), mcp.Change{Kind: mcp.ToolsChanged}) {
+		}
+	}
+	close(stop)
+	wg.Wait()
+	feed.Close()
+	await(t, "the watches to end", func() bool { return b.watchers("x:1") == 0 })
 }
 
 func TestToolChecksOutliveAView(t *testing.T) {

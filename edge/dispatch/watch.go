@@ -124,6 +124,7 @@ func (f *feed) drop(owners map[string]*backend.Backend) (missing []string) {
 			ended = append(ended, w)
 		}
 	}
+	f.forgetEnded()
 	for _, uri := range f.order {
 		if owners[uri] != nil && f.watches[uri] == nil {
 			missing = append(missing, uri)
