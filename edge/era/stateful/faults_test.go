@@ -156,7 +156,7 @@ func TestSessionGoneUnheard(t *testing.T) {
 func TestOneResponseWhateverHappens(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-			for i := 1; i <= 6; i++ {
+			for i := 1; i <= 10; i++ {
 				if err := sink.Emit(ctx, progress(float64(i))); err != nil {
 					return mcp.Reply{}, err
 				}
@@ -175,7 +175,7 @@ func TestOneResponseWhateverHappens(t *testing.T) {
 		for i := range calls {
 			first[i] = w.post(w.a, s, callTool(i, "safe"))
 		}
-		for step := range 30 {
+		for step := range 45 {
 			if step == 4 {
 				w.lose()
 			}
@@ -202,7 +202,7 @@ func TestOneResponseWhateverHappens(t *testing.T) {
 		for i := range calls {
 			got[i] = append(got[i], first[i].messages()...)
 			want := ""
-			for p := 1; p <= 6; p++ {
+			for p := 1; p <= 10; p++ {
 				want += progressMessage(float64(p))
 			}
 			want += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"ok"}}`, i)

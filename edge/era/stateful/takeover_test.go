@@ -145,3 +145,37 @@ func TestManyLostCalls(t *testing.T) {
 		}
 	})
 }
+
+func TestACallIsRunAgainOnceOnly(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		c := New(w.backend, w.medium.Replica("c"), Options{})
+		c.Start(t.Context())
+		defer c.Close()
+		s := w.initialize(v1125)
+		w.backend.tools["safe"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			<-ctx.Done()
+			return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "cancelled")
+		}
+		x := w.post(w.a, s, callTool(1, "safe"))
+		w.lose()
+		for range 2 { // whoever runs it is lost
+			after(5 * time.Second)
+			for _, e := range []*Era{w.b, c} {
+				if e.Counters().Reruns.Load() > 0 {
+					e.Close()
+				}
+			}
+		}
+		after(5 * time.Second)
+		at := c
+		if w.b.Counters().Reruns.Load() == 0 {
+			at = w.b
+		}
+		y := w.listen(at, s, x.lastID())
+		msgs := append(x.messages(), y.messages()...)
+		if n := len(w.backend.seen()); n != 2 || len(msgs) < 2 || !strings.Contains(msgs[len(msgs)-1], "-31520") {
+			t.Errorf("%d runs, messages %v", n, msgs)
+		}
+	})
+}
