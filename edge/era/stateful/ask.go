@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -111,13 +112,24 @@ func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 		e.counters.AnswersUnknown.Add(1)
 		return nil
 	}
+	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error)}
+	err := e.giveAnswer(ctx, s.id, ask, given)
+	if err == nil {
+		return nil
+	}
+	me := e.lost(s, err)
+	if me.Kind == mcp.KindStateUnavailable {
+		e.insist(ctx, s.id, ask, given)
+	}
+	return me
+}
+
+func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answer) error {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	outcome, claim, err := e.store.Answer(sctx, s.id, ask, state.Answer{
-		Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error),
-	})
+	outcome, claim, err := e.store.Answer(sctx, session, ask, a)
 	if err != nil {
-		return e.lost(s, err)
+		return err
 	}
 	switch outcome {
 	case state.AnswerUnknown:
@@ -128,6 +140,24 @@ func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 		e.resume(ctx, claim)
 	}
 	return nil
+}
+
+// insist gives an answer again until the store takes it: it may have been taken before the store was
+// lost, and this replica may own the call without knowing. The client was told to try again, too.
+func (e *Era) insist(ctx context.Context, session, ask string, a state.Answer) {
+	if e.insisting.Add(1) > maxInsisting {
+		e.insisting.Add(-1)
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	e.spawn(func() {
+		defer e.insisting.Add(-1)
+		for end := time.Now().Add(e.o.CallLifetime); time.Now().Before(end) && e.sleep(time.Second); {
+			if err := e.giveAnswer(ctx, session, ask, a); err == nil || stateError(err).Kind != mcp.KindStateUnavailable {
+				return
+			}
+		}
+	})
 }
 
 // resume runs the next round of a claimed call in a goroutine of its own. The caller is inside the

@@ -79,3 +79,18 @@ func TestBatchCancelledInPart(t *testing.T) {
 		w.wantBody(x, `[{"jsonrpc":"2.0","id":1,"result":{"text":"{\"n\":1}"}}]`)
 	})
 }
+
+func TestBatchRefusedInMidway(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		w.faults.set(true, false)
+		x := w.post(w.a, s, batch(callTool(1, "echo"), answer(`"x"`, `{}`)))
+		w.wantKind(x, mcp.KindStateUnavailable)
+		w.faults.set(false, false)
+		// Nothing of it ran, and its request id is free.
+		if n := len(w.backend.seen()); n != 0 {
+			t.Errorf("%d calls were made", n)
+		}
+		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
+	})
+}

@@ -33,6 +33,9 @@ type Era struct {
 	work  gate
 	loops sync.WaitGroup
 
+	// insisting counts answers that the store has yet to take.
+	insisting atomic.Int64
+
 	drainOnce sync.Once
 	draining  chan struct{}
 }

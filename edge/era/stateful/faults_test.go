@@ -126,11 +126,73 @@ func TestStateDownForAnswersAndReaders(t *testing.T) {
 		if x.ended() || x.alive() == 0 {
 			t.Errorf("the stream ended: %t, kept alive %d times", x.ended(), x.alive())
 		}
+		// The client does not try again; the answer is taken all the same.
 		w.faults.set(false, false)
-		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{}`)))
-		after(2 * time.Second)
+		after(3 * time.Second)
 		if msgs := x.messages(); !x.ended() || len(msgs) != 2 {
 			t.Errorf("messages are %v", msgs)
+		}
+	})
+}
+
+// A Begin that happened though the store was lost leaves nothing behind.
+func TestUnsureBegin(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{StreamsPerSession: 1}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			err := sink.Emit(ctx, progress(1))
+			time.Sleep(500 * time.Millisecond)
+			w.faults.mu.Lock()
+			w.faults.deaf = false
+			w.faults.mu.Unlock()
+			return text("ok"), err
+		}
+		w.faults.deaf = true
+		x := w.post(w.a, s, callTool(1, "say"))
+		after(time.Second)
+		w.wantBody(x, `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		y := w.post(w.a, s, callTool(2, "say"))
+		after(time.Second)
+		w.wantMessages(y, progressMessage(1), `{"jsonrpc":"2.0","id":2,"result":{"text":"ok"}}`)
+	})
+}
+
+// Many at once, in one session and on both replicas: nothing is mixed up.
+func TestManyAtOnce(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			return text(string(c.Params.Arguments)), sink.Emit(ctx, progress(1))
+		}
+		w.backend.tools["ask"] = asking(elicit("name"))
+		all := make([]*exchange, 240)
+		for i := range all {
+			e, name := w.a, []string{"echo", "say", "ask"}[i%3]
+			if i%2 == 1 {
+				e = w.b
+			}
+			all[i] = w.begin(func(ctx context.Context, x *exchange) {
+				e.Message(ctx, w.incoming(s), mustParse(callTool(i, name)), x)
+			})
+		}
+		after(time.Millisecond)
+		for i, x := range all {
+			if i%3 != 2 {
+				continue
+			}
+			ids, _ := asked(t, x)
+			w.begin(func(ctx context.Context, y *exchange) {
+				w.b.Message(ctx, w.incoming(s), mustParse(answer(ids[0], fmt.Sprintf(`{"n":%d}`, i))), y)
+			})
+		}
+		after(2 * time.Second)
+		for i, x := range all {
+			got := x.body() + strings.Join(x.messages(), "")
+			mine := fmt.Sprintf(`"id":%d,"result":{"text":"%s`, i, [3]string{fmt.Sprintf(`{\"n\":%d}`, i),
+				fmt.Sprintf(`{\"n\":%d}`, i), fmt.Sprintf(`round 2 state memory name={\"n\":%d}`, i)}[i%3])
+			if !x.ended() || strings.Count(got, mine) != 1 || strings.Count(got, `"result"`) != 1 {
+				t.Fatalf("call %d: %s, want %s", i, got, mine)
+			}
 		}
 	})
 }

@@ -40,6 +40,8 @@ type group struct {
 	left   int // calls without an outcome
 	// retryAt keeps a store that cannot be reached from being asked for every event.
 	retryAt time.Time
+	// unsure: a Begin failed that may have happened.
+	unsure bool
 
 	// over: the exchange has ended. Guarded by s.mu.
 	over bool
@@ -191,6 +193,9 @@ func (g *group) keep(r *run, o outcome) bool {
 	r.outcome, r.decided = o, true
 	if g.left--; g.left == 0 {
 		g.signal()
+		if g.unsure {
+			g.e.spawn(g.tidy)
+		}
 	}
 	return true
 }
@@ -211,23 +216,41 @@ func (g *group) open() error {
 	if g.stream == "" {
 		g.stream = rand.Text()[:16]
 	}
-	calls := make([]state.Call, len(g.runs))
-	for i, r := range g.runs {
-		calls[i] = r.stateCall(g.e.dispatch.Repeatable(&r.call))
-	}
-	ctx, cancel := g.e.bounded(g.e.life)
-	defer cancel()
-	leases, err := g.e.store.Begin(ctx, g.s.id, g.stream, calls)
+	leases, err := g.begin()
 	if err != nil {
 		g.retryAt = time.Now().Add(g.e.o.StreamAfter)
 		g.beginFailed(err)
 		return err
 	}
 	g.phase = opened
-	g.e.counters.CallsOpened.Add(int64(len(calls)))
+	g.e.counters.CallsOpened.Add(int64(len(g.runs)))
 	g.begun(leases)
 	g.signal()
 	return nil
+}
+
+func (g *group) begin() ([]state.Lease, error) {
+	calls := make([]state.Call, len(g.runs))
+	for i, r := range g.runs {
+		calls[i] = r.stateCall(g.e.dispatch.Repeatable(&r.call))
+	}
+	ctx, cancel := g.e.bounded(g.e.life)
+	defer cancel()
+	return g.e.store.Begin(ctx, g.s.id, g.stream, calls)
+}
+
+// tidy ends what a Begin may have left that was not known to have happened: nobody follows it. The
+// same Begin again gives the leases.
+func (g *group) tidy() {
+	leases, err := g.begin()
+	if err != nil {
+		return // The records end with their lifetime.
+	}
+	ctx, cancel := g.e.bounded(g.e.life)
+	defer cancel()
+	for _, l := range leases {
+		_ = g.e.store.Finish(ctx, state.Write{Lease: l, N: 1}, nil)
+	}
 }
 
 // beginFailed sees to a session that is gone: its calls have nobody left.
@@ -236,6 +259,7 @@ func (g *group) beginFailed(err error) {
 		g.e.drop(g.s, errGone)
 		return
 	}
+	g.unsure = g.unsure || stateError(err).Kind == mcp.KindStateUnavailable
 	g.e.counters.StateErrors.Add(1)
 	g.e.log.Warn("a stream could not be begun; the call goes on without one", "error", err)
 }

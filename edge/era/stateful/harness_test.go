@@ -346,6 +346,7 @@ type faults struct {
 	// acknowledged.
 	onPark func()
 	lose   bool
+	deaf   bool // what is done is reported as failed
 	slow   time.Duration
 }
 
@@ -392,7 +393,13 @@ func (f *faults) Begin(ctx context.Context, s, stream string, calls []state.Call
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	return f.Store.Begin(ctx, s, stream, calls)
+	leases, err := f.Store.Begin(ctx, s, stream, calls)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.deaf {
+		return nil, state.ErrUnavailable
+	}
+	return leases, err
 }
 
 func (f *faults) Finish(ctx context.Context, w state.Write, response []byte) error {

@@ -69,6 +69,8 @@ const (
 	queueEntries, queueBytes = 256, 1 << 20
 	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
 	watchTimeout = 10 * time.Second
+	// maxInsisting bounds the answers that are kept while the store cannot be reached.
+	maxInsisting = 256
 	// maxSessionID bounds a session id that is looked up.
 	maxSessionID = 128
 )
