@@ -19,6 +19,8 @@ type Options struct {
 	ReconnectionDelay time.Duration
 	// Logger is the service's own log; nil: slog.Default.
 	Logger *slog.Logger
+	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	Capability []capability.Option
 }
 
 // New returns the service, ready to be served. Its first tool succeeds without arguments, its first
@@ -33,12 +35,13 @@ func New(o Options) *capability.Server {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := capability.New("mcpedge-everything", "1.0.0",
+	s := capability.New("mcpedge-everything", "1.0.0", append([]capability.Option{
 		capability.WithTitle("Everything"),
 		capability.WithDescription("The fixtures of the official conformance suite."),
 		capability.WithInstructions("Fixtures for tests; nothing here does anything useful."),
 		capability.WithListCache(5*time.Minute, true),
-		capability.WithLogger(o.Logger))
+		capability.WithLogger(o.Logger),
+	}, o.Capability...)...)
 	addContent(s)
 	addRunning(s, o.ReconnectionDelay)
 	addAsking(s)

@@ -17,6 +17,8 @@ type Options struct {
 	Dir string
 	// Logger is the service's own log, where files that are no prompts are reported; nil: slog.Default.
 	Logger *slog.Logger
+	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	Capability []capability.Option
 
 	debounce time.Duration // of the directory; 0: its own
 }
@@ -32,10 +34,11 @@ func New(o Options) (*Service, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := capability.New("mcpedge-prompts", "1.0.0",
+	s := capability.New("mcpedge-prompts", "1.0.0", append([]capability.Option{
 		capability.WithTitle("Sample prompts"),
 		capability.WithDescription("A vacation plan, a code review, and prompts from Markdown files."),
-		capability.WithLogger(o.Logger))
+		capability.WithLogger(o.Logger),
+	}, o.Capability...)...)
 	addVacation(s)
 	addReview(s)
 	if o.Dir == "" {

@@ -19,6 +19,8 @@ type Options struct {
 	MaxBytes int64
 	// Logger is the service's own log; nil: slog.Default.
 	Logger *slog.Logger
+	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	Capability []capability.Option
 	// Now is the clock of the suggestions; nil: time.Now.
 	Now func() time.Time
 }
@@ -31,11 +33,12 @@ func New(o Options) (*capability.Server, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := capability.New("mcpedge-resources", "1.0.0",
+	s := capability.New("mcpedge-resources", "1.0.0", append([]capability.Option{
 		capability.WithTitle("Sample resources"),
 		capability.WithDescription("Files of a directory or bundled documents, and sample data by templates."),
 		capability.WithInstructions("Weather, flights and events are sample data."),
-		capability.WithLogger(o.Logger))
+		capability.WithLogger(o.Logger),
+	}, o.Capability...)...)
 	if o.Dir == "" {
 		addDocuments(s)
 	} else if err := addDirectory(s, o); err != nil {

@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Logger is the service's own log; nil: slog.Default.
 	Logger *slog.Logger
+	// Capability are further options of the server, such as capability.WithServerOptions; applied last.
+	Capability []capability.Option
 }
 
 // service is the state of the tools.
@@ -24,17 +26,17 @@ type service struct {
 
 // New returns the service, ready to be served.
 func New(o Options) *capability.Server {
-	options := []capability.Option{
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	s := capability.New("mcpedge-tools", "1.0.0", append([]capability.Option{
 		capability.WithTitle("Sample tools"),
 		capability.WithDescription("Arithmetic, and the tools of a made-up travel agency."),
 		capability.WithInstructions("Flights, weather and bookings are sample data: nothing is really booked. " +
 			"Search flights before recommending or booking one."),
 		capability.WithListCache(time.Minute, true),
-	}
-	if o.Logger != nil {
-		options = append(options, capability.WithLogger(o.Logger))
-	}
-	s := capability.New("mcpedge-tools", "1.0.0", options...)
+		capability.WithLogger(o.Logger),
+	}, o.Capability...)...)
 	t := &service{}
 	addCalculator(s)
 	addTravel(s)
