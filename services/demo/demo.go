@@ -4,7 +4,6 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -39,11 +38,9 @@ type Target struct {
 // Demo is the running services. Its methods may be used concurrently.
 type Demo struct {
 	targets []Target
+	log     *slog.Logger
 	cancel  context.CancelFunc
 	done    sync.WaitGroup
-
-	mu     sync.Mutex
-	failed error
 }
 
 // service serves until ctx is done.
@@ -59,7 +56,7 @@ func Start(ctx context.Context, o Options) (*Demo, error) {
 		o.Logger = slog.Default()
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	d := &Demo{cancel: cancel}
+	d := &Demo{log: o.Logger, cancel: cancel}
 	r, err := resources.New(resources.Options{Dir: o.ResourcesDir, Logger: o.Logger, Capability: o.Capability})
 	if err != nil {
 		cancel()
@@ -79,7 +76,8 @@ func Start(ctx context.Context, o Options) (*Demo, error) {
 		{"prompts", p},
 	} {
 		if err := d.start(ctx, s.name, s.service); err != nil {
-			return nil, errors.Join(err, d.Stop())
+			d.Stop()
+			return nil, err
 		}
 	}
 	return d, nil
@@ -93,9 +91,7 @@ func (d *Demo) start(ctx context.Context, name string, s service) error {
 	d.targets = append(d.targets, Target{Name: name, Addr: l.Addr().String()})
 	d.done.Go(func() {
 		if err := s.Serve(ctx, l); err != nil {
-			d.mu.Lock()
-			d.failed = errors.Join(d.failed, fmt.Errorf("the bundled %s: %w", name, err))
-			d.mu.Unlock()
+			d.log.Error("a bundled service failed", "service", name, "error", err)
 		}
 	})
 	return nil
@@ -104,12 +100,9 @@ func (d *Demo) start(ctx context.Context, name string, s service) error {
 // Targets returns the services, in a fixed order. The slice is the caller's.
 func (d *Demo) Targets() []Target { return append([]Target(nil), d.targets...) }
 
-// Stop stops the services, gives running calls their grace, and waits. The error says which service
-// failed while it ran. It may be called more than once.
-func (d *Demo) Stop() error {
+// Stop stops the services, gives running calls their grace, and waits. What failed while it ran is in
+// the log. It may be called more than once.
+func (d *Demo) Stop() {
 	d.cancel()
 	d.done.Wait()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.failed
 }

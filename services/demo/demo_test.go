@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"net"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -55,9 +56,12 @@ func TestStart(t *testing.T) {
 	if !slices.Equal(names, []string{"tools", "resources", "prompts"}) {
 		t.Errorf("targets %v", names)
 	}
-	for range 2 {
-		if err := d.Stop(); err != nil {
-			t.Errorf("Stop: %v", err)
+	d.Stop()
+	d.Stop()
+	for _, target := range d.Targets() {
+		if conn, err := net.Dial("tcp", target.Addr); err == nil {
+			conn.Close()
+			t.Errorf("%s still listens", target.Name)
 		}
 	}
 }
@@ -71,9 +75,7 @@ func TestTheContextStopsIt(t *testing.T) {
 	describe(t, d.Targets()[1].Addr)
 	cancel()
 	d.done.Wait()
-	if err := d.Stop(); err != nil {
-		t.Errorf("Stop: %v", err)
-	}
+	d.Stop()
 }
 
 func TestNothingIsLeftWhenOneCannotStart(t *testing.T) {
