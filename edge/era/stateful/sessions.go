@@ -40,7 +40,8 @@ type held struct {
 	// Loads are numbered: who asks for one is content with any that began later.
 	loading sync.Mutex
 	asked   atomic.Uint64
-	loaded  uint64 // guarded by loading
+	loaded  uint64 // guarded by loading, as the last one's error
+	loadErr error
 
 	mu         sync.Mutex
 	ended      error // errGone, errEvicted, errClosed: nothing may begin any more
@@ -121,9 +122,14 @@ func (e *Era) refresh(ctx context.Context, s *held) error {
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	if s.loaded >= ticket {
-		return nil
+		return s.loadErr
 	}
-	serves := s.asked.Load()
+	s.loaded = s.asked.Load()
+	s.loadErr = e.reload(ctx, s)
+	return s.loadErr
+}
+
+func (e *Era) reload(ctx context.Context, s *held) error {
 	began := time.Now().UnixNano()
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
@@ -139,7 +145,6 @@ func (e *Era) refresh(ctx context.Context, s *held) error {
 		}
 		return fmt.Errorf("loading session: %w", err)
 	}
-	s.loaded = serves
 	s.fresh.Store(began)
 	e.install(s, got)
 	return nil
@@ -185,146 +190,4 @@ func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp
 	}
 	e.install(s, got)
 	return newRecord(got), nil
-}
-
-// drop forgets a session and ends what goes on here on its behalf.
-func (e *Era) drop(s *held, cause error) {
-	e.held.remove(s)
-	s.end(cause)
-}
-
-func (s *held) end(cause error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended == nil {
-		s.ended = cause
-	}
-	for _, r := range s.running {
-		r.cancel(cause)
-	}
-	for _, r := range s.readers {
-		r.cancel(cause)
-	}
-	if s.standalone != nil {
-		s.standalone.cancel(cause)
-	}
-}
-
-// begin registers a call under its request id.
-func (e *Era) begin(s *held, r *run, takeOver bool) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ended != nil {
-		return s.ended
-	}
-	if e.closed.Load() {
-		return errClosed
-	}
-	key := r.id.Raw()
-	if !takeOver {
-		if _, dup := s.running[key]; dup {
-			return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", key)
-		}
-		if len(s.running) >= e.o.MaxCallsPerSession {
-			return mcp.Errorf(mcp.KindLimit, "%d requests of this session are running; wait for some to end", len(s.running))
-		}
-	}
-	s.running[key] = r
-	return nil
-}
-
-// finished unregisters a run that has ended. While somebody here follows the stream of a parked call
-// its request id stays taken.
-func (s *held) finished(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	followed := r.parked && (s.readers[r.stream] != nil || r.group != nil && !r.group.over)
-	if s.running[r.id.Raw()] == r && !followed {
-		delete(s.running, r.id.Raw())
-	}
-}
-
-// park marks a call as nobody's. From then on it is cancelled by its record.
-func (s *held) park(r *run) {
-	s.mu.Lock()
-	r.parked = true
-	s.mu.Unlock()
-}
-
-// unfollowed gives the request ids of a stream's parked calls free. s.mu is locked.
-func (s *held) unfollowed(stream string) {
-	for id, r := range s.running {
-		if r.parked && r.stream == stream {
-			delete(s.running, id)
-		}
-	}
-}
-
-// writes counts the calls here that write to a stream up or down.
-func (s *held) writes(stream string, by int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writing == nil {
-		s.writing = map[string]int{}
-	}
-	if s.writing[stream] += by; s.writing[stream] <= 0 {
-		delete(s.writing, stream)
-	}
-}
-
-func (s *held) writtenHere(stream string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.writing[stream] > 0
-}
-
-// evict gives up an unused copy; false when it came into use.
-func (e *Era) evict(s *held) bool {
-	s.mu.Lock()
-	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || s.used.Load()
-	if !busy && s.ended == nil {
-		s.ended = errEvicted
-	}
-	s.mu.Unlock()
-	if !busy {
-		e.held.remove(s)
-	}
-	return !busy
-}
-
-func (s *held) busy() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil
-}
-
-// bell handles what another replica tells. It returns when the news has taken effect here.
-func (e *Era) bell(b state.Bell) {
-	s := e.held.get(b.Session)
-	if s == nil || !e.work.enter() {
-		return
-	}
-	defer e.work.leave()
-	switch b.Kind {
-	case state.BellChanged:
-		if err := e.refresh(e.life, s); err != nil {
-			e.log.Warn("a changed session could not be loaded; it is tried again", "error", err)
-		}
-	case state.BellDeleted:
-		e.drop(s, errGone)
-	case state.BellCancelled:
-		s.cancelRequest(b.RequestID)
-	case state.BellRoots:
-		// Roots are asked for whenever a backend wants them: there is no copy to drop.
-	}
-}
-
-// ring tells the other holders. A bell that was not heard costs them a second, no more.
-func (e *Era) ring(ctx context.Context, b state.Bell) {
-	sctx, cancel := e.bounded(ctx)
-	defer cancel()
-	if err := e.store.Ring(sctx, b); err != nil {
-		e.counters.StateErrors.Add(1)
-		e.log.Debug("a bell could not be rung", "error", err)
-	}
 }

@@ -1,0 +1,38 @@
+package stateful
+
+import (
+	"context"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// bell handles what another replica tells. It returns when the news has taken effect here.
+func (e *Era) bell(b state.Bell) {
+	s := e.held.get(b.Session)
+	if s == nil || !e.work.enter() {
+		return
+	}
+	defer e.work.leave()
+	switch b.Kind {
+	case state.BellChanged:
+		if err := e.refresh(e.life, s); err != nil {
+			e.log.Warn("a changed session could not be loaded; it is tried again", "error", err)
+		}
+	case state.BellDeleted:
+		e.drop(s, errGone)
+	case state.BellCancelled:
+		s.cancelRequest(b.RequestID)
+	case state.BellRoots:
+		// Roots are asked for whenever a backend wants them: there is no copy to drop.
+	}
+}
+
+// ring tells the other holders. A bell that was not heard costs them a second, no more.
+func (e *Era) ring(ctx context.Context, b state.Bell) {
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	if err := e.store.Ring(sctx, b); err != nil {
+		e.counters.StateErrors.Add(1)
+		e.log.Debug("a bell could not be rung", "error", err)
+	}
+}

@@ -1,0 +1,116 @@
+package stateful
+
+import (
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// drop forgets a session and ends what goes on here on its behalf.
+func (e *Era) drop(s *held, cause error) {
+	e.held.remove(s)
+	s.end(cause)
+}
+
+func (s *held) end(cause error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended == nil {
+		s.ended = cause
+	}
+	for _, r := range s.running {
+		r.cancel(cause)
+	}
+	for _, r := range s.readers {
+		r.cancel(cause)
+	}
+	if s.standalone != nil {
+		s.standalone.cancel(cause)
+	}
+}
+
+// begin registers a call under its request id.
+func (e *Era) begin(s *held, r *run, takeOver bool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return s.ended
+	}
+	if e.closed.Load() {
+		return errClosed
+	}
+	key := r.id.Raw()
+	if !takeOver {
+		if _, dup := s.running[key]; dup {
+			return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", key)
+		}
+		if len(s.running) >= e.o.MaxCallsPerSession {
+			return mcp.Errorf(mcp.KindLimit, "%d requests of this session are running; wait for some to end", len(s.running))
+		}
+	}
+	s.running[key] = r
+	return nil
+}
+
+// finished unregisters a run that has ended. While somebody here follows the stream of a parked call
+// its request id stays taken.
+func (s *held) finished(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	followed := r.parked && (s.readers[r.stream] != nil || r.group != nil && !r.group.over)
+	if s.running[r.id.Raw()] == r && !followed {
+		delete(s.running, r.id.Raw())
+	}
+}
+
+// park marks a call as nobody's. From then on it is cancelled by its record.
+func (s *held) park(r *run) {
+	s.mu.Lock()
+	r.parked = true
+	s.mu.Unlock()
+}
+
+// unfollowed gives the request ids of a stream's parked calls free. s.mu is locked.
+func (s *held) unfollowed(stream string) {
+	for id, r := range s.running {
+		if r.parked && r.stream == stream {
+			delete(s.running, id)
+		}
+	}
+}
+
+// writes counts the calls here that write to a stream up or down.
+func (s *held) writes(stream string, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writing == nil {
+		s.writing = map[string]int{}
+	}
+	if s.writing[stream] += by; s.writing[stream] <= 0 {
+		delete(s.writing, stream)
+	}
+}
+
+func (s *held) writtenHere(stream string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.writing[stream] > 0
+}
+
+// evict gives up an unused copy; false when it came into use.
+func (e *Era) evict(s *held) bool {
+	s.mu.Lock()
+	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || s.used.Load()
+	if !busy && s.ended == nil {
+		s.ended = errEvicted
+	}
+	s.mu.Unlock()
+	if !busy {
+		e.held.remove(s)
+	}
+	return !busy
+}
+
+func (s *held) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil
+}

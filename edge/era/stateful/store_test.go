@@ -1,0 +1,132 @@
+package stateful
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// faults is a store that can be unreachable or silent.
+type faults struct {
+	state.Store
+	mu   sync.Mutex
+	down bool
+	mute bool // no sign of life
+	// Before an operation is passed on; nil: nothing. lose: the medium forgets an Append that it has
+	// acknowledged.
+	onPark func()
+	lose   bool
+	deaf   bool // what is done is reported as failed
+	slow   time.Duration
+}
+
+func (f *faults) set(down, mute bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.down, f.mute = down, mute
+}
+
+func (f *faults) err() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.down {
+		return state.ErrUnavailable
+	}
+	return nil
+}
+
+func (f *faults) Beat(ctx context.Context) error {
+	f.mu.Lock()
+	mute := f.mute
+	f.mu.Unlock()
+	if mute {
+		return state.ErrUnavailable
+	}
+	return f.Store.Beat(ctx)
+}
+
+func (f *faults) Load(ctx context.Context, id string) (*state.Session, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.Store.Load(ctx, id)
+}
+
+func (f *faults) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	return f.Store.Touch(ctx, ids)
+}
+
+func (f *faults) Begin(ctx context.Context, s, stream string, calls []state.Call) ([]state.Lease, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	leases, err := f.Store.Begin(ctx, s, stream, calls)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.deaf {
+		return nil, state.ErrUnavailable
+	}
+	return leases, err
+}
+
+func (f *faults) Finish(ctx context.Context, w state.Write, response []byte) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	return f.Store.Finish(ctx, w, response)
+}
+
+func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	lose, slow := f.lose && len(entries) > 0, f.slow
+	f.lose = f.lose && !lose
+	f.mu.Unlock()
+	time.Sleep(slow)
+	if lose {
+		return nil
+	}
+	return f.Store.Append(ctx, w, entries...)
+}
+
+func (f *faults) Park(ctx context.Context, w state.Write, asks []state.Ask, kept []byte) error {
+	f.mu.Lock()
+	hook := f.onPark
+	f.onPark = nil
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return f.Store.Park(ctx, w, asks, kept)
+}
+
+func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
+	if err := f.err(); err != nil {
+		return 0, nil, err
+	}
+	return f.Store.Answer(ctx, s, ask, a)
+}
+
+func (f *faults) Read(ctx context.Context, s string, after state.Position, max int) (state.Page, error) {
+	if err := f.err(); err != nil {
+		return state.Page{}, err
+	}
+	return f.Store.Read(ctx, s, after, max)
+}
+
+func (f *faults) Orphans(ctx context.Context, max int) ([]state.Which, error) {
+	f.mu.Lock()
+	mute := f.mute
+	f.mu.Unlock()
+	if mute {
+		return nil, state.ErrUnavailable
+	}
+	return f.Store.Orphans(ctx, max)
+}
