@@ -53,6 +53,7 @@ type watch struct {
 	events  *fsnotify.Watcher
 	known   map[string]entry
 	touched map[string]bool // written since the last look
+	failed  string          // why the last look failed, which is logged once
 }
 
 // run gathers events and looks at the directory some time after the first of them, so that a steady
@@ -115,11 +116,16 @@ func (w *watch) note(event fsnotify.Event) bool {
 func (w *watch) look() bool {
 	now, err := w.scan()
 	if err != nil {
-		w.log.Warn("a watched directory cannot be read; trying again", "directory", w.folder.path, "error", err)
+		if w.failed != err.Error() {
+			w.failed = err.Error()
+			w.log.Warn("a watched directory cannot be read; trying again", "directory", w.folder.path, "error", err)
+		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return false
 		}
 		now = map[string]entry{}
+	} else {
+		w.failed = ""
 	}
 	var c Change
 	for name, is := range now {
