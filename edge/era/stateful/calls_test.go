@@ -219,6 +219,34 @@ func TestRequestIDOfAWaitingCallIsTaken(t *testing.T) {
 	})
 }
 
+// The client may use an id again as soon as it has the response.
+func TestRequestIDIsFreeWithTheResponse(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			return text("ok"), sink.Emit(ctx, progress(1))
+		}
+		w.backend.tools["ask"] = asking(elicit("name"))
+		for _, name := range []string{"echo", "say", "ask"} {
+			again := &exchange{done: make(chan struct{})}
+			x := w.begin(func(ctx context.Context, x *exchange) {
+				x.onResponse = func() {
+					w.a.Message(ctx, w.incoming(s), mustParse(callTool(1, "echo")), again)
+				}
+				w.a.Message(ctx, w.incoming(s), mustParse(callTool(1, name)), x)
+			})
+			after(time.Millisecond)
+			if ids, _ := asked(t, x); len(ids) > 0 {
+				w.wantAccepted(w.post(w.b, s, answer(ids[0], `{}`)))
+				after(2 * time.Second)
+			}
+			if again.kind() != mcp.KindNone || again.body() == "" {
+				t.Errorf("%s: the id is not free: %s", name, again.body())
+			}
+		}
+	})
+}
+
 func TestPanicEndsOneCall(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

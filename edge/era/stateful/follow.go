@@ -210,6 +210,9 @@ func (f *follower) send(page state.Page) bool {
 		f.told = time.Now()
 	}
 	for _, en := range page.Entries {
+		if en.Kind == state.EntryResponse {
+			f.s.answeredHere(f.pos.Stream)
+		}
 		f.pos.Seq = en.Seq
 		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data}) != nil {
 			return false

@@ -40,10 +40,15 @@ type exchange struct {
 	events     []mcp.StreamEvent
 	keepalives int
 	broken     bool // writes fail
+	// onResponse is called when a response is handed to the transport.
+	onResponse func()
 }
 
 func (x *exchange) Session(id string) { x.set(func() { x.session = id }) }
 func (x *exchange) Respond(r mcp.Response) {
+	if x.onResponse != nil {
+		x.onResponse()
+	}
 	x.set(func() { x.once(); x.response = &r })
 }
 func (x *exchange) Accept() { x.set(func() { x.once(); x.accepted = true }) }
@@ -62,6 +67,9 @@ func (x *exchange) set(fn func()) {
 	fn()
 }
 func (x *exchange) Send(ev mcp.StreamEvent) error {
+	if x.onResponse != nil && strings.Contains(string(ev.Data), `"result"`) {
+		x.onResponse()
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.broken {

@@ -68,6 +68,13 @@ func (s *held) park(r *run) {
 	s.mu.Unlock()
 }
 
+// answeredHere gives them free before a response is sent: the client may use the id again at once.
+func (s *held) answeredHere(stream string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.unfollowed(stream)
+}
+
 // unfollowed gives the request ids of a stream's parked calls free. s.mu is locked.
 func (s *held) unfollowed(stream string) {
 	for id, r := range s.running {

@@ -133,6 +133,7 @@ func (r *run) tooLate() *mcp.Error {
 
 // leave gives the exchange an outcome if it still waits for one, and writes nothing.
 func (r *run) leave(o outcome) {
+	r.s.finished(r)
 	if r.group != nil {
 		r.group.keep(r, o)
 	}
@@ -140,6 +141,8 @@ func (r *run) leave(o outcome) {
 
 // finish ends the call with its one response, or silently.
 func (r *run) finish(o outcome) {
+	// The client may use the id again as soon as it has the response.
+	r.s.finished(r)
 	if r.group != nil && r.group.keep(r, o) {
 		return
 	}
