@@ -119,7 +119,7 @@ func TestRounds(t *testing.T) {
 	answers := map[string]*capability.InputResponse{
 		"user_name": alice, "step1": alice, "step2": capabilitytest.Accepted(`{"color":"blue"}`),
 		"capital_question": capabilitytest.Sampled("Paris."), "greeting": capabilitytest.Sampled("Hi there!"),
-		"client_roots": capabilitytest.Roots(&capability.Root{Uri: "file:///work"}),
+		"client_roots": capabilitytest.Roots(&capability.Root{Uri: "file:///home/me"}),
 		"confirm":      capabilitytest.Accepted(`{"ok":true}`),
 	}
 	const prefix = "test_input_required_result_"
@@ -129,7 +129,7 @@ func TestRounds(t *testing.T) {
 	}{
 		"elicitation":     {"user_name", "Hello, Alice!", 2},
 		"sampling":        {"capital_question", "Sampling result: Paris.", 2},
-		"list_roots":      {"client_roots", "Found 1 root(s): file:///work", 2},
+		"list_roots":      {"client_roots", "Found 1 root(s): file:///home/me", 2},
 		"request_state":   {"confirm", "state-ok", 2},
 		"tampered_state":  {"confirm", "state-ok", 2},
 		"multiple_inputs": {"user_name greeting client_roots", "Hello, Alice!\nHi there!\nFound 1 root(s)", 2},
