@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
@@ -26,6 +27,7 @@ type App struct {
 	cfg       config.Config
 	log       *slog.Logger
 	pool      *backend.Pool
+	dispatch  *dispatch.Dispatch
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	mcp       *http.Server
@@ -65,7 +67,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
 	a.stateful.Start(run)
-	if err := a.pool.Ready(ctx); err != nil {
+	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
 		return errors.Join(err, mcpListener.Close(), a.close())
 	}
 	go serve(a.mcp, mcpListener)

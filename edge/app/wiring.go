@@ -24,17 +24,17 @@ import (
 // New wires an edge by its settings. Nothing listens or dials yet.
 func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	a := &App{cfg: cfg, log: log}
-	backend.LogGRPC(log)
+	logGRPC(log)
 	var err error
 	if a.pool, err = Pool(cfg, log); err != nil {
 		return nil, err
 	}
-	d := dispatch.New(a.pool, dispatch.Options{
+	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		PageSize: cfg.Limits.PageSize, Logger: log,
 	})
 	store := memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())
-	a.stateful = stateful.New(d, store, stateful.Options{
+	a.stateful = stateful.New(a.dispatch, store, stateful.Options{
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
@@ -44,7 +44,7 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.stateless, err = stateless.New(d, stateless.Options{
+	a.stateless, err = stateless.New(a.dispatch, stateless.Options{
 		Keys: keys, MaxRounds: cfg.Limits.Rounds, CallLifetime: cfg.Limits.CallLifetime,
 		KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
 		MaxSubscriptions: cfg.Limits.Subscriptions, Logger: log,

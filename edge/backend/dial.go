@@ -24,6 +24,13 @@ const (
 	connectTimeout   = 5 * time.Second
 )
 
+// Flow-control windows. streamWindow is what the edge takes in for a call whose client does not read;
+// left to itself gRPC lets it grow to 16 MiB. connWindow is shared by all calls of a connection.
+const (
+	streamWindow = 256 << 10
+	connWindow   = 8 << 20
+)
+
 // dial makes a connection, which does nothing until it is used or told to connect.
 func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	creds := cfg.Credentials
@@ -34,6 +41,8 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(serviceConfig),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithStaticStreamWindowSize(streamWindow),
+		grpc.WithStaticConnWindowSize(connWindow),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: tune.dialMin, Multiplier: 1.6, Jitter: 0.2, MaxDelay: tune.dialMax},

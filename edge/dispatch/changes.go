@@ -32,7 +32,7 @@ type hub struct {
 	feeds   map[*feed]struct{}
 	pending backend.Kinds // what changed since the running refresh looked
 	dirty   bool          // a refresh is due
-	running bool          // a refresh goroutine exists
+	settled chan struct{} // closed when the running refresh ends; nil: none runs
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
 }
@@ -68,9 +68,26 @@ func (h *hub) changed(_ *backend.Backend, kinds backend.Kinds) {
 	defer h.mu.Unlock()
 	h.pending |= kinds
 	h.dirty = true
-	if !h.running {
-		h.running = true
+	if h.settled == nil {
+		h.settled = make(chan struct{})
 		go h.refresh()
+	}
+}
+
+// Settle waits until the view shows every change that the backends have reported so far. It fails
+// when ctx ends.
+func (d *Dispatch) Settle(ctx context.Context) error {
+	d.hub.mu.Lock()
+	settled := d.hub.settled
+	d.hub.mu.Unlock()
+	if settled == nil {
+		return nil
+	}
+	select {
+	case <-settled:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -79,7 +96,8 @@ func (h *hub) refresh() {
 	for {
 		h.mu.Lock()
 		if !h.dirty {
-			h.running = false
+			close(h.settled)
+			h.settled = nil
 			h.mu.Unlock()
 			return
 		}

@@ -49,8 +49,10 @@ const (
 	KindUnauthenticated
 	// KindTooLarge: a bound on bytes or counts was crossed.
 	KindTooLarge
-	// KindLimit: too many sessions, streams or calls; later it may work.
+	// KindLimit: too many sessions, streams or calls at the edge; later it may work.
 	KindLimit
+	// KindQuota: the backend says that a quota is used up.
+	KindQuota
 	// KindStateUnavailable: the durable state cannot be reached; nothing was begun.
 	KindStateUnavailable
 	// KindUnavailable: the backend cannot be reached.

@@ -72,6 +72,7 @@ var legacyCodes = map[mcp.Kind]int{
 	mcp.KindUnauthenticated:    -31401,
 	mcp.KindTooLarge:           -31413,
 	mcp.KindLimit:              -31429,
+	mcp.KindQuota:              -31429,
 	mcp.KindStateUnavailable:   -31503,
 	mcp.KindUnavailable:        -31502,
 	mcp.KindTimeout:            -31504,

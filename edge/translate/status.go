@@ -35,7 +35,7 @@ var outcomes = map[codes.Code]outcome{
 	codes.NotFound:           {name: "NOT_FOUND", kind: mcp.KindResourceNotFound},
 	codes.AlreadyExists:      {name: "ALREADY_EXISTS", kind: mcp.KindInternal},
 	codes.PermissionDenied:   {name: "PERMISSION_DENIED", kind: mcp.KindForbidden},
-	codes.ResourceExhausted:  {name: "RESOURCE_EXHAUSTED", kind: mcp.KindLimit},
+	codes.ResourceExhausted:  {name: "RESOURCE_EXHAUSTED", kind: mcp.KindQuota},
 	codes.FailedPrecondition: {name: "FAILED_PRECONDITION", kind: mcp.KindInvalidParams, model: true},
 	codes.Aborted:            {name: "ABORTED", kind: mcp.KindInternal},
 	codes.OutOfRange:         {name: "OUT_OF_RANGE", kind: mcp.KindInvalidParams, model: true},

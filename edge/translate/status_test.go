@@ -22,7 +22,7 @@ func TestStatus(t *testing.T) {
 	}
 	kinds := map[codes.Code]mcp.Kind{
 		codes.Canceled: mcp.KindCancelled, codes.InvalidArgument: mcp.KindInvalidParams, codes.DeadlineExceeded: mcp.KindTimeout,
-		codes.NotFound: mcp.KindResourceNotFound, codes.PermissionDenied: mcp.KindForbidden, codes.ResourceExhausted: mcp.KindLimit,
+		codes.NotFound: mcp.KindResourceNotFound, codes.PermissionDenied: mcp.KindForbidden, codes.ResourceExhausted: mcp.KindQuota,
 		codes.FailedPrecondition: mcp.KindInvalidParams, codes.OutOfRange: mcp.KindInvalidParams, codes.Unavailable: mcp.KindUnavailable,
 	}
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
@@ -76,7 +76,7 @@ func TestFailure(t *testing.T) {
 	for reason, kind := range map[pb.FailureReason]mcp.Kind{
 		pb.FailureReason_FAILURE_REASON_UNSPECIFIED: mcp.KindInternal, pb.FailureReason_FAILURE_REASON_INVALID_ARGUMENT: mcp.KindInvalidParams,
 		pb.FailureReason_FAILURE_REASON_NOT_FOUND: mcp.KindResourceNotFound, pb.FailureReason_FAILURE_REASON_FAILED_PRECONDITION: mcp.KindInvalidParams,
-		pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED: mcp.KindForbidden, pb.FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED: mcp.KindLimit,
+		pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED: mcp.KindForbidden, pb.FailureReason_FAILURE_REASON_RESOURCE_EXHAUSTED: mcp.KindQuota,
 		pb.FailureReason_FAILURE_REASON_UNAVAILABLE: mcp.KindUnavailable, pb.FailureReason_FAILURE_REASON_DEADLINE_EXCEEDED: mcp.KindTimeout,
 		pb.FailureReason_FAILURE_REASON_INTERNAL: mcp.KindInternal, pb.FailureReason(99): mcp.KindInternal,
 	} {

@@ -204,7 +204,7 @@ func (f *follower) send(page state.Page) bool {
 	f.pos.Epoch = page.Epoch
 	if f.prime {
 		f.prime = false
-		if f.st.Send(mcp.StreamEvent{ID: f.pos.String()}) != nil {
+		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint}) != nil {
 			return false
 		}
 		f.told = time.Now()

@@ -250,6 +250,7 @@ func TestStatusTable(t *testing.T) {
 		{mcp.KindBadEventID, 400, 400},
 		{mcp.KindStateUnavailable, 503, 503},
 		{mcp.KindLimit, 429, 429},
+		{mcp.KindQuota, 200, 200},
 		{mcp.KindUnavailable, 200, 200},
 		{mcp.KindInternal, 200, 200},
 	} {

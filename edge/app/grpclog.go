@@ -1,4 +1,4 @@
-package backend
+package app
 
 import (
 	"context"
@@ -10,10 +10,10 @@ import (
 	"google.golang.org/grpc/grpclog"
 )
 
-// LogGRPC sends what gRPC says of itself to a logger, at level debug: what matters of it is logged by
+// logGRPC sends what gRPC says of itself to a logger, at level debug: what matters of it is logged by
 // the backends, once. Without it gRPC writes lines of its own to stderr, one per connection to a
 // backend without a health service among them. To be called once, before gRPC is used at all.
-func LogGRPC(log *slog.Logger) { grpclog.SetLoggerV2(grpcLogger{log.With("component", "grpc")}) }
+func logGRPC(log *slog.Logger) { grpclog.SetLoggerV2(grpcLogger{log.With("component", "grpc")}) }
 
 // grpcLogger implements grpclog.LoggerV2.
 type grpcLogger struct{ log *slog.Logger }
