@@ -87,9 +87,7 @@ func Listen(address string) (net.Listener, error) {
 	if !unix {
 		return net.Listen("tcp", address)
 	}
-	if strings.HasPrefix(path, "//") {
-		path = path[2:] // unix:///absolute/path
-	}
+	path = strings.TrimPrefix(path, "//") // unix:///absolute/path
 	l, err := net.Listen("unix", path)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		probe, perr := net.DialTimeout("unix", path, time.Second)

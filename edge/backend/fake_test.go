@@ -158,12 +158,6 @@ func (f *fake) changeTools(cut bool) {
 	}
 }
 
-func (f *fake) feedsOpen() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.feeds)
-}
-
 func (f *fake) WatchResource(r *pb.WatchResourceRequest, s grpc.ServerStreamingServer[pb.WatchResourceResponse]) error {
 	f.opened.Add(1)
 	events := make(chan *pb.WatchResourceResponse, 16)

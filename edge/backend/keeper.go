@@ -143,7 +143,7 @@ func (k *keeper) readAll(ctx context.Context, fresh bool) error {
 		k.full = time.Now().Add(k.retry.delay())
 		k.soon = k.full
 		for i := range k.parts {
-			k.parts[i].fail(fmt.Errorf("Describe: %w", err))
+			k.parts[i].fail(fmt.Errorf("calling Describe: %w", err))
 		}
 		return err
 	}

@@ -64,7 +64,7 @@ func vetResource(r *pb.Resource, note func(string)) (string, error) {
 	case r == nil || r.Uri == "":
 		return "", fmt.Errorf("uri is empty: it is required")
 	case !absolute(r.Uri):
-		return r.Uri, fmt.Errorf("uri is not absolute: it must begin with a scheme such as file:")
+		return r.Uri, fmt.Errorf("uri is not absolute: it must begin with a scheme, such as file")
 	case r.Name == "":
 		return r.Uri, fmt.Errorf("name is empty: it is required")
 	}

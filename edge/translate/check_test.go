@@ -23,8 +23,8 @@ var server = NewServer(&pb.Implementation{Name: "edge", Version: "1"})
 // tail is what server adds to every result of the newest revision.
 const tail = `,"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"edge","version":"1"}}`
 
-// rules are the five revisions by short names.
-var r2411, r2503, r2506, r2511, r2607 = revision.All()[0], revision.All()[1], revision.All()[2], revision.All()[3], revision.All()[4]
+// Revisions by short names.
+var r2503, r2506, r2511, r2607 = revision.All()[1], revision.All()[2], revision.All()[3], revision.All()[4]
 
 // byRevision is the JSON expected under each revision, oldest first; an empty one is as the one before.
 type byRevision [5]string

@@ -7,8 +7,6 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-const needRoots = `{"roots":{}}`
-
 // readRoots reads a ListRootsResult (Client Features, "Roots").
 func readRoots(raw json.RawMessage) (*pb.ListRootsResult, bool) {
 	out := &pb.ListRootsResult{}

@@ -207,7 +207,7 @@ func deadline(w *world) {
 		w.Errorf("phase %d of the running call", c.Phase)
 	}
 	x.finish()
-	c, x = w.claim(w.b, w.orphan(w.b, "waits"))
+	c, _ = w.claim(w.b, w.orphan(w.b, "waits"))
 	if c.Phase != state.PhaseWaiting || len(c.Answers) != 0 {
 		w.Errorf("claimed %+v, want it waiting without answers", c)
 	}
