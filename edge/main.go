@@ -19,6 +19,7 @@ import (
 const help = `mcpedge: the Model Context Protocol in front, gRPC services behind.
 
   mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services
+  mcpedge stdio [flags]      serve MCP on stdin and stdout, for a client that starts it itself
   mcpedge check [flags]      check the settings, dial the backends, print what they serve
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version
@@ -42,6 +43,8 @@ func run(ctx context.Context, args []string) error {
 	switch command {
 	case "serve":
 		return serve(ctx, args)
+	case "stdio":
+		return stdio(ctx, args)
 	case "check":
 		return check(ctx, args)
 	case "proto":
@@ -61,26 +64,34 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	log := newLogger(cfg.Log)
 	demo := len(cfg.Backends) == 0
-	if demo {
-		stop, backends, err := startBundled(ctx)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		cfg.Backends = backends
-	}
-	edge, err := app.New(cfg, log)
+	edge, log, stop, err := assemble(ctx, &cfg)
 	if err != nil {
 		return err
 	}
+	defer stop()
 	return edge.Run(ctx, func(endpoint string) {
 		log.Info("serving", "endpoint", endpoint, "admin", cfg.Admin, "backends", len(cfg.Backends))
 		if demo {
 			fmt.Fprintf(os.Stderr, banner, endpoint, endpoint, endpoint)
 		}
 	})
+}
+
+// assemble wires an edge, in front of the bundled backends when the settings have none. stop ends those
+// and is called once the edge has ended.
+func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
+	log, stop = newLogger(cfg.Log), func() {}
+	if len(cfg.Backends) == 0 {
+		if stop, cfg.Backends, err = startBundled(context.WithoutCancel(ctx)); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if edge, err = app.New(*cfg, log); err != nil {
+		stop()
+		return nil, nil, nil, err
+	}
+	return edge, log, stop, nil
 }
 
 // banner is what a newcomer sees: where the server is and what to do with it.

@@ -15,7 +15,8 @@ const HeaderVersion = "Mcp-Protocol-Version"
 
 // Router parses what a transport received and hands it to the era it belongs to: the stateless one
 // when the message's `_meta` names a protocol version or the version header is a stateless
-// revision's, else the stateful one. Safe for concurrent use.
+// revision's, or when it cancels a request of that era on the same connection; else the stateful one.
+// Safe for concurrent use.
 type Router struct {
 	Stateless Stateless
 	Stateful  Stateful
@@ -31,14 +32,51 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	}
 	msg, err := jsonrpc.Parse(in.Body)
 	if err != nil {
-		RespondParseError(out, err, modernHeader(in))
+		refuse(in, out, err)
 		return
 	}
-	if modernHeader(in) || msg.Kind != jsonrpc.Response && msg.Kind != jsonrpc.ErrorResponse && modernMeta(msg) {
+	if modern(in, msg) {
 		r.Stateless.Message(ctx, in, msg, out)
 		return
 	}
 	r.Stateful.Message(ctx, in, msg, out)
+}
+
+// modern tells a message's era. A cancellation needs no `_meta`: what it cancels has one.
+func modern(in *mcp.Incoming, msg jsonrpc.Message) bool {
+	switch {
+	case modernHeader(in):
+		return true
+	case msg.Kind == jsonrpc.Response || msg.Kind == jsonrpc.ErrorResponse:
+		return false
+	case modernMeta(msg):
+		return true
+	case in.Conn == nil || msg.Kind != jsonrpc.Notification || mcp.Method(msg.Method) != mcp.NotifyCancelled:
+		return false
+	}
+	id, ok := CancelledID(msg)
+	return ok && in.Conn.Has(id)
+}
+
+// CancelledID reads which request a cancellation names; false when it names none.
+func CancelledID(msg jsonrpc.Message) (jsonrpc.ID, bool) {
+	raw, ok := jsonrpc.Member(msg.Params, "requestId")
+	if !ok {
+		return jsonrpc.ID{}, false
+	}
+	id, err := jsonrpc.NewID(string(raw))
+	return id, err == nil
+}
+
+// refuse answers a body that is no message. On a connection a peer's response gone wrong is passed
+// over: the two would answer each other's errors for ever.
+func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
+	var pe *jsonrpc.ParseError
+	if in.Conn != nil && errors.As(err, &pe) && pe.Reply {
+		out.Accept()
+		return
+	}
+	RespondParseError(out, err, modernHeader(in))
 }
 
 // Listen serves a reader: only the stateful era has streams that outlive their request.
@@ -65,7 +103,7 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 	}
 	batch, err := jsonrpc.ParseBatch(in.Body, limit)
 	if err != nil {
-		RespondParseError(out, err, false)
+		refuse(in, out, err)
 		return
 	}
 	r.Stateful.Batch(ctx, in, batch, out)

@@ -15,6 +15,20 @@ type Incoming struct {
 	Session string
 	// LastEventID is where a reader wants to resume; empty: not asked.
 	LastEventID string
+	// Conn is the connection, where one carries many exchanges at once; nil over HTTP.
+	Conn *Conn
+	// Next, if set, lets the transport serve the connection's next message, see Admit.
+	Next func()
+}
+
+// Admit tells a transport that keeps messages in order that the next one may be served: this one is
+// known by its id, so that it can be cancelled or answered. An exchange that is never admitted holds
+// the next message back until it ends; what a message changes for those after it (a session, a log
+// level) is done without. Session is called before, if at all. More calls than one do no harm.
+func (in *Incoming) Admit() {
+	if in.Next != nil {
+		in.Next()
+	}
 }
 
 // Outgoing is a transport's way back for one exchange. Exactly one of Respond, Accept and Open is

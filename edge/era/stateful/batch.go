@@ -54,6 +54,7 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		g.respond(out)
 		return
 	}
+	in.Admit()
 	g.start()
 	g.serve(ctx, out)
 }

@@ -71,6 +71,11 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.initialize(ctx, in, msg, out)
 		return
 	}
+	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
+		// The one request that may come before the handshake (Lifecycle, "Initialization").
+		respond(out, resultOf(msg.ID, nil))
+		return
+	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
 		e.refuse(in, out, revision.Assumed(), msg, err)

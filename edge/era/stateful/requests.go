@@ -20,6 +20,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *held, rec *recor
 		e.refuse(in, out, rec.rules, msg, beginError(err))
 		return
 	}
+	in.Admit()
 	g.start()
 	g.serve(ctx, out)
 }
@@ -44,8 +45,10 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record,
 	case mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, msg)
 	case mcp.MethodSubscribe:
+		in.Admit() // a slow backend must not hold back a ping
 		err = e.subscribe(ctx, in, s, rec, msg)
 	case mcp.MethodUnsubscribe:
+		in.Admit()
 		err = e.unsubscribe(ctx, s, msg)
 	case mcp.MethodInitialize:
 		err = mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone")

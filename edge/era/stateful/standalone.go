@@ -41,6 +41,10 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
 	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
 	feed, ferr := e.dispatch.Changes(ctx, in.Principal, listsOnly)
+	if ferr != nil && ctx.Err() != nil {
+		out.Accept() // The client is gone.
+		return nil
+	}
 	if ferr != nil {
 		return mcp.AsError(ferr)
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
-// call runs one round of a request in the exchange's own goroutine. The client's disconnect ends ctx,
-// and with it the backend's work.
-func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing) {
+// call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
+// cancellation ends ctx, and with it the backend's work.
+func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	call := &mcp.Call{
 		Attempt: 1, Method: mcp.Method(msg.Method), Params: params, Header: in.Header, Principal: in.Principal,
 		Client: mcp.Client{Info: params.Meta.ClientInfo},
@@ -22,7 +22,7 @@ func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, r
 		fail(out, rules, msg.ID, err)
 		return
 	}
-	way := &answer{out: out, keepAlive: e.opts.KeepAlive}
+	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive}
 	defer way.stop()
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
@@ -60,6 +60,7 @@ func (e *Era) prepare(call *mcp.Call, params mcp.Params) (sealed, error) {
 // on. Its timer keeps an open stream from falling silent; the mutex is between the timer and the call.
 type answer struct {
 	out       mcp.Outgoing
+	flight    *mcp.InFlight
 	keepAlive time.Duration
 
 	mu     sync.Mutex
@@ -72,7 +73,10 @@ type answer struct {
 var _ mcp.Sink = (*answer)(nil)
 
 // Emit implements mcp.Sink.
-func (a *answer) Emit(_ context.Context, ev mcp.Event) error {
+func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // cancelled: nothing may follow
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stream == nil {
@@ -93,7 +97,9 @@ func (a *answer) end(body []byte, kind mcp.Kind) {
 		a.out.Respond(mcp.Response{Body: body, Kind: kind, Modern: true})
 		return
 	}
-	_ = a.send(body)
+	if a.flight.Finish() {
+		_ = a.send(body)
+	}
 }
 
 // stop leaves the stream to the transport: no keep-alive may follow.

@@ -86,7 +86,10 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Request:
 		e.request(ctx, in, msg, out)
 	case jsonrpc.Notification:
-		// No notification of a client means anything over HTTP: a call is cancelled by its connection.
+		// Over HTTP no notification of a client means anything: a call is cancelled by its connection.
+		if mcp.Method(msg.Method) == mcp.NotifyCancelled {
+			e.cancelled(in, msg)
+		}
 		out.Accept()
 	default:
 		fail(out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
@@ -100,14 +103,26 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		fail(out, rules, msg.ID, err)
 		return
 	}
-	switch mcp.Method(msg.Method) {
-	case mcp.MethodDiscover:
+	if mcp.Method(msg.Method) == mcp.MethodDiscover {
 		e.discover(ctx, in, msg.ID, rules, out)
-	case mcp.MethodListen:
-		e.listen(ctx, in, msg.ID, rules, params, out)
-	default:
-		e.call(ctx, in, msg, rules, params, out)
+		return
 	}
+	ctx, flight, ok := in.Conn.Begin(ctx, msg.ID)
+	if !ok {
+		fail(out, rules, msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+			"the request id %.40s is in use by a request that is still in flight: use a new one", msg.ID.Raw()))
+		return
+	}
+	defer flight.Release()
+	in.Admit()
+	if flight != nil {
+		out = &cancellable{Outgoing: out, flight: flight}
+	}
+	if mcp.Method(msg.Method) == mcp.MethodListen {
+		e.listen(ctx, in, msg.ID, rules, params, out, flight)
+		return
+	}
+	e.call(ctx, in, msg, rules, params, out, flight)
 }
 
 // fail ends an exchange with an error.

@@ -14,7 +14,7 @@ import (
 
 // listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
 // changes, each tagged with the subscription's id, until the client leaves or the replica drains.
-func (e *Era) listen(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, params mcp.Params, out mcp.Outgoing) {
+func (e *Era) listen(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	filter, err := e.filter(params.Notifications)
 	if err != nil {
 		fail(out, rules, id, err)
@@ -32,12 +32,22 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules
 		return
 	}
 	defer feed.Close()
+	if ctx.Err() != nil {
+		out.Accept() // cancelled: nothing may follow
+		return
+	}
 	stream, err := out.Open()
 	if err != nil {
 		return
 	}
 	s := &subscription{id: id, stream: stream, feed: feed}
 	if s.acknowledge() != nil || s.follow(ctx, e) != nil {
+		return
+	}
+	if !flight.Finish() {
+		return
+	}
+	if in.Conn != nil && s.cancelled() != nil {
 		return
 	}
 	result := append([]byte(nil), `{"resultType":"complete","_meta":`...)
@@ -112,6 +122,14 @@ func (s *subscription) acknowledge() error {
 		params = params[:len(params)-1]
 	}
 	return s.notify(mcp.NotifyAcknowledged, append(params, `}}`...))
+}
+
+// cancelled tells the client that the server ends the subscription. Only a connection that many share
+// needs it: elsewhere the stream ends (Patterns, "Cancellation").
+func (s *subscription) cancelled() error {
+	params := append(s.params(), `,"requestId":`...)
+	params = append(append(params, s.id.Raw()...), '}')
+	return s.notify(mcp.NotifyCancelled, params)
 }
 
 // params opens a params object with the subscription's id in its `_meta`.

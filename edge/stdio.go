@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// stdio serves the one client that started this process. Its stdout belongs to the protocol: whatever
+// else in the process would print to it prints to stderr.
+func stdio(ctx context.Context, args []string) error {
+	cfg, err := config.Load("stdio", args, withoutListeners, os.Stderr)
+	if err != nil {
+		return err
+	}
+	in, out := os.Stdin, os.Stdout
+	os.Stdout = os.Stderr
+	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write, which ends the process in order
+	edge, log, stop, err := assemble(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log.Info("serving on stdin and stdout", "backends", len(cfg.Backends))
+	return edge.Stdio(ctx, in, out)
+}
+
+// withoutListeners is the environment without the addresses of listeners: there are none, and one
+// meant for another command must not keep this one from starting.
+func withoutListeners(name string) (string, bool) {
+	switch name {
+	case "MCPEDGE_LISTEN", "MCPEDGE_ADMIN":
+		return "", false
+	}
+	return os.LookupEnv(name)
+}

@@ -1,0 +1,126 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// errEnded: what was to be written comes after the end.
+var errEnded = errors.New("stdio: the connection has ended")
+
+// conn is one client. Lines are taken by one goroutine, which alone touches what is not marked.
+type conn struct {
+	server Server
+	opts   Options
+	out    *frame.LineWriter
+	link   mcp.Conn
+	slots  chan struct{}
+	// ctx is the exchanges'; kill ends it.
+	ctx  context.Context
+	kill context.CancelFunc
+	// running counts the exchanges, streams and the session's own included.
+	running sync.WaitGroup
+
+	// broken is closed by any writer when the client cannot be written to any more; why is set before.
+	broken chan struct{}
+	breaks sync.Once
+	why    error
+	closed atomic.Bool
+
+	// session is the newest, empty before the handshake. unlisten ends its standalone stream; nil until
+	// the message after the handshake: nothing may come in between.
+	session  string
+	unlisten context.CancelFunc
+}
+
+// write sends one message. Any goroutine may.
+func (c *conn) write(msg []byte) error {
+	if c.closed.Load() {
+		return errEnded
+	}
+	err := c.out.WriteLine(msg)
+	if errors.Is(err, frame.ErrRawNewline) {
+		err = c.out.WriteLine(jsonrpc.Compact(make([]byte, 0, len(msg)), msg))
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, frame.ErrRawNewline), errors.Is(err, frame.ErrEmptyLine):
+		c.opts.Logger.Error("a message that is no line was not sent", "error", err)
+	default:
+		c.breaks.Do(func() {
+			c.why = fmt.Errorf("stdio: the client is gone: %w", err)
+			close(c.broken)
+		})
+	}
+	return err
+}
+
+// alive says whether writing makes sense still.
+func (c *conn) alive() error {
+	select {
+	case <-c.broken:
+		return c.why
+	default:
+		return c.ctx.Err()
+	}
+}
+
+// refuse answers a line that is too long to be looked at.
+func (c *conn) refuse(err error) {
+	_ = c.write(jsonrpc.AppendError(nil, jsonrpc.ID{}, jsonrpc.CodeInvalidRequest, err.Error(), nil))
+}
+
+// serve begins one line's exchange and returns when the next line may be served, or when serving ends.
+func (c *conn) serve(stop <-chan struct{}, line []byte) {
+	select {
+	case c.slots <- struct{}{}:
+	case <-c.broken:
+		return
+	case <-stop:
+		return
+	}
+	x := newExchange(c)
+	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit}
+	c.running.Go(func() {
+		defer x.leave()
+		defer x.admit()
+		defer c.rescue(x, line)
+		c.server.Post(c.ctx, in, x)
+	})
+	select {
+	case <-x.admitted:
+	case <-c.broken:
+		return
+	case <-stop:
+		return
+	}
+	switch {
+	case x.session != "":
+		c.adopt(x.session)
+	case c.session != "" && c.unlisten == nil:
+		c.listen()
+	}
+}
+
+// rescue ends an exchange that panicked: the others go on.
+func (c *conn) rescue(x *exchange, line []byte) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	c.opts.Logger.Error("an exchange panicked", "panic", p, "stack", string(debug.Stack()))
+	if x.ended {
+		return
+	}
+	if msg, err := jsonrpc.Parse(line); err == nil && msg.Kind == jsonrpc.Request {
+		_ = c.write(jsonrpc.AppendError(nil, msg.ID, jsonrpc.CodeInternalError, "internal error", nil))
+	}
+}

@@ -1,0 +1,66 @@
+package stdio
+
+import (
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// exchange is the way back of one line.
+type exchange struct {
+	conn *conn
+	// admitted is closed when the next line may be served.
+	admitted chan struct{}
+	admit    func()
+	// leave gives the exchange's place among those in flight back.
+	leave func()
+	// session is what the exchange created; read once admitted is closed.
+	session string
+	// ended: the exchange was answered, accepted or became a stream.
+	ended bool
+}
+
+var _ mcp.Outgoing = (*exchange)(nil)
+
+func newExchange(c *conn) *exchange {
+	x := &exchange{conn: c, admitted: make(chan struct{})}
+	x.admit = sync.OnceFunc(func() { close(x.admitted) })
+	x.leave = sync.OnceFunc(func() { <-c.slots })
+	return x
+}
+
+// Session implements mcp.Outgoing.
+func (x *exchange) Session(id string) { x.session = id }
+
+// Respond implements mcp.Outgoing.
+func (x *exchange) Respond(r mcp.Response) {
+	x.ended = true
+	_ = x.conn.write(r.Body)
+}
+
+// Accept implements mcp.Outgoing: nothing is said.
+func (x *exchange) Accept() { x.ended = true }
+
+// Open implements mcp.Outgoing. A stream does not keep others from being served.
+func (x *exchange) Open() (mcp.Stream, error) {
+	x.ended = true
+	x.leave()
+	return stream{x.conn}, nil
+}
+
+// stream writes the events of an exchange among all others: on one channel they have no ids, nothing
+// to prime, and no proxy to be kept alive for. A client that does not read makes writers wait.
+type stream struct{ conn *conn }
+
+var _ mcp.Stream = stream{}
+
+// Send implements mcp.Stream.
+func (s stream) Send(ev mcp.StreamEvent) error {
+	if len(ev.Data) == 0 {
+		return s.conn.alive()
+	}
+	return s.conn.write(ev.Data)
+}
+
+// KeepAlive implements mcp.Stream. It writes nothing.
+func (s stream) KeepAlive() error { return s.conn.alive() }

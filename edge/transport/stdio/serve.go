@@ -1,0 +1,135 @@
+package stdio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Server is what the transport hands its exchanges to. Each method ends the exchange before it returns.
+type Server interface {
+	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+	Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+}
+
+// Serve serves one client until in ends, ctx ends, or out fails; then it ends what is in flight, as
+// Options say, and the client's session, and returns. The end of in and of ctx are no errors. In and
+// out belong to Serve from then on, which closes them if they can be: that ends a Read or Write which
+// still waits. One that cannot be ended is left behind, so that a client who does not read cannot keep
+// the process alive.
+func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
+	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{})}
+	c.slots = make(chan struct{}, c.opts.MaxInFlight)
+	c.ctx, c.kill = context.WithCancel(context.WithoutCancel(ctx))
+	defer c.kill()
+	lines, leave := read(in, c.opts.MaxLine)
+	err := c.run(ctx, lines)
+	leave()
+	closeIf(in)
+	return errors.Join(err, c.drain(out))
+}
+
+// line is what was read: a message, or why it is none.
+type line struct {
+	text []byte
+	err  error
+}
+
+// read reads lines in a goroutine of its own, which ends with the stream or, once leave was called,
+// with the next line.
+func read(in io.Reader, maxLine int) (lines <-chan line, leave func()) {
+	out, gone := make(chan line), make(chan struct{})
+	go func() {
+		r := frame.NewLineReader(in, maxLine)
+		for {
+			text, err := r.Next()
+			select {
+			case out <- line{text, err}:
+			case <-gone:
+				return
+			}
+			if err != nil && !errors.Is(err, frame.ErrLineTooLong) {
+				return
+			}
+		}
+	}()
+	return out, func() { close(gone) }
+}
+
+// run serves line by line until there is none or nobody to answer to.
+func (c *conn) run(ctx context.Context, lines <-chan line) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.broken:
+			return c.why
+		case l := <-lines:
+			switch {
+			case l.err == nil:
+				c.serve(ctx.Done(), l.text)
+			case errors.Is(l.err, frame.ErrLineTooLong):
+				c.refuse(l.err)
+			case errors.Is(l.err, io.EOF):
+				return nil
+			default:
+				return fmt.Errorf("stdio: %w", l.err)
+			}
+		}
+	}
+}
+
+// afterwards bounds what the end itself takes: the session's and that of exchanges that were cut off.
+const afterwards = 2 * time.Second
+
+// drain ends what goes on. Calls have the grace; nobody else waits for anybody.
+func (c *conn) drain(out io.Writer) error {
+	idle := make(chan struct{})
+	c.leave()
+	if c.opts.Drain != nil {
+		c.opts.Drain()
+	}
+	go func() {
+		defer close(idle)
+		c.running.Wait()
+	}()
+	c.await(idle, c.opts.Grace)
+	c.kill()
+	if c.session != "" {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), afterwards)
+		c.end(ctx, c.session)
+		cancel()
+	}
+	c.await(idle, afterwards)
+	c.closed.Store(true)
+	closeIf(out)
+	select {
+	case <-idle:
+		return nil
+	case <-time.After(afterwards):
+		return errors.New("stdio: some calls did not end: the client does not read, or a backend does not let go")
+	}
+}
+
+// await waits for idle, so long, and while the client is there.
+func (c *conn) await(idle <-chan struct{}, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-idle:
+	case <-c.broken:
+	case <-t.C:
+	}
+}
+
+func closeIf(v any) {
+	if c, ok := v.(io.Closer); ok {
+		_ = c.Close() // there is nobody to tell
+	}
+}
