@@ -234,7 +234,7 @@ func TestBackendFailures(t *testing.T) {
 		"fail_argument":     {0, 200},
 		"fail_precondition": {0, 200},
 		"fail_denied":       {-31403, 200},
-		"fail_exhausted":    {-31429, 429},
+		"fail_exhausted":    {-31429, 200},
 		"fail_unavailable":  {-31502, 200},
 		"fail_internal":     {-32603, 200},
 	} {

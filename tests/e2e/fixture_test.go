@@ -141,7 +141,8 @@ func (f *fixture) work() {
 			return "done", ctx.Err()
 		})
 	capability.AddTool(f.Server, "big", "Returns a large text",
-		func(_ context.Context, _ *capability.Call, in sizeIn) (string, error) {
+		func(_ context.Context, c *capability.Call, in sizeIn) (string, error) {
+			c.Progress(1, 1, "")
 			return strings.Repeat("x", in.Bytes), nil
 		})
 	capability.AddTool(f.Server, "rich", "Returns every kind of content",

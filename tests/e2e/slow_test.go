@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"runtime/metrics"
 	"strings"
 	"syscall"
 	"testing"
@@ -73,13 +74,13 @@ func firstID(t *testing.T, conn net.Conn) string {
 	}
 }
 
-// heap is what is in use after a collection.
+// heap is what was alive at a collection made now.
 func heap() int64 {
 	runtime.GC()
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
+	runtime.GC() // pools give up what they hold at the second
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return int64(live[0].Value.Uint64())
 }
 
 func floodParams(times int) string {

@@ -358,6 +358,15 @@ func (s *stream) awaitMethod(method string) message {
 	}
 }
 
+// awaitError is the response, which must be an error; notifications before it are passed over.
+func (s *stream) awaitError(code int) message {
+	s.t.Helper()
+	m := s.message()
+	for ; m.Method != ""; m = s.message() {
+	}
+	return m.wantError(s.t, code)
+}
+
 // end waits for the end of the stream; a message before it is a failure.
 func (s *stream) end() {
 	s.t.Helper()
