@@ -6,23 +6,30 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"google.golang.org/grpc/grpclog"
 )
 
+// grpcTo is where gRPC's own lines go; nil: nowhere.
+var grpcTo atomic.Pointer[slog.Logger]
+
+// gRPC takes its logger only before it is used at all, which a package's init alone can promise: a
+// service in the same process may be running when an edge is made.
+func init() { grpclog.SetLoggerV2(grpcLogger{}) }
+
 // logGRPC sends what gRPC says of itself to a logger, at level debug: what matters of it is logged by
-// the backends, once. Without it gRPC writes lines of its own to stderr, one per connection to a
-// backend without a health service among them. To be called once, before gRPC is used at all.
-func logGRPC(log *slog.Logger) { grpclog.SetLoggerV2(grpcLogger{log.With("component", "grpc")}) }
+// the backends, once. The last call wins, for the whole process.
+func logGRPC(log *slog.Logger) { grpcTo.Store(log.With("component", "grpc")) }
 
 // grpcLogger implements grpclog.LoggerV2.
-type grpcLogger struct{ log *slog.Logger }
+type grpcLogger struct{}
 
 var _ grpclog.LoggerV2 = grpcLogger{}
 
 func (g grpcLogger) say(severity string, format func() string) {
-	if g.log.Enabled(context.Background(), slog.LevelDebug) {
-		g.log.Debug(strings.TrimSpace(format()), "severity", severity)
+	if log := grpcTo.Load(); log != nil && log.Enabled(context.Background(), slog.LevelDebug) {
+		log.Debug(strings.TrimSpace(format()), "severity", severity)
 	}
 }
 
@@ -55,7 +62,9 @@ func (g grpcLogger) Fatalln(args ...any)               { g.die(fmt.Sprintln(args
 func (g grpcLogger) Fatalf(format string, args ...any) { g.die(fmt.Sprintf(format, args...)) }
 
 func (g grpcLogger) die(text string) {
-	g.log.Error(strings.TrimSpace(text))
+	if log := grpcTo.Load(); log != nil {
+		log.Error(strings.TrimSpace(text))
+	}
 	os.Exit(1)
 }
 

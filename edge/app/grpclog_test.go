@@ -9,7 +9,10 @@ import (
 
 func TestLogGRPC(t *testing.T) {
 	var out bytes.Buffer
-	g := grpcLogger{slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	g := grpcLogger{}
+	g.Info("before anybody listens: nowhere")
+	logGRPC(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	defer grpcTo.Store(nil)
 	g.Info("one")
 	g.Infoln("two")
 	g.Infof("%d", 3)
@@ -20,12 +23,12 @@ func TestLogGRPC(t *testing.T) {
 	g.Errorln("eight")
 	g.Errorf("%d", 9)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 9 || !strings.Contains(lines[1], "msg=two severity=info") || !strings.Contains(lines[8], "msg=9 severity=error") {
+	if len(lines) != 9 || !strings.Contains(lines[1], "msg=two component=grpc severity=info") || !strings.Contains(lines[8], "msg=9 component=grpc severity=error") {
 		t.Fatalf("logged:\n%s", out.String())
 	}
 	out.Reset()
-	quiet := grpcLogger{slog.New(slog.NewTextHandler(&out, nil))}
-	quiet.Error("nothing")
+	logGRPC(slog.New(slog.NewTextHandler(&out, nil)))
+	g.Error("nothing")
 	if out.Len() != 0 || g.V(0) {
 		t.Fatalf("logged %q above debug", out.String())
 	}
