@@ -23,8 +23,7 @@ type bad struct {
 	check func(t *testing.T, r *reply)
 }
 
-// run sends the row's request and holds the answer against it. In the body {id} is where a row
-// does not care which id it is: the row's own.
+// run sends the row's request, with headers before its own, and holds the answer against the row.
 func (b bad) run(t *testing.T, c *caller, headers ...string) {
 	t.Helper()
 	method := b.method
