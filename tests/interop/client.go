@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// runWithin bounds one run of a client.
+	runWithin = 2 * time.Minute
+	// endWithin bounds how long a client that was told to stop, or its children, hold their output open.
+	endWithin = 5 * time.Second
+)
+
+// client is one folder with a program that drives an edge by a library of others.
+//
+// The program is main.mjs, for Node.js, beside a package.json and its lock file; or main.py beside a
+// requirements.txt. It is told where the edge is:
+//
+//	--dir DIR --url URL --cut URL       Streamable HTTP; a POST to --cut breaks all connections
+//	--dir DIR -- COMMAND ARGUMENTS…     stdio
+//
+// DIR is what the resources service serves as file: resources. The program prints "ok <step>" for
+// each step; it ends with status 0, or on a mismatch prints what it expected and got, with status 1.
+type client struct {
+	name string
+	dir  string
+	kind runtimeKind
+	args []string // the program's start, known once it is installed
+}
+
+// discover lists the clients of a folder, by name.
+func discover(folder string) ([]*client, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("run this from the root of the repository: %w", err)
+	}
+	var found []*client
+	for _, e := range entries {
+		dir := filepath.Join(folder, e.Name())
+		for _, kind := range kinds {
+			if _, err := os.Stat(filepath.Join(dir, kind.program)); err == nil {
+				found = append(found, &client{name: e.Name(), dir: dir, kind: kind})
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no clients in %s", folder)
+	}
+	return found, nil
+}
+
+// install brings what the client needs into its folder, unless it is there.
+func (c *client) install(ctx context.Context) error {
+	start := time.Now()
+	fresh, err := c.kind.install(ctx, c.dir)
+	if err != nil {
+		return err
+	}
+	if fresh {
+		fmt.Printf("installed %s in %.1f s\n", c.name, time.Since(start).Seconds())
+	}
+	interpreter, err := c.kind.interpreter(ctx, c.dir)
+	if err != nil {
+		return err
+	}
+	c.args = []string{interpreter, filepath.Join(c.dir, c.kind.program)}
+	return nil
+}
+
+// run runs the client over a transport. Its output is kept in results.
+func (c *client) run(ctx context.Context, w *world, transport, results string, verbose bool) outcome {
+	o := outcome{client: c.name, transport: transport}
+	args := append(c.args[1:len(c.args):len(c.args)], "--dir", w.files)
+	if transport == "stdio" {
+		args = append(append(args, "--"), w.stdio()...)
+	} else {
+		args = append(args, "--url", w.url(), "--cut", w.breaker.url)
+	}
+	log := filepath.Join(results, c.name+"-"+transport+".log")
+	out, err := os.Create(log)
+	if err != nil {
+		o.err = err
+		return o
+	}
+	defer out.Close()
+	home, err := os.MkdirTemp(w.dir, "home-")
+	if err != nil {
+		o.err = err
+		return o
+	}
+	ctx, cancel := context.WithTimeout(ctx, runWithin)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, c.args[0], args...)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.Env = append(os.Environ(), "HOME="+home, "PYTHONDONTWRITEBYTECODE=1")
+	cmd.WaitDelay = endWithin
+	bindToParent(cmd)
+	cmd.Cancel = func() error { return killGroup(cmd) }
+	start := time.Now()
+	err = cmd.Run()
+	o.took = time.Since(start)
+	if cmd.Process != nil {
+		err = errors.Join(err, killGroup(cmd)) // what it may have left
+	}
+	if ctx.Err() != nil {
+		err = fmt.Errorf("stopped after %.0f s: %w", o.took.Seconds(), context.Cause(ctx))
+	}
+	steps, readErr := countSteps(log, verbose)
+	o.steps = steps
+	switch err = errors.Join(err, readErr); {
+	case err != nil:
+		o.err = fmt.Errorf("%w\n%s", err, tail(log))
+	case steps == 0:
+		o.err = fmt.Errorf("it did no step\n%s", tail(log))
+	}
+	return o
+}
+
+// countSteps counts the passed steps in a client's output, and prints them when it is to.
+func countSteps(log string, verbose bool) (int, error) {
+	f, err := os.Open(log)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	var n int
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if verbose {
+			fmt.Println(lines.Text())
+		}
+		if strings.HasPrefix(lines.Text(), "ok ") {
+			n++
+		}
+	}
+	return n, lines.Err()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// runtimeKind is what a client's program runs on.
+type runtimeKind struct {
+	program string // name of the file that makes a folder a client of this kind
+	pins    string // file that names every package exactly
+	cache   string // folder, beside it, that packages are installed into
+	// fill installs the pinned packages into the cache of dir.
+	fill func(ctx context.Context, dir string) error
+	// interpreter is the path of what runs the program.
+	interpreter func(ctx context.Context, dir string) (string, error)
+}
+
+var kinds = []runtimeKind{
+	{program: "main.mjs", pins: "package-lock.json", cache: "node_modules", fill: npmInstall, interpreter: findNode},
+	{program: "main.py", pins: "requirements.txt", cache: ".venv", fill: pipInstall, interpreter: findPython},
+}
+
+// install fills the cache of dir unless it was filled from the same pins, and reports whether it did.
+func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err error) {
+	pins, err := os.ReadFile(filepath.Join(dir, k.pins))
+	if err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256(pins)
+	want := hex.EncodeToString(sum[:])
+	stamp := filepath.Join(dir, k.cache, ".installed")
+	if have, err := os.ReadFile(stamp); err == nil && string(have) == want {
+		return false, nil
+	}
+	if err := os.RemoveAll(filepath.Join(dir, k.cache)); err != nil {
+		return false, err
+	}
+	if err := k.fill(ctx, dir); err != nil {
+		return false, err
+	}
+	return true, os.WriteFile(stamp, []byte(want), 0o644)
+}
+
+// command runs a program in dir; need is what the user has to have for it.
+func command(ctx context.Context, dir, need, program string, args ...string) error {
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Dir = dir
+	bindToParent(cmd)
+	cmd.Cancel = func() error { return killGroup(cmd) }
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s %s in %s: %w (%s)\n%s", filepath.Base(program), strings.Join(args, " "), dir, err, need, out)
+	}
+	return nil
+}
+
+func npmInstall(ctx context.Context, dir string) error {
+	return command(ctx, dir, "npm and access to its packages are needed", "npm", "ci", "--ignore-scripts", "--loglevel=error")
+}
+
+// findNode returns the Node.js among the packages, else the system's, if it is of the major version
+// that the package file asks for.
+func findNode(ctx context.Context, dir string) (string, error) {
+	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		return "", err
+	}
+	var manifest struct{ Engines struct{ Node string } }
+	if err := json.Unmarshal(raw, &manifest); err != nil {
+		return "", fmt.Errorf("package.json in %s: %w", dir, err)
+	}
+	var least int
+	if _, err := fmt.Sscanf(manifest.Engines.Node, ">=%d", &least); err != nil {
+		return "", fmt.Errorf("package.json in %s: engines.node is %q; write \">=\" and a major version", dir, manifest.Engines.Node)
+	}
+	var found []string
+	for _, candidate := range []string{filepath.Join(dir, "node_modules", ".bin", "node"), "node"} {
+		out, err := exec.CommandContext(ctx, candidate, "--version").Output()
+		if err != nil {
+			continue
+		}
+		var major int
+		if _, err := fmt.Sscanf(string(out), "v%d", &major); err == nil && major >= least {
+			return candidate, nil
+		}
+		found = append(found, strings.TrimSpace(string(out)))
+	}
+	return "", fmt.Errorf("no Node.js %d or later (found %q): install it", least, found)
+}
+
+func pipInstall(ctx context.Context, dir string) error {
+	const need = "python3 of 3.10 or later with venv, and access to its packages are needed"
+	if err := command(ctx, dir, need, "python3", "-m", "venv", ".venv"); err != nil {
+		return err
+	}
+	python, err := filepath.Abs(filepath.Join(dir, ".venv", "bin", "python"))
+	if err != nil {
+		return err
+	}
+	return command(ctx, dir, need, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt")
+}
+
+// findPython returns the Python of the virtual environment.
+func findPython(ctx context.Context, dir string) (string, error) {
+	python := filepath.Join(dir, ".venv", "bin", "python")
+	if err := exec.CommandContext(ctx, python, "--version").Run(); err != nil {
+		return "", fmt.Errorf("%s does not run: %w; remove %s and run again", python, err, filepath.Join(dir, ".venv"))
+	}
+	return python, nil
+}

@@ -1,0 +1,131 @@
+// Command interop drives an edge with clients that others wrote: the official SDKs and the MCP
+// Inspector, each in a folder of its own beside this file.
+//
+// It builds the edge and the bundled services, starts the services and an edge on free loopback
+// ports, installs what each client needs (kept for the next run), and runs every client over every
+// transport: Streamable HTTP to the running edge, and stdio, where the client starts an edge itself.
+// Every step that a client gets through counts as passed; a client that stops early counts as one
+// failure. The exit status is 0 when nothing failed.
+//
+//	go run ./tests/interop -only python,typescript-v1 -transport http
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// folder holds the clients and the results, seen from the module root.
+const folder = "tests/interop"
+
+var transports = []string{"http", "stdio"}
+
+// options is what the command line decides.
+type options struct {
+	only       []string      // names of clients; none: all
+	transports []string      // of transports
+	limit      time.Duration // for the whole run
+	verbose    bool          // print every step
+}
+
+func init() {
+	// Children are bound to the thread that starts them (see bindToParent): keep it alive.
+	runtime.LockOSThread()
+}
+
+func main() {
+	var o options
+	var only, over string
+	flag.StringVar(&only, "only", "", "clients to run, separated by commas; empty: all")
+	flag.StringVar(&over, "transport", strings.Join(transports, ","), "transports to run them over, separated by commas")
+	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
+	flag.BoolVar(&o.verbose, "v", false, "print every step")
+	flag.Parse()
+	o.only, o.transports = split(only), split(over)
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithTimeout(ctx, o.limit)
+	err := run(ctx, o)
+	cancel()
+	stop()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "interop: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// split cuts a list at its commas.
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// run does one whole pass. Every process it started has ended when it returns.
+func run(ctx context.Context, o options) (err error) {
+	clients, err := choose(o)
+	if err != nil {
+		return err
+	}
+	results := filepath.Join(folder, "results")
+	if err := errors.Join(os.RemoveAll(results), os.MkdirAll(results, 0o755)); err != nil {
+		return err
+	}
+	w, err := startWorld(ctx, results)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.stop()) }()
+
+	var all []outcome
+	for _, c := range clients {
+		installed := c.install(ctx)
+		for _, transport := range o.transports {
+			r := outcome{client: c.name, transport: transport, err: installed}
+			if installed == nil {
+				r = c.run(ctx, w, transport, results, o.verbose)
+			}
+			all = append(all, r)
+			if r.err != nil {
+				fmt.Printf("%s over %s: %v\n", c.name, transport, r.err)
+			}
+		}
+	}
+	return report(os.Stdout, all)
+}
+
+// choose finds the clients to run and checks the transports' names.
+func choose(o options) ([]*client, error) {
+	clients, err := discover(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range o.transports {
+		if !slices.Contains(transports, t) {
+			return nil, fmt.Errorf("transport %q is not known: give some of %s", t, strings.Join(transports, ","))
+		}
+	}
+	if len(o.transports) == 0 {
+		return nil, fmt.Errorf("no transport: give some of %s", strings.Join(transports, ","))
+	}
+	if len(o.only) == 0 {
+		return clients, nil
+	}
+	var chosen []*client
+	for _, name := range o.only {
+		i := slices.IndexFunc(clients, func(c *client) bool { return c.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("client %q is not a folder of %s", name, folder)
+		}
+		chosen = append(chosen, clients[i])
+	}
+	return chosen, nil
+}

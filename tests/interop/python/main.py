@@ -1,0 +1,36 @@
+"""Drives an edge with the Python SDK (PyPI mcp), which speaks the handshake's revisions and the
+per-request one: every step is done in both."""
+
+import warnings
+
+import anyio
+
+import asking
+import broken
+import connect
+import prompts
+import resources
+import running
+import steps
+import tools
+
+
+async def main() -> None:
+    options = steps.options()
+    for era in ("legacy", "modern"):
+        steps.prefix = era + " "
+        async with connect.session(options, era) as session:
+            for part in (tools, asking, resources, prompts, running):
+                await part.run(session)
+            if options.url and era == "legacy":
+                await broken.run(session)
+        print(f"ok {era} close", flush=True)
+    if options.url:
+        steps.prefix = ""
+        await broken.resume_explicitly(options)
+
+
+if __name__ == "__main__":
+    # The SDK warns of what the newest revision deprecates; older servers still have it.
+    warnings.simplefilter("ignore")
+    anyio.run(main)

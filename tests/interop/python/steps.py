@@ -1,0 +1,115 @@
+"""The command line, steps, and waiting for conditions."""
+
+import argparse
+import os
+import traceback
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+
+PATIENCE = 20  # seconds, for anything that is awaited
+
+prefix = ""  # of every step's name
+
+
+class Mismatch(Exception):
+    pass
+
+
+def options() -> argparse.Namespace:
+    """Reads "--dir DIR --url URL --cut URL" or "--dir DIR -- COMMAND ARGUMENTS…"."""
+    p = argparse.ArgumentParser()
+    p.add_argument("--dir", required=True)
+    p.add_argument("--url")
+    p.add_argument("--cut")
+    p.add_argument("command", nargs="*")
+    o = p.parse_args()
+    if not (o.url and o.cut) and not o.command:
+        p.error("give either --url URL --cut URL or -- COMMAND ARGUMENTS…")
+    return o
+
+
+def step(name: str) -> Callable[[Callable[[], Awaitable[Any]]], Awaitable[None]]:
+    """Runs a function and prints "ok <name>". A failure ends the program."""
+
+    async def run(body: Callable[[], Awaitable[Any]]) -> None:
+        try:
+            with anyio.fail_after(PATIENCE):
+                await body()
+        except Exception as e:
+            why = str(e) if isinstance(e, Mismatch) else traceback.format_exc()
+            print(f"FAILED {prefix}{name}: {why}", flush=True)
+            os._exit(1)  # sys.exit would raise, and the SDK's task groups would wait and wrap
+        print(f"ok {prefix}{name}", flush=True)
+
+    return run
+
+
+def fail(what: str, want: Any, got: Any) -> None:
+    raise Mismatch(f"{what}:\n  expected {want!r}\n  got      {got!r}")
+
+
+def equal(got: Any, want: Any, what: str = "value") -> None:
+    if got != want:
+        fail(what, want, got)
+
+
+def contains(got: Any, part: Any, what: str = "value") -> None:
+    if part not in got:
+        fail(what, f"something with {part!r}", got)
+
+
+async def error(call: Awaitable[Any], kind: type[Exception]) -> Any:
+    """Waits for a call to fail and returns its error."""
+    try:
+        result = await call
+    except kind as e:
+        return e
+    fail("outcome", kind.__name__, result)
+
+
+class Inbox:
+    """Keeps what comes and lets a step wait for it."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._came = anyio.Event()
+
+    def put(self, item: Any) -> None:
+        self.items.append(item)
+        self._came.set()
+        self._came = anyio.Event()
+
+    async def until(self, test: Callable[[Any], bool], what: str) -> Any:
+        """Waits for an item that passes the test."""
+        try:
+            with anyio.fail_after(PATIENCE / 2):
+                while True:
+                    for item in self.items:
+                        if test(item):
+                            return item
+                    await self._came.wait()
+        except TimeoutError:
+            fail(what, "one of that kind in time", self.items)
+
+    def clear(self) -> None:
+        self.items.clear()
+
+
+def text(result: Any) -> str:
+    """Joins the texts of a content list."""
+    return "\n".join(c.text for c in result.content if c.type == "text")
+
+
+async def walk(listing: Callable[..., Awaitable[Any]], field: str) -> tuple[list[Any], int]:
+    """All pages of a list: its entries, and how many pages there were."""
+    entries: list[Any] = []
+    pages, cursor = 0, None
+    while pages < 100:
+        page = await listing(cursor=cursor)
+        entries += getattr(page, field)
+        pages, cursor = pages + 1, page.next_cursor
+        if cursor is None:
+            break
+    return entries, pages

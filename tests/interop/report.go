@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+)
+
+// outcome is what one client did over one transport.
+type outcome struct {
+	client, transport string
+	steps             int           // passed
+	took              time.Duration // without the installation
+	err               error         // why it stopped early; nil: it did not
+}
+
+// report prints the table and the totals. A client that stopped early is one failure, and an error.
+func report(w io.Writer, all []outcome) error {
+	var passed, failed int
+	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(table, "CLIENT\tTRANSPORT\tSTEPS\tTIME\tRESULT")
+	for _, o := range all {
+		result := "ok"
+		if passed += o.steps; o.err != nil {
+			failed++
+			result = "FAILED"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f s\t%s\n", o.client, o.transport, o.steps, o.took.Seconds(), result)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%d passed, %d failed\n", passed, failed)
+	if failed > 0 {
+		return fmt.Errorf("%d of %d client runs failed", failed, len(all))
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+// Broken connections: the SDK resumes its streams by Last-Event-ID, and nothing is lost or doubled.
+import { writeFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { contains, equal, fail, step, text } from "../steps.mjs";
+
+export async function broken({ client, told, asked, answer, requests, options }) {
+  const cut = async () => {
+    const r = await fetch(options.cut, { method: "POST" });
+    const n = Number(await r.text());
+    if (!(n > 0)) fail("broken connections", "at least one", n);
+  };
+  const resumed = () => requests.items.filter((r) => r.method === "GET" && r.lastEventId && r.status === 200).length;
+
+  await step("resume a call", async () => {
+    requests.clear();
+    const seen = [];
+    let cutting;
+    const r = await client.callTool({ name: "countdown", arguments: { steps: 12, interval_ms: 60 } }, undefined, {
+      onprogress: (p) => {
+        seen.push(p.progress);
+        if (p.progress === 3) cutting = cut();
+      },
+    });
+    await cutting;
+    contains(text(r), "Counted down 12 steps", "text");
+    equal(seen, Array.from({ length: 12 }, (_, i) => i + 1), "progress");
+    if (resumed() === 0) fail("requests", "a GET with Last-Event-ID", requests.items);
+  });
+  await step("resume a call twice", async () => {
+    const seen = [];
+    const cuts = [];
+    const r = await client.callTool({ name: "countdown", arguments: { steps: 30, interval_ms: 50 } }, undefined, {
+      onprogress: (p) => {
+        seen.push(p.progress);
+        if (p.progress === 3 || p.progress === 20) cuts.push(cut());
+      },
+    });
+    await Promise.all(cuts);
+    contains(text(r), "Counted down 30 steps", "text");
+    equal(seen, Array.from({ length: 30 }, (_, i) => i + 1), "progress");
+  });
+  await step("resume while the user is asked", async () => {
+    let first = true;
+    answer["elicitation/create"] = async (params) => {
+      if (first) {
+        first = false;
+        await cut();
+      }
+      return {
+        action: "accept",
+        content: params.requestedSchema.properties.confirm ? { confirm: true } : { seat: "aisle", room: "single", insurance: false },
+      };
+    };
+    asked.clear();
+    const r = await client.callTool({ name: "book_trip", arguments: { destination: "Rome" } });
+    equal(r.structuredContent?.status, "booked", "status");
+    equal(asked.items.length, 2, "questions");
+  });
+  await step("changes after a broken connection", async () => {
+    const file = join(options.dir, `typescript-v1-broken-${process.pid}.txt`);
+    const uri = pathToFileURL(file).href;
+    await writeFile(file, "one\n");
+    await told.until((all) => all.find((n) => n.method === "notifications/resources/list_changed"), "list_changed");
+    await client.subscribeResource({ uri });
+    told.clear();
+    await cut();
+    await writeFile(file, "two\n");
+    await told.until((all) => all.find((n) => n.params?.uri === uri), "updated");
+    await client.unsubscribeResource({ uri });
+    await rm(file);
+  });
+}
