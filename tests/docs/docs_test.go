@@ -1,0 +1,74 @@
+// Package docs holds what the documentation says against what is there.
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// pages are the documents a person reads.
+func pages(t *testing.T) []string {
+	t.Helper()
+	out := []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"}
+	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(more) == 0 {
+		t.Fatalf("no pages in docs: %v", err)
+	}
+	for _, p := range more {
+		out = append(out, filepath.Join("docs", filepath.Base(p)))
+	}
+	return out
+}
+
+// The tool that the README shows is a program that is built and run by tests, of at most 15 lines.
+func TestReadmeShowsTheExample(t *testing.T) {
+	example := strings.TrimSpace(read(t, "capability/example/greeter/main.go"))
+	if n := strings.Count(example, "\n") + 1; n > 15 {
+		t.Errorf("the example has %d lines", n)
+	}
+	if !strings.Contains(read(t, "README.md"), "```go\n"+example+"\n```") {
+		t.Error("README.md does not show capability/example/greeter/main.go as it is")
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range pages(t) {
+		for _, m := range link.FindAllStringSubmatch(read(t, page), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.Dir(page), m[1])); err != nil {
+				t.Errorf("%s links to %s, which is not there", page, m[1])
+			}
+		}
+	}
+}
+
+var target = regexp.MustCompile("`make ([a-z-]+)")
+
+func TestMakeTargetsExist(t *testing.T) {
+	makefile := read(t, "Makefile")
+	for _, page := range pages(t) {
+		for _, m := range target.FindAllStringSubmatch(read(t, page), -1) {
+			if !strings.Contains(makefile, "\n"+m[1]+":") {
+				t.Errorf("%s names `make %s`, which the Makefile lacks", page, m[1])
+			}
+		}
+	}
+}
