@@ -19,7 +19,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // App is one edge process. Make it with New, run it once with Run.
@@ -30,6 +32,7 @@ type App struct {
 	dispatch  *dispatch.Dispatch
 	stateful  *stateful.Era
 	stateless *stateless.Era
+	sse       *sse.Handler // nil: not served
 	mcp       *http.Server
 	admin     *http.Server
 	serving   atomic.Bool
@@ -81,8 +84,8 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 }
 
 // shutdown drains: unready; serving on for the delay while connections are closed after their
-// request; streams that can be resumed are closed, calls run on; the listener closes; what still runs
-// has the grace.
+// request; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
+// nothing runs on them; the listener closes; what still runs has the grace.
 func (a *App) shutdown() error {
 	a.serving.Store(false)
 	a.mcp.SetKeepAlivesEnabled(false)
@@ -90,7 +93,9 @@ func (a *App) shutdown() error {
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
 	defer cancel()
 	a.stateless.Drain()
-	err := a.stateful.Drain(grace)
+	connections := make(chan error, 1)
+	go func() { connections <- a.drainSSE(grace) }()
+	err := errors.Join(a.stateful.Drain(grace), <-connections)
 	if e := a.mcp.Shutdown(grace); e != nil {
 		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
 	}
@@ -106,11 +111,15 @@ func (a *App) close() error {
 const endpointPath = "/mcp"
 
 func (a *App) servers(router *era.Router) {
-	mux := http.NewServeMux()
-	mux.Handle(endpointPath, streamable.New(router, nil, streamable.Options{
+	options := web.Options{
 		MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
 		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(),
-	}))
+	}
+	mux := http.NewServeMux()
+	mux.Handle(endpointPath, streamable.New(router, nil, options))
+	if a.cfg.SSE {
+		a.serveSSE(mux, options)
+	}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)

@@ -18,6 +18,8 @@ type Config struct {
 	Admin string `yaml:"admin"`
 	// AllowAnonymous allows a Listen beyond loopback without authentication.
 	AllowAnonymous bool `yaml:"allow-anonymous"`
+	// SSE serves HTTP+SSE beside Streamable HTTP.
+	SSE bool `yaml:"sse"`
 	// Pprof serves the Go runtime's profiles on Admin, at /debug/pprof/.
 	Pprof bool `yaml:"pprof"`
 	// Origins of browsers that may call; "*" allows any.
@@ -116,7 +118,7 @@ type Limits struct {
 // Default returns the settings of an edge that was told nothing.
 func Default() Config {
 	return Config{
-		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090",
+		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
 		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,

@@ -51,6 +51,7 @@ func (c *Config) settings() []setting {
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
 		{"admin", &c.Admin, "address of /healthz and /readyz"},
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
+		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},

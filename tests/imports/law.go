@@ -10,7 +10,7 @@ var Law = []Package{
 	{"edge/mcp", "the vocabulary the stages share", []string{"edge/jsonrpc"}},
 	{"edge/revision", "a version becomes rules; the only place with version literals", []string{"edge/mcp"}},
 	{"edge/transport/web", "what the HTTP transports share: who may call, reading a POST, refusing, event streams", []string{"edge/mcp", "edge/jsonrpc", "edge/frame"}},
-	{"edge/transport/sse", "edge/transport/streamable", "edge/transport/web", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/mcp", "edge/frame", "edge/transport/web"}},
+	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/mcp", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/sse", "bytes to exchanges over HTTP+SSE: one open GET, one session", []string{"edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/stdio", "lines to exchanges of a client that runs the edge as its child", []string{"edge/mcp", "edge/jsonrpc", "edge/frame"}},
 	{"edge/era", "choose the era of a message, once", []string{"edge/mcp", "edge/jsonrpc", "edge/revision"}},
@@ -26,7 +26,7 @@ var Law = []Package{
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless",
-		"edge/state", "edge/state/memory", "edge/transport/stdio", "edge/transport/streamable"}},
+		"edge/state", "edge/state/memory", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
 	{"edge", "the command", []string{"edge/app", "edge/backend", "edge/config", "proto", "services/demo"}},
 }
 

@@ -1,36 +1,11 @@
 package streamable
 
-import "time"
+import "github.com/mcpedge/mcpedge/edge/transport/web"
 
 // Options are the settings of the transport. The zero value of each member is its documented default.
-type Options struct {
-	// MaxBody bounds a request body, in bytes; 0: DefaultMaxBody. A larger one is refused with 413.
-	MaxBody int64
-	// ReadTimeout bounds the reading of one body; 0: 30 s.
-	ReadTimeout time.Duration
-	// WriteTimeout bounds one write to a client; 0: 10 s. A client that takes longer is disconnected,
-	// to resume.
-	WriteTimeout time.Duration
-	// Origins are the origins of browsers that may call, such as "https://app.example"; "*" allows
-	// any. Without one only an origin that names the edge's own host may.
-	Origins []string
-	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
-	// loopback must set them, or a web page could reach it by DNS rebinding.
-	Hosts []string
-}
+// A client that is disconnected because it did not read in time resumes.
+type Options = web.Options
 
-// DefaultMaxBody is what fits into a gRPC message of the default size (4 MiB) beside its context.
-const DefaultMaxBody = 4<<20 - 64<<10
-
-func (o Options) withDefaults() Options {
-	if o.MaxBody == 0 {
-		o.MaxBody = DefaultMaxBody
-	}
-	if o.ReadTimeout == 0 {
-		o.ReadTimeout = 30 * time.Second
-	}
-	if o.WriteTimeout == 0 {
-		o.WriteTimeout = 10 * time.Second
-	}
-	return o
-}
+// Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
+// anonymous.
+type Authenticator = web.Authenticator

@@ -1,4 +1,4 @@
-package streamable
+package web
 
 import (
 	"net"
@@ -31,13 +31,13 @@ func newGate(o Options) gate {
 // check returns what to tell a caller who may not call; empty: it may.
 func (g gate) check(r *http.Request) string {
 	if len(g.hosts) > 0 && !g.hosts[hostname(r.Host)] {
-		return "host " + quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" || g.allows(origin, r.Host) {
 		return ""
 	}
-	return "origin " + quoted(origin) + " is not allowed: add it to the edge's allowed origins"
+	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
 // allows reports whether a page of the origin may call an edge that it knows as host.
@@ -68,7 +68,7 @@ func (g gate) cors(w http.ResponseWriter, r *http.Request) {
 }
 
 // preflight answers a browser's OPTIONS.
-func preflight(w http.ResponseWriter, r *http.Request) {
+func preflight(w http.ResponseWriter, r *http.Request, allowed string) {
 	h := w.Header()
 	h.Set("Access-Control-Allow-Methods", allowed)
 	if want := r.Header.Get("Access-Control-Request-Headers"); want != "" {
@@ -85,8 +85,8 @@ func hostname(hostport string) string {
 	return strings.ToLower(strings.Trim(hostport, "[]"))
 }
 
-// quoted shows a client's own header back to it, bounded.
-func quoted(s string) string {
+// Quoted shows a client's own header back to it, bounded.
+func Quoted(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"
 	}

@@ -1,0 +1,35 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/transport/sse"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, and no stateless era.
+func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
+	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch}
+	a.sse = sse.New(router, nil, sse.Options{
+		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
+		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,
+		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
+		Logger:         a.log,
+	})
+	mux.HandleFunc(sse.StreamPath, a.sse.Stream)
+	mux.HandleFunc(sse.MessagePath, a.sse.Message)
+}
+
+// drainSSE closes the connections of HTTP+SSE, each once nothing runs on it.
+func (a *App) drainSSE(grace context.Context) error {
+	if a.sse == nil {
+		return nil
+	}
+	if err := a.sse.Drain(grace); err != nil {
+		return fmt.Errorf("drain: some HTTP+SSE connections were cut, their calls did not end within the grace of %s", a.cfg.Grace)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package sse
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// conn is one open GET: the way to a client, and the owner of its session.
+type conn struct {
+	h         *Handler
+	token     string
+	principal mcp.Principal
+	writer    writer
+	// ctx ends with the GET, or with cancel.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// idle holds a token when the last exchange may have ended.
+	idle chan struct{}
+	// work counts exchanges and the standalone stream. Begun under mu, and not once closed.
+	work sync.WaitGroup
+
+	mu        sync.Mutex
+	closed    bool
+	exchanges int
+	session   string
+	unlisten  context.CancelFunc // ends the session's standalone stream
+}
+
+func newConn(h *Handler, p mcp.Principal, r *http.Request) *conn {
+	c := &conn{h: h, token: rand.Text(), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
+	c.ctx, c.cancel = context.WithCancel(r.Context())
+	c.writer.broken = c.cancel
+	return c
+}
+
+// serve stays with the connection until the client or the server goes, and ends its session.
+func (c *conn) serve(events *web.Events, endpoint string) {
+	c.writer.open(events)
+	defer c.end()
+	if c.writer.endpoint(endpoint) != nil {
+		return
+	}
+	silence := c.h.o.KeepAlive
+	t := time.NewTimer(silence)
+	defer t.Stop()
+	draining, leaving := c.h.draining, false
+	for !leaving || c.busy() {
+		select {
+		case <-t.C:
+			next, err := c.writer.keepAlive(silence)
+			if err != nil {
+				return
+			}
+			t.Reset(next)
+		case <-draining:
+			draining, leaving = nil, true
+		case <-c.idle:
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+func (c *conn) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.exchanges > 0
+}
+
+// end takes the connection down: no POST finds it, nothing is written any more, the session's calls are
+// cut by its end, and no goroutine is left. A session that was being made meanwhile is ended too.
+func (c *conn) end() {
+	c.h.open.hide(c)
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel()
+	c.writer.close()
+	c.endSession(c.take())
+	c.work.Wait()
+	c.endSession(c.take())
+}
+
+// take returns the session and forgets it.
+func (c *conn) take() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.session
+	c.session = ""
+	return id
+}
+
+// begin serves a message in a goroutine of its own, in the session as it is now.
+func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return shut
+	case c.exchanges >= c.h.o.MaxExchanges:
+		return full
+	}
+	c.exchanges++
+	in.Session, in.Next = c.session, x.settle
+	c.work.Go(func() {
+		defer c.done()
+		defer c.recovered()
+		defer x.settle()
+		c.h.server.Post(c.ctx, in, x)
+		x.goOn(in)
+	})
+	return taken
+}
+
+func (c *conn) done() {
+	c.mu.Lock()
+	c.exchanges--
+	c.mu.Unlock()
+	select {
+	case c.idle <- struct{}{}:
+	default:
+	}
+}
+
+// recovered keeps a panic from ending more than this connection.
+func (c *conn) recovered() {
+	if p := recover(); p != nil {
+		c.h.o.Logger.Error("an exchange over HTTP+SSE panicked", "panic", p, "stack", string(debug.Stack()))
+		c.cancel()
+	}
+}
+
+// adopt makes a session the connection's. One that it had before is ended: a client that sends
+// initialize again begins anew. The caller is an exchange.
+func (c *conn) adopt(id string) {
+	c.mu.Lock()
+	old := c.session
+	c.session = id
+	c.unlisten()
+	c.mu.Unlock()
+	if old != "" {
+		c.work.Go(func() { c.endSession(old) })
+	}
+}
+
+// endSession ends a session, whoever has left. What cannot be ended expires.
+func (c *conn) endSession(id string) {
+	if id == "" {
+		return
+	}
+	in := &mcp.Incoming{Principal: c.principal, Session: id}
+	for attempt := range endAttempts {
+		if attempt > 0 {
+			time.Sleep(pause)
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), endTimeout)
+		verdict := &unheard{}
+		c.h.server.End(ctx, in, verdict)
+		cancel()
+		if verdict.kind != mcp.KindStateUnavailable {
+			return
+		}
+	}
+	c.h.o.Logger.Warn("the session of a closed HTTP+SSE connection could not be ended; it expires")
+}
+
+// sleep waits, unless the context ends: then it returns false.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

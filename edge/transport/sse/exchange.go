@@ -1,0 +1,183 @@
+package sse
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// exchange is the way back of one POST: a status for it, and the connection's stream for the rest.
+type exchange struct {
+	c *conn
+	// settled is closed when the POST can be answered: with refusal, or else with 202.
+	settled chan struct{}
+	once    sync.Once
+	refusal *mcp.Response
+	// created is the session that the exchange made.
+	created string
+	stream  *stream
+}
+
+var _ mcp.Outgoing = (*exchange)(nil)
+
+func newExchange(c *conn) *exchange {
+	return &exchange{c: c, settled: make(chan struct{})}
+}
+
+func (x *exchange) settle() { x.once.Do(func() { close(x.settled) }) }
+
+// Session implements mcp.Outgoing.
+func (x *exchange) Session(id string) {
+	x.created = id
+	x.c.adopt(id)
+}
+
+// Respond implements mcp.Outgoing. What answers a request goes to the stream; an error that answers
+// none refuses the POST.
+func (x *exchange) Respond(r mcp.Response) {
+	if _, answers := jsonrpc.Member(r.Body, "id"); r.Kind != mcp.KindNone && !answers {
+		x.once.Do(func() {
+			x.refusal = &r
+			close(x.settled)
+		})
+		return
+	}
+	_ = x.c.writer.message(r.Body)
+	if x.created != "" {
+		x.c.listen(x.created)
+	}
+	x.settle()
+}
+
+// Accept implements mcp.Outgoing.
+func (x *exchange) Accept() { x.settle() }
+
+// Open implements mcp.Outgoing.
+func (x *exchange) Open() (mcp.Stream, error) {
+	x.settle()
+	x.stream = &stream{w: &x.c.writer}
+	return x.stream, x.c.writer.state()
+}
+
+// goOn reads on where the era let go of the stream early, which it does of streams that a client could
+// resume. Here none can, so the connection does it in the client's place.
+func (x *exchange) goOn(in *mcp.Incoming) {
+	for s := x.stream; s != nil && s.comeBack > 0 && sleep(x.c.ctx, s.comeBack); {
+		again := &reading{w: &x.c.writer}
+		x.c.h.server.Listen(x.c.ctx, &mcp.Incoming{
+			Principal: in.Principal, Session: in.Session, LastEventID: s.last,
+		}, again)
+		switch {
+		case again.stream != nil:
+			if again.stream.last == "" {
+				again.stream.last = s.last
+			}
+			s = again.stream
+		case again.kind != mcp.KindStateUnavailable:
+			return
+		}
+	}
+}
+
+// stream writes an era's events to the connection. Ids and what only carries an id stay here.
+type stream struct {
+	w *writer
+	// last is the last event's id; comeBack is set while the last event was a request to reconnect.
+	last     string
+	comeBack time.Duration
+}
+
+var _ mcp.Stream = (*stream)(nil)
+
+// Send implements mcp.Stream.
+func (s *stream) Send(ev mcp.StreamEvent) error {
+	if ev.ID != "" {
+		s.last = ev.ID
+	}
+	s.comeBack = 0
+	if len(ev.Data) > 0 {
+		return s.w.message(ev.Data)
+	}
+	s.comeBack = ev.Retry
+	return s.w.state()
+}
+
+// KeepAlive implements mcp.Stream: the connection keeps itself alive.
+func (s *stream) KeepAlive() error { return s.w.state() }
+
+// listen attaches the session's standalone stream for as long as the session is the connection's. The
+// caller is an exchange.
+func (c *conn) listen(session string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed || c.session != session {
+		return
+	}
+	var ctx context.Context
+	ctx, c.unlisten = context.WithCancel(c.ctx)
+	c.work.Go(func() {
+		defer c.recovered()
+		c.attach(ctx, session)
+	})
+}
+
+// attach attaches again what ended. A session that is gone takes the connection with it.
+func (c *conn) attach(ctx context.Context, session string) {
+	for ctx.Err() == nil {
+		out := &reading{w: &c.writer}
+		c.h.server.Listen(ctx, &mcp.Incoming{Principal: c.principal, Session: session}, out)
+		if out.kind == mcp.KindSessionNotFound && ctx.Err() == nil {
+			c.cancel()
+			return
+		}
+		if !sleep(ctx, pause) {
+			return
+		}
+	}
+}
+
+// unheard is the way back of an exchange that no client waits for.
+type unheard struct{ kind mcp.Kind }
+
+var _ mcp.Outgoing = (*unheard)(nil)
+
+func (u *unheard) Session(string)            {}
+func (u *unheard) Accept()                   {}
+func (u *unheard) Respond(r mcp.Response)    { u.kind = r.Kind }
+func (u *unheard) Open() (mcp.Stream, error) { return nil, errEnded }
+
+// reading is the way of a stream that no POST waits for.
+type reading struct {
+	unheard
+	w      *writer
+	stream *stream // nil: refused
+}
+
+// Open implements mcp.Outgoing.
+func (r *reading) Open() (mcp.Stream, error) {
+	r.stream = &stream{w: r.w}
+	return r.stream, r.w.state()
+}
+
+// status is that of a POST which is refused as a whole.
+func status(kind mcp.Kind) int {
+	switch kind {
+	case mcp.KindSessionNotFound:
+		return http.StatusNotFound
+	case mcp.KindForbidden:
+		return http.StatusForbidden
+	case mcp.KindTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case mcp.KindLimit:
+		return http.StatusTooManyRequests
+	case mcp.KindStateUnavailable, mcp.KindUnavailable:
+		return http.StatusServiceUnavailable
+	case mcp.KindInternal:
+		return http.StatusInternalServerError
+	}
+	return http.StatusBadRequest
+}

@@ -1,0 +1,149 @@
+package sse
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// Server is what the transport hands its exchanges to: a router with the stateful era, and Stateless in
+// the place of the other. Each method ends the exchange before it returns.
+type Server interface {
+	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+	Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+}
+
+const (
+	allowedStream  = "GET, OPTIONS"
+	allowedMessage = "POST, OPTIONS"
+	// parameter of the POST's query that names the connection.
+	parameter = "sessionId"
+	// headerPrefix is set by proxies that cut a prefix off the path.
+	headerPrefix = "X-Forwarded-Prefix"
+)
+
+// Handler serves both endpoints of the transport. Safe for concurrent use.
+type Handler struct {
+	server   Server
+	door     *web.Door
+	o        Options
+	draining chan struct{}
+	drain    sync.Once
+	open     registry
+}
+
+// New makes the handler. auth may be nil: then everybody is anonymous.
+func New(s Server, auth web.Authenticator, o Options) *Handler {
+	o = o.withDefaults()
+	return &Handler{server: s, door: web.NewDoor(auth, o.Web), o: o, draining: make(chan struct{})}
+}
+
+// Stream serves the GET that is a connection, and stays until it ends. Mount it at StreamPath.
+func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
+	principal, ok := h.door.Enter(w, r, allowedStream)
+	if !ok || !h.door.Accepts(w, r, web.TypeEvents) {
+		return
+	}
+	c := newConn(h, principal, r)
+	defer c.cancel()
+	switch h.open.add(c, h.o.MaxConnections) {
+	case full:
+		h.door.Refuse(w, http.StatusTooManyRequests, "too many HTTP+SSE connections are open: close some, or try again later")
+		return
+	case shut:
+		h.door.Refuse(w, http.StatusServiceUnavailable, "this server is shutting down: open the stream again")
+		return
+	}
+	defer h.open.remove(c)
+	events, err := h.door.Events(w)
+	if err != nil {
+		return
+	}
+	c.serve(events, h.endpoint(r, c))
+}
+
+// Message serves a POST of one message, or of a batch where the negotiated revision has them. Mount it
+// at MessagePath.
+func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
+	principal, ok := h.door.Enter(w, r, allowedMessage)
+	if !ok {
+		return
+	}
+	token := r.URL.Query().Get(parameter)
+	if token == "" {
+		h.door.Refuse(w, http.StatusBadRequest,
+			"the query parameter "+parameter+" is missing: open the stream with GET and POST to the URI of its endpoint event")
+		return
+	}
+	c := h.open.find(token)
+	if c == nil || c.principal.Key() != principal.Key() {
+		h.refuseUnknown(w)
+		return
+	}
+	body, ok := h.door.Message(w, r)
+	if !ok {
+		return
+	}
+	x := newExchange(c)
+	switch c.begin(&mcp.Incoming{Body: body, Header: r.Header, Principal: principal}, x) {
+	case full:
+		h.door.Refuse(w, http.StatusTooManyRequests, "too many messages of this connection are being served: wait for some responses")
+		return
+	case shut:
+		h.refuseUnknown(w)
+		return
+	}
+	<-x.settled
+	if x.refusal != nil {
+		h.door.Answer(w, status(x.refusal.Kind), x.refusal.Body)
+		return
+	}
+	h.door.Deadline(w)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (h *Handler) refuseUnknown(w http.ResponseWriter) {
+	h.door.Refuse(w, http.StatusNotFound, "no open HTTP+SSE connection has this "+parameter+
+		": its stream has ended, or another replica has it. Open the stream again; with several replicas, "+
+		"a client's GET and POSTs must reach the same one, or use Streamable HTTP, which needs no such care")
+}
+
+// endpoint is where the client is to POST: a path, so that the host is the one the client knows, below
+// the prefix that a proxy says it cut off.
+func (h *Handler) endpoint(r *http.Request, c *conn) string {
+	return prefix(r.Header) + MessagePath + "?" + parameter + "=" + c.token
+}
+
+// prefix is empty unless the header is plainly a path: what is written here is resolved as a reference.
+func prefix(h http.Header) string {
+	p := strings.TrimRight(h.Get(headerPrefix), "/")
+	if len(p) > maxPrefix || !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "//") {
+		return ""
+	}
+	for _, c := range []byte(p) {
+		switch {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', strings.IndexByte("/-._~%", c) >= 0:
+		default:
+			return ""
+		}
+	}
+	return p
+}
+
+// Drain ends the transport: new connections are refused; each open one is closed as soon as no message
+// of it is being served; those that still are when ctx ends are cut. It returns when no connection is
+// left, or with ctx's error.
+func (h *Handler) Drain(ctx context.Context) error {
+	h.open.shut()
+	h.drain.Do(func() { close(h.draining) })
+	err := h.open.wait(ctx)
+	if err != nil {
+		h.open.cut()
+	}
+	return err
+}

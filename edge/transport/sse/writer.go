@@ -1,0 +1,87 @@
+package sse
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// errEnded: the connection has ended, nothing can be written any more.
+var errEnded = errors.New("the connection has ended")
+
+// writer is the one way to a connection's stream. Each write is bounded by the write timeout, and the
+// first that fails is the last: whoever waits for its turn waits for one timeout at most. Safe for
+// concurrent use.
+type writer struct {
+	// broken is called once, when a write has failed.
+	broken func()
+
+	mu     sync.Mutex
+	events *web.Events
+	err    error
+	told   time.Time // when something was last written
+}
+
+// open gives the writer its stream. It is called before any other.
+func (w *writer) open(events *web.Events) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events, w.told = events, time.Now()
+}
+
+// endpoint writes the first event.
+func (w *writer) endpoint(uri string) error {
+	return w.write(func() error { return w.events.Send(frame.Event{Name: "endpoint", Data: []byte(uri)}) })
+}
+
+// message writes one JSON-RPC message.
+func (w *writer) message(data []byte) error {
+	return w.write(func() error { return w.events.Send(frame.Event{Name: "message", Data: data}) })
+}
+
+// keepAlive writes a comment if nothing was written for so long, and returns when to look again.
+func (w *writer) keepAlive(silence time.Duration) (next time.Duration, err error) {
+	w.mu.Lock()
+	next = silence - time.Since(w.told)
+	w.mu.Unlock()
+	if next > 0 {
+		return next, nil
+	}
+	return silence, w.write(func() error { return w.events.Comment() })
+}
+
+func (w *writer) write(fn func() error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return w.err
+	}
+	if w.events == nil {
+		return errEnded
+	}
+	if w.err = fn(); w.err != nil {
+		w.broken()
+		return w.err
+	}
+	w.told = time.Now()
+	return nil
+}
+
+// state is nil while writes may succeed.
+func (w *writer) state() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// close lets nothing be written any more: the response belongs to its handler again.
+func (w *writer) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = errEnded
+	}
+}

@@ -1,0 +1,107 @@
+package web
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into memory of its
+// own: what outlives the request may keep aliasing it. False: the request was answered, with 415, 413
+// or 400.
+func (d *Door) Message(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+	if why := contentType(r.Header); why != "" {
+		d.Refuse(w, http.StatusUnsupportedMediaType, why)
+		return nil, false
+	}
+	body, err := d.body(w, r)
+	if err != nil {
+		d.refuseBody(w, err)
+		return nil, false
+	}
+	return body, true
+}
+
+// body reads the whole body. The read deadline is lifted only once it is whole: the server would wait
+// for the rest of it.
+func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
+	limit := d.o.MaxBody
+	if r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(d.o.ReadTimeout))
+	if r.ContentLength > 0 {
+		body = make([]byte, r.ContentLength)
+		_, err = io.ReadFull(r.Body, body)
+	} else {
+		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	}
+	if err == nil {
+		_ = control.SetReadDeadline(time.Time{})
+	}
+	return body, err
+}
+
+func (d *Door) refuseBody(w http.ResponseWriter, err error) {
+	w.Header().Set("Connection", "close")
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		d.Refuse(w, http.StatusRequestEntityTooLarge,
+			"the body is too large: the limit is "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes")
+		return
+	}
+	d.Refuse(w, http.StatusBadRequest, "the body could not be read whole within "+d.o.ReadTimeout.String())
+}
+
+// contentType returns what is wrong with the type of a POST's body; empty: nothing.
+func contentType(h http.Header) string {
+	ct := h.Get("Content-Type")
+	if ct != TypeJSON {
+		media, params, err := mime.ParseMediaType(ct)
+		if err != nil || media != TypeJSON {
+			return "content type " + Quoted(ct) + " is not served here: send " + TypeJSON
+		}
+		if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") {
+			return "charset " + Quoted(cs) + " is not served here: send UTF-8"
+		}
+	}
+	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
+		return "content encoding " + Quoted(enc) + " is not served here: send the body as it is"
+	}
+	return ""
+}
+
+// Accepts is lenient: without an Accept header anything goes, and one of the types, or a wildcard over
+// one, is enough. False: the request was answered with 406.
+func (d *Door) Accepts(w http.ResponseWriter, r *http.Request, types ...string) bool {
+	if accepts(r.Header, types...) {
+		return true
+	}
+	d.Refuse(w, http.StatusNotAcceptable, "Accept must name "+strings.Join(types, " and "))
+	return false
+}
+
+func accepts(h http.Header, types ...string) bool {
+	values := h.Values("Accept")
+	if len(values) == 0 {
+		return true
+	}
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			media, _, _ := strings.Cut(part, ";")
+			media = strings.ToLower(strings.TrimSpace(media))
+			for _, t := range types {
+				major, _, _ := strings.Cut(t, "/")
+				if media == t || media == "*/*" || media == major+"/*" {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Media types of the transports.
+const (
+	TypeJSON   = "application/json"
+	TypeEvents = "text/event-stream"
+)
+
+// codeRefused is the JSON-RPC code (invalid request) in the body of what a transport itself refuses.
+const codeRefused = -32600
+
+// Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
+// anonymous.
+type Authenticator interface {
+	// Authenticate returns false when it refused the request and answered it itself.
+	Authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool)
+}
+
+// Door is what every request of an HTTP transport passes first. Safe for concurrent use.
+type Door struct {
+	auth Authenticator
+	o    Options
+	gate gate
+}
+
+// NewDoor makes a door. auth may be nil.
+func NewDoor(auth Authenticator, o Options) *Door {
+	return &Door{auth: auth, o: o.withDefaults(), gate: newGate(o)}
+}
+
+// Enter checks host and origin (Transports, "Security Warning"), the credentials and the HTTP method,
+// and answers a browser's preflight. allowed are the methods as in an Allow header, OPTIONS included.
+// False: the request was answered.
+func (d *Door) Enter(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
+	if why := d.gate.check(r); why != "" {
+		d.Refuse(w, http.StatusForbidden, why)
+		return mcp.Principal{}, false
+	}
+	d.gate.cors(w, r)
+	if r.Method == http.MethodOptions {
+		preflight(w, r, allowed)
+		return mcp.Principal{}, false
+	}
+	principal := mcp.Principal{}
+	if d.auth != nil {
+		p, ok := d.auth.Authenticate(w, r)
+		if !ok {
+			return mcp.Principal{}, false
+		}
+		principal = p
+	}
+	if !lists(allowed, r.Method) {
+		w.Header().Set("Allow", allowed)
+		d.Refuse(w, http.StatusMethodNotAllowed, "method "+Quoted(r.Method)+" is not served here: use one of "+allowed)
+		return mcp.Principal{}, false
+	}
+	return principal, true
+}
+
+func lists(allowed, method string) bool {
+	for m := range strings.SplitSeq(allowed, ",") {
+		if strings.TrimSpace(m) == method {
+			return true
+		}
+	}
+	return false
+}
+
+// Refuse answers what the transport itself does not let through, as a JSON-RPC error without id.
+func (d *Door) Refuse(w http.ResponseWriter, status int, message string) {
+	d.Answer(w, status, jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil))
+}
+
+// Answer writes one JSON body and says when to come back where the status asks for it.
+func (d *Door) Answer(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", TypeJSON)
+	RetryAfter(w, status)
+	d.Deadline(w)
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+// RetryAfter sets the header for the statuses after which a client may try again.
+func RetryAfter(w http.ResponseWriter, status int) {
+	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+}
+
+// Deadline bounds the write that follows. Every write sets it: on a kept connection the one before
+// it may have passed long ago. A recorder in tests has none.
+func (d *Door) Deadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.o.WriteTimeout))
+}

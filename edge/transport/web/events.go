@@ -1,0 +1,56 @@
+package web
+
+import (
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/edge/frame"
+)
+
+// Events is an open response of Server-Sent Events. Each write returns when the bytes left the process
+// or the write timeout passed, whatever comes first; after an error the stream is dead. Not safe for
+// concurrent use.
+type Events struct {
+	w       http.ResponseWriter
+	door    *Door
+	control *http.ResponseController
+	buf     []byte
+}
+
+// Events begins a stream. The headers leave at once, so that proxies and clients see it.
+func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
+	h := w.Header()
+	h.Set("Content-Type", TypeEvents)
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	d.Deadline(w)
+	w.WriteHeader(http.StatusOK)
+	e := &Events{w: w, door: d, control: http.NewResponseController(w)}
+	return e, e.control.Flush()
+}
+
+// Send writes one event.
+func (e *Events) Send(ev frame.Event) error {
+	e.buf = frame.AppendEvent(e.buf[:0], ev)
+	return e.write()
+}
+
+// Comment writes what clients ignore and proxies take for a sign of life.
+func (e *Events) Comment() error {
+	e.buf = frame.AppendComment(e.buf[:0], "")
+	return e.write()
+}
+
+// keepBuffer is the largest buffer an idle stream may hold on to.
+const keepBuffer = 4 << 10
+
+func (e *Events) write() error {
+	e.door.Deadline(e.w)
+	_, err := e.w.Write(e.buf)
+	if cap(e.buf) > keepBuffer {
+		e.buf = nil
+	}
+	if err != nil {
+		return err
+	}
+	return e.control.Flush()
+}

@@ -1,0 +1,36 @@
+package web
+
+import "time"
+
+// Options are the settings every HTTP transport has. The zero value of each member is its documented
+// default.
+type Options struct {
+	// MaxBody bounds a request body, in bytes; 0: DefaultMaxBody. A larger one is refused with 413.
+	MaxBody int64
+	// ReadTimeout bounds the reading of one body; 0: 30 s.
+	ReadTimeout time.Duration
+	// WriteTimeout bounds one write to a client; 0: 10 s. A client that takes longer is disconnected.
+	WriteTimeout time.Duration
+	// Origins are the origins of browsers that may call, such as "https://app.example"; "*" allows
+	// any. Without one only an origin that names the edge's own host may.
+	Origins []string
+	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
+	// loopback must set them, or a web page could reach it by DNS rebinding.
+	Hosts []string
+}
+
+// DefaultMaxBody is what fits into a gRPC message of the default size (4 MiB) beside its context.
+const DefaultMaxBody = 4<<20 - 64<<10
+
+func (o Options) withDefaults() Options {
+	if o.MaxBody == 0 {
+		o.MaxBody = DefaultMaxBody
+	}
+	if o.ReadTimeout == 0 {
+		o.ReadTimeout = 30 * time.Second
+	}
+	if o.WriteTimeout == 0 {
+		o.WriteTimeout = 10 * time.Second
+	}
+	return o
+}
