@@ -64,6 +64,7 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
+	defer events.Close()
 	c.serve(events, h.endpoint(r, c))
 }
 

@@ -14,6 +14,7 @@ type exchange struct {
 	w        http.ResponseWriter
 	door     *web.Door
 	accepted int // the status of Accept
+	events   *web.Events
 }
 
 var _ mcp.Outgoing = (*exchange)(nil)
@@ -41,8 +42,16 @@ func (x *exchange) Accept() {
 
 // Open implements mcp.Outgoing.
 func (x *exchange) Open() (mcp.Stream, error) {
-	events, err := x.door.Events(x.w)
-	return stream{events}, err
+	var err error
+	x.events, err = x.door.Events(x.w)
+	return stream{x.events}, err
+}
+
+// end is called when the era has let go of the exchange.
+func (x *exchange) end() {
+	if x.events != nil {
+		x.events.Close()
+	}
 }
 
 var jsonHeader = []string{web.TypeJSON}

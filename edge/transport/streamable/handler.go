@@ -63,14 +63,18 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 		return
 	}
 	in.Body = body
-	h.server.Post(r.Context(), in, h.exchange(w, http.StatusAccepted))
+	x := h.exchange(w, http.StatusAccepted)
+	h.server.Post(r.Context(), in, x)
+	x.end()
 }
 
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) {
 	if !h.door.Accepts(w, r, web.TypeEvents) {
 		return
 	}
-	h.server.Listen(r.Context(), in, h.exchange(w, http.StatusAccepted))
+	x := h.exchange(w, http.StatusAccepted)
+	h.server.Listen(r.Context(), in, x)
+	x.end()
 }
 
 func (h *Handler) exchange(w http.ResponseWriter, accepted int) *exchange {

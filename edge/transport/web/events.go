@@ -2,13 +2,14 @@ package web
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
 )
 
 // Events is an open response of Server-Sent Events. Each write returns when the bytes left the process
-// or the write timeout passed, whatever comes first; after an error the stream is dead. Not safe for
-// concurrent use.
+// or the write timeout passed, whatever comes first; after an error the stream is dead. Whoever opened
+// it calls Close. Not safe for concurrent use.
 type Events struct {
 	w       http.ResponseWriter
 	door    *Door
@@ -25,7 +26,7 @@ func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
 	d.Deadline(w)
 	w.WriteHeader(http.StatusOK)
 	e := &Events{w: w, door: d, control: http.NewResponseController(w)}
-	return e, e.control.Flush()
+	return e, e.flush()
 }
 
 // Send writes one event.
@@ -52,5 +53,19 @@ func (e *Events) write() error {
 	if err != nil {
 		return err
 	}
-	return e.control.Flush()
+	return e.flush()
 }
+
+// flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even
+// when nothing is being written.
+func (e *Events) flush() error {
+	if err := e.control.Flush(); err != nil {
+		return err
+	}
+	_ = e.control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+// Close ends the stream: what the server still writes for it is bounded too. Nothing may be written
+// any more. The caller's handler returns next.
+func (e *Events) Close() { e.door.Deadline(e.w) }
