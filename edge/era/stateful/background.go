@@ -13,7 +13,7 @@ import (
 // ctx or with Close. Call it once.
 func (e *Era) Start(ctx context.Context) {
 	e.beat(ctx)
-	for _, job := range []func(context.Context){e.beat, e.revalidate, e.sweepUnlessDraining} {
+	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining} {
 		e.loops.Go(func() { e.every(ctx, job) })
 	}
 }
@@ -34,17 +34,22 @@ func (e *Era) every(ctx context.Context, job func(context.Context)) {
 	}
 }
 
-func (e *Era) beat(ctx context.Context) {
+// beat gives a sign of life; false when that failed.
+func (e *Era) beat(ctx context.Context) bool {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	if err := e.store.Beat(sctx); err != nil && !e.closed.Load() {
+	err := e.store.Beat(sctx)
+	if err != nil && !e.closed.Load() {
 		e.counters.StateErrors.Add(1)
 		e.log.Warn("no sign of life could be given; other replicas may take over this one's calls", "error", err)
 	}
+	return err == nil
 }
 
+// sweepUnlessDraining shows that this replica lives before it looks for those that do not: a process
+// that stood still for a while would take over its own calls.
 func (e *Era) sweepUnlessDraining(ctx context.Context) {
-	if !e.isDraining() {
+	if !e.isDraining() && e.beat(ctx) {
 		e.sweep(ctx)
 	}
 }

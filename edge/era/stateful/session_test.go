@@ -1,6 +1,7 @@
 package stateful
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -163,5 +164,29 @@ func TestCopiesAreRevalidated(t *testing.T) {
 			t.Error("a session with an open stream expired")
 		}
 		w.wantKind(w.post(w.a, other, callTool(4, "echo")), mcp.KindSessionNotFound)
+	})
+}
+
+// On a connection a ping may come before the handshake, and nothing else.
+func TestPingBeforeTheHandshake(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		post := func(body string, conn *mcp.Conn) *exchange {
+			return w.begin(func(ctx context.Context, x *exchange) {
+				w.a.Message(ctx, &mcp.Incoming{Conn: conn}, mustParse(body), x)
+			})
+		}
+		for _, c := range []struct {
+			body string
+			conn *mcp.Conn
+			want mcp.Kind
+		}{
+			{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, new(mcp.Conn), mcp.KindNone},
+			{`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, new(mcp.Conn), mcp.KindSessionRequired},
+			{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil, mcp.KindSessionRequired},
+		} {
+			x := post(c.body, c.conn)
+			<-x.done
+			w.wantKind(x, c.want)
+		}
 	})
 }

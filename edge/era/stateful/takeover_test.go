@@ -179,3 +179,28 @@ func TestACallIsRunAgainOnceOnly(t *testing.T) {
 		}
 	})
 }
+
+// A process that stood still for longer than a lease goes on with its own calls.
+func TestNoReplicaTakesOverItself(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.b.Close()
+		w.backend.tools["long"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(100*time.Second + time.Millisecond)
+			return text("done"), ctx.Err()
+		}
+		x := w.post(w.a, s, callTool(1, "long"))
+		for range 10 {
+			w.lose()
+			after(5 * time.Second)
+			w.faults.set(false, false)
+			after(2 * time.Second)
+		}
+		after(time.Minute)
+		w.wantMessages(x, progressMessage(1), `{"jsonrpc":"2.0","id":1,"result":{"text":"done"}}`)
+		if n := w.a.Counters().Takeovers.Load(); n != 0 {
+			t.Errorf("%d takeovers", n)
+		}
+	})
+}
