@@ -31,7 +31,7 @@ func check(ctx context.Context, args []string) error {
 	var errs []error
 	for _, b := range backends {
 		if err := backend.Check(ctx, b, os.Stdout); err != nil {
-			errs = append(errs, fmt.Errorf("backend %s: %w", b.Name, err))
+			errs = append(errs, err)
 		}
 	}
 	return errors.Join(errs...)

@@ -13,7 +13,7 @@ import (
 
 // Check dials one backend, describes it, opens its change feeds, reads all its lists, and writes to w
 // what it serves and what breaks the contract, in plain words. The error says that the backend cannot
-// be reached before ctx ends, that a list cannot be read, or that the contract is broken; it is nil
+// be reached within 10 s or before ctx ends, that a list cannot be read, or that the contract is broken; it is nil
 // for a sound backend. An error of w is ignored.
 func Check(ctx context.Context, cfg Config, w io.Writer) error {
 	return check(ctx, cfg, Options{}, w)
@@ -30,7 +30,9 @@ func check(ctx context.Context, cfg Config, opts Options, w io.Writer) error {
 	}
 	defer b.close()
 	_, _ = fmt.Fprintf(w, "backend %q at %s\n", b.cfg.Name, b.cfg.Target)
-	if err := b.connect(ctx); err != nil {
+	reach, cancel := context.WithTimeout(ctx, tune.reach)
+	defer cancel()
+	if err := b.connect(reach); err != nil {
 		_, _ = fmt.Fprintf(w, "  cannot be reached: %v\n", err)
 		return fmt.Errorf("backend %q at %s cannot be reached: %w", b.cfg.Name, b.cfg.Target, err)
 	}

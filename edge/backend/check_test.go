@@ -1,10 +1,8 @@
 package backend
 
 import (
-	"context"
 	"strings"
 	"testing"
-	"time"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -57,14 +55,12 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckUnreachable(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
 	var out strings.Builder
-	err := Check(ctx, Config{Name: "x", Target: freeAddr(t)}, &out)
+	err := check(t.Context(), Config{Name: "x", Target: freeAddr(t)}, Options{tune: &fast}, &out)
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(out.String(), "cannot be reached") {
 		t.Fatalf("err = %v, output %q", err, out.String())
 	}
-	if err := Check(ctx, Config{}, &out); err == nil {
+	if err := Check(t.Context(), Config{}, &out); err == nil {
 		t.Fatal("no error for an empty configuration")
 	}
 }

@@ -79,6 +79,8 @@ type tuning struct {
 	settle time.Duration
 	// gap is the least time between two lists that a feed asked for.
 	gap time.Duration
+	// reach is how long Check tries to connect.
+	reach time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
 }
@@ -88,6 +90,7 @@ var defaultTuning = tuning{
 	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
 	settle:  3 * time.Second,
 	gap:     100 * time.Millisecond,
+	reach:   10 * time.Second,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 
