@@ -1,7 +1,7 @@
 // What the clients on Node.js share: the command line, steps, and waiting for conditions.
 import { isDeepStrictEqual, inspect } from "node:util";
 
-const PATIENCE = 20_000; // ms, for anything that is awaited
+const PATIENCE = 60_000; // ms, for anything that is awaited
 
 class Mismatch extends Error {}
 
@@ -64,11 +64,11 @@ export function fail(what, want, got) {
   throw new Mismatch(`${what}:\n  expected ${inspect(want, { depth: 9 })}\n  got      ${inspect(got, { depth: 9 })}`);
 }
 
-// within fails a promise that takes longer than PATIENCE.
-export function within(promise, what) {
+// within fails a promise that takes longer than limit, in ms.
+export function within(promise, what, limit = PATIENCE) {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Mismatch(`${what}: nothing after ${PATIENCE} ms`)), PATIENCE);
+    timer = setTimeout(() => reject(new Mismatch(`${what}: nothing after ${limit} ms`)), limit);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
@@ -93,7 +93,7 @@ export class Inbox {
       };
       check();
     });
-    return within(wait, what).catch((e) => {
+    return within(wait, what, PATIENCE * 0.8).catch((e) => {
       throw new Mismatch(`${e.message}; so far ${inspect(this.items, { depth: 9 })}`);
     });
   }

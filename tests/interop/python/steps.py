@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-PATIENCE = 20  # seconds, for anything that is awaited
+PATIENCE = 60  # seconds, for anything that is awaited
 
 prefix = ""  # of every step's name
 
@@ -84,7 +84,7 @@ class Inbox:
     async def until(self, test: Callable[[Any], bool], what: str) -> Any:
         """Waits for an item that passes the test."""
         try:
-            with anyio.fail_after(PATIENCE / 2):
+            with anyio.fail_after(PATIENCE * 0.8):  # before the step's time is up
                 while True:
                     for item in self.items:
                         if test(item):

@@ -1,10 +1,14 @@
 // Broken connections: the SDK resumes its streams by Last-Event-ID, and nothing is lost or doubled.
+import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { writeFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { contains, equal, fail, step, text } from "../steps.mjs";
+import { progressed, upTo } from "./running.mjs";
 
-export async function broken({ client, told, asked, answer, requests, options }) {
+export async function broken({ client, told, asked, answer, requests, wire, options }) {
   const cut = async () => {
     const r = await fetch(options.cut, { method: "POST" });
     const n = Number(await r.text());
@@ -14,31 +18,29 @@ export async function broken({ client, told, asked, answer, requests, options })
 
   await step("resume a call", async () => {
     requests.clear();
-    const seen = [];
+    wire.clear();
     let cutting;
     const r = await client.callTool({ name: "countdown", arguments: { steps: 12, interval_ms: 60 } }, undefined, {
       onprogress: (p) => {
-        seen.push(p.progress);
         if (p.progress === 3) cutting = cut();
       },
     });
     await cutting;
     contains(text(r), "Counted down 12 steps", "text");
-    equal(seen, Array.from({ length: 12 }, (_, i) => i + 1), "progress");
+    equal(progressed(wire), { 12: upTo(12) }, "progress");
     if (resumed() === 0) fail("requests", "a GET with Last-Event-ID", requests.items);
   });
   await step("resume a call twice", async () => {
-    const seen = [];
+    wire.clear();
     const cuts = [];
     const r = await client.callTool({ name: "countdown", arguments: { steps: 30, interval_ms: 50 } }, undefined, {
       onprogress: (p) => {
-        seen.push(p.progress);
         if (p.progress === 3 || p.progress === 20) cuts.push(cut());
       },
     });
     await Promise.all(cuts);
     contains(text(r), "Counted down 30 steps", "text");
-    equal(seen, Array.from({ length: 30 }, (_, i) => i + 1), "progress");
+    equal(progressed(wire), { 30: upTo(30) }, "progress");
   });
   await step("resume while the user is asked", async () => {
     let first = true;
@@ -69,5 +71,30 @@ export async function broken({ client, told, asked, answer, requests, options })
     await told.until((all) => all.find((n) => n.params?.uri === uri), "updated");
     await client.unsubscribeResource({ uri });
     await rm(file);
+  });
+  await step("resume a call in another client", async () => {
+    const info = { name: "interop-typescript-v1", version: "1.0.0" };
+    const call = { method: "tools/call", params: { name: "countdown", arguments: { steps: 12, interval_ms: 60 } } };
+    const first = new Client(info);
+    const before = new StreamableHTTPClientTransport(new URL(options.url));
+    await first.connect(before);
+    let token;
+    let left;
+    const leaving = new Promise((resolve) => (left = resolve));
+    const abandoned = first.request(call, CallToolResultSchema, {
+      onresumptiontoken: (t) => (token = t),
+      onprogress: (p) => p.progress === 3 && left(),
+    });
+    abandoned.catch(() => {}); // the connection is closed under it
+    await leaving;
+    await first.close();
+    const second = new Client(info);
+    const after = new StreamableHTTPClientTransport(new URL(options.url), { sessionId: before.sessionId });
+    await second.connect(after);
+    after.setProtocolVersion(before.protocolVersion);
+    const r = await second.request(call, CallToolResultSchema, { resumptionToken: token });
+    contains(text(r), "Counted down 12 steps", "text");
+    await after.terminateSession();
+    await second.close();
   });
 }

@@ -18,9 +18,10 @@ import { contains, equal, Inbox, step } from "../steps.mjs";
 //   client, transport, options
 //   asked: what the server asked, answer: functions by method that a step may replace
 //   told: notifications, as { method, params }
-//   requests: HTTP requests that the transport made, as { method, lastEventId }
+//   wire: every message that came, in the order in which it came
+//   requests: HTTP requests that the transport made, as { method, lastEventId, status }
 export async function connect(options) {
-  const session = { options, asked: new Inbox(), told: new Inbox(), requests: new Inbox(), answer: {} };
+  const session = { options, asked: new Inbox(), told: new Inbox(), wire: new Inbox(), requests: new Inbox(), answer: {} };
   const client = new Client(
     { name: "interop-typescript-v1", version: "1.0.0" },
     { capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } } },
@@ -44,6 +45,11 @@ export async function connect(options) {
   session.transport = options.url ? http(session) : stdio(options);
   await step("initialize", async () => {
     await client.connect(session.transport);
+    const deliver = session.transport.onmessage;
+    session.transport.onmessage = (message, extra) => {
+      session.wire.put(message);
+      deliver(message, extra);
+    };
     equal(client.getServerVersion().name, "mcpedge", "server name");
     const can = client.getServerCapabilities();
     equal(can.tools, { listChanged: true }, "tools capability");
