@@ -85,10 +85,8 @@ func (c *conn) run(ctx context.Context, lines <-chan line) error {
 	}
 }
 
-// afterwards bounds what the end itself takes: the session's and that of exchanges that were cut off.
-const afterwards = 2 * time.Second
-
-// drain ends what goes on. Calls have the grace; nobody else waits for anybody.
+// drain ends what goes on: calls have the grace, and so have, once it is over, the end of the session
+// and of what was cut off.
 func (c *conn) drain(out io.Writer) error {
 	idle := make(chan struct{})
 	c.leave()
@@ -102,17 +100,17 @@ func (c *conn) drain(out io.Writer) error {
 	c.await(idle, c.opts.Grace)
 	c.kill()
 	if c.session != "" {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), afterwards)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.opts.Grace)
 		c.end(ctx, c.session)
 		cancel()
 	}
-	c.await(idle, afterwards)
+	c.await(idle, c.opts.Grace)
 	c.closed.Store(true)
 	closeIf(out)
 	select {
 	case <-idle:
 		return nil
-	case <-time.After(afterwards):
+	case <-time.After(c.opts.Grace):
 		return errors.New("stdio: some calls did not end: the client does not read, or a backend does not let go")
 	}
 }
