@@ -14,7 +14,7 @@ import (
 
 const (
 	// runWithin bounds one run of a client.
-	runWithin = 2 * time.Minute
+	runWithin = 4 * time.Minute
 	// endWithin bounds how long a client that was told to stop, or its children, hold their output open.
 	endWithin = 5 * time.Second
 )
