@@ -25,7 +25,9 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.awaitLists(ctx)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
-		MaxLine: int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log,
+		// Calls beyond what the session may have wait in the pipe rather than being refused.
+		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
+		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log,
 	})
 	return errors.Join(err, a.close())
 }

@@ -65,6 +65,30 @@ func TestErasInterleave(t *testing.T) {
 	}
 }
 
+// A client that sends without waiting is slowed down, not refused.
+func TestPipelinedCallsAreAllServed(t *testing.T) {
+	e := start(t, newBackend())
+	e.handshake("2025-11-25")
+	const n = 2000
+	sent := make(chan error, 1)
+	go func() {
+		var err error
+		for i := 0; i < n && err == nil; i++ {
+			_, err = fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%d"}}}`+"\n", i, i)
+		}
+		sent <- err
+	}()
+	seen := map[string]bool{}
+	for range n {
+		m := e.next("a response", func(m message) bool { return m.ID != nil })
+		wants(t, m, fmt.Sprintf(`"text":"%s"`, m.ID))
+		seen[string(m.ID)] = true
+	}
+	if err := <-sent; err != nil || len(seen) != n {
+		t.Errorf("%d of %d were answered; %v", len(seen), n, err)
+	}
+}
+
 func TestElicitation(t *testing.T) {
 	e := start(t, newBackend())
 	e.handshake("2025-11-25")
