@@ -25,6 +25,7 @@ const (
 // requirements.txt. It is told where the edge is:
 //
 //	--dir DIR --url URL --cut URL       Streamable HTTP; a POST to --cut breaks all connections
+//	--dir DIR --sse URL                 HTTP+SSE
 //	--dir DIR -- COMMAND ARGUMENTS…     stdio
 //
 // DIR is what the resources service serves as file: resources. The program prints "ok <step>" for
@@ -79,10 +80,13 @@ func (c *client) install(ctx context.Context) error {
 func (c *client) run(ctx context.Context, w *world, transport, results string, verbose bool) outcome {
 	o := outcome{client: c.name, transport: transport}
 	args := append(c.args[1:len(c.args):len(c.args)], "--dir", w.files)
-	if transport == "stdio" {
+	switch transport {
+	case "http":
+		args = append(args, "--url", w.url()+"/mcp", "--cut", w.breaker.url)
+	case "sse":
+		args = append(args, "--sse", w.url()+"/sse")
+	case "stdio":
 		args = append(append(args, "--"), w.stdio()...)
-	} else {
-		args = append(args, "--url", w.url(), "--cut", w.breaker.url)
 	}
 	log := filepath.Join(results, c.name+"-"+transport+".log")
 	out, err := os.Create(log)

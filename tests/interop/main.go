@@ -3,9 +3,9 @@
 //
 // It builds the edge and the bundled services, starts the services and an edge on free loopback
 // ports, installs what each client needs (kept for the next run), and runs every client over every
-// transport: Streamable HTTP to the running edge, and stdio, where the client starts an edge itself.
-// Every step that a client gets through counts as passed; a client that stops early counts as one
-// failure. The exit status is 0 when nothing failed.
+// transport: Streamable HTTP and HTTP+SSE to the running edge, and stdio, where the client starts an
+// edge itself. Every step that a client gets through counts as passed; a client that stops early
+// counts as one failure. The exit status is 0 when nothing failed.
 //
 //	go run ./tests/interop -only python,typescript-v1 -transport http
 package main
@@ -28,7 +28,7 @@ import (
 // folder holds the clients and the results, seen from the module root.
 const folder = "tests/interop"
 
-var transports = []string{"http", "stdio"}
+var transports = []string{"http", "sse", "stdio"}
 
 // options is what the command line decides.
 type options struct {

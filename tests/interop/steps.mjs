@@ -5,7 +5,7 @@ const PATIENCE = 60_000; // ms, for anything that is awaited
 
 class Mismatch extends Error {}
 
-// options reads "--dir DIR --url URL --cut URL" or "--dir DIR -- COMMAND ARGUMENTS…".
+// options reads "--dir DIR", and "--url URL --cut URL", "--sse URL" or "-- COMMAND ARGUMENTS…".
 export function options() {
   const o = {};
   const args = process.argv.slice(2);
@@ -13,15 +13,15 @@ export function options() {
     const flag = args.shift();
     if (flag === "--") {
       o.command = args.splice(0);
-    } else if (["--dir", "--url", "--cut"].includes(flag) && args.length > 0) {
+    } else if (["--dir", "--url", "--cut", "--sse"].includes(flag) && args.length > 0) {
       o[flag.slice(2)] = args.shift();
     } else {
       console.error(`unknown or incomplete: ${flag}`);
       process.exit(2);
     }
   }
-  if (!o.dir || !((o.url && o.cut) || o.command?.length)) {
-    console.error("give --dir DIR, and either --url URL --cut URL or -- COMMAND ARGUMENTS…");
+  if (!o.dir || !((o.url && o.cut) || o.sse || o.command?.length)) {
+    console.error("give --dir DIR, and one of: --url URL --cut URL, --sse URL, -- COMMAND ARGUMENTS…");
     process.exit(2);
   }
   return o;

@@ -33,8 +33,8 @@ type world struct {
 // program is the path of a built program.
 func (w *world) program(name string) string { return filepath.Join(w.dir, "bin", name) }
 
-// url is the MCP endpoint.
-func (w *world) url() string { return "http://" + w.breaker.addr() + "/mcp" }
+// url is where clients reach the edge.
+func (w *world) url() string { return "http://" + w.breaker.addr() }
 
 // stdio is the command that serves MCP on its standard input and output.
 func (w *world) stdio() []string {

@@ -14,9 +14,7 @@ export async function inspector(options) {
   const home = await mkdtemp(join(tmpdir(), "mcpedge-inspector-")); // it keeps files in the home directory
   process.on("exit", () => rmSync(home, { recursive: true, force: true }));
   const config = join(home, "servers.json");
-  const edge = options.url
-    ? { type: "streamable-http", url: options.url }
-    : { type: "stdio", command: options.command[0], args: options.command.slice(1) };
+  const edge = server(options);
   await writeFile(config, JSON.stringify({ mcpServers: { edge } }));
   return async (...args) => {
     const { status, out, err } = await run(home, ["--cli", "--config", config, "--server", "edge", "--format", "json", "--quiet", ...args]);
@@ -26,6 +24,12 @@ export async function inspector(options) {
       throw new Error(`${args.join(" ")}: status ${status}, and no JSON:\n${out}\n${err}`);
     }
   };
+}
+
+function server({ url, sse, command }) {
+  if (url) return { type: "streamable-http", url };
+  if (sse) return { type: "sse", url: sse };
+  return { type: "stdio", command: command[0], args: command.slice(1) };
 }
 
 function run(home, args) {

@@ -99,7 +99,8 @@ function steps(era) {
 }
 
 // A process takes most of its time to start: do two at a time.
-const waiting = ["legacy", "modern"].flatMap((era) => steps(era).map(([name, body]) => [`${era} ${name}`, body]));
+const eras = o.sse ? ["legacy"] : ["legacy", "modern"]; // HTTP+SSE has no modern revisions
+const waiting = eras.flatMap((era) => steps(era).map(([name, body]) => [`${era} ${name}`, body]));
 const worker = async () => {
   for (let next = waiting.shift(); next; next = waiting.shift()) await step(...next);
 };

@@ -8,6 +8,7 @@ from typing import Any
 
 import mcp_types as types
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 
 from steps import Inbox, contains, equal, step
 
@@ -55,10 +56,14 @@ class Session:
 
     def make(self, **more: Any) -> Client:
         o = self.options
-        server = o.url or StdioServerParameters(command=o.command[0], args=o.command[1:])
+        if o.sse:
+            server: Any = sse_client(o.sse)
+        else:
+            server = o.url or StdioServerParameters(command=o.command[0], args=o.command[1:])
         return Client(
             server,
-            mode="legacy" if self.era == "legacy" else "auto",
+            # HTTP+SSE has no modern revisions: there, let the SDK find that out.
+            mode="legacy" if self.era == "legacy" and not o.sse else "auto",
             client_info=types.Implementation(name="interop-python", version="1.0.0"),
             elicitation_callback=self.on_elicit,
             sampling_callback=self.on_sample,

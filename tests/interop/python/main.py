@@ -1,5 +1,5 @@
 """Drives an edge with the Python SDK (PyPI mcp), which speaks the handshake's revisions and the
-per-request one: every step is done in both."""
+per-request one: every step is done in both. HTTP+SSE has the former only."""
 
 import warnings
 
@@ -17,7 +17,7 @@ import tools
 
 async def main() -> None:
     options = steps.options()
-    for era in ("legacy", "modern"):
+    for era in ("legacy",) if options.sse else ("legacy", "modern"):
         steps.prefix = era + " "
         async with connect.session(options, era) as session:
             for part in (tools, asking, resources, prompts, running):

@@ -18,15 +18,16 @@ class Mismatch(Exception):
 
 
 def options() -> argparse.Namespace:
-    """Reads "--dir DIR --url URL --cut URL" or "--dir DIR -- COMMAND ARGUMENTS…"."""
+    """Reads "--dir DIR", and "--url URL --cut URL", "--sse URL" or "-- COMMAND ARGUMENTS…"."""
     p = argparse.ArgumentParser()
     p.add_argument("--dir", required=True)
     p.add_argument("--url")
     p.add_argument("--cut")
+    p.add_argument("--sse")
     p.add_argument("command", nargs="*")
     o = p.parse_args()
-    if not (o.url and o.cut) and not o.command:
-        p.error("give either --url URL --cut URL or -- COMMAND ARGUMENTS…")
+    if not (o.url and o.cut) and not o.sse and not o.command:
+        p.error("give one of: --url URL --cut URL, --sse URL, -- COMMAND ARGUMENTS…")
     return o
 
 

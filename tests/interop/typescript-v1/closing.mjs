@@ -22,6 +22,24 @@ export async function closing({ client, transport, options }) {
     });
     return;
   }
+  if (options.sse) {
+    await step("end with the stream", async () => {
+      // The SDK's own record of where it posted to.
+      const endpoint = transport._endpoint;
+      await client.close();
+      const gone = async () => {
+        const r = await fetch(endpoint, {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ jsonrpc: "2.0", id: "after", method: "ping" }),
+        });
+        await r.body?.cancel();
+        return r.status === 404;
+      };
+      while (!(await gone())); // the step's time limit ends this
+    });
+    return;
+  }
   await step("end with the input", async () => {
     const start = Date.now();
     await client.close();

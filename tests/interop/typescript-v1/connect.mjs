@@ -1,5 +1,6 @@
 // Connecting: the handshake, and a client that can be asked everything.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import {
@@ -42,7 +43,7 @@ export async function connect(options) {
   ]) {
     client.setNotificationHandler(schema, (n) => session.told.put(n));
   }
-  session.transport = options.url ? http(session) : stdio(options);
+  session.transport = transport(session);
   await step("initialize", async () => {
     await client.connect(session.transport);
     const deliver = session.transport.onmessage;
@@ -63,6 +64,13 @@ export async function connect(options) {
   return session;
 }
 
+function transport(session) {
+  const { url, sse, command } = session.options;
+  if (url) return http(session);
+  if (sse) return new SSEClientTransport(new URL(sse));
+  return new StdioClientTransport({ command: command[0], args: command.slice(1), stderr: "inherit" });
+}
+
 function http(session) {
   const url = new URL(session.options.url);
   const recording = async (where, init) => {
@@ -78,8 +86,4 @@ function http(session) {
     fetch: recording,
     reconnectionOptions: { initialReconnectionDelay: 50, maxReconnectionDelay: 1000, reconnectionDelayGrowFactor: 2, maxRetries: 5 },
   });
-}
-
-function stdio({ command }) {
-  return new StdioClientTransport({ command: command[0], args: command.slice(1), stderr: "inherit" });
 }
