@@ -17,8 +17,6 @@ type Rules struct {
 
 	// Batching: arrays of messages are received.
 	Batching bool
-	// VersionHeader: MCP-Protocol-Version is sent by clients, and checked.
-	VersionHeader bool
 	// Priming: streams begin with an event id without data, may be closed by the server before the
 	// response, with a retry hint.
 	Priming bool
@@ -70,8 +68,6 @@ type Rules struct {
 
 	// ArgumentErrorsAreResults: arguments that fail the tool's schema give a result with isError.
 	ArgumentErrorsAreResults bool
-	// ErrorWithoutID: an error response may lack its id.
-	ErrorWithoutID bool
 
 	codes *[256]int
 }

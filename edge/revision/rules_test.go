@@ -14,7 +14,6 @@ func TestFlags(t *testing.T) {
 	rows := map[string]string{
 		"Stateless":                "- - - - x",
 		"Batching":                 "- x - - -",
-		"VersionHeader":            "- - x x x",
 		"Priming":                  "- - - x -",
 		"Audio":                    "- x x x x",
 		"ResourceLinks":            "- - x x x",
@@ -35,7 +34,6 @@ func TestFlags(t *testing.T) {
 		"ResultType":               "- - - - x",
 		"CacheHints":               "- - - - x",
 		"ArgumentErrorsAreResults": "- - - x x",
-		"ErrorWithoutID":           "- - - x x",
 	}
 	kind := reflect.TypeFor[Rules]()
 	for i := range kind.NumField() {

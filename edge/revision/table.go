@@ -14,29 +14,29 @@ var (
 		codes: codes(legacyCodes),
 	}
 	r20250618 = &Rules{
-		Version: "2025-06-18", VersionHeader: true,
-		Audio: true, ToolAnnotations: true, ProgressMessage: true, CompletionsCapability: true,
+		Version: "2025-06-18",
+		Audio:   true, ToolAnnotations: true, ProgressMessage: true, CompletionsCapability: true,
 		ResourceLinks: true, Structured: true, Titles: true, CompletionContext: true, ElicitForm: true,
 		Extensions: true,
 		codes:      codes(legacyCodes),
 	}
 	r20251125 = &Rules{
-		Version: "2025-11-25", VersionHeader: true, Priming: true,
+		Version: "2025-11-25", Priming: true,
 		Audio: true, ToolAnnotations: true, ProgressMessage: true, CompletionsCapability: true,
 		ResourceLinks: true, Structured: true, Titles: true, CompletionContext: true, ElicitForm: true,
 		Icons: true, ElicitMode: true, ElicitationID: true, SamplingTools: true,
 		Extensions:               true,
-		ArgumentErrorsAreResults: true, ErrorWithoutID: true,
-		codes: codes(legacyCodes),
+		ArgumentErrorsAreResults: true,
+		codes:                    codes(legacyCodes),
 	}
 	r20260728 = &Rules{
-		Version: "2026-07-28", Stateless: true, VersionHeader: true,
+		Version: "2026-07-28", Stateless: true,
 		Audio: true, ToolAnnotations: true, ProgressMessage: true, CompletionsCapability: true,
 		ResourceLinks: true, Structured: true, StructuredAny: true, BooleanSchemas: true, Titles: true,
 		CompletionContext: true, ElicitForm: true, Icons: true, ElicitMode: true, SamplingTools: true,
 		Extensions: true, ResultType: true, CacheHints: true,
-		ArgumentErrorsAreResults: true, ErrorWithoutID: true,
-		codes: codes(legacyCodes, statelessCodes),
+		ArgumentErrorsAreResults: true,
+		codes:                    codes(legacyCodes, statelessCodes),
 	}
 )
 
