@@ -12,7 +12,7 @@ import (
 // stdio serves the one client that started this process. Its stdout belongs to the protocol: whatever
 // else in the process would print to it prints to stderr.
 func stdio(ctx context.Context, args []string) error {
-	cfg, err := config.Load("stdio", args, withoutListeners, os.Stderr)
+	cfg, err := config.Load("stdio", args, os.LookupEnv, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -26,14 +26,4 @@ func stdio(ctx context.Context, args []string) error {
 	defer stop()
 	log.Info("serving on stdin and stdout", "backends", len(cfg.Backends))
 	return edge.Stdio(ctx, in, out)
-}
-
-// withoutListeners is the environment without the addresses of listeners: there are none, and one
-// meant for another command must not keep this one from starting.
-func withoutListeners(name string) (string, bool) {
-	switch name {
-	case "MCPEDGE_LISTEN", "MCPEDGE_ADMIN":
-		return "", false
-	}
-	return os.LookupEnv(name)
 }

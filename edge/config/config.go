@@ -136,19 +136,13 @@ func Default() Config {
 
 var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Validate reports everything that is wrong, each with its value and what to do.
-func (c *Config) Validate() error {
+// validate reports everything that is wrong, each with its value and what to do; of the listeners only
+// if the command has any.
+func (c *Config) validate(listens bool) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	loopback, err := isLoopback(c.Listen)
-	switch {
-	case err != nil:
-		wrong("listen: %q is no address: give host:port", c.Listen)
-	case !loopback && !c.AllowAnonymous:
-		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, or set allow-anonymous", c.Listen)
-	}
-	if _, _, err := net.SplitHostPort(c.Admin); err != nil {
-		wrong("admin: %q is no address: give host:port", c.Admin)
+	if listens {
+		errs = c.validateListeners()
 	}
 	names := map[string]bool{}
 	for i, b := range c.Backends {
@@ -177,6 +171,21 @@ func (c *Config) Validate() error {
 	}
 	errs = append(errs, c.Limits.validate()...)
 	return errors.Join(errs...)
+}
+
+func (c *Config) validateListeners() (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	loopback, err := isLoopback(c.Listen)
+	switch {
+	case err != nil:
+		wrong("listen: %q is no address: give host:port", c.Listen)
+	case !loopback && !c.AllowAnonymous:
+		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, or set allow-anonymous", c.Listen)
+	}
+	if _, _, err := net.SplitHostPort(c.Admin); err != nil {
+		wrong("admin: %q is no address: give host:port", c.Admin)
+	}
+	return errs
 }
 
 // AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of loopback.

@@ -11,6 +11,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
+// serve is the command that listens. The others have no flags about listeners, and pass over what the
+// file and the environment say of them.
+const serve = "serve"
+
 // Load reads the settings of one command: the arguments behind its name, and an environment lookup
 // such as os.LookupEnv. usage gets the help text. It returns flag.ErrHelp when help was asked for.
 func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
@@ -30,7 +34,7 @@ func Load(command string, args []string, lookup func(string) (string, bool), usa
 	} else {
 		cfg = probe
 	}
-	return cfg, cfg.Validate()
+	return cfg, cfg.validate(command == serve)
 }
 
 // parse applies the environment and then the arguments.
@@ -64,8 +68,13 @@ func flags(command string, c *Config, file *string, usage io.Writer) *flag.FlagS
 	fs.SetOutput(usage)
 	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
 	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
-	fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
-	fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
+	if command == serve {
+		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
+		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
+		for _, s := range c.listeners() {
+			s.register(fs)
+		}
+	}
 	fs.Var(&list{values: &c.StateKeys}, "state-key", "`key` that seals request states, base64 of 32 bytes, repeatable; replicas share them")
 	for _, s := range c.settings() {
 		s.register(fs)

@@ -108,6 +108,19 @@ func TestMistakesAreNamed(t *testing.T) {
 	}
 }
 
+// A command without listeners has no flags about them, and what others say of them is not its business.
+func TestCommandWithoutListeners(t *testing.T) {
+	path := file(t, "listen: 0.0.0.0:80\n")
+	if _, err := Load("stdio", []string{"--config", path}, env(map[string]string{"MCPEDGE_ADMIN": "x"}), io.Discard); err != nil {
+		t.Error(err)
+	}
+	for _, flag := range []string{"--listen=127.0.0.1:1", "--admin=127.0.0.1:1", "--origin=*", "--sse=false"} {
+		if _, err := Load("stdio", []string{flag}, env(nil), io.Discard); err == nil {
+			t.Errorf("%s was accepted", flag)
+		}
+	}
+}
+
 func TestHelp(t *testing.T) {
 	var out strings.Builder
 	if _, err := Load("serve", []string{"--help"}, env(nil), &out); !errors.Is(err, flag.ErrHelp) {

@@ -46,13 +46,19 @@ func (s setting) text() string {
 	return fmt.Sprint(s.duration())
 }
 
-func (c *Config) settings() []setting {
-	return append([]setting{
+// listeners are the settings of who may call, and where.
+func (c *Config) listeners() []setting {
+	return []setting{
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
 		{"admin", &c.Admin, "address of /healthz and /readyz"},
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
+	}
+}
+
+func (c *Config) settings() []setting {
+	return append([]setting{
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},
 		{"log-level", &c.Log.Level, "debug, info, warn or error"},
