@@ -1,22 +1,20 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
 const (
 	// runWithin bounds one run of a client.
 	runWithin = 4 * time.Minute
-	// endWithin bounds how long a client that was told to stop, or its children, hold their output open.
-	endWithin = 5 * time.Second
+	// endWithin bounds how long what a client started may outlive it.
+	endWithin = 3 * time.Second
 )
 
 // client is one folder with a program that drives an edge by a library of others.
@@ -103,7 +101,8 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 	ctx, cancel := context.WithTimeout(ctx, runWithin)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, c.args[0], args...)
-	cmd.Stdout, cmd.Stderr = out, out
+	record := newRecorder(out, verbose)
+	cmd.Stdout, cmd.Stderr = record, record
 	cmd.Env = append(os.Environ(), "HOME="+home, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.WaitDelay = endWithin
 	bindToParent(cmd)
@@ -114,37 +113,17 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 	if cmd.Process != nil {
 		err = errors.Join(err, killGroup(cmd)) // what it may have left
 	}
-	if ctx.Err() != nil {
+	o.steps, o.slowest = record.steps, record.slowest
+	switch {
+	case ctx.Err() != nil:
 		err = fmt.Errorf("stopped after %.0f s: %w", o.took.Seconds(), context.Cause(ctx))
+	case errors.Is(err, exec.ErrWaitDelay):
+		err = errors.New("it left a process running")
+	case err == nil && o.steps == 0:
+		err = errors.New("it did no step")
 	}
-	steps, readErr := countSteps(log, verbose)
-	o.steps = steps
-	switch err = errors.Join(err, readErr); {
-	case err != nil:
+	if err != nil {
 		o.err = fmt.Errorf("%w\n%s", err, tail(log))
-	case steps == 0:
-		o.err = fmt.Errorf("it did no step\n%s", tail(log))
 	}
 	return o
-}
-
-// countSteps counts the passed steps in a client's output, and prints them when it is to.
-func countSteps(log string, verbose bool) (int, error) {
-	f, err := os.Open(log)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	var n int
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		if verbose {
-			fmt.Println(lines.Text())
-		}
-		if strings.HasPrefix(lines.Text(), "ok ") {
-			n++
-		}
-	}
-	return n, lines.Err()
 }

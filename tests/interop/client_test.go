@@ -30,7 +30,7 @@ func TestRunClient(t *testing.T) {
 		"passes":         {"echo ok one; echo noise; echo 'ok two' >&2", 2, ""},
 		"fails":          {"echo ok one; echo 'FAILED two: expected 2'; exit 1", 1, "FAILED two: expected 2"},
 		"does nothing":   {"echo okay", 0, "it did no step"},
-		"leaves a child": {"echo ok one; sleep 1000 & true", 1, ""},
+		"leaves a child": {"echo ok one; sleep 1000 & true", 1, "left a process running"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, w := fake(t, test.script)

@@ -12,21 +12,23 @@ type outcome struct {
 	client, transport string
 	steps             int           // passed
 	took              time.Duration // without the installation
-	err               error         // why it stopped early; nil: it did not
+	slowest           step
+	err               error // why it stopped early; nil: it did not
 }
 
 // report prints the table and the totals. A client that stopped early is one failure, and an error.
 func report(w io.Writer, all []outcome) error {
 	var passed, failed int
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "CLIENT\tTRANSPORT\tSTEPS\tTIME\tRESULT")
+	fmt.Fprintln(table, "CLIENT\tTRANSPORT\tSTEPS\tTIME\tRESULT\tSLOWEST STEP")
 	for _, o := range all {
 		result := "ok"
 		if passed += o.steps; o.err != nil {
 			failed++
 			result = "FAILED"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f s\t%s\n", o.client, o.transport, o.steps, o.took.Seconds(), result)
+		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f s\t%s\t%.1f s %s\n",
+			o.client, o.transport, o.steps, o.took.Seconds(), result, o.slowest.took.Seconds(), o.slowest.name)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+)
+
+// recorder takes a client's output: it keeps it, counts the steps and times them. It is for one
+// writer at a time.
+type recorder struct {
+	log     io.Writer
+	verbose bool // print every line
+
+	line    []byte // what came of the current one
+	last    time.Time
+	steps   int
+	slowest step
+}
+
+// step is a step that was passed and how long after the one before.
+type step struct {
+	name string
+	took time.Duration
+}
+
+// newRecorder starts the clock of the first step.
+func newRecorder(log io.Writer, verbose bool) *recorder {
+	return &recorder{log: log, verbose: verbose, last: time.Now()}
+}
+
+func (r *recorder) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			r.line = append(r.line, rest...)
+			break
+		}
+		r.end(append(r.line, rest[:i]...))
+		r.line, rest = r.line[:0], rest[i+1:]
+	}
+	return r.log.Write(p)
+}
+
+// end takes one whole line.
+func (r *recorder) end(line []byte) {
+	if r.verbose {
+		fmt.Printf("%s\n", line)
+	}
+	name, ok := bytes.CutPrefix(line, []byte("ok "))
+	if !ok {
+		return
+	}
+	now := time.Now()
+	if took := now.Sub(r.last); took > r.slowest.took {
+		r.slowest = step{string(name), took}
+	}
+	r.steps++
+	r.last = now
+}
