@@ -72,11 +72,7 @@ type edge struct {
 // startEdge runs an edge over the backends; it returns once the edge serves. End it.
 func startEdge(t *testing.T, backends []backendAddr) *edge {
 	t.Helper()
-	cfg := settings(backends)
-	if err := cfg.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
+	a, err := app.New(settings(backends), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

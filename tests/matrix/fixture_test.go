@@ -26,6 +26,7 @@ func newFixture(log *slog.Logger) *fixture {
 		started: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
 	f.addWork()
 	f.addQuestions()
+	f.addTalks()
 	f.addRich()
 	return f
 }
@@ -101,6 +102,37 @@ func (f *fixture) addQuestions() {
 		})
 }
 
+// addTalks adds tools that send the client's model more than a text.
+func (f *fixture) addTalks() {
+	talk := func(name string, messages ...*capability.SamplingMessage) {
+		capability.AddTool(f.Server, name, "Talks with the client's model",
+			func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+				r := c.Sample("model", &capability.SamplingRequest{Messages: messages, MaxTokens: 10})
+				return "The model is " + r.GetModel(), nil
+			})
+	}
+	say := func(role capability.Role, content ...*capability.SamplingContent) *capability.SamplingMessage {
+		return &capability.SamplingMessage{Role: role, Content: content, MetaJson: richMeta}
+	}
+	image := &capability.SamplingContent{Content: &mcpedgev1.SamplingContent_Image{Image: &mcpedgev1.ImageContent{Data: []byte("image"), MimeType: "image/png"}},
+		Annotations: richAnnotations(), MetaJson: richMeta}
+	audio := &capability.SamplingContent{Content: &mcpedgev1.SamplingContent_Audio{Audio: &mcpedgev1.AudioContent{Data: []byte("sound"), MimeType: "audio/wav"}},
+		Annotations: richAnnotations(), MetaJson: richMeta}
+	use := &capability.SamplingContent{Content: &mcpedgev1.SamplingContent_ToolUse{ToolUse: &mcpedgev1.ToolUse{Id: "1", Name: "weather", InputJson: `{"in":"Rome"}`}}, MetaJson: richMeta}
+	used := &capability.SamplingContent{Content: &mcpedgev1.SamplingContent_ToolResult{ToolResult: &mcpedgev1.ToolResult{
+		ToolUseId: "1", Content: richContent(), StructuredContentJson: `[1]`, IsError: true}}, MetaJson: richMeta}
+	talk("talk_image", say(capability.User, image))
+	talk("talk_audio", say(capability.User, audio))
+	talk("talk_blocks", say(capability.User, image, audio))
+	talk("talk_tools", capability.SamplingText(capability.User, "Weather?"), say(capability.Assistant, use), say(capability.User, used))
+}
+
+// Raw blocks: of no revision, and of some.
+const (
+	hologram = `{"type":"hologram","depth":3}`
+	rawLink  = `{"type":"resource_link","uri":"matrix://raw","name":"raw"}`
+)
+
 const richMeta = `{"io.example/ui":{"resourceUri":"ui://x"}}`
 
 func richAnnotations() *capability.Annotations {
@@ -155,6 +187,8 @@ func (f *fixture) addRich() {
 	capability.AddRawTool(s, &capability.Tool{Name: "structured", Description: "Only an object",
 		OutputSchemaJson: `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`},
 		answer(map[string]int{"n": 1}))
+	capability.AddRawTool(s, &capability.Tool{Name: "raw", Description: "Blocks that the contract does not know"}, answer(nil,
+		capability.RawContent(json.RawMessage(hologram)), capability.RawContent(json.RawMessage(rawLink))))
 	capability.AddRawTool(s, &capability.Tool{Name: "scalar", Description: "Only a number"}, answer(7))
 	capability.AddResource(s, richResource("matrix://rich"), func(_ context.Context, c *capability.Call, uri string) ([]*capability.ResourceContents, error) {
 		c.SetMeta(json.RawMessage(richMeta))

@@ -136,6 +136,17 @@ func noRequest(t *testing.T, c *cell) {
 	}
 }
 
+// talked: what the model is sent is all that the backend said and the revision has.
+func talked(tool string) func(*testing.T, *cell) {
+	return func(t *testing.T, c *cell) {
+		asked, got := c.asks(t, tool, nil, "sampling/createMessage", answers["sampling/createMessage"])
+		same(t, "what the model is sent", asked.Params["messages"], talk(c.version, tool))
+		if text(got) != "The model is m" {
+			t.Errorf("got %v", got)
+		}
+	}
+}
+
 func rootsListed(t *testing.T, c *cell) {
 	_, got := c.asks(t, "list_workspace", nil, "roots/list", answers["roots/list"])
 	if !strings.Contains(text(got), "file:///home (home)") {
@@ -258,6 +269,9 @@ func richlyAsked(t *testing.T, c *cell) {
 	}
 	if got := params("test_elicitation_sep1330_enums", "enums"); dig(got, "requestedSchema", "properties", "titledMulti") == nil {
 		t.Errorf("test_elicitation_sep1330_enums asks %v", got)
+	}
+	for _, tool := range []string{"talk_image", "talk_audio", "talk_blocks", "talk_tools"} {
+		same(t, tool, dig(params(tool, "model"), "messages"), talk(c.version, tool))
 	}
 	if got := params("ask_url", "login"); dig(got, "url") != "https://login.example/start" || dig(got, "mode") != "url" || dig(got, "elicitationId") != nil {
 		t.Errorf("ask_url asks %v", got)

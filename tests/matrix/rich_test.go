@@ -121,6 +121,42 @@ func richBlocks(version string) []object {
 	return blocks
 }
 
+// talk is what the tools that talk with a model send it.
+func talk(version, tool string) []any {
+	media := func(kind, mime, data string) object {
+		block := object{"type": kind, "mimeType": mime, "data": data, "annotations": annotations(version)}
+		if version >= vJun {
+			block["_meta"] = uiMeta()
+		}
+		return block
+	}
+	say := func(role string, content any) object {
+		message := object{"role": role, "content": content}
+		if version >= vNov {
+			message["_meta"] = uiMeta()
+		}
+		return message
+	}
+	image, audio := media("image", "image/png", "aW1hZ2U="), media("audio", "audio/wav", "c291bmQ=")
+	switch tool {
+	case "talk_image":
+		return []any{say("user", image)}
+	case "talk_audio":
+		return []any{say("user", audio)}
+	case "talk_blocks":
+		return []any{say("user", []any{image, audio})}
+	}
+	used := object{"type": "tool_result", "toolUseId": "1", "content": richBlocks(version), "isError": true, "_meta": uiMeta()}
+	if version >= vNew {
+		used["structuredContent"] = []any{1.0}
+	}
+	return []any{
+		object{"role": "user", "content": object{"type": "text", "text": "Weather?"}},
+		say("assistant", object{"type": "tool_use", "id": "1", "name": "weather", "input": object{"in": "Rome"}, "_meta": uiMeta()}),
+		say("user", used),
+	}
+}
+
 // bare checks what every result of a stateless revision has, and returns the rest.
 func (c *cell) bare(t *testing.T, result object, cacheable bool) object {
 	t.Helper()
@@ -146,6 +182,7 @@ func contentRows() []row {
 		{group: contents, name: "text, image, embedded resource", in: "xxxxx", works: blocks(textBlock, imageBlock, embeddedBlock, blobBlock)},
 		{group: contents, name: "audio", in: "-xxxx", works: blocks(audioBlock), lacks: blocks(audioBlock)},
 		{group: contents, name: "resource_link", in: "--xxx", works: blocks(linkBlock), lacks: blocks(linkBlock)},
+		{group: contents, name: "raw blocks", in: "xxxxx", works: rawBlocks},
 		{group: contents, name: "structuredContent: an object", in: "--xxx", works: structuredObject, lacks: structuredObject},
 		{group: contents, name: "structuredContent: any JSON", in: "----x", works: structuredAny, lacks: structuredAny},
 	}
@@ -166,6 +203,15 @@ func blocks(places ...int) func(*testing.T, *cell) {
 		}
 		same(t, "_meta", got["_meta"], uiMeta())
 	}
+}
+
+// rawBlocks: those whose type the revision has are themselves, others a text that holds them.
+func rawBlocks(t *testing.T, c *cell) {
+	link := object{"type": "resource_link", "uri": "matrix://raw", "name": "raw"}
+	if c.version < vJun {
+		link = object{"type": "text", "text": rawLink}
+	}
+	same(t, "the blocks", c.call(t, "raw", nil)["content"], []any{object{"type": "text", "text": hologram}, link})
 }
 
 // structuredObject: its text is there in every revision.

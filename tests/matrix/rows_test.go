@@ -92,6 +92,10 @@ func askingRows() []row {
 	return []row{
 		{group: serverRequests, name: "sampling/createMessage", in: "xxxx-", works: sampled, lacks: noRequest},
 		{group: serverRequests, name: "… with tools", in: "---x-", works: sampledWithTools, lacks: incapable("ask_tools")},
+		{group: serverRequests, name: "… with an image", in: "xxxx-", works: talked("talk_image"), lacks: incapable("talk_image")},
+		{group: serverRequests, name: "… with audio", in: "-xxx-", works: talked("talk_audio"), lacks: incapable("talk_audio")},
+		{group: serverRequests, name: "… with several blocks", in: "---x-", works: talked("talk_blocks"), lacks: incapable("talk_blocks")},
+		{group: serverRequests, name: "… with tool blocks", in: "---x-", works: talked("talk_tools"), lacks: incapable("talk_tools")},
 		{group: serverRequests, name: "roots/list", in: "xxxx-", works: rootsListed, lacks: noRequest},
 		{group: serverRequests, name: "elicitation/create, form", in: "--xx-", works: elicited, lacks: incapable("ask_form")},
 		{group: serverRequests, name: "… with several choices", in: "---x-", works: chosen, lacks: incapable("test_elicitation_sep1330_enums")},
