@@ -69,7 +69,7 @@ async def run(s: Session) -> None:
 
     @step("roots")
     async def _() -> None:
-        for uris in (["file:///work/a", "file:///work/b"], ["file:///work/c"]):
+        for uris in (["file:///project/a", "file:///project/b"], ["file:///project/c"]):
             s.roots = [types.Root(uri=uri) for uri in uris]
             if not s.modern:
                 await c.send_roots_list_changed()

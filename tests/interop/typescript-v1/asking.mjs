@@ -60,14 +60,14 @@ export async function asking({ client, asked, answer }) {
     equal(r.isError, true, "isError");
   });
   await step("roots", async () => {
-    answer["roots/list"] = () => ({ roots: [{ uri: "file:///work/a", name: "A" }, { uri: "file:///work/b" }] });
+    answer["roots/list"] = () => ({ roots: [{ uri: "file:///project/a", name: "A" }, { uri: "file:///project/b" }] });
     const r = await client.callTool({ name: "list_workspace" });
-    equal(r.structuredContent?.roots.map((x) => x.uri), ["file:///work/a", "file:///work/b"], "roots");
+    equal(r.structuredContent?.roots.map((x) => x.uri), ["file:///project/a", "file:///project/b"], "roots");
   });
   await step("roots changed", async () => {
-    answer["roots/list"] = () => ({ roots: [{ uri: "file:///work/c" }] });
+    answer["roots/list"] = () => ({ roots: [{ uri: "file:///project/c" }] });
     await client.sendRootsListChanged();
     const r = await client.callTool({ name: "list_workspace" });
-    equal(r.structuredContent?.roots.map((x) => x.uri), ["file:///work/c"], "roots");
+    equal(r.structuredContent?.roots.map((x) => x.uri), ["file:///project/c"], "roots");
   });
 }
