@@ -16,7 +16,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test generate lint fuzz conformance tour bench
+.PHONY: help build test generate lint fuzz conformance interop bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -42,8 +42,8 @@ fuzz: ## Run every fuzz target for FUZZTIME (15s)
 conformance: ## Run the official conformance suite; CONFORMANCE_URL=… tests a running server
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && bin/conformance; $(END)
 
-tour: ## Take the official TypeScript client on a tour of a running edge
-	@$(RUN); $(GO) run ./tests/tour/run; $(END)
+interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
+	@$(RUN); $(GO) run ./tests/interop; $(END)
 
 bench: ## Run the benchmarks
 	@$(RUN); $(GO) run ./bench; $(END)

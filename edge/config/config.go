@@ -136,8 +136,11 @@ func Default() Config {
 
 var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// validate reports everything that is wrong, each with its value and what to do; of the listeners only
-// if the command has any.
+// Validate reports everything that is wrong with the settings of an edge that listens, each with its
+// value and what to do. Load has done it.
+func (c *Config) Validate() error { return c.validate(true) }
+
+// validate passes over the listeners of a command that has none.
 func (c *Config) validate(listens bool) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
