@@ -374,7 +374,7 @@ const (
 // request makes a call of params.
 func request(t testing.TB, method mcp.Method, params string) *mcp.Call {
 	t.Helper()
-	p, err := mcp.ParseParams([]byte(params))
+	p, err := mcp.ParseParams(method, []byte(params))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,6 +36,17 @@ const (
 	NotifyAcknowledged     Method = "notifications/subscriptions/acknowledged"
 )
 
+// target is the member of the params that says what the request is about; empty: it is about nothing.
+func (m Method) target() string {
+	switch m {
+	case MethodToolsCall, MethodPromptsGet:
+		return "name"
+	case MethodResourcesRead, MethodSubscribe, MethodUnsubscribe:
+		return "uri"
+	}
+	return ""
+}
+
 // Repeatable says whether a request of this method may be run again when its outcome was lost: reads,
 // prompts, completions and lists. A tool call is repeatable only by the tool's own annotations.
 func (m Method) Repeatable() bool {

@@ -11,8 +11,9 @@ import (
 type Params struct {
 	// Raw is the whole object; nil when the request had no params.
 	Raw json.RawMessage
-	// Target is what Mcp-Name mirrors and spans name: the tool's or prompt's name, or the URI.
-	// HasTarget is false when the member is absent or no string.
+	// Target is what Mcp-Name mirrors and spans name: the member that the method is about, a tool's or
+	// prompt's `name` or a resource's `uri`. HasTarget is false when the member is absent or no string,
+	// and for a method without one.
 	Target    string
 	HasTarget bool
 
@@ -56,15 +57,17 @@ const (
 
 // ParseParams opens the params of a message that jsonrpc.Parse accepted. It fails only when `_meta`
 // is present and no object.
-func ParseParams(raw json.RawMessage) (Params, error) {
-	p := Params{Raw: raw}
+func ParseParams(method Method, raw json.RawMessage) (Params, error) {
+	p, target := Params{Raw: raw}, method.target()
 	if len(raw) == 0 {
 		return p, nil
 	}
 	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		switch key {
-		case "name", "uri":
+		if key == target {
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
+			return nil
+		}
+		switch key {
 		case "arguments":
 			p.Arguments = value
 		case "_meta":

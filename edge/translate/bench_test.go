@@ -27,7 +27,7 @@ func BenchmarkToolResult(b *testing.B) {
 }
 
 func benchmarkCall(tb testing.TB) *mcp.Call {
-	p, err := mcp.ParseParams([]byte(`{"name":"echo","arguments":{"text":"hello, world","count":3},"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1.2.3"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`))
+	p, err := mcp.ParseParams(mcp.MethodToolsCall, []byte(`{"name":"echo","arguments":{"text":"hello, world","count":3},"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"client","version":"1.2.3"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}`))
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseCompletion(t *testing.T) {
-	call := callOf(t, `{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"1"}}}`)
+	call := callOf(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"1"}}}`)
 	for _, r := range revision.All() {
 		want := Completion{Prompt: true, Target: "p", Argument: "a"}
 		if r.CompletionContext {
@@ -25,7 +25,7 @@ func TestParseCompletion(t *testing.T) {
 			t.Errorf("%s: %s", r.Version, d)
 		}
 	}
-	got, err := ParseCompletion(r2607, callOf(t, `{"ref":{"type":"ref/resource","uri":"a:{b}"},"argument":{"name":"b","value":"v"},"context":{}}`))
+	got, err := ParseCompletion(r2607, callOf(t, mcp.MethodComplete, `{"ref":{"type":"ref/resource","uri":"a:{b}"},"argument":{"name":"b","value":"v"},"context":{}}`))
 	if d := cmp.Diff(Completion{Target: "a:{b}", Argument: "b", Value: "v"}, got); d != "" || err != nil {
 		t.Errorf("error %v, %s", err, d)
 	}
@@ -41,7 +41,7 @@ func TestParseCompletion(t *testing.T) {
 		`{` + ref + `,` + argument + `,"context":[]}`:                    "params.context: array",
 		`{` + ref + `,` + argument + `,"context":{"arguments":{"a":1}}}`: "params.context.arguments.a: number",
 	} {
-		_, err := ParseCompletion(r2607, callOf(t, params))
+		_, err := ParseCompletion(r2607, callOf(t, mcp.MethodComplete, params))
 		refused(t, err, mcp.KindInvalidParams, part)
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func TestContext(t *testing.T) {
-	call := callOf(t, `{"_meta":{"progressToken":0,"traceparent":"00-a","io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info","a/b":{"n": 1.0}}}`)
+	call := callOf(t, mcp.MethodToolsCall, `{"_meta":{"progressToken":0,"traceparent":"00-a","io.modelcontextprotocol/protocolVersion":"x","io.modelcontextprotocol/clientInfo":{},"io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/logLevel":"info","a/b":{"n": 1.0}}}`)
 	capabilities, err := mcp.ParseCapabilities(json.RawMessage(`{"elicitation":{"url":{},"x":1},"sampling":{"tools":{},"context":{}},"roots":{"listChanged":true,"y":[]},"extensions":{"a/b":{"s":1},"bad":3},"experimental":{"e":{}},"tasks":{}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestContextOfLittle(t *testing.T) {
 		`{"_meta":{ "progressToken":"" }}`: ``,
 		`{"_meta":{ "k" : 1 }}`:            `{ "k" : 1 }`,
 	} {
-		call := callOf(t, params)
+		call := callOf(t, mcp.MethodToolsCall, params)
 		call.Client.Info = json.RawMessage(`7`)
 		got, err := Context(call)
 		if err != nil {

@@ -70,7 +70,7 @@ func TestPromptResult(t *testing.T) {
 }
 
 func TestGetPromptRequest(t *testing.T) {
-	req, err := GetPromptRequest(callOf(t, `{"name":"x.p","arguments":{"a":"1","b":"\u00e9"}}`), "p")
+	req, err := GetPromptRequest(callOf(t, mcp.MethodPromptsGet, `{"name":"x.p","arguments":{"a":"1","b":"\u00e9"}}`), "p")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestGetPromptRequest(t *testing.T) {
 		t.Errorf("name %q, arguments: %s", req.Name, d)
 	}
 	for _, params := range []string{`{"name":"p"}`, `{"name":"p","arguments":null}`} {
-		req, err := GetPromptRequest(callOf(t, params), "p")
+		req, err := GetPromptRequest(callOf(t, mcp.MethodPromptsGet, params), "p")
 		if err != nil || len(req.Arguments) != 0 {
 			t.Errorf("%s gives %v, %v", params, req, err)
 		}
@@ -88,7 +88,7 @@ func TestGetPromptRequest(t *testing.T) {
 		`{"arguments":{"a":1}}`:    "params.arguments.a: number",
 		`{"arguments":{"a":null}}`: "params.arguments.a: null",
 	} {
-		_, err := GetPromptRequest(callOf(t, params), "p")
+		_, err := GetPromptRequest(callOf(t, mcp.MethodPromptsGet, params), "p")
 		refused(t, err, mcp.KindInvalidParams, part)
 	}
 }

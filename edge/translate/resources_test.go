@@ -109,12 +109,12 @@ func TestReadResult(t *testing.T) {
 }
 
 func TestReadResourceRequest(t *testing.T) {
-	req, err := ReadResourceRequest(callOf(t, `{"uri":"a:b"}`))
+	req, err := ReadResourceRequest(callOf(t, mcp.MethodResourcesRead, `{"uri":"a:b"}`))
 	if err != nil || req.Uri != "a:b" || req.Context.GetRound() != 2 {
 		t.Errorf("got %v, %v", req, err)
 	}
 	for _, params := range []string{`{}`, `{"uri":1}`, `{"uri":""}`} {
-		_, err := ReadResourceRequest(callOf(t, params))
+		_, err := ReadResourceRequest(callOf(t, mcp.MethodResourcesRead, params))
 		refused(t, err, mcp.KindInvalidParams, "params.uri")
 	}
 }

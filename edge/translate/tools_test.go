@@ -178,9 +178,9 @@ func TestToolResult(t *testing.T) {
 	}
 }
 
-func callOf(t *testing.T, params string) *mcp.Call {
+func callOf(t *testing.T, method mcp.Method, params string) *mcp.Call {
 	t.Helper()
-	p, err := mcp.ParseParams(json.RawMessage(params))
+	p, err := mcp.ParseParams(method, json.RawMessage(params))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestCallToolRequest(t *testing.T) {
 		`{"name":"x","arguments":null}`:                ``,
 		`{"name":"x","arguments":{ "n": 1.0, "n":2 }}`: `{ "n": 1.0, "n":2 }`,
 	} {
-		call := callOf(t, params)
+		call := callOf(t, mcp.MethodToolsCall, params)
 		call.State = []byte("s")
 		req, err := CallToolRequest(call, "own")
 		if err != nil {
@@ -203,6 +203,6 @@ func TestCallToolRequest(t *testing.T) {
 			t.Errorf("%s gives %v", params, req)
 		}
 	}
-	_, err := CallToolRequest(callOf(t, `{"name":"x","arguments":[1]}`), "x")
+	_, err := CallToolRequest(callOf(t, mcp.MethodToolsCall, `{"name":"x","arguments":[1]}`), "x")
 	refused(t, err, mcp.KindInvalidParams, "params.arguments: array")
 }

@@ -67,7 +67,7 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	if len(g.runs) > 0 {
 		r = new(run)
 	}
-	params, err := mcp.ParseParams(append([]byte(nil), msg.Params...))
+	params, err := mcp.ParseParams(mcp.Method(msg.Method), append([]byte(nil), msg.Params...))
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record,
 
 // setLevel changes the session's log level (Logging, "Setting Log Level").
 func (e *Era) setLevel(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
-	p, err := mcp.ParseParams(msg.Params)
+	p, err := mcp.ParseParams(mcp.MethodSetLevel, msg.Params)
 	if err != nil {
 		return mcp.AsError(err)
 	}

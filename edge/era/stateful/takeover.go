@@ -82,7 +82,7 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim) (*run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
-	params, err := mcp.ParseParams(c.Call.Params)
+	params, err := mcp.ParseParams(c.Call.Method, c.Call.Params)
 	if err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}

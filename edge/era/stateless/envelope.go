@@ -65,7 +65,7 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message) (mcp.Params, string, error)
 			return mcp.Params{}, "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
 		}
 	}
-	params, err := mcp.ParseParams(msg.Params)
+	params, err := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	if err != nil {
 		return params, "", err
 	}

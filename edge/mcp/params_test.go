@@ -1,0 +1,33 @@
+package mcp
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// What a request is about is said by one member, which the method chooses: another of a like name
+// neither replaces it nor stands in for it.
+func TestTargetIsTheMethods(t *testing.T) {
+	for _, c := range []struct {
+		method Method
+		params string
+		want   string
+		has    bool
+	}{
+		{MethodToolsCall, `{"name":"a","uri":"b"}`, "a", true},
+		{MethodToolsCall, `{"uri":"b","name":"a"}`, "a", true},
+		{MethodToolsCall, `{"uri":"b"}`, "", false},
+		{MethodPromptsGet, `{"name":"a","uri":"b"}`, "a", true},
+		{MethodResourcesRead, `{"uri":"b","name":"a"}`, "b", true},
+		{MethodResourcesRead, `{"name":"a"}`, "", false},
+		{MethodSubscribe, `{"uri":"b","name":"a"}`, "b", true},
+		{MethodUnsubscribe, `{"uri":"b"}`, "b", true},
+		{MethodToolsCall, `{"name":7}`, "", false},
+		{MethodComplete, `{"name":"a","uri":"b"}`, "", false},
+	} {
+		p, err := ParseParams(c.method, json.RawMessage(c.params))
+		if err != nil || p.Target != c.want || p.HasTarget != c.has {
+			t.Errorf("%s %s: %q, %v, error %v; want %q, %v", c.method, c.params, p.Target, p.HasTarget, err, c.want, c.has)
+		}
+	}
+}
