@@ -21,6 +21,7 @@ var Law = []Package{
 	{"edge/backend", "dial, health, catalog, watches", []string{"edge/mcp", "edge/jsonrpc", "gen/mcpedge/v1"}},
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/state", "edge/mcp"}},
+	{"edge/state/redis", "the state of any number of replicas", []string{"edge/state", "edge/mcp"}},
 	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/mcp"}},
 	{"edge/admin", "health, readiness, the state of the backends", []string{"edge/backend"}},
 	{"edge/config", "the only reader of files, flags and environment", nil},

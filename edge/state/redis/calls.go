@@ -1,0 +1,95 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Begin implements state.Calls. When its reply is lost, the calls may be there with nobody to run them:
+// begin again, or they end as orphans at their deadline.
+func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call) ([]state.Lease, error) {
+	if name == "" || strings.Contains(name, ".") || len(calls) == 0 {
+		return nil, fmt.Errorf("stream %.40q with %d calls: the name must have no dot, and a stream has a call", name, len(calls))
+	}
+	args := []any{name, r.limits.StreamsPerSession, len(calls)}
+	leases := make([]state.Lease, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		if c.ID == "" {
+			return nil, errors.New("a call needs an id")
+		}
+		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt)
+		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: 1}
+	}
+	if err := r.index(ctx, id, name); err != nil {
+		return nil, err
+	}
+	rep, err := r.run(ctx, beginScript, id, args...)
+	if err != nil {
+		return nil, err
+	}
+	switch rep.code {
+	case "ok":
+		return leases, nil
+	case "gone":
+		r.unindex(ctx, id, name)
+		return nil, noSession(id)
+	case "limit":
+		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", id, r.limits.StreamsPerSession, state.ErrLimit)
+	}
+	return nil, fmt.Errorf("stream %.40q, %.60s: %w", name, rep.text(0), state.ErrExists)
+}
+
+// millis is a deadline for scripts; 0: none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(t.UnixMilli(), 1)
+}
+
+// Park implements state.Calls.
+func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kept []byte) error {
+	if err := r.bounded("a state", len(kept)); err != nil {
+		return err
+	}
+	args := []any{kept, len(asks)}
+	for i := range asks {
+		a := &asks[i]
+		if err := r.bounded("a request", len(a.Message)); err != nil {
+			return err
+		}
+		args = append(args, a.ID, a.Key, a.ElicitationID, a.Message, packAsk(a))
+	}
+	_, err := r.write(ctx, parkScript, w, args...)
+	return err
+}
+
+// Finish implements state.Calls.
+func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) error {
+	if err := r.bounded("a response", len(response)); err != nil {
+		return err
+	}
+	has := 1
+	if response == nil {
+		has = 0
+	}
+	rep, err := r.write(ctx, finishScript, w, has, response)
+	if err == nil && rep.number(1) == 1 {
+		r.unindex(ctx, w.Session, w.Stream)
+	}
+	return err
+}
+
+// bounded holds a length against ResultBytes.
+func (r *Replica) bounded(what string, n int) error {
+	if n <= r.limits.ResultBytes {
+		return nil
+	}
+	return fmt.Errorf("%s of %d bytes, at most %d can be kept: %w", what, n, r.limits.ResultBytes, state.ErrTooLarge)
+}

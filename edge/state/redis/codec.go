@@ -1,0 +1,184 @@
+package redis
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// The records are sequences of fields, each its length and its bytes, behind a byte that names the
+// format. A record of a newer release may have more fields at its end.
+const format = 1
+
+type packer []byte
+
+func (p *packer) text(s string) {
+	*p = binary.AppendUvarint(*p, uint64(len(s)))
+	*p = append(*p, s...)
+}
+
+func (p *packer) bytes(b []byte) {
+	*p = binary.AppendUvarint(*p, uint64(len(b)))
+	*p = append(*p, b...)
+}
+
+func (p *packer) number(n uint64) { p.bytes(binary.AppendUvarint(nil, n)) }
+
+func (p *packer) flag(b bool) {
+	if b {
+		p.number(1)
+	} else {
+		p.number(0)
+	}
+}
+
+func (p *packer) texts(list []string) {
+	p.number(uint64(len(list)))
+	for _, s := range list {
+		p.text(s)
+	}
+}
+
+var errRecord = errors.New("a record in Redis cannot be read: it was written by another program or a newer release")
+
+type unpacker struct {
+	rest []byte
+	bad  bool
+}
+
+func open(record string) *unpacker {
+	if record == "" || record[0] != format {
+		return &unpacker{bad: true}
+	}
+	return &unpacker{rest: []byte(record[1:])}
+}
+
+// bytes are nil when the field is empty.
+func (u *unpacker) bytes() []byte {
+	n, size := binary.Uvarint(u.rest)
+	if size <= 0 || n > uint64(len(u.rest)-size) {
+		u.bad, u.rest = true, nil
+		return nil
+	}
+	field := u.rest[size : size+int(n) : size+int(n)]
+	u.rest = u.rest[size+int(n):]
+	if n == 0 {
+		return nil
+	}
+	return field
+}
+
+func (u *unpacker) text() string { return string(u.bytes()) }
+
+func (u *unpacker) number() uint64 {
+	n, size := binary.Uvarint(u.bytes())
+	u.bad = u.bad || size <= 0
+	return n
+}
+
+func (u *unpacker) texts() []string {
+	var list []string
+	for n := u.number(); n > 0 && !u.bad; n-- {
+		list = append(list, u.text())
+	}
+	return list
+}
+
+func (u *unpacker) err() error {
+	if u.bad {
+		return errRecord
+	}
+	return nil
+}
+
+func packSession(s *state.Session) string {
+	p := packer{format}
+	p.text(s.ID)
+	p.text(s.Version)
+	p.text(s.Principal.Subject)
+	p.text(s.Principal.Issuer)
+	p.texts(s.Principal.Scopes)
+	p.bytes(s.ClientInfo)
+	p.bytes(s.Capabilities)
+	p.number(uint64(s.LogLevel))
+	p.flag(s.Initialized)
+	p.texts(s.Subscriptions)
+	for _, n := range []uint64{s.Digest.Tools, s.Digest.Resources, s.Digest.Prompts, s.Attachment, s.Serial} {
+		p.number(n)
+	}
+	return string(p)
+}
+
+func unpackSession(record string) (*state.Session, error) {
+	u := open(record)
+	s := &state.Session{ID: u.text(), Version: u.text()}
+	s.Principal = mcp.Principal{Subject: u.text(), Issuer: u.text(), Scopes: u.texts()}
+	s.ClientInfo, s.Capabilities = u.bytes(), u.bytes()
+	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.number() == 1
+	s.Subscriptions = u.texts()
+	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
+	s.Attachment, s.Serial = u.number(), u.number()
+	return s, u.err()
+}
+
+// packCall keeps what does not change in a call's life.
+func packCall(c *state.Call) string {
+	p := packer{format}
+	p.text(c.RequestID)
+	p.text(string(c.Method))
+	p.bytes(c.Params)
+	p.number(uint64(c.LogLevel))
+	p.flag(c.Repeatable)
+	var deadline uint64
+	if !c.Deadline.IsZero() {
+		deadline = uint64(c.Deadline.UnixNano())
+	}
+	p.number(deadline)
+	return string(p)
+}
+
+func unpackCall(id, record string) (state.Call, error) {
+	u := open(record)
+	c := state.Call{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
+	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.number() == 1
+	if ns := u.number(); ns > 0 {
+		c.Deadline = time.Unix(0, int64(ns))
+	}
+	return c, u.err()
+}
+
+// packAsk keeps an ask without its message, which is kept beside it.
+func packAsk(a *state.Ask) string {
+	p := packer{format}
+	p.text(a.ID)
+	p.text(a.Key)
+	p.text(string(a.Method))
+	p.text(a.ElicitationID)
+	return string(p)
+}
+
+func unpackAsk(record, message string) (state.Ask, error) {
+	u := open(record)
+	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text()}
+	if message != "" {
+		a.Message = []byte(message)
+	}
+	return a, u.err()
+}
+
+func packAnswer(a state.Answer) string {
+	p := packer{format}
+	p.bytes(a.Result)
+	p.bytes(a.Error)
+	return string(p)
+}
+
+func unpackAnswer(record string) (state.Answer, error) {
+	u := open(record)
+	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes())}
+	return a, u.err()
+}

@@ -1,0 +1,52 @@
+package redis
+
+import (
+	"encoding/json"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// inboxSize is how many messages wait for the inbox's reader; more are lost, and a lost hint costs time.
+const inboxSize = 4096
+
+// The first byte of a message to an inbox says what it is.
+const (
+	wakeMessage = 'w' // a followed stream may have grown
+	bellMessage = 'b' // a bell, as JSON
+	ackMessage  = 'a' // a bell was handled, as JSON
+)
+
+// receive reads the inbox until it is closed. Whenever the subscription was made anew, hints may have
+// been missed: everybody reads again.
+func (r *Replica) receive(messages <-chan any) {
+	defer close(r.ended)
+	for m := range messages {
+		switch m := m.(type) {
+		case *redis.Subscription:
+			r.followers.wakeAll("")
+		case *redis.Message:
+			r.message(m.Payload)
+		}
+	}
+}
+
+func (r *Replica) message(payload string) {
+	if payload == "" || r.left.Load() {
+		return
+	}
+	body := payload[1:]
+	switch payload[0] {
+	case wakeMessage:
+		r.woken(body)
+	case bellMessage:
+		var b bell
+		if json.Unmarshal([]byte(body), &b) == nil {
+			r.rung(b)
+		}
+	case ackMessage:
+		var a ack
+		if json.Unmarshal([]byte(body), &a) == nil {
+			r.rings.handled(a)
+		}
+	}
+}

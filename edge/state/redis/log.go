@@ -1,0 +1,133 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// pageSize is the medium's choice; pageBytes ends a page early.
+	pageSize  = 256
+	pageBytes = 1 << 20
+)
+
+// Append implements state.Log.
+func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
+	args := make([]any, 0, 2+4*len(entries))
+	dispatched := 0
+	if w.Dispatched {
+		dispatched = 1
+	}
+	args = append(args, dispatched, len(entries))
+	for i := range entries {
+		e := &entries[i]
+		if err := r.admit(e); err != nil {
+			return err
+		}
+		args = append(args, int(e.Kind), e.Data, strconv.FormatFloat(e.Progress, 'g', -1, 64), e.Completes)
+	}
+	_, err := r.write(ctx, appendScript, w, args...)
+	return err
+}
+
+// admit says why an entry cannot be appended.
+func (r *Replica) admit(e *state.Entry) error {
+	switch e.Kind {
+	case state.EntryProgress, state.EntryLog:
+		return nil
+	case state.EntryNotice, state.EntryRequest:
+		return r.bounded("an entry", len(e.Data))
+	case state.EntryResponse:
+		return errors.New("a response cannot be appended, it ends the call: use Finish")
+	default:
+		return fmt.Errorf("entry of unknown kind %d", e.Kind)
+	}
+}
+
+// write makes one numbered write and wakes the stream's followers here, whatever came of it; the
+// script wakes those elsewhere.
+func (r *Replica) write(ctx context.Context, s *redis.Script, w state.Write, args ...any) (reply, error) {
+	if w.N == 0 {
+		return reply{}, errors.New("a write has no number: the first under a lease is 1")
+	}
+	head := []any{w.Stream, w.Call, strconv.FormatUint(w.Epoch, 10), strconv.FormatUint(w.N, 10)}
+	rep, err := r.run(ctx, s, w.Session, append(head, args...)...)
+	r.followers.wake(r.session(w.Session), w.Stream)
+	if err != nil {
+		return reply{}, err
+	}
+	if err := r.refusal(w.Session, w.Call, rep); err != nil {
+		return reply{}, err
+	}
+	r.dropped.Add(uint64(rep.number(0)))
+	return rep, nil
+}
+
+// Read implements state.Log. A page is at most 256 entries, and ends early at 1 MiB.
+func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
+	if after.Epoch > state.MaxPosition || after.Seq > state.MaxPosition {
+		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
+	}
+	if max <= 0 || max > pageSize {
+		max = pageSize
+	}
+	rep, err := r.run(ctx, readScript, id, after.Stream, strconv.FormatUint(after.Epoch, 10),
+		strconv.FormatUint(after.Seq, 10), max, pageBytes)
+	switch {
+	case err != nil:
+		return state.Page{}, err
+	case rep.code == "gone":
+		return state.Page{}, noSession(id)
+	case rep.code == "missing":
+		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
+	case rep.code == "rollback":
+		r.rollbacks.Add(uint64(rep.number(1)))
+		epoch, seq, _ := strings.Cut(rep.text(0), " ")
+		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
+			state.Position{Stream: after.Stream, Epoch: count(epoch), Seq: count(seq)}, state.ErrRollback)
+	}
+	page := state.Page{Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1}
+	for _, v := range rep.list(0) {
+		e, err := readEntry(v)
+		if err != nil {
+			return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, err)
+		}
+		page.Entries = append(page.Entries, e)
+	}
+	return page, nil
+}
+
+// readEntry reads an entry of a Redis stream: its id and its fields k, d and maybe p.
+func readEntry(v any) (state.Entry, error) {
+	var e state.Entry
+	pair, _ := v.([]any)
+	if len(pair) != 2 {
+		return e, errRecord
+	}
+	id, _ := pair[0].(string)
+	seq, _, _ := strings.Cut(id, "-")
+	e.Seq = count(seq)
+	fields, _ := pair[1].([]any)
+	for ; len(fields) > 1; fields = fields[2:] {
+		value, _ := fields[1].(string)
+		switch fields[0] {
+		case "k":
+			e.Kind = state.EntryKind(count(value))
+		case "d":
+			e.Data = []byte(value)
+		case "p":
+			e.Progress, _ = strconv.ParseFloat(value, 64)
+		}
+	}
+	if e.Seq == 0 || e.Kind == 0 {
+		return e, errRecord
+	}
+	return e, nil
+}

@@ -1,0 +1,16 @@
+-- Counts a session of a principal. KEYS[1]: its sessions, each with the time until which it is believed
+-- to live. ARGV: session, bound, life of a reservation in ms, 1 to ask for sessions worth checking.
+-- Returns ok, had, or full with some sessions that may have ended.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local function int(n) return string.format('%.0f', n) end
+local life = tonumber(ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', int(now))
+if redis.call('ZSCORE', KEYS[1], ARGV[1]) then return { 'had', {} } end
+if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then
+  if ARGV[4] ~= '1' or not redis.call('SET', KEYS[1] .. ':checked', 1, 'NX', 'PX', 1000) then return { 'full', {} } end
+  return { 'full', redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', int(now + life - 1000), 'LIMIT', 0, 256) }
+end
+redis.call('ZADD', KEYS[1], int(now + life), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < life then redis.call('PEXPIRE', KEYS[1], int(life)) end
+return { 'ok', {} }

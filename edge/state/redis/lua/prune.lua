@@ -1,0 +1,11 @@
+-- Takes stale entries out of a bucket, but for those whose stream may just be beginning. KEYS[1]: the
+-- bucket. ARGV: age in ms from which an entry is stale, members.
+local clock = redis.call('TIME')
+local now, gone = clock[1] * 1000 + math.floor(clock[2] / 1000), 0
+for i = 2, #ARGV do
+  local since = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if since and now - tonumber(since) >= tonumber(ARGV[1]) then
+    gone = gone + redis.call('ZREM', KEYS[1], ARGV[i])
+  end
+end
+return gone

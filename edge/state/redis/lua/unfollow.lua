@@ -1,0 +1,5 @@
+-- Ends a registration of follow.lua, as a use of the session. ARGV: member.
+return run(function()
+  redis.call('ZREM', K .. ':f', ARGV[A + 1])
+  return { 'ok' }
+end, false)

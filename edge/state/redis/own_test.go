@@ -1,0 +1,333 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+)
+
+func record(id string) *state.Session {
+	return &state.Session{ID: id, Principal: mcp.Principal{Subject: "alice", Issuer: "https://issuer.example"}}
+}
+
+func call(id string) state.Call {
+	return state.Call{
+		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: []byte(`{"name":"t"}`),
+		Deadline: time.Now().Add(time.Hour), Round: 1, Attempt: 1,
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, kind, err error) {
+	t.Helper()
+	if !errors.Is(err, kind) {
+		t.Fatalf("got error %v, want %v", err, kind)
+	}
+}
+
+// use makes a session with one call that waits for an answer, one that runs and one that is done, and a
+// follower.
+func use(t *testing.T, r *redis.Replica, id string) (leases []state.Lease, stop func()) {
+	t.Helper()
+	ctx := t.Context()
+	must(t, r.Create(ctx, record(id)))
+	for _, stream := range []string{"waits", "runs", "done"} {
+		l, err := r.Begin(ctx, id, stream, []state.Call{call(stream)})
+		must(t, err)
+		must(t, r.Append(ctx, state.Write{Lease: l[0], N: 1}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		leases = append(leases, l[0])
+	}
+	must(t, r.Park(ctx, state.Write{Lease: leases[0], N: 2},
+		[]state.Ask{{ID: "q", Key: "k", ElicitationID: "e", Message: []byte("{}")}}, []byte("state")))
+	must(t, r.Finish(ctx, state.Write{Lease: leases[2], N: 2}, []byte("{}")))
+	_, stop = r.Follow(id, "runs")
+	return leases, stop
+}
+
+// keys are all keys of a Redis that do not belong to a replica alone.
+func keys(t *testing.T, c *goredis.Client) []string {
+	t.Helper()
+	all, err := c.Keys(t.Context(), "*").Result()
+	must(t, err)
+	all = slices.DeleteFunc(all, func(k string) bool { return strings.HasPrefix(k, "mcpedge:r:") })
+	slices.Sort(all)
+	return all
+}
+
+func TestEveryKeyExpires(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{})
+	_, stop := use(t, r, "s")
+	defer stop()
+	list := keys(t, c)
+	if len(list) < 12 {
+		t.Fatalf("only the keys %q", list)
+	}
+	for _, k := range list {
+		if ttl := c.TTL(t.Context(), k).Val(); ttl <= 0 {
+			t.Errorf("key %s never expires", k)
+		}
+	}
+}
+
+func TestDeleteLeavesNoKey(t *testing.T) {
+	c := connect(t, startServer(t))
+	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
+	for _, id := range []string{"s", "{odd} session:id\x00"} {
+		_, stop := use(t, a, id)
+		_, err := b.Load(t.Context(), id)
+		must(t, err)
+		must(t, a.Delete(t.Context(), id))
+		stop()
+		left := keys(t, c)
+		if len(left) != 1 || !strings.HasSuffix(left[0], ":x") {
+			t.Errorf("left: %q, want only the holders", left)
+		}
+		for _, k := range left {
+			if ttl := c.TTL(t.Context(), k).Val(); ttl <= 0 || ttl > 10*time.Second {
+				t.Errorf("key %s lives for %v", k, ttl)
+			}
+		}
+		must(t, c.FlushDB(t.Context()).Err())
+	}
+}
+
+func TestFinishedStreamsAreFreed(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 50 * time.Millisecond}})
+	must(t, r.Create(t.Context(), record("s")))
+	before := keys(t, c)
+	l, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+	must(t, err)
+	must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 1}, []byte("{}")))
+	await(t, "the stream's keys are gone", func() bool {
+		_, err := r.Touch(t.Context(), []string{"s"})
+		must(t, err)
+		return slices.Equal(before, keys(t, c))
+	})
+}
+
+func TestScriptsComeBackAfterAFlush(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{})
+	leases, stop := use(t, r, "s")
+	defer stop()
+	must(t, c.ScriptFlush(t.Context()).Err())
+	got, err := r.Touch(t.Context(), []string{"s", "never"})
+	must(t, err)
+	if len(got) != 1 {
+		t.Errorf("touched %v", got)
+	}
+	must(t, c.ScriptFlush(t.Context()).Err())
+	must(t, r.Finish(t.Context(), state.Write{Lease: leases[1], N: 2}, []byte("{}")))
+}
+
+func TestEvictionPolicy(t *testing.T) {
+	addr := startServer(t, "--maxmemory-policy", "allkeys-lru")
+	c := connect(t, addr)
+	r, err := redis.New(c, redis.Options{})
+	must(t, err)
+	defer r.Close()
+	err = r.Start(t.Context())
+	if err == nil || errors.Is(err, state.ErrUnavailable) || !strings.Contains(err.Error(), `set it to "noeviction"`) {
+		t.Fatalf("started on a Redis that evicts: %v", err)
+	}
+	// Where nobody may ask, a warning has to do.
+	must(t, c.ACLSetUser(t.Context(), "edge", "on", ">secret", "~*", "&*", "+@all", "-config").Err())
+	u := goredis.NewClient(&goredis.Options{Addr: addr, Username: "edge", Password: "secret"})
+	defer u.Close()
+	start(t, u, redis.Options{}).Stats()
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	c := connect(t, "127.0.0.1:1")
+	if _, err := redis.New(nil, redis.Options{}); err == nil {
+		t.Error("made without a client")
+	}
+	if _, err := redis.New(c, redis.Options{Prefix: "a{b"}); err == nil {
+		t.Error("made with a prefix that takes the hash tag's place")
+	}
+	r, err := redis.New(c, redis.Options{})
+	must(t, err)
+	want(t, state.ErrUnavailable, r.Start(t.Context()))
+	must(t, r.Close())
+}
+
+// What Redis lost when it came back empty, or was not there, is an error of the catalogue; afterwards
+// everything works again, wake-ups too.
+func TestRedisGoesAndComesBack(t *testing.T) {
+	port := freePort(t)
+	addr, stop := startProcess(t, port)
+	c := goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
+	defer c.Close()
+	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
+	leases, unfollow := use(t, a, "s")
+	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	_, err := a.Load(ctx, "s")
+	want(t, state.ErrUnavailable, err)
+	want(t, state.ErrUnavailable, a.Append(ctx, state.Write{Lease: leases[1], N: 2}))
+	want(t, state.ErrUnavailable, a.Create(ctx, record("s2")))
+	_, err = a.Begin(ctx, "s", "st", []state.Call{call("c")})
+	want(t, state.ErrUnavailable, err)
+	_, _, err = a.Answer(ctx, "s", "q", state.Answer{})
+	want(t, state.ErrUnavailable, err)
+	_, err = a.Orphans(ctx, 1)
+	want(t, state.ErrUnavailable, err)
+	_, err = a.Touch(ctx, []string{"s"})
+	want(t, state.ErrUnavailable, err)
+	want(t, state.ErrUnavailable, a.Beat(ctx))
+	want(t, state.ErrUnavailable, a.Ring(ctx, state.Bell{Session: "s"}))
+	unfollow()
+
+	startProcess(t, port)
+	await(t, "the replica beats again", func() bool { return a.Beat(ctx) == nil && b.Beat(ctx) == nil })
+	_, err = a.Load(ctx, "s")
+	want(t, state.ErrNotFound, err)
+	want(t, state.ErrNotFound, a.Append(ctx, state.Write{Lease: leases[1], N: 2}))
+	must(t, a.Create(ctx, record("s3")))
+	l, err := a.Begin(ctx, "s3", "st", []state.Call{call("c")})
+	must(t, err)
+	wake, unfollow := b.Follow("s3", "st")
+	defer unfollow()
+	n := uint64(0)
+	await(t, "the inbox works again", func() bool {
+		n++
+		must(t, a.Append(ctx, state.Write{Lease: l[0], N: n}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		select {
+		case <-wake:
+			return true
+		case <-time.After(20 * time.Millisecond):
+			return false
+		}
+	})
+}
+
+// lossy loses the replies of scripts: Redis runs them, and the client hears of an error.
+type lossy struct{ lose int }
+
+func (l *lossy) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+func (l *lossy) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		err := next(ctx, cmd)
+		if err == nil && l.lose > 0 && strings.HasPrefix(cmd.Name(), "eval") {
+			l.lose--
+			err = errors.New("the connection broke")
+			cmd.SetErr(err)
+		}
+		return err
+	}
+}
+func (l *lossy) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func TestLostRepliesOfWritesAreRepeated(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{})
+	leases, stop := use(t, r, "s")
+	defer stop()
+	l := &lossy{}
+	c.AddHook(l)
+	w := state.Write{Lease: leases[1], N: 2}
+	l.lose = 1
+	want(t, state.ErrUnavailable, r.Finish(t.Context(), w, []byte(`{"x":1}`)))
+	must(t, r.Finish(t.Context(), w, []byte(`{"x":1}`)))
+	p, err := r.Read(t.Context(), "s", state.Position{Stream: "runs"}, 0)
+	must(t, err)
+	if len(p.Entries) != 2 || !p.Ended {
+		t.Errorf("%d entries, ended %v, want a message and one response", len(p.Entries), p.Ended)
+	}
+	if n := streamsIndexed(t, c); n != 1 {
+		t.Errorf("%d streams are indexed, want the one that waits", n)
+	}
+}
+
+// An answer that claimed the call for nobody leaves an orphan, not a call that hangs.
+func TestALostClaimIsAnOrphan(t *testing.T) {
+	c := connect(t, startServer(t))
+	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
+	_, stop := use(t, a, "s")
+	defer stop()
+	l := &lossy{}
+	c.AddHook(l)
+	l.lose = 1
+	_, _, err := a.Answer(t.Context(), "s", "q", state.Answer{Result: []byte(`{}`)})
+	want(t, state.ErrUnavailable, err)
+	out, claim, err := a.Answer(t.Context(), "s", "q", state.Answer{Result: []byte(`{}`)})
+	must(t, err)
+	if out != state.AnswerDuplicate || claim != nil {
+		t.Fatalf("outcome %d, claim %v", out, claim)
+	}
+	must(t, a.Beat(t.Context()))
+	list, err := a.Orphans(t.Context(), 10)
+	must(t, err)
+	if len(list) != 1 || list[0].Call != "waits" {
+		t.Fatalf("orphans %+v, want the call that waited", list)
+	}
+	got, err := b.Claim(t.Context(), list[0])
+	must(t, err)
+	if got.Phase != state.PhaseReady || len(got.Answers) != 1 {
+		t.Errorf("claimed %+v, want it ready with its answer", got)
+	}
+}
+
+// Sessions that ended long before their places are given up by themselves make room at the bound.
+func TestPlacesOfEndedSessionsAreFound(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{Limits: state.Limits{SessionsPerPrincipal: 2}})
+	must(t, r.Create(t.Context(), record("s1")))
+	must(t, r.Create(t.Context(), record("s2")))
+	want(t, state.ErrLimit, r.Create(t.Context(), record("s3")))
+	must(t, c.Del(t.Context(), "mcpedge:{s1}").Err())
+	await(t, "the place of the session that is gone is free", func() bool {
+		err := r.Create(t.Context(), record("s3"))
+		if err != nil {
+			want(t, state.ErrLimit, err)
+		}
+		return err == nil
+	})
+	want(t, state.ErrLimit, r.Create(t.Context(), record("s4")))
+}
+
+func TestStaleIndexEntriesArePruned(t *testing.T) {
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{})
+	_, stop := use(t, r, "s")
+	defer stop()
+	if n := streamsIndexed(t, c); n != 2 {
+		t.Fatalf("%d streams are indexed, want the two unfinished ones", n)
+	}
+	must(t, c.ZAdd(t.Context(), "mcpedge:b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
+		goredis.Z{Score: float64(time.Now().UnixMilli()), Member: "4:nevr" + "just beginning"}).Err())
+	_, err := r.Orphans(t.Context(), 10)
+	must(t, err)
+	if n := streamsIndexed(t, c); n != 3 {
+		t.Errorf("%d entries, want the stale one gone and the young one kept", n)
+	}
+}
+
+func streamsIndexed(t *testing.T, c *goredis.Client) (n int64) {
+	t.Helper()
+	for i := range 64 {
+		n += c.ZCard(t.Context(), fmt.Sprintf("mcpedge:b:{%d}", i)).Val()
+	}
+	return n
+}

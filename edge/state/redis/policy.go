@@ -1,0 +1,50 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const policyName = "maxmemory-policy"
+
+// checkPolicy refuses a Redis that would evict state to make room. Where it cannot be asked, as in many
+// managed services, that is logged.
+func (r *Replica) checkPolicy(ctx context.Context) error {
+	var silent atomic.Bool
+	check := func(ctx context.Context, c redis.Cmdable) error {
+		got, err := c.ConfigGet(ctx, policyName).Result()
+		var refused redis.Error
+		switch {
+		case err == nil && len(got) == 0, errors.As(err, &refused) && forbidden(err):
+			silent.Store(true)
+		case err != nil:
+			return unavailable(ctx, err)
+		case got[policyName] != "noeviction":
+			return fmt.Errorf("the Redis setting %s is %q, with which Redis drops sessions when its memory is full: set it to \"noeviction\"",
+				policyName, got[policyName])
+		}
+		return nil
+	}
+	var err error
+	if cluster, ok := r.client.(*redis.ClusterClient); ok {
+		err = cluster.ForEachMaster(ctx, func(ctx context.Context, c *redis.Client) error { return check(ctx, c) })
+	} else {
+		err = check(ctx, r.client)
+	}
+	if err == nil && silent.Load() {
+		r.log.Warn("Redis does not tell its eviction policy: make sure that it is noeviction, or sessions are lost when its memory is full",
+			"setting", policyName)
+	}
+	return err
+}
+
+// forbidden says that the server does not allow or know CONFIG.
+func forbidden(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.HasPrefix(text, "noperm") || strings.HasPrefix(text, "err unknown") || strings.Contains(text, "not allowed")
+}

@@ -1,0 +1,89 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// acquire counts a session that is about to be made; new is false when it was counted already. The
+// count believes in a session half of its life longer than that lasts without use; at the bound, those
+// that may have ended are looked at, once a second.
+func (r *Replica) acquire(ctx context.Context, key string, s *state.Session) (isNew bool, err error) {
+	for check := 1; ; check = 0 {
+		code, suspects, err := r.reserve(ctx, key, s.ID, check)
+		if err != nil {
+			return false, err
+		}
+		if code != "full" {
+			return code == "ok", nil
+		}
+		freed := false
+		if len(suspects) > 0 {
+			if freed, err = r.dismiss(ctx, key, suspects); err != nil {
+				return false, err
+			}
+		}
+		if !freed {
+			return false, fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
+				s.Principal.Subject, r.limits.SessionsPerPrincipal, state.ErrLimit)
+		}
+	}
+}
+
+func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code string, suspects []string, err error) {
+	if err := ctx.Err(); err != nil {
+		return "", nil, err
+	}
+	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
+	v, err := acquireScript.Run(ctx, r.client, []string{key}, safe(id), r.limits.SessionsPerPrincipal, life, check).Slice()
+	if err != nil {
+		return "", nil, unavailable(ctx, err)
+	}
+	rep := reply{rest: v}
+	for _, m := range rep.list(1) {
+		if name, ok := m.(string); ok {
+			suspects = append(suspects, name)
+		}
+	}
+	return rep.text(0), suspects, nil
+}
+
+// dismiss takes those of the sessions out of the count that are not there; freed when there was one.
+func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed bool, err error) {
+	there := make([]*redis.IntCmd, len(tags))
+	_, err = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, tag := range tags {
+			there[i] = p.Exists(ctx, r.prefix+":{"+tag+"}")
+		}
+		return nil
+	})
+	if err != nil {
+		return false, unavailable(ctx, err)
+	}
+	var gone []any
+	for i, tag := range tags {
+		if there[i].Val() == 0 {
+			gone = append(gone, tag)
+		}
+	}
+	if len(gone) == 0 {
+		return false, nil
+	}
+	if err := r.client.ZRem(ctx, key, gone...).Err(); err != nil {
+		return false, unavailable(ctx, err)
+	}
+	return true, nil
+}
+
+// release counts a session no more.
+func (r *Replica) release(ctx context.Context, key, id string) {
+	actx, cancel := aside(ctx)
+	defer cancel()
+	if err := r.client.ZRem(actx, key, safe(id)).Err(); err != nil {
+		r.log.Warn("an ended session still counts for a while", "error", err)
+	}
+}

@@ -1,0 +1,141 @@
+package redis
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+func source(name string) string {
+	b, err := sources.ReadFile("lua/" + name + ".lua")
+	if err != nil {
+		panic(err) // The file is part of this package.
+	}
+	return string(b)
+}
+
+// own is a script that runs beside the sessions; of is one that changes a session, behind the library.
+func own(name string) *redis.Script { return redis.NewScript(source(name)) }
+func of(name string) *redis.Script  { return redis.NewScript(source("lib") + source(name)) }
+
+// The scripts, by their files.
+var (
+	createScript, loadScript, touchScript    = of("create"), of("load"), of("touch")
+	updateScript, deleteScript               = of("update"), of("delete")
+	beginScript, appendScript, parkScript    = of("begin"), of("append"), of("park")
+	answerScript, claimScript, finishScript  = of("answer"), of("claim"), of("finish")
+	readScript, orphansScript, releaseScript = of("read"), of("orphans"), of("release")
+	followScript, unfollowScript             = of("follow"), of("unfollow")
+	acquireScript, renewScript               = own("acquire"), own("renew")
+	indexScript, pruneScript                 = own("index"), own("prune")
+)
+
+// reply is what a session's script returned.
+type reply struct {
+	code string
+	rest []any
+}
+
+func (p reply) at(i int) any {
+	if i < len(p.rest) {
+		return p.rest[i]
+	}
+	return nil
+}
+
+func (p reply) text(i int) string { s, _ := p.at(i).(string); return s }
+
+func (p reply) number(i int) int64 {
+	switch v := p.at(i).(type) {
+	case int64:
+		return v
+	case string:
+		n, _ := strconv.ParseInt(v, 10, 64)
+		return n
+	}
+	return 0
+}
+
+func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
+
+// args are a session script's arguments, behind those that all share.
+func (r *Replica) args(own ...any) []any {
+	l := &r.limits
+	return append([]any{
+		r.id, l.SessionTTL.Milliseconds(), l.LogTTL.Milliseconds(), l.Lease.Milliseconds(), l.LogEvents, l.LogBytes, r.inboxOf(""),
+	}, own...)
+}
+
+// run runs a script on a session.
+func (r *Replica) run(ctx context.Context, s *redis.Script, session string, own ...any) (reply, error) {
+	if err := ctx.Err(); err != nil {
+		return reply{}, err
+	}
+	v, err := s.Run(ctx, r.client, []string{r.session(session)}, r.args(own...)...).Result()
+	if err != nil {
+		return reply{}, unavailable(ctx, err)
+	}
+	return r.read(ctx, session, v)
+}
+
+// read takes a script's result apart, and renews the session's index entry when that is due.
+func (r *Replica) read(ctx context.Context, session string, v any) (reply, error) {
+	list, _ := v.([]any)
+	if len(list) < 2 {
+		return reply{}, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
+	}
+	p := reply{rest: list[2:]}
+	p.code, _ = list[0].(string)
+	if due, _ := list[1].(string); due != "" {
+		r.renew(ctx, session, due)
+	}
+	return p, nil
+}
+
+// renew renews a session's entry in its principal's index: "until key". A failure costs a place that
+// is not counted, until the next time.
+func (r *Replica) renew(ctx context.Context, session, due string) {
+	until, key, _ := strings.Cut(due, " ")
+	actx, cancel := aside(ctx)
+	defer cancel()
+	if err := renewScript.Run(actx, r.client, []string{key}, safe(session), until).Err(); err != nil {
+		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
+	}
+}
+
+// each runs a script on several sessions in one round trip; the results are in their order.
+func (r *Replica) each(ctx context.Context, s *redis.Script, sessions []string, own func(i int) []any) ([]reply, error) {
+	if err := ctx.Err(); err != nil || len(sessions) == 0 {
+		return nil, err
+	}
+	cmds := make([]*redis.Cmd, len(sessions))
+	_, _ = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, id := range sessions {
+			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args(own(i)...)...)
+		}
+		return nil
+	})
+	out := make([]reply, len(sessions))
+	for i, cmd := range cmds {
+		v, err := cmd.Result()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			v, err = s.Run(ctx, r.client, []string{r.session(sessions[i])}, r.args(own(i)...)...).Result()
+		}
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		if out[i], err = r.read(ctx, sessions[i], v); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}

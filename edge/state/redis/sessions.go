@@ -1,0 +1,155 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Create implements state.Sessions. The bound on sessions may be exceeded by a few when Redis is slower
+// than a second.
+func (r *Replica) Create(ctx context.Context, s *state.Session) error {
+	if s.ID == "" {
+		return errors.New("a session needs an id")
+	}
+	key := r.principal(s.Principal)
+	reserved, err := r.acquire(ctx, key, s)
+	if err != nil {
+		return err
+	}
+	rep, err := r.run(ctx, createScript, s.ID, packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text())
+	if err != nil {
+		return err // Whether it was made is not known: the reservation ends by itself.
+	}
+	if rep.code == "exists" {
+		if reserved {
+			r.release(ctx, key, s.ID)
+		}
+		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
+	}
+	return nil
+}
+
+// Load implements state.Sessions.
+func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
+	rep, err := r.run(ctx, loadScript, id)
+	if err != nil {
+		return nil, err
+	}
+	if rep.code == "gone" {
+		return nil, noSession(id)
+	}
+	return unpackSession(rep.text(0))
+}
+
+// Update implements state.Sessions. Redis holds the record as a whole: it is replaced if nobody else
+// was faster, else the patch is applied to what they made of it. A patch whose reply was lost may be
+// applied twice, which counts one attachment more.
+func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
+	old, err := r.Load(ctx, id)
+	for {
+		if err != nil {
+			return nil, err
+		}
+		next, changed, err := apply(old, p, r.limits.Subscriptions)
+		if err != nil {
+			return nil, fmt.Errorf("session %.40q: %w", id, err)
+		}
+		if !changed {
+			return old, nil
+		}
+		next.Serial++
+		rep, err := r.run(ctx, updateScript, id, strconv.FormatUint(old.Serial, 10),
+			strconv.FormatUint(next.Serial, 10), packSession(next))
+		if err != nil {
+			return nil, err
+		}
+		switch rep.code {
+		case "gone":
+			return nil, noSession(id)
+		case "ok":
+			return next, nil
+		}
+		if old, err = unpackSession(rep.text(0)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// apply makes the record after a patch.
+func apply(old *state.Session, p state.Patch, maxSubscriptions int) (*state.Session, bool, error) {
+	next, changed := *old, false
+	if p.Initialized && !next.Initialized {
+		next.Initialized, changed = true, true
+	}
+	if p.LogLevel != nil && *p.LogLevel != next.LogLevel {
+		next.LogLevel, changed = *p.LogLevel, true
+	}
+	if p.Subscribe != "" && !slices.Contains(next.Subscriptions, p.Subscribe) {
+		if n := len(next.Subscriptions); n >= maxSubscriptions {
+			return nil, false, fmt.Errorf("%d resource subscriptions, unsubscribe one before %.200q: %w",
+				n, p.Subscribe, state.ErrLimit)
+		}
+		next.Subscriptions, changed = append(slices.Clip(next.Subscriptions), p.Subscribe), true
+	}
+	if i := slices.Index(next.Subscriptions, p.Unsubscribe); p.Unsubscribe != "" && i >= 0 {
+		next.Subscriptions, changed = slices.Delete(slices.Clone(next.Subscriptions), i, i+1), true
+	}
+	if p.Digest != nil && *p.Digest != next.Digest {
+		next.Digest, changed = *p.Digest, true
+	}
+	if p.Attach {
+		next.Attachment, changed = next.Attachment+1, true
+	}
+	return &next, changed, nil
+}
+
+// Touch implements state.Sessions.
+func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
+	out := make(map[string]uint64, len(ids))
+	for batch := range slices.Chunk(ids, pipeline) {
+		replies, err := r.each(ctx, touchScript, batch, func(int) []any { return nil })
+		if err != nil {
+			return nil, err
+		}
+		for i, rep := range replies {
+			if rep.code != "ok" {
+				continue
+			}
+			serial, err := strconv.ParseUint(rep.text(0), 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("session %.40q: %w", batch[i], errRecord)
+			}
+			out[batch[i]] = serial
+			r.followers.renewed(r.session(batch[i]))
+		}
+	}
+	return out, ctx.Err()
+}
+
+// Delete implements state.Sessions. When the reply of an erasure was lost, its repetition is
+// ErrNotFound.
+func (r *Replica) Delete(ctx context.Context, id string) error {
+	rep, err := r.run(ctx, deleteScript, id)
+	r.followers.wakeAll(r.session(id))
+	if err != nil {
+		return err
+	}
+	if rep.code == "gone" {
+		return noSession(id)
+	}
+	r.release(ctx, rep.text(0), id)
+	var streams []string
+	for _, s := range rep.list(1) {
+		if name, ok := s.(string); ok {
+			streams = append(streams, name)
+		}
+	}
+	r.unindex(ctx, id, streams...)
+	return nil
+}

@@ -1,0 +1,237 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// pipeline bounds the commands sent in one round trip.
+	pipeline = 512
+	// sweepPage is how many entries of one bucket a sweep looks at; the next one goes on behind them.
+	sweepPage = 64
+	// staleAge is when an index entry whose stream is not there is no stream that is just beginning.
+	staleAge = 30 * time.Second
+	// bucketLife is how long a bucket is kept that nobody sweeps or adds to.
+	bucketLife = 60 * 24 * time.Hour
+)
+
+// sweeps is where the last sweep of each bucket stopped.
+type sweeps struct {
+	mu   sync.Mutex
+	next [buckets]int64
+}
+
+// Beat implements state.Replicas. It also renews what this replica follows.
+func (r *Replica) Beat(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.life.Lock()
+	if r.left.Load() {
+		r.life.Unlock()
+		return fmt.Errorf("replica %.80q has left and cannot come back, start a new one: %w", r.id, state.ErrFenced)
+	}
+	err := r.client.Set(ctx, r.heartbeat(r.id), 1, r.limits.Lease).Err()
+	r.life.Unlock()
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	return r.refollow(ctx)
+}
+
+// Leave implements state.Replicas.
+func (r *Replica) Leave(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.life.Lock()
+	defer r.life.Unlock()
+	r.left.Store(true)
+	if err := r.client.Del(ctx, r.heartbeat(r.id)).Err(); err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
+}
+
+// index makes a stream findable before it is there.
+func (r *Replica) index(ctx context.Context, session, stream string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := indexScript.Run(ctx, r.client, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds()).Err()
+	if err != nil {
+		return unavailable(ctx, err)
+	}
+	return nil
+}
+
+// unindex takes streams that ended out of the index. A failure leaves it to the sweep.
+func (r *Replica) unindex(ctx context.Context, session string, streams ...string) {
+	if len(streams) == 0 {
+		return
+	}
+	actx, cancel := aside(ctx)
+	defer cancel()
+	members := make([]any, len(streams))
+	for i, s := range streams {
+		members[i] = indexed(session, s)
+	}
+	_ = r.client.ZRem(actx, r.bucketOf(session), members...).Err()
+}
+
+// suspect is a call that is not done.
+type suspect struct {
+	which   state.Which
+	owner   string
+	overdue bool
+}
+
+// Orphans implements state.Replicas. One call looks at a bounded part of the index and the next goes on
+// behind it, so with very many unfinished streams it takes several to see all.
+func (r *Replica) Orphans(ctx context.Context, max int) ([]state.Which, error) {
+	if err := ctx.Err(); err != nil || max <= 0 {
+		return nil, err
+	}
+	if err := r.settle(ctx); err != nil {
+		return nil, err
+	}
+	sessions, err := r.unfinished(ctx)
+	if err != nil {
+		return nil, err
+	}
+	suspects, err := r.suspects(ctx, sessions)
+	if err != nil {
+		return nil, err
+	}
+	lost, err := r.lost(ctx, suspects)
+	if err != nil {
+		return nil, err
+	}
+	var out []state.Which
+	for _, s := range suspects {
+		if len(out) < max && (s.overdue || lost[s.owner]) {
+			out = append(out, s.which)
+		}
+	}
+	return out, nil
+}
+
+// indexEntry is a stream as the index names it, and the bucket that does.
+type indexEntry struct{ bucket, member, stream string }
+
+// unfinished reads a page of every bucket, in a random order: streams by session.
+func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, error) {
+	r.sweeps.mu.Lock()
+	defer r.sweeps.mu.Unlock()
+	order := rand.Perm(buckets)
+	pages := make([]*redis.StringSliceCmd, buckets)
+	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, n := range order {
+			from := r.sweeps.next[n]
+			pages[n] = p.ZRange(ctx, r.bucket(n), from, from+sweepPage-1)
+			p.PExpire(ctx, r.bucket(n), bucketLife)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	out := map[string][]indexEntry{}
+	for n, page := range pages {
+		if r.sweeps.next[n] += sweepPage; len(page.Val()) < sweepPage {
+			r.sweeps.next[n] = 0
+		}
+		for _, m := range page.Val() {
+			if session, stream, ok := unindexed(m); ok {
+				out[session] = append(out[session], indexEntry{r.bucket(n), m, stream})
+			}
+		}
+	}
+	return out, nil
+}
+
+// suspects asks the sessions for their unfinished calls, and prunes the index.
+func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
+	ids := make([]string, 0, len(sessions))
+	for id := range sessions {
+		ids = append(ids, id)
+	}
+	var out []suspect
+	stale := map[string][]any{}
+	for batch := range slices.Chunk(ids, pipeline) {
+		replies, err := r.each(ctx, orphansScript, batch, func(i int) []any {
+			args := make([]any, 0, len(sessions[batch[i]]))
+			for _, e := range sessions[batch[i]] {
+				args = append(args, e.stream)
+			}
+			return args
+		})
+		if err != nil {
+			return nil, err
+		}
+		for i, rep := range replies {
+			streams := reply{rest: rep.list(0)}
+			for j, e := range sessions[batch[i]] {
+				calls := streams.list(j)
+				if len(calls) == 0 {
+					stale[e.bucket] = append(stale[e.bucket], e.member)
+				}
+				out = append(out, readSuspects(batch[i], calls)...)
+			}
+		}
+	}
+	return out, r.prune(ctx, stale)
+}
+
+// readSuspects reads the calls of one stream as orphans.lua tells them.
+func readSuspects(session string, calls []any) (out []suspect) {
+	for ; len(calls) > 3; calls = calls[4:] {
+		c := reply{rest: calls}
+		out = append(out, suspect{
+			which: state.Which{Session: session, Call: c.text(0), Epoch: uint64(c.number(1))},
+			owner: c.text(2), overdue: c.text(3) == "1",
+		})
+	}
+	return out
+}
+
+// prune takes entries, by bucket, out of the index unless they are young.
+func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
+	for bucket, members := range stale {
+		args := append([]any{staleAge.Milliseconds()}, members...)
+		if err := pruneScript.Run(ctx, r.client, []string{bucket}, args...).Err(); err != nil {
+			return unavailable(ctx, err)
+		}
+	}
+	return nil
+}
+
+// lost says which owners give no sign of life. The empty owner is nobody, and never lost.
+func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]bool, error) {
+	alive := map[string]*redis.IntCmd{}
+	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for _, s := range suspects {
+			if s.owner != "" && alive[s.owner] == nil {
+				alive[s.owner] = p.Exists(ctx, r.heartbeat(s.owner))
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	out := map[string]bool{}
+	for owner, cmd := range alive {
+		out[owner] = cmd.Val() == 0
+	}
+	return out, nil
+}
