@@ -19,8 +19,8 @@ const (
 
 // client is one folder with a program that drives an edge by a library of others.
 //
-// The program is main.mjs, for Node.js, beside a package.json and its lock file; or main.py beside a
-// requirements.txt. It is told where the edge is:
+// The program is main.mjs, for Node.js, beside a package.json and its lock file; main.py beside a
+// requirements.txt; or main.go, a package of this module. It is told where the edge is:
 //
 //	--dir DIR --url URL --cut URL       Streamable HTTP; a POST to --cut breaks all connections
 //	--dir DIR --sse URL                 HTTP+SSE
@@ -32,7 +32,7 @@ type client struct {
 	name string
 	dir  string
 	kind runtimeKind
-	args []string // the program's start, known once it is installed
+	args []string // the program's start; known once it is installed
 }
 
 // discover lists the clients of a folder, by name.
@@ -66,12 +66,8 @@ func (c *client) install(ctx context.Context) error {
 	if fresh {
 		fmt.Printf("installed %s in %.1f s\n", c.name, time.Since(start).Seconds())
 	}
-	interpreter, err := c.kind.interpreter(ctx, c.dir)
-	if err != nil {
-		return err
-	}
-	c.args = []string{interpreter, filepath.Join(c.dir, c.kind.program)}
-	return nil
+	c.args, err = c.kind.start(ctx, c.dir)
+	return err
 }
 
 // run runs the client over a transport. Its output is kept in results.

@@ -57,14 +57,18 @@ func TestRunClientUntilCancelled(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	var b strings.Builder
+	counts := filepath.Join(t.TempDir(), "counts")
 	err := report(&b, []outcome{
 		{client: "a", transport: "http", steps: 3},
 		{client: "a", transport: "stdio", steps: 2, err: errors.New("broken")},
-	})
+	}, counts)
 	if err == nil || !strings.HasSuffix(b.String(), "\n5 passed, 1 failed\n") || !strings.Contains(b.String(), "FAILED") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	if err := report(&b, nil); err != nil {
+	if got, err := os.ReadFile(counts); err != nil || string(got) != "5 1\n" {
+		t.Errorf("counts %q, %v", got, err)
+	}
+	if err := report(&b, nil, ""); err != nil {
 		t.Errorf("no failure: %v", err)
 	}
 }
@@ -78,7 +82,7 @@ func TestDiscover(t *testing.T) {
 	for _, c := range found {
 		names = append(names, c.name+"/"+c.kind.program)
 	}
-	for _, want := range []string{"inspector/main.mjs", "python/main.py", "typescript-v1/main.mjs"} {
+	for _, want := range []string{"go-sdk/main.go", "inspector/main.mjs", "python/main.py", "typescript-v1/main.mjs", "typescript-v2/main.mjs"} {
 		if !strings.Contains(strings.Join(names, " "), want) {
 			t.Errorf("%s is not among %v", want, names)
 		}

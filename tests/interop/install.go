@@ -15,21 +15,26 @@ import (
 // runtimeKind is what a client's program runs on.
 type runtimeKind struct {
 	program string // name of the file that makes a folder a client of this kind
-	pins    string // file that names every package exactly
-	cache   string // folder, beside it, that packages are installed into
+	pins    string // file that names every package exactly; empty: the module's own go.mod does
+	cache   string // folder, beside it, that packages, or the built program, are put into
 	// fill installs the pinned packages into the cache of dir.
 	fill func(ctx context.Context, dir string) error
-	// interpreter is the path of what runs the program.
-	interpreter func(ctx context.Context, dir string) (string, error)
+	// start is the command line that starts the program.
+	start func(ctx context.Context, dir string) ([]string, error)
 }
 
 var kinds = []runtimeKind{
-	{program: "main.mjs", pins: "package-lock.json", cache: "node_modules", fill: npmInstall, interpreter: findNode},
-	{program: "main.py", pins: "requirements.txt", cache: ".venv", fill: pipInstall, interpreter: findPython},
+	{program: "main.mjs", pins: "package-lock.json", cache: "node_modules", fill: npmInstall, start: startNode},
+	{program: "main.py", pins: "requirements.txt", cache: ".venv", fill: pipInstall, start: startPython},
+	{program: "main.go", cache: ".bin", fill: goBuild, start: startBuilt},
 }
 
 // install fills the cache of dir unless it was filled from the same pins, and reports whether it did.
+// What has no pins is built anew: the compiler has a cache of its own.
 func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err error) {
+	if k.pins == "" {
+		return false, k.fill(ctx, dir)
+	}
 	pins, err := os.ReadFile(filepath.Join(dir, k.pins))
 	if err != nil {
 		return false, err
@@ -65,20 +70,20 @@ func npmInstall(ctx context.Context, dir string) error {
 	return command(ctx, dir, "npm and access to its packages are needed", "npm", "ci", "--ignore-scripts", "--loglevel=error")
 }
 
-// findNode returns the Node.js among the packages, else the system's, if it is of the major version
+// startNode starts the program by the Node.js among the packages, else the system's, if it is of the major version
 // that the package file asks for.
-func findNode(ctx context.Context, dir string) (string, error) {
+func startNode(ctx context.Context, dir string) ([]string, error) {
 	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var manifest struct{ Engines struct{ Node string } }
 	if err := json.Unmarshal(raw, &manifest); err != nil {
-		return "", fmt.Errorf("package.json in %s: %w", dir, err)
+		return nil, fmt.Errorf("package.json in %s: %w", dir, err)
 	}
 	var least int
 	if _, err := fmt.Sscanf(manifest.Engines.Node, ">=%d", &least); err != nil {
-		return "", fmt.Errorf("package.json in %s: engines.node is %q; write \">=\" and a major version", dir, manifest.Engines.Node)
+		return nil, fmt.Errorf("package.json in %s: engines.node is %q; write \">=\" and a major version", dir, manifest.Engines.Node)
 	}
 	var found []string
 	for _, candidate := range []string{filepath.Join(dir, "node_modules", ".bin", "node"), "node"} {
@@ -88,11 +93,11 @@ func findNode(ctx context.Context, dir string) (string, error) {
 		}
 		var major int
 		if _, err := fmt.Sscanf(string(out), "v%d", &major); err == nil && major >= least {
-			return candidate, nil
+			return []string{candidate, filepath.Join(dir, "main.mjs")}, nil
 		}
 		found = append(found, strings.TrimSpace(string(out)))
 	}
-	return "", fmt.Errorf("no Node.js %d or later (found %q): install it", least, found)
+	return nil, fmt.Errorf("no Node.js %d or later (found %q): install it", least, found)
 }
 
 func pipInstall(ctx context.Context, dir string) error {
@@ -107,11 +112,19 @@ func pipInstall(ctx context.Context, dir string) error {
 	return command(ctx, dir, need, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt")
 }
 
-// findPython returns the Python of the virtual environment.
-func findPython(ctx context.Context, dir string) (string, error) {
+// startPython starts the program by the Python of the virtual environment.
+func startPython(ctx context.Context, dir string) ([]string, error) {
 	python := filepath.Join(dir, ".venv", "bin", "python")
 	if err := exec.CommandContext(ctx, python, "--version").Run(); err != nil {
-		return "", fmt.Errorf("%s does not run: %w; remove %s and run again", python, err, filepath.Join(dir, ".venv"))
+		return nil, fmt.Errorf("%s does not run: %w; remove %s and run again", python, err, filepath.Join(dir, ".venv"))
 	}
-	return python, nil
+	return []string{python, filepath.Join(dir, "main.py")}, nil
+}
+
+func goBuild(ctx context.Context, dir string) error {
+	return command(ctx, dir, "Go and access to its modules are needed", "go", "build", "-buildvcs=false", "-o", filepath.Join(".bin", "client"), ".")
+}
+
+func startBuilt(_ context.Context, dir string) ([]string, error) {
+	return []string{filepath.Join(dir, ".bin", "client")}, nil
 }

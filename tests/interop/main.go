@@ -5,7 +5,8 @@
 // ports, installs what each client needs (kept for the next run), and runs every client over every
 // transport: Streamable HTTP and HTTP+SSE to the running edge, and stdio, where the client starts an
 // edge itself. Every step that a client gets through counts as passed; a client that stops early
-// counts as one failure. The exit status is 0 when nothing failed.
+// counts as one failure. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the
+// file that -counts, or else INTEROP_COUNTS in the environment, names.
 //
 //	go run ./tests/interop -only python,typescript-v1 -transport http
 package main
@@ -36,6 +37,7 @@ type options struct {
 	transports []string      // of transports
 	limit      time.Duration // for the whole run
 	verbose    bool          // print every step
+	counts     string        // file for the totals; empty: none
 }
 
 func init() {
@@ -50,6 +52,7 @@ func main() {
 	flag.StringVar(&over, "transport", strings.Join(transports, ","), "transports to run them over, separated by commas")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
 	flag.BoolVar(&o.verbose, "v", false, "print every step")
+	flag.StringVar(&o.counts, "counts", os.Getenv("INTEROP_COUNTS"), "file to write the passed and failed counts to")
 	flag.Parse()
 	o.only, o.transports = split(only), split(over)
 
@@ -99,7 +102,7 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
-	return report(os.Stdout, all)
+	return report(os.Stdout, all, o.counts)
 }
 
 // choose finds the clients to run and checks the transports' names.

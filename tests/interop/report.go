@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 	"time"
 )
@@ -16,8 +17,9 @@ type outcome struct {
 	err               error // why it stopped early; nil: it did not
 }
 
-// report prints the table and the totals. A client that stopped early is one failure, and an error.
-func report(w io.Writer, all []outcome) error {
+// report prints the table and the totals, and writes the latter to the file counts, if it is named. A
+// client that stopped early is one failure, and an error.
+func report(w io.Writer, all []outcome, counts string) error {
 	var passed, failed int
 	table := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "CLIENT\tTRANSPORT\tSTEPS\tTIME\tRESULT\tSLOWEST STEP")
@@ -34,6 +36,11 @@ func report(w io.Writer, all []outcome) error {
 		return err
 	}
 	fmt.Fprintf(w, "%d passed, %d failed\n", passed, failed)
+	if counts != "" {
+		if err := os.WriteFile(counts, fmt.Appendf(nil, "%d %d\n", passed, failed), 0o644); err != nil {
+			return err
+		}
+	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d client runs failed", failed, len(all))
 	}

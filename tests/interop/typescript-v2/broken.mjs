@@ -1,0 +1,35 @@
+// Broken connections: the SDK resumes its streams by Last-Event-ID, and nothing is lost or doubled.
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { contains, equal, fail, text } from "../steps.mjs";
+import { progressed, upTo } from "./running.mjs";
+
+export async function broken({ client, told, wire, requests, options, step }) {
+  const cut = async () => {
+    const n = Number(await (await fetch(options.cut, { method: "POST" })).text());
+    if (!(n > 0)) fail("broken connections", "at least one", n);
+  };
+  await step("resume a call", async () => {
+    requests.clear();
+    wire.clear();
+    let cutting;
+    const r = await client.callTool({ name: "countdown", arguments: { steps: 12, interval_ms: 60 } }, {
+      onprogress: (p) => {
+        if (p.progress === 3) cutting = cut();
+      },
+    });
+    await cutting;
+    contains(text(r), "Counted down 12 steps", "text");
+    equal(progressed(wire), { 12: upTo(12) }, "progress");
+    if (!requests.items.some((r) => r.method === "GET" && r.lastEventId && r.status === 200)) {
+      fail("requests", "a GET with Last-Event-ID", requests.items);
+    }
+  });
+  await step("changes after a broken connection", async () => {
+    const file = join(options.dir, `typescript-v2-broken-${process.pid}.txt`);
+    told.clear();
+    await writeFile(file, "one\n");
+    await told.until((all) => all.find((n) => n.method === "notifications/resources/list_changed"), "list_changed");
+    await rm(file);
+  });
+}
