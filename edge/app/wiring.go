@@ -113,7 +113,7 @@ func stateLimits(l config.Limits) state.Limits {
 	out.SessionTTL, out.LogTTL = l.SessionTTL, l.LogTTL
 	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
 	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
-	out.Subscriptions = l.Subscriptions
+	out.SessionBytes, out.Subscriptions = int(l.SessionBytes), l.Subscriptions
 	return out
 }
 

@@ -103,6 +103,7 @@ type Limits struct {
 	SessionsPerPrincipal int           `yaml:"sessions-per-principal"`
 	StreamsPerSession    int           `yaml:"streams-per-session"`
 	CallsPerSession      int           `yaml:"calls-per-session"`
+	SessionBytes         Bytes         `yaml:"session-bytes"`
 	ListensPerPrincipal  int           `yaml:"listens-per-principal"`
 	Subscriptions        int           `yaml:"subscriptions"`
 	LogTTL               time.Duration `yaml:"log-ttl"`
@@ -124,7 +125,7 @@ func Default() Config {
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
 			WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
 			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
-			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256,
+			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
 			ListensPerPrincipal: 20_000, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 100, HTTP2Streams: 1000,

@@ -81,6 +81,7 @@ func (l *Limits) settings() []setting {
 		{"sessions-per-principal", &l.SessionsPerPrincipal, "most sessions of one principal, or of all anonymous callers"},
 		{"streams-per-session", &l.StreamsPerSession, "most unfinished streams of one session"},
 		{"calls-per-session", &l.CallsPerSession, "most calls of one session at a time"},
+		{"session-bytes", &l.SessionBytes, "most bytes of one session's stream logs and calls together"},
 		{"listens-per-principal", &l.ListensPerPrincipal, "most open subscriptions/listen of one principal"},
 		{"subscriptions", &l.Subscriptions, "most resources one session or listen subscribes to"},
 		{"log-ttl", &l.LogTTL, "a finished stream can be replayed for so long"},

@@ -45,6 +45,9 @@ type Meta struct {
 	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
 }
 
+// maxToken bounds a progress token, as the id of a request is.
+const maxToken = jsonrpc.MaxIDLen
+
 // Keys of `_meta` in the specification's own name space.
 const (
 	MetaVersion        = "io.modelcontextprotocol/protocolVersion"
@@ -113,6 +116,9 @@ func (m *Meta) parse(raw json.RawMessage) error {
 	return jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
 		switch key {
 		case "progressToken":
+			if t := jsonrpc.TypeOf(value); t != jsonrpc.String && t != jsonrpc.Number || len(value) > maxToken {
+				return Errorf(KindInvalidParams, "_meta.progressToken must be a string or a number of at most %d bytes: every progress message repeats it", maxToken)
+			}
 			m.ProgressToken = value
 		case MetaVersion:
 			m.Version = value

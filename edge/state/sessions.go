@@ -80,8 +80,13 @@ type Limits struct {
 	ResultBytes int
 	// SessionsPerPrincipal bounds the sessions of one principal (of all anonymous callers together).
 	SessionsPerPrincipal int
-	// StreamsPerSession bounds the unfinished streams of one session.
+	// StreamsPerSession bounds the unfinished streams of one session, and as many finished ones are
+	// kept for replay: the oldest go first.
 	StreamsPerSession int
+	// SessionBytes bounds the logs of one session's streams together with the params of its calls.
+	// Finished streams make room, then progress and log messages; a call that still finds none is
+	// refused.
+	SessionBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int
 	// Lease is how long a replica may be silent before its calls are taken over.
@@ -97,6 +102,7 @@ func (l Limits) OrDefaults() Limits {
 		ResultBytes:          cmp.Or(l.ResultBytes, d.ResultBytes),
 		SessionsPerPrincipal: cmp.Or(l.SessionsPerPrincipal, d.SessionsPerPrincipal),
 		StreamsPerSession:    cmp.Or(l.StreamsPerSession, d.StreamsPerSession),
+		SessionBytes:         cmp.Or(l.SessionBytes, d.SessionBytes),
 		Subscriptions:        cmp.Or(l.Subscriptions, d.Subscriptions),
 		Lease:                cmp.Or(l.Lease, d.Lease),
 	}
@@ -107,7 +113,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		SessionTTL: time.Hour, LogTTL: 5 * time.Minute,
 		LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-		SessionsPerPrincipal: 100_000, StreamsPerSession: 256, Subscriptions: 1024,
+		SessionsPerPrincipal: 100_000, StreamsPerSession: 256, SessionBytes: 32 << 20, Subscriptions: 1024,
 		Lease: 3 * time.Second,
 	}
 }

@@ -43,6 +43,9 @@ func envelope(in *mcp.Incoming, msg jsonrpc.Message) (*revision.Rules, mcp.Param
 	}
 	rules = served
 	if in.Header != nil {
+		if err := once(in.Header, headerMethod); err != nil {
+			return rules, params, err
+		}
 		if got := in.Header.Get(headerMethod); got != msg.Method {
 			return rules, params, mismatch(headerMethod, got, "method", msg.Method)
 		}
@@ -61,6 +64,9 @@ func envelope(in *mcp.Incoming, msg jsonrpc.Message) (*revision.Rules, mcp.Param
 func metadata(in *mcp.Incoming, msg jsonrpc.Message) (mcp.Params, string, error) {
 	header := ""
 	if in.Header != nil {
+		if err := once(in.Header, era.HeaderVersion); err != nil {
+			return mcp.Params{}, "", err
+		}
 		if header = in.Header.Get(era.HeaderVersion); header == "" {
 			return mcp.Params{}, "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
 		}
@@ -83,6 +89,14 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message) (mcp.Params, string, error)
 		return params, "", missing(mcp.MetaCapabilities)
 	}
 	return params, version, nil
+}
+
+// once refuses a header that was sent again: whoever routes by it may have read the other value.
+func once(h mcp.Header, name string) error {
+	if n := len(h.Values(name)); n > 1 {
+		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s was sent %d times: send it once", name, n)
+	}
+	return nil
 }
 
 // name holds Mcp-Name against the request's target.

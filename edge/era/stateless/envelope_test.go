@@ -60,6 +60,12 @@ func TestEnvelope(t *testing.T) {
 		"bad log level": {"tools/list", "", func(b *string, _ http.Header) {
 			*b = strings.Replace(*b, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1)
 		}, mcp.KindInvalidParams, "-32602"},
+		"method header sent twice": {"tools/list", "", func(_ *string, h http.Header) {
+			h["Mcp-Method"] = []string{"tools/list", "tools/call"}
+		}, mcp.KindHeaderMismatch, "-32020"},
+		"version header sent twice": {"tools/list", "", func(_ *string, h http.Header) {
+			h["Mcp-Protocol-Version"] = []string{"2026-07-28", "2025-03-26"}
+		}, mcp.KindHeaderMismatch, "-32020"},
 		"method header missing":   {"tools/list", "", func(_ *string, h http.Header) { h.Del("Mcp-Method") }, mcp.KindHeaderMismatch, "-32020"},
 		"method header's case":    {"tools/list", "", func(_ *string, h http.Header) { h.Set("Mcp-Method", "Tools/List") }, mcp.KindHeaderMismatch, "-32020"},
 		"unknown method":          {"unknown/method", "", nil, mcp.KindMethodNotFound, "-32601"},

@@ -33,6 +33,14 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	if err := s.vacant(calls); err != nil {
 		return nil, err
 	}
+	params := 0
+	for i := range calls {
+		params += len(calls[i].Params)
+	}
+	if !r.m.room(s, params) {
+		return nil, fmt.Errorf("session %.40q keeps %d bytes for calls and streams: %w", id, s.bytes, state.ErrLimit)
+	}
+	s.bytes += params
 	l := &stream{name: name, epoch: 1, unfinished: len(calls), calls: make([]*call, len(calls))}
 	leases := make([]state.Lease, len(calls))
 	if len(s.running) == 0 {
@@ -112,7 +120,7 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 		if a.ElicitationID != "" {
 			put(&c.open, a.Key, a.ElicitationID)
 		}
-		r.m.add(c.stream, state.Entry{Kind: state.EntryRequest, Data: a.Message})
+		r.m.add(s, c.stream, state.Entry{Kind: state.EntryRequest, Data: a.Message})
 	}
 	s.wake(w.Stream)
 	return nil
@@ -211,7 +219,7 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 		return err
 	}
 	if response != nil {
-		r.m.add(c.stream, state.Entry{Kind: state.EntryResponse, Data: response})
+		r.m.add(s, c.stream, state.Entry{Kind: state.EntryResponse, Data: response})
 	}
 	c.n = w.N
 	r.m.done(s, c)
@@ -222,6 +230,7 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 // done ends a call, and its stream when it was the last. Only what fences late writers is kept.
 func (m *Medium) done(s *session, c *call) {
 	c.forget(s)
+	s.bytes -= len(c.Params)
 	c.phase, c.Params, c.state, c.open = state.PhaseDone, nil, nil, nil
 	delete(s.running, c)
 	if len(s.running) == 0 {

@@ -32,7 +32,7 @@ func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.En
 		case e.Kind == state.EntryNotice && e.Completes != "":
 			delete(c.open, e.Completes)
 		}
-		r.m.add(c.stream, e)
+		r.m.add(s, c.stream, e)
 	}
 	if w.Dispatched {
 		c.phase = state.PhaseDispatched
@@ -66,11 +66,38 @@ func (m *Medium) bounded(what string, n int) error {
 	return fmt.Errorf("%s of %d bytes, at most %d can be kept: %w", what, n, m.limits.ResultBytes, state.ErrTooLarge)
 }
 
-// add appends to a log and counts what had to go.
-func (m *Medium) add(l *stream, e state.Entry) {
-	if n := l.add(e, &m.limits); n > 0 {
-		m.dropped.Add(uint64(n))
+// add appends to a log of a locked session and counts what had to go.
+func (m *Medium) add(s *session, l *stream, e state.Entry) {
+	before := l.bytes
+	dropped := l.add(e, &m.limits)
+	s.bytes += l.bytes - before
+	for !m.room(s, 0) && l.droppable > 0 {
+		before = l.bytes
+		l.dropOldest()
+		s.bytes += l.bytes - before
+		dropped++
 	}
+	if dropped > 0 {
+		m.dropped.Add(uint64(dropped))
+	}
+}
+
+// room forgets finished streams of a locked session, the oldest first, until so many bytes more fit
+// and no more are kept than may be; false when what is left does not let them fit.
+func (m *Medium) room(s *session, more int) bool {
+	for s.bytes+more > m.limits.SessionBytes || len(s.streams)-s.open > m.limits.StreamsPerSession {
+		var oldest *stream
+		for _, l := range s.streams {
+			if l.unfinished == 0 && (oldest == nil || l.ended.Before(oldest.ended)) {
+				oldest = l
+			}
+		}
+		if oldest == nil {
+			return false
+		}
+		m.dropStream(s, oldest)
+	}
+	return true
 }
 
 // Read implements state.Log.

@@ -28,6 +28,8 @@ type session struct {
 	followers map[string]map[*follower]struct{}
 	// open counts the unfinished streams.
 	open int
+	// bytes of all logs, and of the params of calls that are not done.
+	bytes int
 }
 
 // hold registers a holder.

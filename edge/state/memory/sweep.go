@@ -77,5 +77,6 @@ func (m *Medium) dropStream(s *session, l *stream) {
 		}
 	}
 	delete(s.streams, l.name)
+	s.bytes -= l.bytes
 	m.streamCount.Add(-1)
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -35,16 +36,33 @@ func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 	}
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(d.o.ReadTimeout))
-	if r.ContentLength > 0 {
-		body = make([]byte, r.ContentLength)
+	switch n := r.ContentLength; {
+	case n > 0 && n <= atOnce:
+		body = make([]byte, n)
 		_, err = io.ReadFull(r.Body, body)
-	} else {
+	case n > 0:
+		body, err = grow(r.Body, n)
+	default:
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	if err == nil {
 		_ = control.SetReadDeadline(time.Time{})
 	}
 	return body, err
+}
+
+// atOnce is how much memory an announced length is worth before its bytes are there.
+const atOnce = 64 << 10
+
+// grow reads n bytes into memory that is at most about twice what has arrived.
+func grow(r io.Reader, n int64) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(atOnce)
+	got, err := b.ReadFrom(io.LimitReader(r, n))
+	if err == nil && got < n {
+		err = io.ErrUnexpectedEOF
+	}
+	return b.Bytes(), err
 }
 
 func (d *Door) refuseBody(w http.ResponseWriter, err error) {

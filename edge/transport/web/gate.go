@@ -40,7 +40,8 @@ func (g gate) check(r *http.Request) string {
 	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
-// allows reports whether a page of the origin may call an edge that it knows as host.
+// allows reports whether a page of the origin may call an edge that it knows as host. That the two are
+// equal says nothing of a name, which an attacker may point at the edge; an address cannot be rebound.
 func (g gate) allows(origin, host string) bool {
 	if g.any || g.origins[strings.ToLower(origin)] {
 		return true
@@ -49,10 +50,10 @@ func (g gate) allows(origin, host string) bool {
 	if err != nil || u.Host == "" {
 		return false
 	}
-	if strings.EqualFold(u.Host, host) {
-		return true
+	if len(g.hosts) > 0 {
+		return g.hosts[strings.ToLower(u.Hostname())]
 	}
-	return len(g.hosts) > 0 && g.hosts[strings.ToLower(u.Hostname())]
+	return strings.EqualFold(u.Host, host) && net.ParseIP(u.Hostname()) != nil
 }
 
 // cors tells a browser what its page may do; the origin was checked before.
