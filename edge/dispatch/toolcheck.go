@@ -62,6 +62,9 @@ func (c *toolCheck) compile(which, text string) *schema {
 		c.warn("a tool's "+which+" cannot be used: what it describes goes unchecked", err.Error())
 		return &schema{}
 	}
+	if s.maxDepth > 0 {
+		c.warn("a tool's "+which+" branches wherever it recurs: what nests deeper goes unchecked", fmt.Sprintf("more than %d levels", s.maxDepth))
+	}
 	return s
 }
 

@@ -150,20 +150,32 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications must be an object: it names what to listen for")
 	}
-	var wire struct {
-		Tools     bool     `json:"toolsListChanged"`
-		Prompts   bool     `json:"promptsListChanged"`
-		Resources bool     `json:"resourcesListChanged"`
-		URIs      []string `json:"resourceSubscriptions"`
-	}
-	if err := json.Unmarshal(raw, &wire); err != nil {
+	// By exact names: encoding/json would take others for them.
+	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		var into any
+		switch key {
+		case "toolsListChanged":
+			into = &f.Tools
+		case "promptsListChanged":
+			into = &f.Prompts
+		case "resourcesListChanged":
+			into = &f.Resources
+		case "resourceSubscriptions":
+			into = &f.URIs
+		default:
+			return nil
+		}
+		return json.Unmarshal(value, into)
+	})
+	if err != nil {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications: %v", err)
 	}
-	if len(wire.URIs) > e.opts.MaxSubscriptions {
-		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", len(wire.URIs), e.opts.MaxSubscriptions)
+	if n := len(f.URIs); n > e.opts.MaxSubscriptions {
+		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
 	}
-	slices.Sort(wire.URIs)
-	return mcp.Filter{Tools: wire.Tools, Prompts: wire.Prompts, Resources: wire.Resources, URIs: slices.Compact(wire.URIs)}, nil
+	slices.Sort(f.URIs)
+	f.URIs = slices.Compact(f.URIs)
+	return f, nil
 }
 
 // counter bounds what one principal holds at a time.

@@ -28,7 +28,7 @@ func listening(t *testing.T, e *Era, params string) (r *recorder, leave func(), 
 func TestListen(t *testing.T) {
 	feed := newFeed()
 	e := newEra(t, &fakeDispatch{feed: feed}, Options{})
-	r, leave, ended := listening(t, e, `"notifications":{"toolsListChanged":true,"promptsListChanged":false,"resourceSubscriptions":["b:x","a:x","b:x"]}`)
+	r, leave, ended := listening(t, e, `"notifications":{"toolsListChanged":true,"toolslistchanged":false,"PROMPTSLISTCHANGED":true,"promptsListChanged":false,"resourceSubscriptions":["b:x","a:x","b:x"]}`)
 	feed.changes <- []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: "a:x"}}
 	<-r.wrote
 	<-r.wrote
