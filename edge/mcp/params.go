@@ -45,6 +45,18 @@ type Meta struct {
 	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
 }
 
+// token takes a progress token; null is none.
+func (m *Meta) token(value json.RawMessage) error {
+	switch t := jsonrpc.TypeOf(value); {
+	case t == jsonrpc.Null:
+		return nil
+	case t != jsonrpc.String && t != jsonrpc.Number, len(value) > maxToken:
+		return Errorf(KindInvalidParams, "_meta.progressToken must be a string or a number of at most %d bytes: every progress message repeats it", maxToken)
+	}
+	m.ProgressToken = value
+	return nil
+}
+
 // maxToken bounds a progress token, as the id of a request is.
 const maxToken = jsonrpc.MaxIDLen
 
@@ -116,10 +128,7 @@ func (m *Meta) parse(raw json.RawMessage) error {
 	return jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
 		switch key {
 		case "progressToken":
-			if t := jsonrpc.TypeOf(value); t != jsonrpc.String && t != jsonrpc.Number || len(value) > maxToken {
-				return Errorf(KindInvalidParams, "_meta.progressToken must be a string or a number of at most %d bytes: every progress message repeats it", maxToken)
-			}
-			m.ProgressToken = value
+			return m.token(value)
 		case MetaVersion:
 			m.Version = value
 		case MetaClientInfo:

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,21 @@ func TestTargetIsTheMethods(t *testing.T) {
 		p, err := ParseParams(c.method, json.RawMessage(c.params))
 		if err != nil || p.Target != c.want || p.HasTarget != c.has {
 			t.Errorf("%s %s: %q, %v, error %v; want %q, %v", c.method, c.params, p.Target, p.HasTarget, err, c.want, c.has)
+		}
+	}
+}
+
+func TestProgressToken(t *testing.T) {
+	for token, want := range map[string]bool{
+		`"t"`: true, `7`: true, `null`: true, `{"a":[1]}`: false, `true`: false,
+		`"` + strings.Repeat("x", 1000) + `"`: true, `"` + strings.Repeat("x", 1100) + `"`: false,
+	} {
+		p, err := ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"progressToken":`+token+`}}`))
+		if (err == nil) != want {
+			t.Errorf("%.40s: error %v", token, err)
+		}
+		if token == "null" && p.Meta.ProgressToken != nil {
+			t.Error("null is a token")
 		}
 	}
 }

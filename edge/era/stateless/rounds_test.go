@@ -92,6 +92,7 @@ func TestStateIsBound(t *testing.T) {
 		"nobody":                {e, withState(askParams, state), mcp.Principal{}, false},
 		"other arguments":       {e, withState(`"name":"ask","arguments":{"a":2}`, state), ada, false},
 		"something appended":    {e, withState(askParams, state+"-TAMPERED"), ada, false},
+		"a line break added":    {e, withState(askParams, state+`\r\n`), ada, false},
 		"a character changed":   {e, withState(askParams, flip(state)), ada, false},
 		"not issued here":       {e, withState(askParams, "aGVsbG8"), ada, false},
 		"an empty state":        {e, withState(askParams, ""), ada, false},

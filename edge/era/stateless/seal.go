@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -93,7 +94,8 @@ func (s *sealer) seal(state sealed, bind []byte) (string, error) {
 func (s *sealer) open(text string, bind []byte, now time.Time) (sealed, error) {
 	var state sealed
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
+	if err != nil || strings.ContainsAny(text, "\r\n") { // which the decoder passes over
+
 		return state, errSeal
 	}
 	for _, key := range s.keys {
