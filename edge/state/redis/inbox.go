@@ -31,7 +31,7 @@ func (r *Replica) receive(messages <-chan any) {
 }
 
 func (r *Replica) message(payload string) {
-	if payload == "" || r.left.Load() {
+	if payload == "" {
 		return
 	}
 	body := payload[1:]

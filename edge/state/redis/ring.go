@@ -145,9 +145,12 @@ func (r *Replica) publish(ctx context.Context, holders []string, b bell) (map[st
 	return out, nil
 }
 
-// rung runs the handler of a bell, and tells who rang when it is done. Without a handler, or with too
-// many that run, it tells so at once.
+// rung runs the handler of a bell, and tells who rang when it is done; without a handler at once. With
+// too many that run, the bell is lost. Who left is not waited for and holds nothing any more.
 func (r *Replica) rung(b bell) {
+	if r.left.Load() {
+		return
+	}
 	fn := r.answer.Load()
 	select {
 	case r.handlers <- struct{}{}:

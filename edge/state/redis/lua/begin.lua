@@ -47,6 +47,6 @@ return run(function()
   end
   redis.call('HINCRBY', K, 'open', 1)
   redis.call('HINCRBY', K, 'run', count)
-  redis.call('HSET', K, 'dl', int(longest))
+  redis.call('HSET', K, 'dl', int(longest), 'any', 1)
   return { 'ok', '' }
 end)

@@ -56,18 +56,23 @@ end
 -- Counts a use of the session: sets the expiry of its keys and, unless hold is false, registers the
 -- holder. Returns the index entry that is due to be renewed: "until key", or "".
 local function keep(hold)
-  if hold ~= false then
-    redis.call('ZADD', K .. ':h', now, me)
+  if hold ~= false and redis.call('ZADD', K .. ':h', now, me) == 1 then
     redis.call('ZREMRANGEBYSCORE', K .. ':h', '-inf', '(' .. int(now - holding))
   end
-  redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now))
-  local s = redis.call('HMGET', K, 'run', 'dl', 'idx', 'own')
+  local s = redis.call('HMGET', K, 'run', 'dl', 'idx', 'own', 'any')
   local till = now + ttl
   if tonumber(s[1] or 0) > 0 then till = math.max(till, tonumber(s[2]) + ttl) end
   local f = redis.call('ZREVRANGE', K .. ':f', 0, 0, 'WITHSCORES')
-  if f[2] then till = math.max(till, tonumber(f[2])) end
-  for _, suffix in ipairs({ '', ':h', ':m', ':e', ':f' }) do
-    redis.call('PEXPIREAT', K .. suffix, int(till))
+  if f[2] then
+    redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now))
+    till = math.max(till, tonumber(f[2]))
+    redis.call('PEXPIREAT', K .. ':f', int(till))
+  end
+  redis.call('PEXPIREAT', K, int(till))
+  redis.call('PEXPIREAT', K .. ':h', int(till))
+  if s[5] then
+    redis.call('PEXPIREAT', K .. ':m', int(till))
+    redis.call('PEXPIREAT', K .. ':e', int(till))
   end
   if till <= tonumber(s[3]) - ttl / 4 then return '' end
   local idx = int(till + ttl / 2)
@@ -76,11 +81,14 @@ local function keep(hold)
 end
 
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
--- returns put second.
+-- returns put second. The field "any" says that the session ever had a stream.
 local function run(main, hold)
-  if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
-  local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
-  for _, stream in ipairs(old) do dropstream(stream) end
+  local s = redis.call('HMGET', K, 'own', 'any')
+  if not s[1] then return { 'gone', '' } end
+  if s[2] then
+    local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
+    for _, stream in ipairs(old) do dropstream(stream) end
+  end
   local r = main()
   table.insert(r, 2, keep(hold))
   return r
