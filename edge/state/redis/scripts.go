@@ -23,20 +23,26 @@ func source(name string) string {
 	return string(b)
 }
 
-// own is a script that runs beside the sessions; of is one that changes a session, behind the library.
+// own is a script that runs beside the sessions; of is one that works on a session, behind the library;
+// calls is one that works on its calls and logs, behind both libraries.
 func own(name string) *redis.Script { return redis.NewScript(source(name)) }
 func of(name string) *redis.Script  { return redis.NewScript(source("lib") + source(name)) }
+func calls(name string) *redis.Script {
+	return redis.NewScript(source("lib") + source("calls") + source(name))
+}
 
 // The scripts, by their files.
 var (
-	createScript, loadScript, touchScript    = of("create"), of("load"), of("touch")
-	updateScript, deleteScript               = of("update"), of("delete")
-	beginScript, appendScript, parkScript    = of("begin"), of("append"), of("park")
-	answerScript, claimScript, finishScript  = of("answer"), of("claim"), of("finish")
-	readScript, orphansScript, releaseScript = of("read"), of("orphans"), of("release")
-	followScript, unfollowScript             = of("follow"), of("unfollow")
-	acquireScript, renewScript               = own("acquire"), own("renew")
-	indexScript, pruneScript                 = own("index"), own("prune")
+	createScript, loadScript     = of("create"), of("load")
+	touchScript, updateScript    = of("touch"), of("update")
+	followScript, unfollowScript = of("follow"), of("unfollow")
+	deleteScript, beginScript    = calls("delete"), calls("begin")
+	appendScript, parkScript     = calls("append"), calls("park")
+	answerScript, claimScript    = calls("answer"), calls("claim")
+	finishScript, readScript     = calls("finish"), calls("read")
+	orphansScript, releaseScript = calls("orphans"), calls("release")
+	acquireScript, renewScript   = own("acquire"), own("renew")
+	indexScript, pruneScript     = own("index"), own("prune")
 )
 
 // reply is what a session's script returned.

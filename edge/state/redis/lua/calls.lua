@@ -1,0 +1,128 @@
+-- What the scripts that work on calls and logs share, behind lib.lua. Scripts that only load or touch a
+-- session do without: they are by far the most frequent.
+local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
+
+-- Tells the other replicas that follow a stream, or any if it is nil, that its log changed.
+local function wake(stream)
+  local told = {}
+  for _, m in ipairs(redis.call('ZRANGE', K .. ':f', 0, -1)) do
+    local replica, name = string.match(m, '^(%S+) %S+ (.*)$')
+    if replica ~= me and (stream == nil or name == stream) and not told[replica .. ' ' .. name] then
+      told[replica .. ' ' .. name] = true
+      redis.call('PUBLISH', inbox .. replica, 'w' .. #K .. ':' .. K .. name)
+    end
+  end
+end
+
+local function loadstream(stream)
+  local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf')
+  if not v[1] then return nil end
+  return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]),
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0 }
+end
+
+local function savestream(s)
+  redis.call('HSET', K .. ':t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
+    'soft', s.soft, 'unf', s.unf)
+end
+
+-- Sets until when the keys of an unfinished stream and of one of its calls live.
+local function keepstream(stream, call)
+  local deadline = tonumber(redis.call('HGET', K .. ':c:' .. call, 'dl') or 0)
+  local till = (deadline > 0 and math.max(deadline, now) or now + endless) + ttl
+  redis.call('PEXPIREAT', K .. ':c:' .. call, int(till))
+  for _, key in ipairs(streamkeys(stream)) do
+    -- It lives as long as the longest of its calls.
+    if redis.call('PTTL', key) < till - now then redis.call('PEXPIREAT', key, int(till)) end
+  end
+end
+
+-- Appends an entry within the bounds. Kinds 1 and 2 may be dropped, the oldest first.
+local function add(s, kind, data, progress)
+  local soft = kind == '1' or kind == '2'
+  if soft and #data > maxbytes then
+    s.dropped = s.dropped + 1
+    return
+  end
+  local log, droppable = K .. ':l:' .. s.name, K .. ':d:' .. s.name
+  s.seq, s.cnt, s.len = s.seq + 1, s.cnt + 1, s.len + #data
+  if kind == '1' then
+    redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data, 'p', progress)
+  else
+    redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data)
+  end
+  if soft then
+    redis.call('RPUSH', droppable, int(s.seq) .. ' ' .. #data)
+    s.soft = s.soft + 1
+  end
+  while (s.cnt > maxevents or s.len > maxbytes) and s.soft > 0 do
+    local seq, len = string.match(redis.call('LPOP', droppable), '^(%d+) (%d+)$')
+    redis.call('XDEL', log, seq .. '-0')
+    s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - tonumber(len), s.soft - 1, s.dropped + 1
+  end
+end
+
+-- Begins an epoch of the log above its own and another that somebody has seen.
+local function raise(s, seen)
+  local key = K .. ':t:' .. s.name
+  local packed = redis.call('HGET', key, 'rises')
+  local rises = packed and cmsgpack.unpack(packed) or {}
+  if #rises >= 32 then
+    -- The two oldest become one, with the lower end.
+    rises[4] = math.min(rises[2], rises[4])
+    table.remove(rises, 1)
+    table.remove(rises, 1)
+  end
+  table.insert(rises, s.ep)
+  table.insert(rises, s.seq)
+  s.ep = math.max(s.ep, seen) + 1
+  redis.call('HSET', key, 'ep', int(s.ep), 'rises', cmsgpack.pack(rises))
+end
+
+-- Ends the last asking of a call.
+local function forget(call)
+  local key = K .. ':c:' .. call
+  for i = 1, tonumber(redis.call('HGET', key, 'na') or 0) do
+    local ask = redis.call('HGET', key, 'i:' .. i)
+    redis.call('HDEL', K .. ':m', 'q:' .. ask)
+    redis.call('HDEL', key, 'i:' .. i, 'a:' .. i, 'g:' .. i, 'r:' .. i)
+  end
+  redis.call('HDEL', key, 'na', 'miss')
+end
+
+-- Forgets the open URL elicitations of a call.
+local function closeall(call)
+  local key = K .. ':c:' .. call
+  for _, field in ipairs(redis.call('HKEYS', key)) do
+    if string.sub(field, 1, 2) == 'o:' then redis.call('HDEL', key, field) end
+  end
+end
+
+-- Begins a write: nil when it is one to apply, else what the script returns.
+local function fence(stream, call, epoch, n)
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph')
+  if not redis.call('HGET', K .. ':m', 'c:' .. call) or c[1] ~= stream or lapsed(stream)
+    or redis.call('EXISTS', K .. ':t:' .. stream) == 0 then
+    return { 'missing' }
+  end
+  local last = tonumber(c[3])
+  if tonumber(c[2]) ~= epoch then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
+  if n <= last then return { 'ok', 0, 0 } end
+  if c[4] ~= '1' or c[5] == DONE then return { 'fenced', 'the lease has ended' } end
+  if n > last + 1 then
+    raise(loadstream(stream), 0)
+    return { 'rollback', 'write ' .. int(n) .. ' does not follow the last one, ' .. c[3] }
+  end
+  return nil
+end
+
+-- Gives a call to this replica; nonce tells a repetition of the same attempt. Returns the claim.
+local function claim(call, phase, nonce)
+  local key = K .. ':c:' .. call
+  redis.call('HINCRBY', key, 'ep', 1)
+  redis.call('HSET', key, 'ow', me, 'hd', 1, 'n', 0, 'nonce', nonce, 'found', phase)
+  local r = { phase, redis.call('HGET', K, 'rec'), call, redis.call('HGETALL', key) }
+  if phase == WAITING then forget(call) end
+  keepstream(redis.call('HGET', key, 'st'), call)
+  return r
+end
