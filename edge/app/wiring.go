@@ -31,7 +31,7 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	}
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		PageSize: cfg.Limits.PageSize, Logger: log,
+		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions, Logger: log,
 	})
 	store := memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())
 	a.stateful = stateful.New(a.dispatch, store, stateful.Options{

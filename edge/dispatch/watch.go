@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -144,7 +145,12 @@ func (f *feed) watch(ctx context.Context, uri string, owner *backend.Backend, te
 	w := &watch{uri: uri, owner: owner}
 	stop, err := owner.Watch(ctx, f.principal, uri, func(changed string) { f.updated(w, changed) })
 	if err != nil {
-		f.d.opts.Logger.Debug("a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri), "error", err)
+		level := slog.LevelDebug
+		if mcp.AsError(err).Kind == mcp.KindLimit {
+			level = slog.LevelWarn // a bound of the edge: operators should know who takes all watches
+		}
+		f.d.opts.Logger.Log(ctx, level, "a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri),
+			"principal", f.principal.Subject, "error", err)
 		return
 	}
 	w.stop = stop

@@ -108,8 +108,12 @@ func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	}
 	value, _ := jsonrpc.Member(object, "method")
 	method, _ := jsonrpc.Unquote(value)
-	if method == "" {
+	switch mcp.Method(method) {
+	case mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodListRoots:
+	case "":
 		return "", nil, broken("raw_json.method", "missing, or no string; name the method")
+	default:
+		return "", nil, broken("raw_json.method", "%.100q, which no client answers: use elicitation/create, sampling/createMessage or roots/list", method)
 	}
 	params, ok := jsonrpc.Member(object, "params")
 	if !ok {

@@ -155,17 +155,18 @@ func TestInputRequired(t *testing.T) {
 	nameless := ask(form(""))
 	nameless.Requests[0].Key = ""
 	for part, x := range map[string]*pb.InputRequired{
-		"input_required: neither":                         {},
-		"input_required.requests: 17 requests":            {Requests: make([]*pb.InputRequest, 17)},
-		"input_required.state: 65537 bytes":               {State: make([]byte, 65537)},
-		"input_required.retry_after: 1h0m1s is":           {State: []byte("s"), RetryAfter: durationpb.New(time.Hour + time.Second)},
-		"input_required.requests[1].key: \"a\" names":     twice,
-		"input_required.requests[0].key: 129":             long,
-		"input_required.requests[0].key: 0 b":             nameless,
-		"input_required.requests[0].request: unset":       ask(&pb.InputRequest{}),
-		"input_required.requests[0].raw_json: no valid":   ask(rawAsk(`x`)),
-		"input_required.requests[0].raw_json.method: mis": ask(rawAsk(`{"method":1}`)),
-		"input_required.requests[0].raw_json.params: of":  ask(rawAsk(`{"method":"x","params":[]}`)),
+		"input_required: neither":                          {},
+		"input_required.requests: 17 requests":             {Requests: make([]*pb.InputRequest, 17)},
+		"input_required.state: 65537 bytes":                {State: make([]byte, 65537)},
+		"input_required.retry_after: 1h0m1s is":            {State: []byte("s"), RetryAfter: durationpb.New(time.Hour + time.Second)},
+		"input_required.requests[1].key: \"a\" names":      twice,
+		"input_required.requests[0].key: 129":              long,
+		"input_required.requests[0].key: 0 b":              nameless,
+		"input_required.requests[0].request: unset":        ask(&pb.InputRequest{}),
+		"input_required.requests[0].raw_json: no valid":    ask(rawAsk(`x`)),
+		"input_required.requests[0].raw_json.method: mis":  ask(rawAsk(`{"method":1}`)),
+		"input_required.requests[0].raw_json.method: \"pi": ask(rawAsk(`{"method":"ping"}`)),
+		"input_required.requests[0].raw_json.params: of":   ask(rawAsk(`{"method":"roots/list","params":[]}`)),
 	} {
 		for _, r := range []*revision.Rules{r2506, r2607} {
 			_, err := InputRequired(r, x)
@@ -175,14 +176,14 @@ func TestInputRequired(t *testing.T) {
 }
 
 func TestRawRequest(t *testing.T) {
-	in, err := InputRequired(r2511, ask(rawAsk("{\"method\":\"x/y\",\n\"params\":{\"n\":1.0}}"), rawAsk(`{"method":"z"}`), rawAsk(`{"method":"elicitation/create","params":{"mode":"url"}}`)))
+	in, err := InputRequired(r2511, ask(rawAsk("{\"method\":\"sampling/createMessage\",\n\"params\":{\"n\":1.0}}"), rawAsk(`{"method":"roots/list"}`), rawAsk(`{"method":"elicitation/create","params":{"mode":"url"}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := in.Requests[0]; q.Method != "x/y" || string(q.Params) != `{"n":1.0}` || q.URLMode {
+	if q := in.Requests[0]; q.Method != "sampling/createMessage" || string(q.Params) != `{"n":1.0}` || q.URLMode {
 		t.Errorf("got %+v", q)
 	}
-	if q := in.Requests[1]; q.Method != "z" || string(q.Params) != `{}` {
+	if q := in.Requests[1]; q.Method != "roots/list" || string(q.Params) != `{}` {
 		t.Errorf("got %+v", q)
 	}
 	if q := in.Requests[2]; !q.URLMode {

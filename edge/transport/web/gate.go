@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +33,9 @@ func newGate(o Options) gate {
 func (g gate) check(r *http.Request) string {
 	if len(g.hosts) > 0 && !g.hosts[hostname(r.Host)] {
 		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+	}
+	if n := len(r.Header.Values("Origin")); n > 1 {
+		return "origin was sent " + strconv.Itoa(n) + " times: send it once"
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" || g.allows(origin, r.Host) {

@@ -280,7 +280,7 @@ type InputRequest_ListRoots struct {
 }
 
 type InputRequest_RawJson struct {
-	// Another request: a JSON object with `method` and `params`.
+	// One of these requests as a whole: a JSON object with `method` and `params`, which pass as they are.
 	RawJson string `protobuf:"bytes,6,opt,name=raw_json,json=rawJson,proto3,oneof"`
 }
 
