@@ -69,7 +69,7 @@ func TestErasInterleave(t *testing.T) {
 func TestPipelinedCallsAreAllServed(t *testing.T) {
 	e := start(t, newBackend())
 	e.handshake("2025-11-25")
-	const n = 2000
+	const n = 10_000
 	sent := make(chan error, 1)
 	go func() {
 		var err error
