@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -108,4 +109,20 @@ func TestListen(t *testing.T) {
 		t.Errorf("ended by %s", end.raw)
 	}
 	stream.end()
+}
+
+// TestListenToMany: as many resources are watched as the settings allow, and what is honoured is told.
+func TestListenToMany(t *testing.T) {
+	_, e := startFixture(t)
+	uris := make([]string, 300)
+	for i := range uris {
+		uris[i] = fmt.Sprintf("test://item/%d", i)
+	}
+	stream := newStateless(t, e.url).request("subscriptions/listen", map[string]any{
+		"notifications": map[string]any{"resourceSubscriptions": uris},
+	}).want(http.StatusOK).events()
+	honoured, _ := dig(object(t, stream.message().Params), "notifications", "resourceSubscriptions").([]any)
+	if len(honoured) != len(uris) {
+		t.Errorf("%d of %d resources are watched", len(honoured), len(uris))
+	}
 }

@@ -56,7 +56,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		if err != nil {
 			return nil, err
 		}
-		next, changed, err := apply(old, p, r.limits.Subscriptions)
+		next, changed, err := old.With(p, r.limits.Subscriptions)
 		if err != nil {
 			return nil, fmt.Errorf("session %.40q: %w", id, err)
 		}
@@ -79,34 +79,6 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			return nil, err
 		}
 	}
-}
-
-// apply makes the record after a patch.
-func apply(old *state.Session, p state.Patch, maxSubscriptions int) (*state.Session, bool, error) {
-	next, changed := *old, false
-	if p.Initialized && !next.Initialized {
-		next.Initialized, changed = true, true
-	}
-	if p.LogLevel != nil && *p.LogLevel != next.LogLevel {
-		next.LogLevel, changed = *p.LogLevel, true
-	}
-	if p.Subscribe != "" && !slices.Contains(next.Subscriptions, p.Subscribe) {
-		if n := len(next.Subscriptions); n >= maxSubscriptions {
-			return nil, false, fmt.Errorf("%d resource subscriptions, unsubscribe one before %.200q: %w",
-				n, p.Subscribe, state.ErrLimit)
-		}
-		next.Subscriptions, changed = append(slices.Clip(next.Subscriptions), p.Subscribe), true
-	}
-	if i := slices.Index(next.Subscriptions, p.Unsubscribe); p.Unsubscribe != "" && i >= 0 {
-		next.Subscriptions, changed = slices.Delete(slices.Clone(next.Subscriptions), i, i+1), true
-	}
-	if p.Digest != nil && *p.Digest != next.Digest {
-		next.Digest, changed = *p.Digest, true
-	}
-	if p.Attach {
-		next.Attachment, changed = next.Attachment+1, true
-	}
-	return &next, changed, nil
 }
 
 // Touch implements state.Sessions.

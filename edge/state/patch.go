@@ -1,0 +1,35 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+)
+
+// With makes the record after a patch, for every medium the same; false when nothing changed. The
+// receiver stays as it is. Serial is the medium's to raise. ErrLimit: a subscription too many.
+func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
+	next, changed := *s, false
+	if p.Initialized && !next.Initialized {
+		next.Initialized, changed = true, true
+	}
+	if p.LogLevel != nil && *p.LogLevel != next.LogLevel {
+		next.LogLevel, changed = *p.LogLevel, true
+	}
+	if p.Subscribe != "" && !slices.Contains(next.Subscriptions, p.Subscribe) {
+		if n := len(next.Subscriptions); n >= maxSubscriptions {
+			return nil, false, fmt.Errorf("%d resource subscriptions, unsubscribe one before %.200q: %w",
+				n, p.Subscribe, ErrLimit)
+		}
+		next.Subscriptions, changed = append(slices.Clip(next.Subscriptions), p.Subscribe), true
+	}
+	if i := slices.Index(next.Subscriptions, p.Unsubscribe); p.Unsubscribe != "" && i >= 0 {
+		next.Subscriptions, changed = slices.Delete(slices.Clone(next.Subscriptions), i, i+1), true
+	}
+	if p.Digest != nil && *p.Digest != next.Digest {
+		next.Digest, changed = *p.Digest, true
+	}
+	if p.Attach {
+		next.Attachment, changed = next.Attachment+1, true
+	}
+	return &next, changed, nil
+}
