@@ -29,21 +29,30 @@ type App struct {
 	cfg       config.Config
 	log       *slog.Logger
 	pool      *backend.Pool
+	medium    medium
 	dispatch  *dispatch.Dispatch
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	sse       *sse.Handler // nil: not served
 	mcp       *http.Server
 	admin     *http.Server
-	serving   atomic.Bool
+	// unready says why no traffic should come here; nil: it should.
+	unready atomic.Pointer[string]
+	// retiring: every answer closes its connection.
+	retiring atomic.Bool
 }
 
 // Ready implements admin.Readiness.
 func (a *App) Ready() error {
-	if !a.serving.Load() {
-		return errors.New("not serving: starting or draining")
+	if why := a.unready.Load(); why != nil {
+		return errors.New(*why)
 	}
 	return nil
+}
+
+func (a *App) notReady(format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	a.unready.Store(&why)
 }
 
 // Run serves until ctx ends, then drains and returns. started is told the endpoint's URL once every
@@ -69,12 +78,16 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
+	if err := a.startState(ctx); err != nil {
+		return errors.Join(err, mcpListener.Close(), a.close())
+	}
+	a.notReady("waiting for the backends to be tried")
 	a.stateful.Start(run)
 	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
 		return errors.Join(err, mcpListener.Close(), a.close())
 	}
 	go serve(a.mcp, mcpListener)
-	a.serving.Store(true)
+	a.unready.Store(nil)
 	started("http://" + mcpListener.Addr().String() + endpointPath)
 	select {
 	case err = <-failed:
@@ -83,12 +96,12 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	return errors.Join(err, a.shutdown())
 }
 
-// shutdown drains: unready; serving on for the delay while connections are closed after their
-// request; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
+// shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
+// idle one is closed that a request may be on its way over; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
 // nothing runs on them; the listener closes; what still runs has the grace.
 func (a *App) shutdown() error {
-	a.serving.Store(false)
-	a.mcp.SetKeepAlivesEnabled(false)
+	a.notReady("draining")
+	a.retiring.Store(true)
 	time.Sleep(a.cfg.DrainDelay)
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
 	defer cancel()
@@ -105,7 +118,17 @@ func (a *App) shutdown() error {
 func (a *App) close() error {
 	a.stateful.Close()
 	a.pool.Close()
-	return a.admin.Close()
+	return errors.Join(a.medium.Close(), a.admin.Close())
+}
+
+// retire has every answer close its connection, HTTP/2's with a GOAWAY, once the drain has begun.
+func (a *App) retire(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.retiring.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 const endpointPath = "/mcp"
@@ -125,7 +148,7 @@ func (a *App) servers(router *era.Router) {
 	protocols.SetUnencryptedHTTP2(true)
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
 	a.mcp = &http.Server{
-		Handler: mux, Protocols: protocols, ErrorLog: errorLog,
+		Handler: a.retire(mux), Protocols: protocols, ErrorLog: errorLog,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: a.cfg.Limits.HTTP2Streams},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: int(a.cfg.Limits.Headers),

@@ -21,6 +21,9 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	a.pool.Start(run)
+	if err := a.startState(ctx); err != nil {
+		return errors.Join(err, a.close())
+	}
 	a.stateful.Start(run)
 	a.awaitLists(ctx)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch}

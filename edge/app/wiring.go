@@ -1,13 +1,13 @@
 package app
 
 import (
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"google.golang.org/grpc/credentials"
 
@@ -17,13 +17,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
-	"github.com/mcpedge/mcpedge/edge/state"
-	"github.com/mcpedge/mcpedge/edge/state/memory"
 )
 
 // New wires an edge by its settings. Nothing listens or dials yet.
 func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	a := &App{cfg: cfg, log: log}
+	a.notReady("starting")
 	logGRPC(log)
 	var err error
 	if a.pool, err = Pool(cfg, log); err != nil {
@@ -33,12 +32,15 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions, Logger: log,
 	})
-	store := memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())
-	a.stateful = stateful.New(a.dispatch, store, stateful.Options{
+	if a.medium, err = newMedium(cfg, log); err != nil {
+		return nil, err
+	}
+	a.stateful = stateful.New(a.dispatch, a.medium, stateful.Options{
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
-		Logger: log,
+		Heartbeat: min(cfg.Limits.Lease/4, time.Second),
+		Logger:    log,
 	})
 	keys, err := cfg.Keys()
 	if err != nil {
@@ -106,15 +108,6 @@ func transportCredentials(t *config.TLS) (credentials.TransportCredentials, erro
 		conf.Certificates = []tls.Certificate{cert}
 	}
 	return credentials.NewTLS(conf), nil
-}
-
-func stateLimits(l config.Limits) state.Limits {
-	out := state.DefaultLimits()
-	out.SessionTTL, out.LogTTL = l.SessionTTL, l.LogTTL
-	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
-	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
-	out.SessionBytes, out.Subscriptions = int(l.SessionBytes), l.Subscriptions
-	return out
 }
 
 // Version is the module's version as built; "devel" for a build from a work tree.

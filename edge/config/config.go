@@ -6,6 +6,7 @@ import (
 	"net"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -29,7 +30,15 @@ type Config struct {
 	Hosts []string `yaml:"hosts"`
 	// Backends in the order in which they win over each other; none: the bundled ones are started.
 	Backends []Backend `yaml:"backends"`
-	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them.
+	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
+	// the process, for one replica.
+	Redis string `yaml:"redis"`
+	// RedisPrefix begins every key and channel in it: replicas with the same one belong together.
+	RedisPrefix string `yaml:"redis-prefix"`
+	// Replica names this replica in logs and in Redis; empty: the host's name.
+	Replica string `yaml:"replica"`
+	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them; none:
+	// a random one, which replicas share through Redis.
 	StateKeys []string `yaml:"state-keys"`
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
@@ -113,6 +122,7 @@ type Limits struct {
 	Rounds               int           `yaml:"rounds"`
 	CallLifetime         time.Duration `yaml:"call-lifetime"`
 	PageSize             int           `yaml:"page-size"`
+	Lease                time.Duration `yaml:"lease"`
 	HTTP2Streams         int           `yaml:"http2-streams"`
 }
 
@@ -120,7 +130,8 @@ type Limits struct {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
-		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
+		RedisPrefix: "mcpedge",
+		Server:      Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
 			WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
@@ -129,11 +140,15 @@ func Default() Config {
 			ListensPerPrincipal: 20_000, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 100, HTTP2Streams: 1000,
+			Lease: 3 * time.Second,
 		},
 		Log:        Log{Level: "info", Format: "text"},
 		DrainDelay: 0, Grace: 30 * time.Second,
 	}
 }
+
+// minLease leaves room for three signs of life within a lease.
+const minLease = 500 * time.Millisecond
 
 var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
@@ -172,6 +187,17 @@ func (c *Config) validate(listens bool) error {
 	}
 	if _, err := c.Keys(); err != nil {
 		errs = append(errs, err)
+	}
+	if c.Redis != "" {
+		if _, _, err := c.RedisURL(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if c.RedisPrefix == "" || strings.ContainsAny(c.RedisPrefix, "{ ") {
+		wrong("redis-prefix: %q: give a word without { and spaces", c.RedisPrefix)
+	}
+	if c.Limits.Lease < minLease {
+		wrong("limits.lease: %s: give %s or more, so that a replica which is merely busy is not given up", c.Limits.Lease, minLease)
 	}
 	errs = append(errs, c.Limits.validate()...)
 	return errors.Join(errs...)

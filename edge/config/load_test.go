@@ -88,6 +88,12 @@ func TestMistakesAreNamed(t *testing.T) {
 		"open to the world": {args: []string{"--listen", "0.0.0.0:80"}, want: []string{"allow-anonymous"}},
 		"no address":        {args: []string{"--listen", "x"}, want: []string{"host:port"}},
 		"state key":         {args: []string{"--state-key", "c2hvcnQ="}, want: []string{"32 bytes"}},
+		"redis":             {args: []string{"--redis", "localhost:6379"}, want: []string{"redis://"}},
+		"redis's kind":      {args: []string{"--redis", "redis+ring://h:1"}, want: []string{"redis+cluster://"}},
+		"redis's host":      {args: []string{"--redis", "redis://"}, want: []string{"HOST:PORT"}},
+		"redis's master":    {args: []string{"--redis", "redis+sentinel://h:1"}, want: []string{"master_name"}},
+		"redis's prefix":    {args: []string{"--redis-prefix", "a{b"}, want: []string{`"a{b"`}},
+		"lease":             {args: []string{"--lease", "100ms"}, want: []string{"100ms", "500ms"}},
 		"log level":         {args: []string{"--log-level", "loud"}, want: []string{`"loud"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

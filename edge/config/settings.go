@@ -61,6 +61,9 @@ func (c *Config) settings() []setting {
 	return append([]setting{
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},
+		{"redis", &c.Redis, "URL of the Redis that replicas share their state in; none: in memory, for one replica"},
+		{"redis-prefix", &c.RedisPrefix, "begins every key in Redis; replicas with the same one belong together"},
+		{"replica", &c.Replica, "name of this replica in logs and in Redis; none: the host's"},
 		{"log-level", &c.Log.Level, "debug, info, warn or error"},
 		{"log-format", &c.Log.Format, "text or json"},
 		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long"},
@@ -91,6 +94,7 @@ func (l *Limits) settings() []setting {
 		{"rounds", &l.Rounds, "most rounds of questions of one call"},
 		{"call-lifetime", &l.CallLifetime, "longest life of a call, waiting for its user included"},
 		{"page-size", &l.PageSize, "entries on one page of a list"},
+		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
 	}
 }

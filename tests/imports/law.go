@@ -27,7 +27,7 @@ var Law = []Package{
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless",
-		"edge/state", "edge/state/memory", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
+		"edge/state", "edge/state/memory", "edge/state/redis", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
 	{"edge", "the command", []string{"edge/app", "edge/backend", "edge/config", "proto", "services/demo"}},
 }
 

@@ -77,6 +77,15 @@ func New(d era.Dispatcher, o Options) (*Era, error) {
 	return e, nil
 }
 
+// SealWith is Options.Keys with one key, for who learns it after New. Call it before the first message.
+func (e *Era) SealWith(key []byte) error {
+	s, err := newSealer([][]byte{key})
+	if err == nil {
+		e.sealer = s
+	}
+	return err
+}
+
 // Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
 func (e *Era) Drain() { e.drain() }
 

@@ -24,6 +24,7 @@ func (r *Replica) receive(messages <-chan any) {
 		switch m := m.(type) {
 		case *redis.Subscription:
 			r.followers.wakeAll("")
+			r.restoreSecret()
 		case *redis.Message:
 			r.message(m.Payload)
 		}

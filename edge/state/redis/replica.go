@@ -51,6 +51,7 @@ type Replica struct {
 	closed bool
 	ended  chan struct{} // the inbox's reader has ended
 
+	secret             atomic.Pointer[[]byte]
 	dropped, rollbacks atomic.Uint64
 }
 

@@ -1,0 +1,146 @@
+package app
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	neturl "net/url"
+	"os"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/state/memory"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+)
+
+// newMedium makes the medium the settings name. Nothing is dialled yet.
+func newMedium(cfg config.Config, log *slog.Logger) (medium, error) {
+	if cfg.Redis == "" {
+		return inMemory{memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())}, nil
+	}
+	client, err := redisClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	goredis.SetLogger(redisLogger{log.With("component", "redis")})
+	host, _ := os.Hostname()
+	r, err := redis.New(client, redis.Options{
+		Limits: stateLimits(cfg.Limits), Replica: cmp.Or(cfg.Replica, host), Prefix: cfg.RedisPrefix, Logger: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return inRedis{r, client}, nil
+}
+
+// inMemory has nothing to start and nobody to share with.
+type inMemory struct{ *memory.Replica }
+
+func (inMemory) Start(context.Context) error            { return nil }
+func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
+func (inMemory) Close() error                           { return nil }
+
+// inRedis owns its client.
+type inRedis struct {
+	*redis.Replica
+	client goredis.UniversalClient
+}
+
+func (m inRedis) Close() error {
+	err := m.Replica.Close()
+	if e := m.client.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Redis answers in well under a millisecond, or something is wrong: what waits longer than these holds
+// a request up for nothing. Each can be set in the URL, as go-redis names them.
+const (
+	redisDial = time.Second
+	redisIO   = time.Second
+	redisPool = time.Second
+	// redisConns bounds the connections to one server: what needs one more waits, redisPool at most.
+	redisConns = 64
+	// redisRetries is how often a command is sent again after a broken connection. Every script is safe
+	// to repeat.
+	redisRetries = 1
+)
+
+// redisClient makes the client of the URL.
+func redisClient(cfg config.Config) (goredis.UniversalClient, error) {
+	kind, url, err := cfg.RedisURL()
+	if err != nil {
+		return nil, err
+	}
+	// An error of url.Parse repeats the URL, which may hold a password; those of go-redis name a part of it.
+	wrong := func(err error) error {
+		if u := new(neturl.Error); errors.As(err, &u) {
+			err = u.Err
+		}
+		return fmt.Errorf("redis: the URL cannot be used: %w", err)
+	}
+	switch kind {
+	case config.RedisCluster:
+		o, err := goredis.ParseClusterURL(url)
+		if err != nil {
+			return nil, wrong(err)
+		}
+		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
+		// Signs of life must be read where they are written.
+		o.ReadOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+		o.MaintNotificationsConfig = noNotifications()
+		return goredis.NewClusterClient(o), nil
+	case config.RedisSentinel:
+		o, err := goredis.ParseFailoverURL(url)
+		if err != nil {
+			return nil, wrong(err)
+		}
+		bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+		o.DialerRetries, o.ContextTimeoutEnabled = 1, true
+		o.ReplicaOnly, o.RouteByLatency, o.RouteRandomly = false, false, false
+		return goredis.NewFailoverClient(o), nil
+	}
+	o, err := goredis.ParseURL(url)
+	if err != nil {
+		return nil, wrong(err)
+	}
+	bounds{&o.DialTimeout, &o.ReadTimeout, &o.WriteTimeout, &o.PoolTimeout, &o.PoolSize, &o.MaxRetries}.set()
+	o.DialerRetries, o.ContextTimeoutEnabled = 1, true
+	o.MaintNotificationsConfig = noNotifications()
+	return goredis.NewClient(o), nil
+}
+
+// bounds are the options of a client that have defaults of our own.
+type bounds struct {
+	dial, read, write, pool *time.Duration
+	conns, retries          *int
+}
+
+func (b bounds) set() {
+	*b.dial, *b.read, *b.write = cmp.Or(*b.dial, redisDial), cmp.Or(*b.read, redisIO), cmp.Or(*b.write, redisIO)
+	*b.pool, *b.conns, *b.retries = cmp.Or(*b.pool, redisPool), cmp.Or(*b.conns, redisConns), cmp.Or(*b.retries, redisRetries)
+}
+
+// noNotifications keeps the client from asking for a feature of one vendor's servers.
+func noNotifications() *maintnotifications.Config {
+	return &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// redisLogger is where go-redis' own lines go: to level debug, since what matters of it is logged by
+// those who asked.
+type redisLogger struct{ log *slog.Logger }
+
+// Printf implements go-redis' logging interface.
+func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
+	if l.log.Enabled(ctx, slog.LevelDebug) {
+		l.log.DebugContext(ctx, fmt.Sprintf(format, args...))
+	}
+}

@@ -1,0 +1,79 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// medium is where the state lives, and what its life asks of the process.
+type medium interface {
+	state.Store
+	// Start connects. An error that is state.ErrUnavailable may pass.
+	Start(ctx context.Context) error
+	// Secret is the key that replicas on this medium share; nil when there is none to share.
+	Secret(ctx context.Context) ([]byte, error)
+	// Close ends what Start began.
+	Close() error
+}
+
+const (
+	// startPause is between two attempts to reach the state at start.
+	startPause = time.Second
+	// startTimeout bounds one of them.
+	startTimeout = 5 * time.Second
+)
+
+// startState waits until the state can be used. Before that this replica is not ready: one that never
+// saw its state must not replace others that do. Afterwards trouble with the state ends nothing: the
+// stateless era goes on, the other recovers by itself.
+func (a *App) startState(ctx context.Context) error {
+	for warned := false; ; {
+		err := a.tryState(ctx)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, state.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return fmt.Errorf("state: %w", err)
+		}
+		a.notReady("the state cannot be reached: %v", err)
+		if !warned {
+			warned = true
+			a.log.Warn("the state cannot be reached; trying on", "error", err)
+		}
+		select {
+		case <-time.After(startPause):
+		case <-ctx.Done():
+			return fmt.Errorf("state: %w", ctx.Err())
+		}
+	}
+}
+
+func (a *App) tryState(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := a.medium.Start(ctx); err != nil {
+		return err
+	}
+	if len(a.cfg.StateKeys) > 0 {
+		return nil
+	}
+	key, err := a.medium.Secret(ctx)
+	if err != nil || key == nil {
+		return err
+	}
+	return a.stateless.SealWith(key)
+}
+
+func stateLimits(l config.Limits) state.Limits {
+	out := state.DefaultLimits()
+	out.SessionTTL, out.LogTTL = l.SessionTTL, l.LogTTL
+	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
+	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
+	out.SessionBytes, out.Subscriptions, out.Lease = int(l.SessionBytes), l.Subscriptions, l.Lease
+	return out
+}

@@ -1,0 +1,58 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// secretSize is the length of the shared key in bytes.
+const secretSize = 32
+
+func (r *Replica) secretKey() string { return r.prefix + ":secret" }
+
+// Secret returns the 32 random bytes that all replicas on this Redis and prefix share, made by the first
+// that asks. A Redis that came back empty is given them again by those that know them. The error is
+// state.ErrUnavailable, or the context's.
+func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
+	fresh := make([]byte, secretSize)
+	_, _ = rand.Read(fresh)
+	kept, err := r.keepSecret(ctx, fresh)
+	if err != nil {
+		return nil, err
+	}
+	r.secret.Store(&kept)
+	return kept, nil
+}
+
+// keepSecret stores a secret unless there is one, and returns the one that is there.
+func (r *Replica) keepSecret(ctx context.Context, secret []byte) ([]byte, error) {
+	old, err := r.client.SetArgs(ctx, r.secretKey(), secret, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	switch {
+	case errors.Is(err, redis.Nil):
+		return secret, nil
+	case err != nil:
+		return nil, unavailable(ctx, err)
+	case len(old) != secretSize:
+		return nil, errors.Join(state.ErrUnavailable, errors.New("the key "+r.secretKey()+" in Redis is not this service's: delete it, or use another prefix"))
+	}
+	return []byte(old), nil
+}
+
+// restoreSecret gives the secret to a Redis that may have lost it.
+func (r *Replica) restoreSecret() {
+	mine := r.secret.Load()
+	if mine == nil {
+		return
+	}
+	ctx, cancel := aside(context.Background())
+	defer cancel()
+	kept, err := r.keepSecret(ctx, *mine)
+	if err == nil && string(kept) != string(*mine) {
+		r.log.Warn("Redis lost the replicas' secret and has another one now: calls of stateless clients that wait for an answer begin anew; to avoid this, give all replicas the same state key")
+	}
+}
