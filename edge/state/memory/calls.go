@@ -38,7 +38,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		params += len(calls[i].Params)
 	}
 	if !r.m.room(s, params) {
-		return nil, fmt.Errorf("session %.40q keeps %d bytes for calls and streams: %w", id, s.bytes, state.ErrLimit)
+		return nil, fmt.Errorf("session %.40q has %d bytes for calls and streams: %w", id, s.bytes, state.ErrLimit)
 	}
 	s.bytes += params
 	l := &stream{name: name, epoch: 1, unfinished: len(calls), calls: make([]*call, len(calls))}
@@ -218,11 +218,13 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 	if err := r.m.bounded("a response", len(response)); err != nil {
 		return err
 	}
+	s.bytes -= len(c.Params)
 	if response != nil {
 		r.m.add(s, c.stream, state.Entry{Kind: state.EntryResponse, Data: response})
 	}
 	c.n = w.N
 	r.m.done(s, c)
+	r.m.trim(s)
 	s.wake(w.Stream)
 	return nil
 }
@@ -230,7 +232,6 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 // done ends a call, and its stream when it was the last. Only what fences late writers is kept.
 func (m *Medium) done(s *session, c *call) {
 	c.forget(s)
-	s.bytes -= len(c.Params)
 	c.phase, c.Params, c.state, c.open = state.PhaseDone, nil, nil, nil
 	delete(s.running, c)
 	if len(s.running) == 0 {
@@ -239,5 +240,7 @@ func (m *Medium) done(s *session, c *call) {
 	if c.stream.unfinished--; c.stream.unfinished == 0 {
 		c.stream.ended = s.used
 		s.open--
+		s.finished++
+		c.stream.place = s.finished
 	}
 }

@@ -82,22 +82,34 @@ func (m *Medium) add(s *session, l *stream, e state.Entry) {
 	}
 }
 
-// room forgets finished streams of a locked session, the oldest first, until so many bytes more fit
-// and no more are kept than may be; false when what is left does not let them fit.
+// room forgets finished streams of a locked session, the oldest first, until so many bytes more fit;
+// false when what is left does not let them fit.
 func (m *Medium) room(s *session, more int) bool {
-	for s.bytes+more > m.limits.SessionBytes || len(s.streams)-s.open > m.limits.StreamsPerSession {
-		var oldest *stream
-		for _, l := range s.streams {
-			if l.unfinished == 0 && (oldest == nil || l.ended.Before(oldest.ended)) {
-				oldest = l
-			}
-		}
+	for s.bytes+more > m.limits.SessionBytes {
+		oldest := s.oldest()
 		if oldest == nil {
 			return false
 		}
 		m.dropStream(s, oldest)
 	}
 	return true
+}
+
+// trim forgets the oldest finished streams of a locked session, so that no more are kept than may be.
+func (m *Medium) trim(s *session) {
+	for len(s.streams)-s.open > m.limits.StreamsPerSession {
+		m.dropStream(s, s.oldest())
+	}
+}
+
+// oldest is the finished stream that ended first; nil when there is none.
+func (s *session) oldest() (first *stream) {
+	for _, l := range s.streams {
+		if l.unfinished == 0 && (first == nil || l.place < first.place) {
+			first = l
+		}
+	}
+	return first
 }
 
 // Read implements state.Log.

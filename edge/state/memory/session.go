@@ -26,8 +26,9 @@ type session struct {
 	// running are the calls that are not done.
 	running   map[*call]struct{}
 	followers map[string]map[*follower]struct{}
-	// open counts the unfinished streams.
-	open int
+	// open counts the unfinished streams, finished those that ever ended.
+	open     int
+	finished uint64
 	// bytes of all logs, and of the params of calls that are not done.
 	bytes int
 }

@@ -16,14 +16,14 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	if name == "" || strings.Contains(name, ".") || len(calls) == 0 {
 		return nil, fmt.Errorf("stream %.40q with %d calls: the name must have no dot, and a stream has a call", name, len(calls))
 	}
-	args := []any{name, r.limits.StreamsPerSession, len(calls)}
+	args := []any{name, len(calls)}
 	leases := make([]state.Lease, len(calls))
 	for i := range calls {
 		c := &calls[i]
 		if c.ID == "" {
 			return nil, errors.New("a call needs an id")
 		}
-		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt)
+		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt, len(c.Params))
 		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: 1}
 	}
 	if err := r.index(ctx, id, name); err != nil {
@@ -40,7 +40,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		r.unindex(ctx, id, name)
 		return nil, noSession(id)
 	case "limit":
-		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", id, r.limits.StreamsPerSession, state.ErrLimit)
+		return nil, fmt.Errorf("session %.40q has %.60s: %w", id, rep.text(0), state.ErrLimit)
 	}
 	return nil, fmt.Errorf("stream %.40q, %.60s: %w", name, rep.text(0), state.ErrExists)
 }

@@ -1,10 +1,11 @@
--- Records calls and opens their log. ARGV: stream, bound on unfinished streams, number of calls, and
--- for each: id, request id, record, deadline in ms or 0, round, attempt.
+-- Records calls and opens their log. ARGV: stream, number of calls, and for each: id, request id,
+-- record, deadline in ms or 0, round, attempt, bytes of its params.
 --
 -- The map :m has  s:<stream> -> its calls   c:<call> -> its stream
 --                 r:<request id> -> call    q:<request to the client> -> "place call"
-local stream, bound, count = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(ARGV[A + 3])
-local function arg(i, j) return ARGV[A + 3 + (i - 1) * 6 + j] end
+--                 z:<stream> -> the bytes of its log, once it is finished
+local stream, count = ARGV[A + 1], tonumber(ARGV[A + 2])
+local function arg(i, j) return ARGV[A + 2 + (i - 1) * 7 + j] end
 
 -- Whether the stream was begun with the same calls by this replica, which wrote nothing yet.
 local function begun(calls)
@@ -22,15 +23,19 @@ return run(function()
   if lapsed(stream) then dropstream(stream) end
   local there = callsof(stream)
   if there then return begun(there) end
-  if tonumber(redis.call('HGET', K, 'open') or 0) >= bound then return { 'limit', '' } end
-  local seen, calls = {}, {}
+  local open = tonumber(redis.call('HGET', K, 'open') or 0)
+  if open >= maxstreams then return { 'limit', int(open) .. ' unfinished streams' } end
+  local seen, calls, params = {}, {}, 0
   for i = 1, count do
     local id = arg(i, 1)
     if seen[id] or redis.call('HEXISTS', K .. ':m', 'c:' .. id) == 1 then return { 'exists', 'call ' .. id } end
     seen[id] = true
     table.insert(calls, id)
     table.insert(calls, arg(i, 2))
+    params = params + tonumber(arg(i, 7))
   end
+  if not room(params) then return { 'limit', int(total) .. ' bytes for calls and streams' } end
+  total = total + params
   -- An expired session of the same id may have left some.
   redis.call('DEL', unpack(streamkeys(stream)))
   savestream({ name = stream, ep = 1, seq = 0, cnt = 0, len = 0, soft = 0, unf = count })
@@ -40,7 +45,7 @@ return run(function()
     local id, deadline = arg(i, 1), tonumber(arg(i, 4))
     redis.call('DEL', K .. ':c:' .. id)
     redis.call('HSET', K .. ':c:' .. id, 'st', stream, 'b', arg(i, 3), 'dl', arg(i, 4), 'rd', arg(i, 5), 'at', arg(i, 6),
-      'ph', DISPATCHED, 'ow', me, 'hd', 1, 'ep', 1, 'n', 0)
+      'len', arg(i, 7), 'ph', DISPATCHED, 'ow', me, 'hd', 1, 'ep', 1, 'n', 0)
     redis.call('HSET', K .. ':m', 'c:' .. id, stream, 'r:' .. arg(i, 2), id)
     keepstream(stream, id)
     longest = math.max(longest, deadline > 0 and deadline or now + endless)

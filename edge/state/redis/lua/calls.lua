@@ -37,29 +37,46 @@ local function keepstream(stream, call)
   end
 end
 
--- Appends an entry within the bounds. Kinds 1 and 2 may be dropped, the oldest first.
+-- Forgets finished streams, the oldest first, until so many bytes more fit into the session; false when
+-- what is left does not let them fit.
+local function room(more)
+  while total + more > maxtotal do
+    local oldest = redis.call('ZRANGE', K .. ':e', 0, 0)[1]
+    if not oldest then return false end
+    dropstream(oldest)
+  end
+  return true
+end
+
+-- Drops the oldest entry that may be dropped; there is one.
+local function drop(s)
+  local seq, len = string.match(redis.call('LPOP', K .. ':d:' .. s.name), '^(%d+) (%d+)$')
+  redis.call('XDEL', K .. ':l:' .. s.name, seq .. '-0')
+  s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - tonumber(len), s.soft - 1, s.dropped + 1
+  total = total - tonumber(len)
+end
+
+-- Appends an entry within the bounds on the log, then on the session. Kinds 1 and 2 may be dropped, the
+-- oldest first.
 local function add(s, kind, data, progress)
   local soft = kind == '1' or kind == '2'
   if soft and #data > maxbytes then
     s.dropped = s.dropped + 1
     return
   end
-  local log, droppable = K .. ':l:' .. s.name, K .. ':d:' .. s.name
-  s.seq, s.cnt, s.len = s.seq + 1, s.cnt + 1, s.len + #data
+  local log = K .. ':l:' .. s.name
+  s.seq, s.cnt, s.len, total = s.seq + 1, s.cnt + 1, s.len + #data, total + #data
   if kind == '1' then
     redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data, 'p', progress)
   else
     redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data)
   end
   if soft then
-    redis.call('RPUSH', droppable, int(s.seq) .. ' ' .. #data)
+    redis.call('RPUSH', K .. ':d:' .. s.name, int(s.seq) .. ' ' .. #data)
     s.soft = s.soft + 1
   end
-  while (s.cnt > maxevents or s.len > maxbytes) and s.soft > 0 do
-    local seq, len = string.match(redis.call('LPOP', droppable), '^(%d+) (%d+)$')
-    redis.call('XDEL', log, seq .. '-0')
-    s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - tonumber(len), s.soft - 1, s.dropped + 1
-  end
+  while (s.cnt > maxevents or s.len > maxbytes) and s.soft > 0 do drop(s) end
+  while not room(0) and s.soft > 0 do drop(s) end
 end
 
 -- Begins an epoch of the log above its own and another that somebody has seen.

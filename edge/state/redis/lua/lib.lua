@@ -10,8 +10,12 @@
 local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+local maxtotal, maxstreams = tonumber(ARGV[8]), tonumber(ARGV[9])
 -- A script's own arguments begin behind these.
-local A = 7
+local A = 9
+
+-- The bytes of the session's logs and of the params of its calls that are not done; see run.
+local total = 0
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -31,7 +35,7 @@ local function callsof(stream)
   return packed and cmsgpack.unpack(packed)
 end
 
--- Forgets a finished stream and its calls.
+-- Forgets a finished stream and its calls. Its keys may have expired, so its size is in the map too.
 local function dropstream(stream)
   local calls = callsof(stream)
   for i = 1, calls and #calls or 0, 2 do
@@ -42,7 +46,8 @@ local function dropstream(stream)
     end
   end
   redis.call('DEL', unpack(streamkeys(stream)))
-  redis.call('HDEL', K .. ':m', 's:' .. stream)
+  total = total - tonumber(redis.call('HGET', K .. ':m', 'z:' .. stream) or 0)
+  redis.call('HDEL', K .. ':m', 's:' .. stream, 'z:' .. stream)
   redis.call('ZREM', K .. ':e', stream)
 end
 
@@ -82,13 +87,16 @@ end
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
 -- returns put second. The field "any" says that the session ever had a stream.
 local function run(main, hold)
-  local s = redis.call('HMGET', K, 'own', 'any')
+  local s = redis.call('HMGET', K, 'own', 'any', 'by')
   if not s[1] then return { 'gone', '' } end
+  total = tonumber(s[3] or 0)
+  local before = total
   if s[2] then
     local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
   end
   local r = main()
+  if total ~= before then redis.call('HSET', K, 'by', int(total)) end
   table.insert(r, 2, keep(hold))
   return r
 end
