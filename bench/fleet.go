@@ -10,11 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/mcpedge/mcpedge/bench/internal/load"
 )
 
 // fleet is everything under measurement, each a process of its own.
@@ -22,12 +21,8 @@ type fleet struct {
 	dir                                      string
 	procs                                    []*process
 	edge, bridge, sdkSessions, sdkNoSessions *process
+	edgeRedis, sdkEvents                     *process
 }
-
-const (
-	revisionLegacy = "2025-11-25"
-	revisionModern = "2026-07-28"
-)
 
 // startFleet builds and starts the processes.
 func startFleet() (*fleet, error) {
@@ -55,26 +50,20 @@ func (f *fleet) start() error {
 	if err != nil {
 		return err
 	}
-	edge, err := freeAddr()
-	if err != nil {
-		return err
-	}
-	admin, err := freeAddr()
-	if err != nil {
-		return err
-	}
 	if _, err = f.run("service", "", "--listen", service); err != nil {
 		return err
 	}
 	if err := f.await("service", func() error { return dial(service) }); err != nil {
 		return err
 	}
-	if f.edge, err = f.run("edge", edge, "--listen", edge, "--admin", admin, "--pprof",
-		"--backend", "bench="+service, "--log-level", "warn"); err != nil {
+	if f.edge, err = f.startEdge("--backend", "bench="+service); err != nil {
 		return err
 	}
-	f.edge.admin = admin
-	if err := f.await("edge", func() error { return get("http://" + admin + "/readyz") }); err != nil {
+	redis, err := f.startRedis()
+	if err != nil {
+		return err
+	}
+	if f.edgeRedis, err = f.startEdge("--backend", "bench="+service, "--redis", "redis://"+redis); err != nil {
 		return err
 	}
 	if f.bridge, err = f.runPrinting("bridge", "--backend", service); err != nil {
@@ -83,60 +72,47 @@ func (f *fleet) start() error {
 	if f.sdkSessions, err = f.runPrinting("sdk"); err != nil {
 		return err
 	}
+	if f.sdkEvents, err = f.runPrinting("sdk", "--events"); err != nil {
+		return err
+	}
 	f.sdkNoSessions, err = f.runPrinting("sdk", "--stateless")
 	return err
 }
 
-// cases prepares the requests: the smallest tool call, in each era, on few and many connections.
-func (f *fleet) cases() ([]benchCase, error) {
-	const args = `{"text":"hello, edge"}`
-	plain := http.Header{"Content-Type": {"application/json"}}
-	bridge := subject{"bridge", load.Target{Addr: f.bridge.addr, Path: "/", Header: plain, Body: []byte(args), Want: []byte("hello, edge")}, f.bridge}
-	modern := func(name string, p *process) subject {
-		h := plain.Clone()
-		h.Set("Accept", "application/json, text/event-stream")
-		h["MCP-Protocol-Version"] = []string{revisionModern}
-		h["Mcp-Method"] = []string{"tools/call"}
-		h["Mcp-Name"] = []string{"echo"}
-		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + args +
-			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revisionModern +
-			`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}}}}`
-		return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}
+// startEdge runs an edge until it is ready.
+func (f *fleet) startEdge(args ...string) (*process, error) {
+	addr, err := freeAddr()
+	if err != nil {
+		return nil, err
 	}
-	var cases []benchCase
-	for _, n := range []int{8, 64} {
-		cases = append(cases, benchCase{fmt.Sprintf("modern-%d", n), n,
-			[]subject{modern("edge", f.edge), bridge, modern("sdk", f.sdkNoSessions)}})
-		edge, err := legacy("edge", f.edge, args)
-		if err != nil {
-			return nil, err
-		}
-		sdk, err := legacy("sdk", f.sdkSessions, args)
-		if err != nil {
-			return nil, err
-		}
-		cases = append(cases, benchCase{fmt.Sprintf("legacy-%d", n), n, []subject{edge, bridge, sdk}})
+	admin, err := freeAddr()
+	if err != nil {
+		return nil, err
 	}
-	return cases, nil
+	p, err := f.run("edge", addr, append(args, "--listen", addr, "--admin", admin, "--pprof", "--log-level", "warn")...)
+	if err != nil {
+		return nil, err
+	}
+	p.admin = admin
+	return p, f.await("edge", func() error { return get("http://" + admin + "/readyz") })
 }
 
-// legacy opens a session and prepares a call in it. All connections share the session, where no two
-// requests in flight may have the same id: the generator gives each connection its own.
-func legacy(name string, p *process, args string) (subject, error) {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
-	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + revisionLegacy +
-		`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`
-	session, err := post(p.addr, h, initialize)
+// startRedis runs a redis-server that keeps nothing on disk.
+func (f *fleet) startRedis() (addr string, err error) {
+	path, err := exec.LookPath("redis-server")
 	if err != nil {
-		return subject{}, fmt.Errorf("%s: initialize: %w", name, err)
+		return "", errors.New("redis-server is missing: install it, on Debian with apt-get install redis-server")
 	}
-	h["Mcp-Session-Id"] = []string{session}
-	h["MCP-Protocol-Version"] = []string{revisionLegacy}
-	if _, err := post(p.addr, h, `{"jsonrpc":"2.0","method":"notifications/initialized"}`); err != nil {
-		return subject{}, fmt.Errorf("%s: initialized: %w", name, err)
+	if addr, err = freeAddr(); err != nil {
+		return "", err
 	}
-	body := `{"jsonrpc":"2.0","id":` + load.IDPlaceholder + `,"method":"tools/call","params":{"name":"echo","arguments":` + args + `}}`
-	return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}, nil
+	_, port, _ := net.SplitHostPort(addr)
+	p := &process{cmd: exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", f.dir)}
+	if err := p.cmd.Start(); err != nil {
+		return "", err
+	}
+	f.procs = append(f.procs, p)
+	return addr, f.await("redis-server", func() error { return dial(addr) })
 }
 
 func post(addr string, h http.Header, body string) (session string, err error) {
@@ -242,7 +218,7 @@ func (f *fleet) runPrinting(name string, args ...string) (*process, error) {
 }
 
 func (f *fleet) stop() {
-	for _, p := range f.procs {
+	for _, p := range slices.Backward(f.procs) { // who depends on others goes first
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
 	}

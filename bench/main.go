@@ -79,6 +79,8 @@ type report struct {
 	Case     string                 `json:"case"`
 	Ratios   map[string]stats.Ratio `json:"edgeOver"`
 	Subjects []subjectReport        `json:"subjects"`
+	// Later is by how much, in milliseconds, an event comes later than through the first subject: p50, p99.
+	Later map[string][2]stats.Difference `json:"eventsLaterMillis,omitempty"`
 }
 
 type subjectReport struct {
@@ -87,6 +89,8 @@ type subjectReport struct {
 	P50, P99      float64 // milliseconds
 	CPUPerCall    float64 `json:"cpuMicrosPerCall"`
 	AllocsPerCall float64 `json:"allocsPerCall,omitempty"`
+	EventP50      float64 `json:"eventP50Millis,omitempty"`
+	EventP99      float64 `json:"eventP99Millis,omitempty"`
 }
 
 // measure runs the rounds; the order of the subjects turns from round to round.
@@ -97,6 +101,11 @@ func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
 	calls := make([]int, n)
 	cpu := make([]time.Duration, n)
 	mallocs := make([]uint64, n)
+	delays := make([][]time.Duration, n)
+	var late [2][][]float64 // p50 and p99 of the events' delays, by subject and round
+	for i := range late {
+		late[i] = make([][]float64, n)
+	}
 	for round := -1; round < rounds; round++ { // the first is for warming up
 		for i := range n {
 			k := (i + max(round, 0)) % n
@@ -118,21 +127,30 @@ func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
 			}
 			perSecond[k] = append(perSecond[k], res.PerSecond())
 			latencies[k] = append(latencies[k], res.Latencies...)
+			if len(res.Delays) > 0 {
+				delays[k] = append(delays[k], res.Delays...)
+				late[0][k] = append(late[0][k], millis(stats.Quantile(res.Delays, 0.5)))
+				late[1][k] = append(late[1][k], millis(stats.Quantile(res.Delays, 0.99)))
+			}
 			calls[k] += res.Calls
 			cpu[k] += after.cpu - before.cpu
 			mallocs[k] += after.mallocs - before.mallocs
 		}
 	}
-	r := report{Case: c.name, Ratios: map[string]stats.Ratio{}}
+	r := report{Case: c.name, Ratios: map[string]stats.Ratio{}, Later: map[string][2]stats.Difference{}}
 	for k, s := range c.subjects {
 		if k > 0 {
 			r.Ratios[s.name] = stats.Of(perSecond[0], perSecond[k])
+			if len(late[0][k]) > 0 && len(late[0][0]) > 0 {
+				r.Later[s.name] = [2]stats.Difference{stats.Minus(late[0][k], late[0][0]), stats.Minus(late[1][k], late[1][0])}
+			}
 		}
 		r.Subjects = append(r.Subjects, subjectReport{
 			Name: s.name, CallsPerSec: stats.Mean(perSecond[k]),
 			P50: millis(stats.Quantile(latencies[k], 0.5)), P99: millis(stats.Quantile(latencies[k], 0.99)),
 			CPUPerCall:    float64(cpu[k].Microseconds()) / float64(calls[k]),
 			AllocsPerCall: float64(mallocs[k]) / float64(calls[k]),
+			EventP50:      millis(stats.Quantile(delays[k], 0.5)), EventP99: millis(stats.Quantile(delays[k], 0.99)),
 		})
 	}
 	return r, nil
@@ -142,6 +160,9 @@ func (r report) print() {
 	fmt.Printf("\n%s\n", r.Case)
 	for _, s := range r.Subjects[1:] {
 		fmt.Printf("  edge / %-7s %s\n", s.Name, r.Ratios[s.Name])
+		if later, ok := r.Later[s.Name]; ok {
+			fmt.Printf("  an event through %s comes later by %s ms at p50, %s ms at p99\n", s.Name, later[0], later[1])
+		}
 	}
 	for _, s := range r.Subjects {
 		allocs := "      –"
@@ -150,6 +171,9 @@ func (r report) print() {
 		}
 		fmt.Printf("  %-14s %9.0f calls/s   p50 %6.2f ms   p99 %6.2f ms   %6.1f CPU-µs/call   %s allocs/call\n",
 			s.Name, s.CallsPerSec, s.P50, s.P99, s.CPUPerCall, allocs)
+		if s.EventP50 > 0 {
+			fmt.Printf("  %-14s an event takes p50 %.2f ms, p99 %.2f ms from the tool to the client\n", "", s.EventP50, s.EventP99)
+		}
 	}
 }
 

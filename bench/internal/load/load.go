@@ -28,6 +28,8 @@ type Target struct {
 	Body   []byte
 	// Want must occur in every answer's body.
 	Want []byte
+	// Events is how many events of each answer carry the time they were sent at (see stamp); 0: none.
+	Events int
 }
 
 // Result of one run.
@@ -35,6 +37,8 @@ type Result struct {
 	Calls     int
 	Elapsed   time.Duration
 	Latencies []time.Duration
+	// Delays of the events, from the sender's clock to ours, which are the same machine's.
+	Delays []time.Duration
 }
 
 // PerSecond is the throughput.
@@ -51,7 +55,7 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 			return Result{}, err
 		}
 		defer c.Close()
-		conns[i] = &conn{c: c, r: bufio.NewReaderSize(c, 16<<10), want: t.Want}
+		conns[i] = &conn{c: c, r: bufio.NewReaderSize(c, 16<<10), want: t.Want, events: t.Events}
 		conns[i].request = bytes.Clone(request)
 		if id >= 0 {
 			conns[i].id = conns[i].request[id : id+len(IDPlaceholder)]
@@ -81,6 +85,7 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 	for _, c := range conns {
 		r.Calls += len(c.latencies)
 		r.Latencies = append(r.Latencies, c.latencies...)
+		r.Delays = append(r.Delays, c.delays...)
 	}
 	select {
 	case err := <-errs:
@@ -117,6 +122,24 @@ type conn struct {
 	want      []byte
 	body      bytes.Buffer
 	latencies []time.Duration
+	events    int
+	delays    []time.Duration
+}
+
+// stamp stands before the time of sending, in Unix nanoseconds, in an event.
+var stamp = []byte(`"message":"`)
+
+// arrived notes the events of a chunk that begins at a place of the body.
+func (c *conn) arrived(chunk []byte) {
+	now := time.Now().UnixNano()
+	for {
+		at := bytes.Index(chunk, stamp)
+		if at < 0 {
+			return
+		}
+		chunk = chunk[at+len(stamp):]
+		c.delays = append(c.delays, time.Duration(now-int64(number(chunk, 10))))
+	}
 }
 
 func (c *conn) call(request []byte) error {
@@ -128,6 +151,7 @@ func (c *conn) call(request []byte) error {
 		return err
 	}
 	c.body.Reset()
+	seen := len(c.delays)
 	if chunked {
 		err = c.chunks()
 	} else {
@@ -138,6 +162,9 @@ func (c *conn) call(request []byte) error {
 	}
 	if status != 200 || !bytes.Contains(c.body.Bytes(), c.want) {
 		return fmt.Errorf("status %d, body %.300q: want 200 and %q", status, c.body.Bytes(), c.want)
+	}
+	if got := len(c.delays) - seen; got != c.events {
+		return fmt.Errorf("%d events with a time of sending, want %d: %.300q", got, c.events, c.body.Bytes())
 	}
 	return nil
 }
@@ -174,8 +201,12 @@ func (c *conn) chunks() error {
 			return err
 		}
 		n := number(bytes.TrimSpace(line), 16)
+		begin := c.body.Len()
 		if _, err := io.CopyN(&c.body, c.r, int64(n)); err != nil {
 			return err
+		}
+		if c.events > 0 {
+			c.arrived(c.body.Bytes()[begin:])
 		}
 		if _, err := c.r.Discard(2); err != nil || n == 0 {
 			return err

@@ -43,6 +43,30 @@ func (r Ratio) Shows(atLeast float64) string {
 	return "not shown"
 }
 
+// Difference is the mean of per-round differences with its 95 % confidence interval.
+type Difference struct {
+	Mean, Low, High float64
+	Rounds          int
+}
+
+// Minus subtracts b from a, round by round; both have the same length, at least 2.
+func Minus(a, b []float64) Difference {
+	n := float64(len(a))
+	mean, variance := 0.0, 0.0
+	for i := range a {
+		mean += (a[i] - b[i]) / n
+	}
+	for i := range a {
+		d := a[i] - b[i] - mean
+		variance += d * d / (n - 1)
+	}
+	half := student(len(a)-1) * math.Sqrt(variance/n)
+	return Difference{Mean: mean, Low: mean - half, High: mean + half, Rounds: len(a)}
+}
+
+// String shows the difference and its interval.
+func (d Difference) String() string { return fmt.Sprintf("%.2f [%.2f, %.2f]", d.Mean, d.Low, d.High) }
+
 // student is the two-sided 95 % quantile of Student's t.
 func student(df int) float64 {
 	table := []float64{0, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
