@@ -24,13 +24,13 @@ type session struct {
 	version string
 	id      string
 	hello   map[string]any // the result of initialize
-	next    atomic.Int64
+	next    *atomic.Int64
 }
 
 // newSession shakes hands, with the capabilities given or everything.
 func newSession(t *testing.T, url, version string, capabilities ...string) *session {
 	t.Helper()
-	s := &session{caller: newCaller(t, url), t: t, version: version}
+	s := &session{caller: newCaller(t, url), t: t, version: version, next: new(atomic.Int64)}
 	s.open(append(capabilities, everything)[0])
 	return s
 }
