@@ -1,14 +1,17 @@
 package state
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Replicas finds what lost replicas left behind. Safe for concurrent use.
 type Replicas interface {
 	// Beat says that this incarnation lives. A replica that is silent for longer than Limits.Lease, its
 	// beginning counting as a beat, has lost its calls. After Leave it is ErrFenced.
 	Beat(ctx context.Context) error
-	// Orphans returns at most max calls that are not done and whose owner is lost or whose deadline has
-	// passed, as what to Claim, in no order.
+	// Orphans returns at most max calls that are not done and whose owner is lost, whose claim was not
+	// written under for Limits.ClaimLife, or whose deadline has passed, as what to Claim, in no order.
 	Orphans(ctx context.Context, max int) ([]Which, error)
 	// Leave ends this incarnation in order: its leases are released at once.
 	Leave(ctx context.Context) error
@@ -36,10 +39,13 @@ type Bell struct {
 	RequestID string
 }
 
+// Ringable is how long the holders of an erased session can still be rung.
+const Ringable = 10 * time.Second
+
 // Bus carries hints between replicas. A lost hint costs time, never correctness. Safe for concurrent use.
 type Bus interface {
 	// Ring tells every other holder of the session and returns when all have handled the bell, at
-	// the latest after 250 ms. The holders of an erased session can be rung for 10 seconds more: erase
+	// the latest after 250 ms. The holders of an erased session can be rung for Ringable more: erase
 	// first, then ring.
 	Ring(ctx context.Context, b Bell) error
 	// Answering sets who handles this replica's bells; called once, before the first Load.

@@ -80,6 +80,9 @@ type Ask struct {
 // Answer is the client's answer to an Ask: a result, or the error object it sent.
 type Answer struct {
 	Result, Error json.RawMessage
+	// Token makes giving it idempotent (see Calls.Answer): random, chosen once for all repetitions. A
+	// Claim's answers have none.
+	Token string
 }
 
 // Answered is an Ask with its answer.
@@ -132,6 +135,8 @@ type Which struct {
 	Call      string
 	Epoch     uint64
 	RequestID string
+	// Token makes claiming idempotent (see Calls.Claim): random, chosen once for all repetitions.
+	Token string
 }
 
 // Calls keeps the calls that run or wait. Each method is one atomic step. Safe for concurrent use.
@@ -150,11 +155,19 @@ type Calls interface {
 	// Answer records the answer to a pending ask of the session, once. The one that completes the set
 	// claims the call: epoch + 1, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The
 	// error is ErrNotFound when the session is gone.
+	//
+	// After an error it is not known whether the answer was taken. Given again by the same replica with
+	// the same Token, it has the outcome that it had, and the same Claim as long as nothing was written
+	// under that and nobody else claimed the call: then it is a duplicate.
 	Answer(ctx context.Context, session, ask string, a Answer) (AnswerOutcome, *Claim, error)
 	// Claim takes a call from its owner, whether or not that one lives, by compare-and-set of the
 	// epoch: epoch + 1. The phase stays, and after a takeover of a dispatched call its attempt is one
 	// higher. A waiting call is not asked about any more: its claimer finishes it. ErrFenced when
 	// somebody else was first or the call is done; ErrNotFound.
+	//
+	// Repeated by the same replica with the same Token, it gives the same Claim as long as nothing was
+	// written under it. Whoever claims a call writes soon: a claim that nothing follows for
+	// Limits.ClaimLife is an orphan.
 	Claim(ctx context.Context, w Which) (*Claim, error)
 	// Finish appends the response and marks the call done; the last call of a stream ends it. A nil
 	// response (the client cancelled) ends the call without an event. ErrFenced, ErrNotFound,

@@ -28,8 +28,8 @@ func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
 	if p.Digest != nil && *p.Digest != next.Digest {
 		next.Digest, changed = *p.Digest, true
 	}
-	if p.Attach {
-		next.Attachment, changed = next.Attachment+1, true
+	if p.Attach && (p.Token == "" || p.Token != next.AttachedBy) {
+		next.Attachment, next.AttachedBy, changed = next.Attachment+1, p.Token, true
 	}
 	return &next, changed, nil
 }

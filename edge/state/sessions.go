@@ -30,6 +30,8 @@ type Session struct {
 	Digest mcp.Digest
 	// Attachment counts the standalone streams that were attached: the newest one wins.
 	Attachment uint64
+	// AttachedBy is the Token of the patch that made the newest attachment.
+	AttachedBy string
 	// Serial rises with every change of the record.
 	Serial uint64
 }
@@ -42,8 +44,11 @@ type Patch struct {
 	Subscribe   string
 	Unsubscribe string
 	Digest      *mcp.Digest
-	// Attach claims the standalone stream: Attachment rises by one.
+	// Attach claims the standalone stream: Attachment rises by one, unless the newest attachment has
+	// the Token. So with a random Token, chosen once for all repetitions, a patch that is applied again
+	// attaches nothing more.
 	Attach bool
+	Token  string
 }
 
 // Sessions keeps session records. Safe for concurrent use.
@@ -60,8 +65,8 @@ type Sessions interface {
 	// Touch revalidates copies in use: it extends their expiry and returns the serials of those that
 	// still exist; an id that is missing in the answer is gone.
 	Touch(ctx context.Context, ids []string) (map[string]uint64, error)
-	// Delete erases the session, its streams and its calls, whoever runs them. Erasing what is not
-	// there is ErrNotFound.
+	// Delete erases the session, its streams and its calls, whoever runs them. Erasing it again while
+	// its holders can be rung does nothing; after that, or if there never was one, it is ErrNotFound.
 	Delete(ctx context.Context, id string) error
 }
 
@@ -107,6 +112,10 @@ func (l Limits) OrDefaults() Limits {
 		Lease:                cmp.Or(l.Lease, d.Lease),
 	}
 }
+
+// ClaimLife is how long a claim lasts under which nothing is written: by then its claimer is lost, or
+// never had the claim's reply.
+func (l Limits) ClaimLife() time.Duration { return 3 * l.Lease }
 
 // DefaultLimits are the documented defaults.
 func DefaultLimits() Limits {

@@ -112,7 +112,7 @@ func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 		e.counters.AnswersUnknown.Add(1)
 		return nil
 	}
-	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error)}
+	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error), Token: rand.Text()}
 	err := e.giveAnswer(ctx, s.id, ask, given)
 	if err == nil {
 		return nil

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -30,7 +31,7 @@ func (e *Era) cancelled(ctx context.Context, s *held, msg jsonrpc.Message) {
 func (e *Era) cancelWaiting(ctx context.Context, s *held, id string) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	claim, err := e.store.Claim(sctx, state.Which{Session: s.id, RequestID: id})
+	claim, err := e.claim(sctx, state.Which{Session: s.id, RequestID: id, Token: rand.Text()})
 	switch {
 	case err == nil:
 		e.counters.CallsCancelled.Add(1)

@@ -135,6 +135,75 @@ func TestStateDownForAnswersAndReaders(t *testing.T) {
 	})
 }
 
+// An answer whose reply was lost claimed the call for this replica, which goes on as soon as it knows.
+func TestLostReplyToAnAnswer(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.faults.unsaid = 2
+		w.wantKind(w.post(w.a, s, answer(ids[0], `{"a":1}`)), mcp.KindStateUnavailable)
+		// The client gives it again, which changes nothing.
+		w.post(w.b, s, answer(ids[0], `{"a":2}`))
+		after(3 * time.Second)
+		msgs := x.messages()
+		if !x.ended() || msgs[len(msgs)-1] != `{"jsonrpc":"2.0","id":1,"result":{"text":"round 2 state memory name={\"a\":1}"}}` {
+			t.Errorf("messages are %v", msgs)
+		}
+		if n := w.b.Counters().Takeovers.Load(); n != 0 {
+			t.Errorf("%d takeovers", n)
+		}
+	})
+}
+
+// A cancellation whose claim got no reply is not left undone.
+func TestLostReplyToAClaim(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.b, s, callTool(1, "ask"))
+		asked(t, x)
+		w.faults.unsaid = 2
+		w.post(w.a, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+		after(time.Second)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 1 {
+			t.Errorf("ended %v after %v", x.ended(), msgs)
+		}
+		if n := w.a.Counters().CallsCancelled.Load(); n != 1 {
+			t.Errorf("%d calls cancelled", n)
+		}
+	})
+}
+
+// Writes that the store lost are noticed, and the new lease is had though its first reply is lost.
+func TestLostReplyToAReclaim(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			for i := range 3 {
+				if err := sink.Emit(ctx, progress(float64(i+1))); err != nil {
+					return mcp.Reply{}, err
+				}
+				time.Sleep(time.Second)
+				w.faults.mu.Lock()
+				w.faults.lose, w.faults.unsaid = i == 0, 1
+				w.faults.mu.Unlock()
+			}
+			return text("ok"), nil
+		}
+		x := w.post(w.a, s, callTool(1, "say"))
+		after(5 * time.Second)
+		w.wantMessages(x, progressMessage(1), progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		if n := w.a.Counters().Fenced.Load(); n != 0 {
+			t.Errorf("%d writes were fenced", n)
+		}
+		if n := w.a.Counters().Rollbacks.Load(); n == 0 {
+			t.Error("no rollback was noticed")
+		}
+	})
+}
+
 // A Begin that happened though the store was lost leaves nothing behind.
 func TestUnsureBegin(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{StreamsPerSession: 1}, func(t *testing.T, w *world) {

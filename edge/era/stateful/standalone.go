@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -34,7 +35,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	if e.isDraining() {
 		return shuttingDown()
 	}
-	rec, err := e.update(ctx, s, state.Patch{Attach: true})
+	rec, err := e.update(ctx, s, state.Patch{Attach: true, Token: rand.Text()})
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ type faults struct {
 	onPark func()
 	lose   bool
 	deaf   bool // what is done is reported as failed
+	unsaid int  // so many replies to Answer and Claim are lost
 	slow   time.Duration
 }
 
@@ -111,7 +112,27 @@ func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (sta
 	if err := f.err(); err != nil {
 		return 0, nil, err
 	}
-	return f.Store.Answer(ctx, s, ask, a)
+	outcome, c, err := f.Store.Answer(ctx, s, ask, a)
+	if err == nil && f.unheard() {
+		return 0, nil, state.ErrUnavailable
+	}
+	return outcome, c, err
+}
+
+func (f *faults) Claim(ctx context.Context, w state.Which) (*state.Claim, error) {
+	c, err := f.Store.Claim(ctx, w)
+	if err == nil && f.unheard() {
+		return nil, state.ErrUnavailable
+	}
+	return c, err
+}
+
+// unheard says that a reply is lost.
+func (f *faults) unheard() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.unsaid--
+	return f.unsaid >= 0
 }
 
 func (f *faults) Read(ctx context.Context, s string, after state.Position, max int) (state.Page, error) {

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"time"
@@ -44,7 +45,8 @@ func (e *Era) sweep(ctx context.Context) {
 func (e *Era) takeOver(w state.Which) {
 	sctx, cancel := e.bounded(e.life)
 	defer cancel()
-	c, err := e.store.Claim(sctx, w)
+	w.Token = rand.Text()
+	c, err := e.claim(sctx, w)
 	if err != nil {
 		if !lostCall(err) {
 			e.counters.StateErrors.Add(1)
@@ -73,6 +75,17 @@ func (e *Era) takeOver(w state.Which) {
 		defer r.done()
 		r.finish(e.failure(r.rules, r.id, mcp.Errorf(mcp.KindUnknownOutcome,
 			"the server that ran the call was lost; whether %s took effect is not known: check before you send it again", r.call.Method)))
+	}
+}
+
+// claim claims a call, which has a token. A reply that was lost is asked for again, until ctx ends: else
+// the call would be this replica's without anybody who runs it, until its claim has lapsed.
+func (e *Era) claim(ctx context.Context, w state.Which) (*state.Claim, error) {
+	for {
+		c, err := e.store.Claim(ctx, w)
+		if err == nil || ctx.Err() != nil || stateError(err).Kind != mcp.KindStateUnavailable || !e.sleep(100*time.Millisecond) {
+			return c, err
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"sync"
@@ -27,6 +28,8 @@ type writer struct {
 	// The rest belongs to who writes: the flush, or after settle the run.
 	lease state.Lease
 	n     uint64
+	// reclaiming is the token of a claim under way, after the store lost writes of the lease.
+	reclaiming string
 }
 
 // attach gives the run its lease and ends it when its lifetime has passed.
@@ -142,6 +145,12 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 			return nil
 		case errors.Is(err, state.ErrTooLarge):
 			return err
+		case errors.Is(err, state.ErrRollback), errors.Is(err, state.ErrFenced) && r.reclaiming != "":
+			if err = r.reclaim(); err == nil {
+				continue
+			}
+		}
+		switch {
 		case errors.Is(err, state.ErrFenced):
 			r.e.counters.Fenced.Add(1)
 			r.cancel(errFenced)
@@ -149,8 +158,6 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 		case errors.Is(err, state.ErrNotFound):
 			r.cancel(errGone)
 			return err
-		case errors.Is(err, state.ErrRollback) && r.reclaim():
-			continue
 		}
 		r.e.counters.StateErrors.Add(1)
 		// A response is worth some more tries than the lifetime: the sweepers' clock may lag.
@@ -164,17 +171,23 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 	}
 }
 
-// reclaim takes a new lease after the store lost writes of the old one.
-func (r *run) reclaim() bool {
-	r.e.counters.Rollbacks.Add(1)
+// reclaim takes a new lease after the store lost writes of the old one. After an error that leaves it
+// open, the next write asks again, with the same token.
+func (r *run) reclaim() error {
+	if r.reclaiming == "" {
+		r.e.counters.Rollbacks.Add(1)
+		r.reclaiming = rand.Text()
+	}
 	ctx, cancel := r.e.bounded(r.e.life)
 	defer cancel()
-	c, err := r.e.store.Claim(ctx, state.Which{Session: r.lease.Session, Call: r.lease.Call, Epoch: r.lease.Epoch})
+	c, err := r.e.store.Claim(ctx, state.Which{
+		Session: r.lease.Session, Call: r.lease.Call, Epoch: r.lease.Epoch, Token: r.reclaiming,
+	})
 	if err != nil {
-		return false
+		return err
 	}
-	r.lease, r.n = c.Lease, 0
-	return true
+	r.lease, r.n, r.reclaiming = c.Lease, 0, ""
+	return nil
 }
 
 // sleep waits for d; false when the replica ends first.

@@ -29,7 +29,7 @@ func (r *Replica) Ring(ctx context.Context, b state.Bell) error {
 	if err != nil {
 		return err
 	}
-	others := r.holders(b.Session)
+	others := r.holders(b.Session, now)
 	handled, unheard := make(chan struct{}, len(others)), make(chan struct{}, len(others))
 	waiting := 0
 	for _, o := range others {
@@ -57,15 +57,15 @@ func (r *Replica) Ring(ctx context.Context, b state.Bell) error {
 }
 
 // holders are the others that hold a session, or held it until a moment ago.
-func (r *Replica) holders(id string) []*Replica {
+func (r *Replica) holders(id string, now time.Time) []*Replica {
 	if v, ok := r.m.sessions.Load(id); ok {
 		s := v.(*session)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return s.others(r)
 	}
-	if v, ok := r.m.erased.Load(id); ok {
-		s := session{holders: v.(*epitaph).holders}
+	if e := r.m.ringable(id, now); e != nil {
+		s := session{holders: e.holders}
 		return s.others(r)
 	}
 	return nil

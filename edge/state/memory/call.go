@@ -20,6 +20,10 @@ type call struct {
 	held bool
 	// epoch of the lease, n of the last write under it.
 	epoch, n uint64
+	// The last claim: its token, when it was made, and the phase it found.
+	token   string
+	claimed time.Time
+	found   state.Phase
 	// asked is the last asking; missing counts the answers it still waits for.
 	asked   []question
 	missing int
@@ -35,10 +39,12 @@ type call struct {
 type question struct {
 	state.Answered
 	answered bool
+	token    string
 }
 
 func (c *call) orphan(now time.Time) bool {
-	return c.held && c.owner.lost(now) || !c.Deadline.IsZero() && now.After(c.Deadline)
+	unwritten := c.epoch > 1 && c.n == 0 && now.Sub(c.claimed) > c.owner.m.limits.ClaimLife()
+	return c.held && (c.owner.lost(now) || unwritten) || !c.Deadline.IsZero() && now.After(c.Deadline)
 }
 
 // lease gives the call to a new owner.
@@ -52,10 +58,22 @@ func (c *call) current(s *session) state.Lease {
 	return state.Lease{Session: s.id, Stream: c.stream.name, Call: c.ID, Epoch: c.epoch}
 }
 
-// claim is what the new owner of a call gets.
-func (c *call) claim(s *session, r *Replica) *state.Claim {
+// claim gives the call to a new owner.
+func (c *call) claim(s *session, r *Replica, token string, now time.Time) *state.Claim {
+	c.token, c.claimed, c.found = token, now, c.phase
+	c.lease(s, r)
+	return c.owned(s)
+}
+
+// repeats says whether the last claim was made by this attempt, and nothing was written under it.
+func (c *call) repeats(r *Replica, token string) bool {
+	return token != "" && c.token == token && c.owner == r && c.n == 0
+}
+
+// owned is what the new owner of a call gets.
+func (c *call) owned(s *session) *state.Claim {
 	claim := &state.Claim{
-		Phase: c.phase, Lease: c.lease(s, r), Call: c.Call, Session: s.record, State: c.state,
+		Phase: c.found, Lease: c.current(s), Call: c.Call, Session: s.record, State: c.state,
 		Progress: c.progress, HasProgress: c.hasProgress, OpenElicitations: maps.Clone(c.open),
 	}
 	for i := range c.asked {
@@ -66,11 +84,18 @@ func (c *call) claim(s *session, r *Replica) *state.Claim {
 	return claim
 }
 
+// unask takes no more answers to the last asking.
+func (c *call) unask(s *session) {
+	for i := range c.asked {
+		if id := c.asked[i].ID; s.asks[id] == c {
+			delete(s.asks, id)
+		}
+	}
+}
+
 // forget ends the last asking.
 func (c *call) forget(s *session) {
-	for i := range c.asked {
-		delete(s.asks, c.asked[i].ID)
-	}
+	c.unask(s)
 	c.asked, c.missing = nil, 0
 }
 

@@ -147,7 +147,7 @@ func (m *Medium) askable(s *session, c *call, asks []state.Ask, kept []byte) err
 
 // Answer implements state.Calls.
 func (r *Replica) Answer(ctx context.Context, id, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
-	s, _, err := r.enter(ctx, id)
+	s, now, err := r.enter(ctx, id)
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
@@ -162,18 +162,26 @@ func (r *Replica) Answer(ctx context.Context, id, ask string, a state.Answer) (s
 			q = &c.asked[i]
 		}
 	}
-	if q.answered {
+	switch {
+	case !q.answered:
+	case a.Token == "" || q.token != a.Token:
+		return state.AnswerDuplicate, nil, nil
+	case c.repeats(r, a.Token):
+		return state.AnswerCompleted, c.owned(s), nil
+	case c.missing > 0:
+		return state.AnswerTaken, nil, nil
+	default:
 		return state.AnswerDuplicate, nil, nil
 	}
 	// An answer is cut from a request's body, which need not be kept whole.
 	q.Answer = state.Answer{Result: bytes.Clone(a.Result), Error: bytes.Clone(a.Error)}
-	q.answered = true
+	q.answered, q.token = true, a.Token
 	if c.missing--; c.missing > 0 {
 		return state.AnswerTaken, nil, nil
 	}
 	c.phase = state.PhaseReady
 	c.Round, c.Attempt = c.Round+1, 1
-	return state.AnswerCompleted, c.claim(s, r), nil
+	return state.AnswerCompleted, c.claim(s, r, a.Token, now), nil
 }
 
 // Claim implements state.Calls.
@@ -192,17 +200,18 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 		return nil, fmt.Errorf("call %.40q of request %.40s: %w", w.Call, w.RequestID, state.ErrNotFound)
 	case c.phase == state.PhaseDone:
 		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)
+	case c.repeats(r, w.Token):
+		return c.owned(s), nil
 	case w.Call != "" && w.Epoch != c.epoch:
 		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.epoch, w.Epoch, state.ErrFenced)
 	}
 	if c.phase == state.PhaseDispatched {
 		c.Attempt++
 	}
-	claim := c.claim(s, r)
 	if c.phase == state.PhaseWaiting {
-		c.forget(s)
+		c.unask(s)
 	}
-	return claim, nil
+	return c.claim(s, r, w.Token, now), nil
 }
 
 // Finish implements state.Calls.

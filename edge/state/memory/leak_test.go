@@ -65,6 +65,11 @@ func TestIndexesForgetWhatIsErased(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		if n := m.entries(); n != 100 {
+			t.Errorf("%d entries are left, want those that find the holders", n)
+		}
+		time.Sleep(state.Ringable + 30*time.Second)
+		synctest.Wait()
 		if n := m.entries(); n != 0 {
 			t.Errorf("%d entries are left", n)
 		}

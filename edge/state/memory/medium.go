@@ -9,9 +9,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// ringable is how long the holders of an erased session can still be rung.
-const ringable = 10 * time.Second
-
 // Medium is the memory that replicas share. Safe for concurrent use. It must not be copied.
 type Medium struct {
 	limits     state.Limits

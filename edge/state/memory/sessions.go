@@ -83,14 +83,15 @@ func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, e
 // Delete implements state.Sessions.
 func (r *Replica) Delete(ctx context.Context, id string) error {
 	s, now, err := r.enter(ctx, id)
+	if errors.Is(err, state.ErrNotFound) && r.m.ringable(id, now) != nil {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	if others := s.others(r); len(others) > 0 {
-		r.m.epitaphs.Add(1)
-		if _, again := r.m.erased.Swap(id, &epitaph{others, now.Add(ringable)}); again {
-			r.m.epitaphs.Add(-1)
-		}
+	r.m.epitaphs.Add(1)
+	if _, again := r.m.erased.Swap(id, &epitaph{s.holders, now.Add(state.Ringable)}); again {
+		r.m.epitaphs.Add(-1)
 	}
 	r.m.erase(s)
 	s.mu.Unlock()

@@ -8,6 +8,14 @@ type epitaph struct {
 	until   time.Time
 }
 
+// ringable is the epitaph of a session that was erased of late, or nil.
+func (m *Medium) ringable(id string, now time.Time) *epitaph {
+	if v, ok := m.erased.Load(id); ok && !now.After(v.(*epitaph).until) {
+		return v.(*epitaph)
+	}
+	return nil
+}
+
 // arm makes sure that a sweep will come.
 func (m *Medium) arm() {
 	if !m.armed.CompareAndSwap(false, true) {

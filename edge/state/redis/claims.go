@@ -16,16 +16,13 @@ var outcomes = map[string]state.AnswerOutcome{
 	"taken": state.AnswerTaken, "completed": state.AnswerCompleted,
 }
 
-// Answer implements state.Calls. When its reply is lost, it may have claimed the call for nobody: the
-// claim is given up as soon as Redis answers again (see Orphans), and any replica takes the call over.
+// Answer implements state.Calls.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
 	if err := ctx.Err(); err != nil {
 		return state.AnswerUnknown, nil, err
 	}
-	nonce := rand.Text()
-	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), nonce)
+	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), token(a.Token))
 	if err != nil {
-		r.doubts.add(doubt{session: session, nonce: nonce, ask: ask})
 		return state.AnswerUnknown, nil, err
 	}
 	if rep.code == "gone" {
@@ -39,7 +36,15 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 	return out, c, err
 }
 
-// Claim implements state.Calls. What Answer says about a lost reply holds for it too.
+// token is the caller's, or one for the repetitions of the client library alone.
+func token(callers string) string {
+	if callers == "" {
+		return rand.Text()
+	}
+	return callers
+}
+
+// Claim implements state.Calls.
 func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error) {
 	if w.Call == "" && w.RequestID == "" {
 		return nil, fmt.Errorf("a call without id and request id: %w", state.ErrNotFound)
@@ -47,10 +52,8 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	nonce := rand.Text()
-	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, nonce)
+	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, token(w.Token))
 	if err != nil {
-		r.doubts.add(doubt{session: w.Session, nonce: nonce, call: w.Call, request: w.RequestID})
 		return nil, err
 	}
 	if err := r.refusal(w.Session, w.Call+w.RequestID, rep); err != nil {

@@ -110,6 +110,7 @@ func packSession(s *state.Session) string {
 	for _, n := range []uint64{s.Digest.Tools, s.Digest.Resources, s.Digest.Prompts, s.Attachment, s.Serial} {
 		p.number(n)
 	}
+	p.text(s.AttachedBy)
 	return string(p)
 }
 
@@ -122,6 +123,7 @@ func unpackSession(record string) (*state.Session, error) {
 	s.Subscriptions = u.texts()
 	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
 	s.Attachment, s.Serial = u.number(), u.number()
+	s.AttachedBy = u.text()
 	return s, u.err()
 }
 

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -53,7 +51,7 @@ func (r *Replica) admit(e *state.Entry) error {
 
 // write makes one numbered write and wakes the stream's followers here, whatever came of it; the
 // script wakes those elsewhere.
-func (r *Replica) write(ctx context.Context, s *redis.Script, w state.Write, args ...any) (reply, error) {
+func (r *Replica) write(ctx context.Context, s *script, w state.Write, args ...any) (reply, error) {
 	if w.N == 0 {
 		return reply{}, errors.New("a write has no number: the first under a lease is 1")
 	}

@@ -42,7 +42,6 @@ type Replica struct {
 	handlers  chan struct{} // bounds the handlers of bells that run at once
 	followers followers
 	rings     rings
-	doubts    doubts
 	sweeps    sweeps
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox

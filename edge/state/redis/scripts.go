@@ -23,13 +23,33 @@ func source(name string) string {
 	return string(b)
 }
 
+// script is one of the files, behind the libraries that it needs.
+type script struct {
+	*redis.Script
+	name string
+}
+
 // own is a script that runs beside the sessions; of is one that works on a session, behind the library;
 // calls is one that works on its calls and logs, behind both libraries.
-func own(name string) *redis.Script { return redis.NewScript(source(name)) }
-func of(name string) *redis.Script  { return redis.NewScript(source("lib") + source(name)) }
-func calls(name string) *redis.Script {
-	return redis.NewScript(source("lib") + source("calls") + source(name))
+func own(name string) *script { return compile(name) }
+func of(name string) *script  { return compile(name, "lib") }
+func calls(name string) *script {
+	return compile(name, "lib", "calls")
 }
+
+func compile(name string, libraries ...string) *script {
+	var b strings.Builder
+	for _, lib := range libraries {
+		b.WriteString(source(lib))
+	}
+	b.WriteString(source(name))
+	s := &script{redis.NewScript(b.String()), name}
+	scripts = append(scripts, s)
+	return s
+}
+
+// scripts are all that there are.
+var scripts []*script
 
 // The scripts, by their files.
 var (
@@ -40,7 +60,7 @@ var (
 	appendScript, parkScript     = calls("append"), calls("park")
 	answerScript, claimScript    = calls("answer"), calls("claim")
 	finishScript, readScript     = calls("finish"), calls("read")
-	orphansScript, releaseScript = calls("orphans"), calls("release")
+	orphansScript                = calls("orphans")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
 )
@@ -78,12 +98,12 @@ func (r *Replica) args(own ...any) []any {
 	l := &r.limits
 	return append([]any{
 		r.id, l.SessionTTL.Milliseconds(), l.LogTTL.Milliseconds(), l.Lease.Milliseconds(), l.LogEvents, l.LogBytes, r.inboxOf(""),
-		l.SessionBytes, l.StreamsPerSession,
+		l.SessionBytes, l.StreamsPerSession, l.ClaimLife().Milliseconds(),
 	}, own...)
 }
 
 // run runs a script on a session.
-func (r *Replica) run(ctx context.Context, s *redis.Script, session string, own ...any) (reply, error) {
+func (r *Replica) run(ctx context.Context, s *script, session string, own ...any) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
@@ -120,7 +140,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 }
 
 // each runs a script on several sessions in one round trip; the results are in their order.
-func (r *Replica) each(ctx context.Context, s *redis.Script, sessions []string, own func(i int) []any) ([]reply, error) {
+func (r *Replica) each(ctx context.Context, s *script, sessions []string, own func(i int) []any) ([]reply, error) {
 	if err := ctx.Err(); err != nil || len(sessions) == 0 {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
 }
 
 // Update implements state.Sessions. Redis holds the record as a whole: it is replaced if nobody else
-// was faster, else the patch is applied to what they made of it. A patch whose reply was lost may be
-// applied twice, which counts one attachment more.
+// was faster, else the patch is applied to what they made of it. To apply a patch again whose reply was
+// lost changes nothing, as Patch says.
 func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
 	old, err := r.Load(ctx, id)
 	for {
@@ -104,16 +104,19 @@ func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, e
 	return out, ctx.Err()
 }
 
-// Delete implements state.Sessions. When the reply of an erasure was lost, its repetition is
-// ErrNotFound.
+// Delete implements state.Sessions. When the reply of an erasure was lost, the session counts for its
+// principal for a while longer.
 func (r *Replica) Delete(ctx context.Context, id string) error {
-	rep, err := r.run(ctx, deleteScript, id)
+	rep, err := r.run(ctx, deleteScript, id, state.Ringable.Milliseconds())
 	r.followers.wakeAll(r.session(id))
 	if err != nil {
 		return err
 	}
-	if rep.code == "gone" {
+	switch rep.code {
+	case "gone":
 		return noSession(id)
+	case "erased":
+		return nil
 	}
 	r.release(ctx, rep.text(0), id)
 	var streams []string

@@ -101,9 +101,6 @@ func (r *Replica) Orphans(ctx context.Context, max int) ([]state.Which, error) {
 	if err := ctx.Err(); err != nil || max <= 0 {
 		return nil, err
 	}
-	if err := r.settle(ctx); err != nil {
-		return nil, err
-	}
 	sessions, err := r.unfinished(ctx)
 	if err != nil {
 		return nil, err

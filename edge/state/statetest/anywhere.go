@@ -124,7 +124,6 @@ func gone(w *world) {
 	w.want(state.ErrNotFound, err)
 	_, err = w.a.Update(ctx, "s", state.Patch{Attach: true})
 	w.want(state.ErrNotFound, err)
-	w.want(state.ErrNotFound, w.a.Delete(ctx, "s"))
 	_, err = w.a.Begin(ctx, "s", "st2", []state.Call{callOf("c2")})
 	w.want(state.ErrNotFound, err)
 	_, err = w.a.Read(ctx, "s", state.Position{Stream: "st"}, 0)

@@ -241,9 +241,12 @@ func deleting(w *world) {
 				deleted.Add(1)
 			}
 		})
-		if deleted.Load() != 1 {
-			w.Fatalf("deleted %d times", deleted.Load())
+		// Whoever comes second finds it erased.
+		if deleted.Load() != crowd {
+			w.Fatalf("%d of %d have deleted it", deleted.Load(), crowd)
 		}
+		_, err := w.a.Load(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
 	}
 	w.must(w.a.Leave(w.Context()))
 	w.must(w.b.Leave(w.Context()))

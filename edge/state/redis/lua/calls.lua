@@ -96,14 +96,22 @@ local function raise(s, seen)
   redis.call('HSET', key, 'ep', int(s.ep), 'rises', cmsgpack.pack(rises))
 end
 
+-- Takes no more answers to the last asking of a call. Returns how many asks it had.
+local function unask(call)
+  local key = K .. ':c:' .. call
+  local count = tonumber(redis.call('HGET', key, 'na') or 0)
+  for i = 1, count do
+    local ask = 'q:' .. redis.call('HGET', key, 'i:' .. i)
+    if redis.call('HGET', K .. ':m', ask) == i .. ' ' .. call then redis.call('HDEL', K .. ':m', ask) end
+  end
+  return count
+end
+
 -- Ends the last asking of a call.
 local function forget(call)
-  local key = K .. ':c:' .. call
-  for i = 1, tonumber(redis.call('HGET', key, 'na') or 0) do
-    local ask = redis.call('HGET', key, 'i:' .. i)
-    redis.call('HDEL', K .. ':m', 'q:' .. ask)
-    redis.call('HDEL', key, 'i:' .. i, 'a:' .. i, 'g:' .. i, 'r:' .. i)
-  end
+  local key, count = K .. ':c:' .. call, unask(call)
+  if count == 0 then return end
+  for i = 1, count do redis.call('HDEL', key, 'i:' .. i, 'a:' .. i, 'g:' .. i, 'r:' .. i, 't:' .. i) end
   redis.call('HDEL', key, 'na', 'miss')
 end
 
@@ -133,13 +141,23 @@ local function fence(stream, call, epoch, n)
   return nil
 end
 
--- Gives a call to this replica; nonce tells a repetition of the same attempt. Returns the claim.
-local function claim(call, phase, nonce)
+-- What a claim gives.
+local function owned(call)
+  local key = K .. ':c:' .. call
+  return redis.call('HGET', key, 'found'), redis.call('HGET', K, 'rec'), call, redis.call('HGETALL', key)
+end
+
+-- Whether the last claim of a call was made by this attempt, and nothing was written under it.
+local function repeats(call, token)
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'tok', 'n', 'ow')
+  return c[1] == token and c[2] == '0' and c[3] == me
+end
+
+-- Gives a call to this replica; token tells a repetition of the same attempt.
+local function claim(call, phase, token)
   local key = K .. ':c:' .. call
   redis.call('HINCRBY', key, 'ep', 1)
-  redis.call('HSET', key, 'ow', me, 'hd', 1, 'n', 0, 'nonce', nonce, 'found', phase)
-  local r = { phase, redis.call('HGET', K, 'rec'), call, redis.call('HGETALL', key) }
-  if phase == WAITING then forget(call) end
+  redis.call('HSET', key, 'ow', me, 'hd', 1, 'n', 0, 'tok', token, 'found', phase, 'cl', int(now))
+  if phase == WAITING then unask(call) end
   keepstream(redis.call('HGET', key, 'st'), call)
-  return r
 end

@@ -1,20 +1,19 @@
--- Takes a call over. ARGV: call, epoch, request id (when call is empty), nonce. Returns the claim.
-local call, nonce = ARGV[A + 1], ARGV[A + 4]
+-- Takes a call over. ARGV: call, epoch, request id (when call is empty), token. Returns the claim.
+local call, token = ARGV[A + 1], ARGV[A + 4]
 return run(function()
   if call == '' then call = redis.call('HGET', K .. ':m', 'r:' .. ARGV[A + 3]) or '' end
   local stream = redis.call('HGET', K .. ':m', 'c:' .. call)
   if not stream or lapsed(stream) then return { 'missing' } end
   local key = K .. ':c:' .. call
-  local c = redis.call('HMGET', key, 'ph', 'ep', 'nonce', 'n', 'found')
+  local c = redis.call('HMGET', key, 'ph', 'ep')
   if not c[1] then return { 'missing' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
-  if c[3] == nonce and c[4] == '0' then
-    -- The same attempt again: its answer was lost on the way.
-    return { 'ok', c[5], redis.call('HGET', K, 'rec'), call, redis.call('HGETALL', key) }
-  end
+  -- The same attempt again: its reply was lost on the way.
+  if repeats(call, token) then return { 'ok', owned(call) } end
   if ARGV[A + 1] ~= '' and tonumber(c[2]) ~= tonumber(ARGV[A + 2]) then
     return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. ARGV[A + 2] }
   end
   if c[1] == DISPATCHED then redis.call('HINCRBY', key, 'at', 1) end
-  return { 'ok', unpack(claim(call, c[1], nonce)) }
+  claim(call, c[1], token)
+  return { 'ok', owned(call) }
 end)

@@ -1,6 +1,8 @@
--- Erases a session and all that belongs to it; its holders can be rung for 10 s more. Returns the index
--- key and the unfinished streams.
-if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
+-- Erases a session and all that belongs to it; its holders can be rung for a while more. ARGV: that
+-- while in ms. Returns the index key and the unfinished streams.
+if redis.call('EXISTS', K) == 0 then
+  return { redis.call('EXISTS', K .. ':x') == 1 and 'erased' or 'gone', '' }
+end
 local own, unfinished = redis.call('HGET', K, 'own'), {}
 for _, field in ipairs(redis.call('HKEYS', K .. ':m')) do
   if string.sub(field, 1, 2) == 's:' then
@@ -10,11 +12,9 @@ for _, field in ipairs(redis.call('HKEYS', K .. ':m')) do
   end
 end
 wake(nil)
-redis.call('ZREM', K .. ':h', me)
-redis.call('DEL', K .. ':x')
-if redis.call('EXISTS', K .. ':h') == 1 then
-  redis.call('RENAME', K .. ':h', K .. ':x')
-  redis.call('PEXPIRE', K .. ':x', 10000)
-end
-redis.call('DEL', K, K .. ':h', K .. ':m', K .. ':e', K .. ':f')
+-- This replica too: another one may erase it again, should the reply be lost.
+redis.call('ZADD', K .. ':h', now, me)
+redis.call('RENAME', K .. ':h', K .. ':x')
+redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])
+redis.call('DEL', K, K .. ':m', K .. ':e', K .. ':f')
 return { 'ok', '', own, unfinished }

@@ -10,9 +10,9 @@
 local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-local maxtotal, maxstreams = tonumber(ARGV[8]), tonumber(ARGV[9])
+local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 -- A script's own arguments begin behind these.
-local A = 9
+local A = 10
 
 -- The bytes of the session's logs and of the params of its calls that are not done; see run.
 local total = 0

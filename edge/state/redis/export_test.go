@@ -1,0 +1,11 @@
+package redis
+
+// Digest is the digest of a script of this package, by the name of its file.
+func Digest(name string) string {
+	for _, s := range scripts {
+		if s.name == name {
+			return s.Hash()
+		}
+	}
+	panic("no script " + name)
+}

@@ -1,0 +1,183 @@
+package redis_test
+
+import (
+	"bytes"
+	"io"
+	"net"
+	"sync"
+	"testing"
+)
+
+// proxy stands between clients and a Redis, and can fail in the ways a network does.
+type proxy struct {
+	addr string
+
+	mu     sync.Mutex
+	target string
+	// refusing: connections end at once. held, if not nil: nothing is passed on until it is closed.
+	refusing bool
+	held     chan struct{}
+	conns    map[net.Conn]struct{}
+	// The reply to what contains match is lost with its connection, so many times.
+	match []byte
+	times int
+	lost  int
+}
+
+// startProxy stands before the Redis at target until the test ends.
+func startProxy(t *testing.T, target string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	p := &proxy{addr: l.Addr().String(), target: target, conns: map[net.Conn]struct{}{}}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			wg.Go(func() { p.serve(c) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.release()
+		p.refuse(true)
+		wg.Wait()
+	})
+	return p
+}
+
+func (p *proxy) serve(client net.Conn) {
+	defer client.Close()
+	p.mu.Lock()
+	target, refusing := p.target, p.refusing
+	p.mu.Unlock()
+	if refusing {
+		return
+	}
+	server, err := net.Dial("tcp", target)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	if !p.track(client, server) {
+		return
+	}
+	defer p.untrack(client, server)
+	swallow := make(chan struct{}, 1)
+	go func() {
+		p.pass(server, client, func(b []byte) {
+			if p.loses(b) {
+				swallow <- struct{}{}
+			}
+		}, nil)
+		_ = server.Close()
+	}()
+	p.pass(client, server, nil, swallow)
+}
+
+// pass copies what from says to to, until either ends or a reply is swallowed.
+func (p *proxy) pass(to io.Writer, from io.Reader, seen func([]byte), swallow <-chan struct{}) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		if seen != nil {
+			seen(buf[:n])
+		}
+		p.mu.Lock()
+		held := p.held
+		p.mu.Unlock()
+		if held != nil {
+			<-held
+		}
+		select {
+		case <-swallow:
+			return
+		default:
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (p *proxy) loses(b []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.times == 0 || !bytes.Contains(b, p.match) {
+		return false
+	}
+	p.times--
+	p.lost++
+	return true
+}
+
+func (p *proxy) track(conns ...net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		p.conns[c] = struct{}{}
+	}
+	return !p.refusing
+}
+
+func (p *proxy) untrack(conns ...net.Conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range conns {
+		delete(p.conns, c)
+	}
+}
+
+// lose loses the replies to the next commands that contain match.
+func (p *proxy) lose(match string, times int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.match, p.times, p.lost = []byte(match), times, 0
+}
+
+// losses is how many replies were lost.
+func (p *proxy) losses() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+// refuse cuts every connection and, while on, takes no other.
+func (p *proxy) refuse(on bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refusing = on
+	for c := range p.conns {
+		_ = c.Close()
+	}
+}
+
+// hold passes nothing on until release.
+func (p *proxy) hold() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held = make(chan struct{})
+}
+
+func (p *proxy) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.held != nil {
+		close(p.held)
+		p.held = nil
+	}
+}
+
+// pointAt sends connections to another Redis, the existing ones too.
+func (p *proxy) pointAt(target string) {
+	p.mu.Lock()
+	p.target = target
+	p.mu.Unlock()
+	p.refuse(false)
+}

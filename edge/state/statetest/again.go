@@ -1,0 +1,149 @@
+package statetest
+
+import (
+	"github.com/google/go-cmp/cmp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// again tests that what is done again because its reply was lost is done once.
+var again = []test{
+	{"the same answer again with the same token gives the same claim", state.Limits{}, answerAgain},
+	{"the same claim again with the same token gives the same lease", state.Limits{}, claimAgain},
+	{"the same attachment again with the same token attaches once", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		attach := func(s state.Store, token string) uint64 {
+			got, err := s.Update(w.Context(), "s", state.Patch{Attach: true, Token: token})
+			w.must(err)
+			return got.Attachment
+		}
+		for i, step := range []struct {
+			s     state.Store
+			token string
+			want  uint64
+		}{{w.a, "t1", 5}, {w.a, "t1", 5}, {w.b, "t2", 6}, {w.a, "", 7}, {w.a, "", 8}} {
+			if got := attach(step.s, step.token); got != step.want {
+				w.Errorf("step %d: attachment %d, want %d", i, got, step.want)
+			}
+		}
+	}},
+	{"a session that was just deleted can be deleted again, and its holders rung", state.Limits{}, func(w *world) {
+		third := w.m.Replica(w.T, "third")
+		heard := w.listen(w.a, w.b, third)
+		w.session(w.a, "s")
+		_, err := w.b.Load(w.Context(), "s")
+		w.must(err)
+		w.must(w.a.Delete(w.Context(), "s"))
+		w.must(w.a.Delete(w.Context(), "s"))
+		bell := state.Bell{Kind: state.BellDeleted, Session: "s"}
+		w.ring(w.a, bell, heard, w.b)
+		// The client may come to another replica after the reply was lost: the first one hears of it then.
+		w.must(third.Delete(w.Context(), "s"))
+		w.ring(third, bell, heard, w.a, w.b)
+		w.want(state.ErrNotFound, w.a.Delete(w.Context(), "never"))
+		_, err = w.a.Load(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+	}},
+	{"a claim that nothing follows is an orphan", state.Limits{Lease: short}, func(w *world) {
+		w.session(w.a, "s")
+		x := w.begin(w.a, "s", "st", "idle", "lost", "used")
+		_, lost := w.claim(w.b, x[1].which())
+		_, used := w.claim(w.b, x[2].which())
+		used.append(notice("1"))
+		if o, ok := w.isOrphan(w.a, "lost"); ok {
+			w.Fatalf("%+v is an orphan as soon as it is claimed", o)
+		}
+		w.m.Advance(w.T, 4*short)
+		w.must(w.a.Beat(w.Context()))
+		w.must(w.b.Beat(w.Context()))
+		if got := w.orphan(w.a, "lost"); got != lost.which() {
+			w.Errorf("orphan %+v, want %+v", got, lost.which())
+		}
+		for _, id := range []string{"idle", "used"} {
+			if o, ok := w.isOrphan(w.a, id); ok {
+				w.Errorf("%+v is an orphan though its owner lives", o)
+			}
+		}
+		_, heir := w.claim(w.a, lost.which())
+		w.want(state.ErrFenced, w.b.Append(w.Context(), lost.next(), notice("late")))
+		heir.finish()
+	}},
+}
+
+func answerAgain(w *world) {
+	x := w.three()
+	x.park("q1", "q2")
+	give := func(s state.Store, ask, token string, want state.AnswerOutcome) *state.Claim {
+		w.Helper()
+		a := answer(ask)
+		a.Token = token
+		got, c, err := s.Answer(w.Context(), "s", ask, a)
+		w.must(err)
+		if got != want || (c != nil) != (want == state.AnswerCompleted) {
+			w.Fatalf("answer to %s under %q: outcome %d, claim %v, want outcome %d", ask, token, got, c, want)
+		}
+		return c
+	}
+	give(w.b, "q1", "t1", state.AnswerTaken)
+	give(w.b, "q1", "t1", state.AnswerTaken)
+	give(w.b, "q1", "other", state.AnswerDuplicate)
+	first := give(w.b, "q2", "t2", state.AnswerCompleted)
+	for range 2 {
+		if d := cmp.Diff(first, give(w.b, "q2", "t2", state.AnswerCompleted)); d != "" {
+			w.Errorf("the claim again (-first +again):\n%s", d)
+		}
+	}
+	for _, a := range first.Answers {
+		if a.Token != "" {
+			w.Errorf("answer %s has the token %q", a.ID, a.Token)
+		}
+	}
+	give(w.b, "q2", "", state.AnswerDuplicate)
+	give(w.b, "q2", "other", state.AnswerDuplicate)
+	give(w.b, "q1", "t1", state.AnswerDuplicate)
+	give(w.a, "q2", "t2", state.AnswerDuplicate)
+	y := w.under(w.b, first.Lease)
+	y.append(notice("4"))
+	give(w.b, "q2", "t2", state.AnswerDuplicate)
+	y.finish()
+	give(w.b, "q2", "t2", state.AnswerUnknown)
+	if got, last := w.all(w.a, "s", "st"); len(got) != 7 || !last.Ended {
+		w.Errorf("the log is %q, ended %v", got, last.Ended)
+	}
+}
+
+func claimAgain(w *world) {
+	x := w.three()
+	twice := func(s state.Store, which state.Which) *state.Claim {
+		w.Helper()
+		first, err := s.Claim(w.Context(), which)
+		w.must(err)
+		second, err := s.Claim(w.Context(), which)
+		w.must(err)
+		if d := cmp.Diff(first, second); d != "" {
+			w.Fatalf("the claim again (-first +again):\n%s", d)
+		}
+		return first
+	}
+	which := x.which()
+	which.Token = "t1"
+	c := twice(w.b, which)
+	if c.Lease.Epoch != 2 || c.Call.Attempt != 2 || c.Phase != state.PhaseDispatched {
+		w.Errorf("claimed %+v, want epoch 2 and attempt 2 of a dispatched call", c)
+	}
+	_, err := w.a.Claim(w.Context(), which)
+	w.want(state.ErrFenced, err)
+	y := w.under(w.b, c.Lease)
+	y.park("q1", "q2")
+	w.outcome(w.a, "q1", state.AnswerTaken)
+	_, err = w.b.Claim(w.Context(), which)
+	w.want(state.ErrFenced, err)
+
+	c = twice(w.b, state.Which{Session: "s", RequestID: `"c"`, Token: "t2"})
+	if c.Lease.Epoch != 3 || c.Phase != state.PhaseWaiting || len(c.Answers) != 1 {
+		w.Errorf("claimed %+v, want epoch 3 of a waiting call with one answer", c)
+	}
+	w.outcome(w.a, "q2", state.AnswerUnknown)
+	w.must(w.b.Finish(w.Context(), w.under(w.b, c.Lease).next(), nil))
+	_, err = w.b.Claim(w.Context(), state.Which{Session: "s", RequestID: `"c"`, Token: "t2"})
+	w.want(state.ErrFenced, err)
+}
