@@ -62,8 +62,9 @@ type Sessions interface {
 	// Update applies a patch and returns the record after it; ErrNotFound; ErrLimit for a
 	// subscription too many.
 	Update(ctx context.Context, id string, p Patch) (*Session, error)
-	// Touch revalidates copies in use: it extends their expiry and returns the serials of those that
-	// still exist; an id that is missing in the answer is gone.
+	// Touch revalidates copies in use: it keeps the sessions alive, and this replica among their
+	// holders, as long as it comes at least every SessionTTL, and returns the serials of those that
+	// still exist; an id that is missing in the answer is gone. It is cheap enough to come every second.
 	Touch(ctx context.Context, ids []string) (map[string]uint64, error)
 	// Delete erases the session, its streams and its calls, whoever runs them. Erasing it again while
 	// its holders can be rung does nothing; after that, or if there never was one, it is ErrNotFound.
@@ -73,7 +74,7 @@ type Sessions interface {
 // Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
 type Limits struct {
 	// SessionTTL is how long a session lives after its last use (any method but Read, Ring and
-	// Orphans). It does not end while one of its calls is not done or a replica that lives follows one
+	// Orphans); a medium may keep it up to a quarter longer. It does not end while one of its calls is not done or a replica that lives follows one
 	// of its streams.
 	SessionTTL time.Duration
 	// LogTTL is how long a finished stream can be replayed, as far as its session lives.

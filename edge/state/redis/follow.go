@@ -107,12 +107,14 @@ func (x *followers) wakeAll(key string) {
 	}
 }
 
-// renewed notes that Redis just heard of the session's followers.
-func (x *followers) renewed(key string) {
+// forget is for when Redis may have lost what it was told: all are to be registered again.
+func (x *followers) forget() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for f := range x.sessions[key] {
-		f.renewed = time.Now()
+	for _, fs := range x.sessions {
+		for f := range fs {
+			f.renewed = time.Time{}
+		}
 	}
 }
 
@@ -168,9 +170,9 @@ func (r *Replica) unfollow(key string, f *follower) {
 	_, _ = r.run(ctx, unfollowScript, f.id, f.member)
 }
 
-// refollow renews the registrations that Touch did not renew of late.
+// refollow renews the registrations in time before they lapse.
 func (r *Replica) refollow(ctx context.Context) error {
-	list := r.followers.stale(time.Now().Add(-r.limits.Lease / 3))
+	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.uses.every) / 3))
 	for len(list) > 0 {
 		batch := list[:min(len(list), pipeline)]
 		list = list[len(batch):]

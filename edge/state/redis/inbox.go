@@ -23,12 +23,19 @@ func (r *Replica) receive(messages <-chan any) {
 	for m := range messages {
 		switch m := m.(type) {
 		case *redis.Subscription:
+			r.forget()
 			r.followers.wakeAll("")
 			r.restoreSecret()
 		case *redis.Message:
 			r.message(m.Payload)
 		}
 	}
+}
+
+// forget is for when Redis may be another one than before, or have lost the last writes.
+func (r *Replica) forget() {
+	r.uses.forget()
+	r.followers.forget()
 }
 
 func (r *Replica) message(payload string) {

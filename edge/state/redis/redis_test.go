@@ -27,7 +27,7 @@ func (u underTest) Replica(t *testing.T, id string) state.Store {
 func (u underTest) Advance(_ *testing.T, d time.Duration) { time.Sleep(d) }
 
 // start starts a replica that is closed with the test.
-func start(t *testing.T, c goredis.UniversalClient, o redis.Options) *redis.Replica {
+func start(t testing.TB, c goredis.UniversalClient, o redis.Options) *redis.Replica {
 	t.Helper()
 	r, err := redis.New(c, o)
 	if err != nil {
@@ -45,7 +45,7 @@ func start(t *testing.T, c goredis.UniversalClient, o redis.Options) *redis.Repl
 }
 
 // connect returns a client that is closed with the test.
-func connect(t *testing.T, addr string) *goredis.Client {
+func connect(t testing.TB, addr string) *goredis.Client {
 	t.Helper()
 	c := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })

@@ -43,6 +43,7 @@ type Replica struct {
 	followers followers
 	rings     rings
 	sweeps    sweeps
+	uses      uses
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
@@ -78,6 +79,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
+	r.uses.init(renewal(r.limits))
 	r.followers.init()
 	r.rings.init()
 	return r, nil

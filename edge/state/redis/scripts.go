@@ -98,7 +98,7 @@ func (r *Replica) args(own ...any) []any {
 	l := &r.limits
 	return append([]any{
 		r.id, l.SessionTTL.Milliseconds(), l.LogTTL.Milliseconds(), l.Lease.Milliseconds(), l.LogEvents, l.LogBytes, r.inboxOf(""),
-		l.SessionBytes, l.StreamsPerSession, l.ClaimLife().Milliseconds(),
+		l.SessionBytes, l.StreamsPerSession, l.ClaimLife().Milliseconds(), r.uses.every.Milliseconds(),
 	}, own...)
 }
 

@@ -19,14 +19,14 @@ import (
 const patience = 20 * time.Second
 
 // startServer runs a redis-server of this test's own, without persistence, and returns its address.
-func startServer(t *testing.T, args ...string) string {
+func startServer(t testing.TB, args ...string) string {
 	t.Helper()
 	addr, _ := startProcess(t, freePort(t), args...)
 	return addr
 }
 
 // startProcess runs a redis-server on a port and waits until it answers. stop ends it.
-func startProcess(t *testing.T, port int, args ...string) (addr string, stop func()) {
+func startProcess(t testing.TB, port int, args ...string) (addr string, stop func()) {
 	t.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -84,7 +84,7 @@ func await(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func freePort(t *testing.T) int {
+func freePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

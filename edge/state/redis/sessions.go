@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -32,6 +31,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 		}
 		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
 	}
+	r.uses.counted(s.ID)
 	return nil
 }
 
@@ -44,6 +44,7 @@ func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
 	if rep.code == "gone" {
 		return nil, noSession(id)
 	}
+	r.uses.counted(id)
 	return unpackSession(rep.text(0))
 }
 
@@ -79,29 +80,6 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			return nil, err
 		}
 	}
-}
-
-// Touch implements state.Sessions.
-func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
-	out := make(map[string]uint64, len(ids))
-	for batch := range slices.Chunk(ids, pipeline) {
-		replies, err := r.each(ctx, touchScript, batch, func(int) []any { return nil })
-		if err != nil {
-			return nil, err
-		}
-		for i, rep := range replies {
-			if rep.code != "ok" {
-				continue
-			}
-			serial, err := strconv.ParseUint(rep.text(0), 10, 64)
-			if err != nil {
-				return nil, fmt.Errorf("session %.40q: %w", batch[i], errRecord)
-			}
-			out[batch[i]] = serial
-			r.followers.renewed(r.session(batch[i]))
-		}
-	}
-	return out, ctx.Err()
 }
 
 // Delete implements state.Sessions. When the reply of an erasure was lost, the session counts for its

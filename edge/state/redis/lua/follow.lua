@@ -1,7 +1,7 @@
 -- Registers a follower, or renews it. It is no use of the session, but keeps it while the replica lives.
 -- ARGV: member.
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
-local till = now + lease
+local till = now + math.max(lease, renewal)
 redis.call('ZADD', K .. ':f', int(till), ARGV[A + 1])
 till = math.max(till, now + redis.call('PTTL', K))
 for _, suffix in ipairs({ '', ':h', ':m', ':e', ':f' }) do

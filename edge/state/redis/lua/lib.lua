@@ -11,8 +11,10 @@ local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+-- The longest pause between two uses that a replica counts; a session lives so much longer.
+local renewal = tonumber(ARGV[11])
 -- A script's own arguments begin behind these.
-local A = 10
+local A = 11
 
 -- The bytes of the session's logs and of the params of its calls that are not done; see run.
 local total = 0
@@ -64,7 +66,7 @@ local function keep(hold)
     redis.call('ZREMRANGEBYSCORE', K .. ':h', '-inf', '(' .. int(now - holding))
   end
   local s = redis.call('HMGET', K, 'run', 'dl', 'idx', 'own', 'any')
-  local till = now + ttl
+  local till = now + ttl + renewal
   if tonumber(s[1] or 0) > 0 then till = math.max(till, tonumber(s[2]) + ttl) end
   local f = redis.call('ZREVRANGE', K .. ':f', 0, 0, 'WITHSCORES')
   if f[2] then
