@@ -10,13 +10,15 @@ FUZZPKGS = ./edge/jsonrpc ./edge/frame
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./...
+# End-to-end tests about one process: its connections, its bounds, its drain.
+ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*)$$
 
 # Builds from archives, worktrees and other people's checkouts need no version control.
 GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test generate lint fuzz conformance interop bench
+.PHONY: help build test test-replicas generate lint fuzz conformance interop bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
@@ -29,6 +31,10 @@ build: ## Build bin/mcpedge and the bundled services in bin/services/
 test: ## Run all Go tests with the race detector
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) $(TESTPKGS); $(END)
+
+test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and the matrix with its state there
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/e2e ./tests/matrix -args -redis; $(END)
 
 generate: ## Write gen/ anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // fleet is everything under measurement, each a process of its own.
@@ -22,6 +24,7 @@ type fleet struct {
 	procs                                    []*process
 	edge, bridge, sdkSessions, sdkNoSessions *process
 	edgeRedis, sdkEvents                     *process
+	redis                                    *redisserver.Server
 }
 
 // startFleet builds and starts the processes.
@@ -59,11 +62,10 @@ func (f *fleet) start() error {
 	if f.edge, err = f.startEdge("--backend", "bench="+service); err != nil {
 		return err
 	}
-	redis, err := f.startRedis()
-	if err != nil {
+	if f.redis, err = redisserver.Start(); err != nil {
 		return err
 	}
-	if f.edgeRedis, err = f.startEdge("--backend", "bench="+service, "--redis", "redis://"+redis); err != nil {
+	if f.edgeRedis, err = f.startEdge("--backend", "bench="+service, "--redis", f.redis.URL()); err != nil {
 		return err
 	}
 	if f.bridge, err = f.runPrinting("bridge", "--backend", service); err != nil {
@@ -95,24 +97,6 @@ func (f *fleet) startEdge(args ...string) (*process, error) {
 	}
 	p.admin = admin
 	return p, f.await("edge", func() error { return get("http://" + admin + "/readyz") })
-}
-
-// startRedis runs a redis-server that keeps nothing on disk.
-func (f *fleet) startRedis() (addr string, err error) {
-	path, err := exec.LookPath("redis-server")
-	if err != nil {
-		return "", errors.New("redis-server is missing: install it, on Debian with apt-get install redis-server")
-	}
-	if addr, err = freeAddr(); err != nil {
-		return "", err
-	}
-	_, port, _ := net.SplitHostPort(addr)
-	p := &process{cmd: exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", f.dir)}
-	if err := p.cmd.Start(); err != nil {
-		return "", err
-	}
-	f.procs = append(f.procs, p)
-	return addr, f.await("redis-server", func() error { return dial(addr) })
 }
 
 func post(addr string, h http.Header, body string) (session string, err error) {
@@ -221,6 +205,9 @@ func (f *fleet) stop() {
 	for _, p := range slices.Backward(f.procs) { // who depends on others goes first
 		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
+	}
+	if f.redis != nil {
+		f.redis.Close()
 	}
 	_ = os.RemoveAll(f.dir)
 }

@@ -16,7 +16,7 @@ const allKinds = backend.Tools | backend.Resources | backend.Prompts
 func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	feed := newFeed(d, p)
 	d.hub.add(feed)
-	if _, err := feed.Update(ctx, f); err != nil {
+	if _, err := feed.Update(ctx, f, false); err != nil {
 		feed.Close()
 		return nil, err
 	}

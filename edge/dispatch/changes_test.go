@@ -122,7 +122,7 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 	feed := open(t, d, mcp.Filter{URIs: []string{"x:1", "x:2"}})
 	own := feed.(*feedType)
 	kept := own.watchForTest("x:2")
-	got, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:2", "x:3"}})
+	got, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:2", "x:3"}}, false)
 	if err != nil || !slices.Equal(got.URIs, []string{"x:2", "x:3"}) {
 		t.Fatalf("got %+v, %v", got, err)
 	}
@@ -133,6 +133,12 @@ func TestUpdateKeepsWhatStays(t *testing.T) {
 	f.update(t, "x:3", "")
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:3"}}) {
 		t.Errorf("got %v", got)
+	}
+	if _, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:1", "x:2", "x:3"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
+		t.Errorf("told to, an update tells of %v, want what it began to watch", got)
 	}
 }
 
@@ -185,7 +191,7 @@ func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
 	// What came by a watch that the filter no longer has is not told.
 	b.update(t, "x:1", "")
 	await(t, "the update", func() bool { n, _ := feed.pendingForTest(); return n == 1 })
-	if _, err := feed.Update(t.Context(), mcp.Filter{}); err != nil {
+	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); err != nil {
 		t.Fatal(err)
 	}
 	silent(t, feed)
@@ -205,7 +211,7 @@ func TestCloseEndsAFeed(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, errFeedClosed) {
 		t.Errorf("Next: %v", err)
 	}
-	if _, err := feed.Update(t.Context(), mcp.Filter{}); !errors.Is(err, errFeedClosed) {
+	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); !errors.Is(err, errFeedClosed) {
 		t.Errorf("Update: %v", err)
 	}
 	await(t, "the watch to end", func() bool { return f.watchers("x:1") == 0 })

@@ -22,7 +22,7 @@ type watch struct {
 }
 
 // Update implements mcp.Feed. It waits until the backends report on what is new, or refused.
-func (f *feed) Update(ctx context.Context, filter mcp.Filter) (mcp.Filter, error) {
+func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
 	v, err := f.d.views.of(ctx, f.principal)
@@ -43,7 +43,7 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter) (mcp.Filter, error
 	}
 	f.kinds, f.pending, f.order = kinds, f.pending&kinds, filter.URIs
 	f.mu.Unlock()
-	f.rewatch(ctx, v, false)
+	f.rewatch(ctx, v, tell)
 
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -49,8 +49,9 @@ type Feed interface {
 	Honoured() Filter
 	// Next waits for changes and returns all that are pending. It fails when ctx ends or the feed closes.
 	Next(ctx context.Context) ([]Change, error)
-	// Update replaces the filter; what stays in it is not interrupted. It returns Honoured.
-	Update(ctx context.Context, f Filter) (Filter, error)
+	// Update replaces the filter; what stays in it is not interrupted. With tell, the URIs that begin to
+	// be watched count as changed: somebody relied on them before. It returns Honoured.
+	Update(ctx context.Context, f Filter, tell bool) (Filter, error)
 	// Close ends the feed and its watches. Next then returns an error.
 	Close()
 }

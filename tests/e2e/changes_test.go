@@ -16,6 +16,19 @@ func (f *fixture) addTool(name string) {
 		func(context.Context, *capability.Call, struct{}) (string, error) { return name, nil })
 }
 
+// awaitTool waits until every replica lists a tool: each hears of a change by itself.
+func awaitTool(t *testing.T, s *session, name string) {
+	t.Helper()
+	eventually(t, "the tool "+name+" is listed", func() bool {
+		for range replicas {
+			if !slices.Contains(names(s.request("tools/list", "").result()["tools"], "name"), name) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
 // TestStandaloneStream: changes reach the session's GET stream: of lists always, of resources when
 // subscribed to.
 func TestStandaloneStream(t *testing.T) {
@@ -26,9 +39,7 @@ func TestStandaloneStream(t *testing.T) {
 			stream := s.get("").want(http.StatusOK).events()
 			f.addTool("late_" + version)
 			stream.awaitMethod("notifications/tools/list_changed")
-			if got := names(s.request("tools/list", "").result()["tools"], "name"); !slices.Contains(got, "late_"+version) {
-				t.Errorf("the tool is not listed: %v", got)
-			}
+			awaitTool(t, s, "late_"+version)
 			s.request("resources/subscribe", `{"uri":"test://note"}`).want(http.StatusOK)
 			f.setNote(version)
 			if got := object(t, stream.awaitMethod("notifications/resources/updated").Params)["uri"]; got != "test://note" {
@@ -38,7 +49,8 @@ func TestStandaloneStream(t *testing.T) {
 			f.setNote("unheard")
 			f.AddPromptLate(version)
 			for m := stream.message(); m.Method != "notifications/prompts/list_changed"; m = stream.message() {
-				if m.Method == "notifications/resources/updated" {
+				// Another replica may tell once too often, never too seldom.
+				if m.Method == "notifications/resources/updated" && !*inRedis {
 					t.Errorf("told of what was unsubscribed: %s", m.raw)
 				}
 			}
@@ -60,9 +72,7 @@ func TestStandaloneAgain(t *testing.T) {
 	s := newSession(t, e.url, vNov)
 	s.request("resources/subscribe", `{"uri":"test://note"}`).want(http.StatusOK)
 	f.addTool("meanwhile")
-	eventually(t, "the tool is listed", func() bool {
-		return slices.Contains(names(s.request("tools/list", "").result()["tools"], "name"), "meanwhile")
-	})
+	awaitTool(t, s, "meanwhile")
 	stream := s.get("").events()
 	stream.awaitMethod("notifications/tools/list_changed")
 	stream.awaitMethod("notifications/resources/updated")

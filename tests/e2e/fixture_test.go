@@ -58,9 +58,13 @@ func newFixture() *fixture {
 	return f
 }
 
-// startFixture runs a fixture and an edge before it.
+// startFixture runs a fixture and an edge before it, or with -redis replicas behind one address.
 func startFixture(t *testing.T, adjust ...func(*config.Config)) (*fixture, *edge) {
 	t.Helper()
+	if *inRedis {
+		f, edges, _ := startReplicas(t, replicas, adjust...)
+		return f, balance(t, edges)
+	}
 	f := newFixture()
 	return f, startEdge(t, only(startService(t, f.Server)), adjust...)
 }

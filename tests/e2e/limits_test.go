@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,7 +182,7 @@ func TestHTTP2(t *testing.T) {
 	stream.awaitMethod("notifications/progress")
 	stream.message().result(t)
 
-	s := &session{caller: over, t: t, version: vNov}
+	s := &session{caller: over, t: t, version: vNov, next: new(atomic.Int64)}
 	s.open(everything)
 	asking := s.call("ask_name", "").events()
 	s.answer(asking.awaitMethod("elicitation/create"), answers["elicitation/create"])

@@ -2,18 +2,53 @@ package e2e
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
+
+// inRedis makes startFixture run replicas that share a Redis: they are held to what one promises. Tests
+// about one process's connections, bounds and drain are not meant for it.
+var inRedis = flag.Bool("redis", false, "run replicas that share a Redis behind one address")
+
+// replicas are how many startFixture then runs.
+const replicas = 2
+
+// balance puts edges behind one address that gives each request to the next of them. It knows nothing
+// of sessions and holds nothing back.
+func balance(t *testing.T, edges []*edge) *edge {
+	t.Helper()
+	var n atomic.Uint64
+	proxy := httptest.NewServer(&httputil.ReverseProxy{
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", edges[n.Add(1)%uint64(len(edges))].host
+		},
+	})
+	t.Cleanup(proxy.Close)
+	return &edge{
+		url: proxy.URL + "/mcp", host: strings.TrimPrefix(proxy.URL, "http://"), log: edges[0].log,
+		stop: func() {
+			for _, e := range edges {
+				e.stop()
+			}
+		},
+		ended: edges[0].ended,
+	}
+}
 
 // startReplicas runs a fixture and edges before it that share a Redis.
 func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixture, []*edge, *redisserver.Server) {

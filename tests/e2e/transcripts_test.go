@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/http"
+	"sync/atomic"
 	"testing"
 )
 
@@ -21,9 +22,13 @@ func small(t *testing.T) (*fixture, *edge) {
 	for _, name := range gone {
 		f.RemoveTool(name)
 	}
-	eventually(t, "the tools are gone", func() bool {
-		list, _ := s.request("tools/list", "").result()["tools"].([]any)
-		return len(list) == len(keep)
+	eventually(t, "the tools are gone, on every replica", func() bool {
+		for range replicas {
+			if list, _ := s.request("tools/list", "").result()["tools"].([]any); len(list) != len(keep) {
+				return false
+			}
+		}
+		return true
 	})
 	return f, e
 }
@@ -51,7 +56,7 @@ func TestTranscripts(t *testing.T) {
 		})
 	}
 	t.Run(vNov+"/initialize", func(t *testing.T) {
-		s := &session{caller: newCaller(t, e.url), t: t, version: vNov}
+		s := &session{caller: newCaller(t, e.url), t: t, version: vNov, next: new(atomic.Int64)}
 		s.record = &transcript{}
 		s.open(`{"elicitation":{}}`)
 		s.request("ping", "")

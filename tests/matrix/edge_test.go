@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	fixtures "github.com/mcpedge/mcpedge/services/everything/server"
 	tools "github.com/mcpedge/mcpedge/services/tools/server"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // backendAddr is a running backend.
@@ -49,11 +50,15 @@ func serve(t *testing.T, name string, s *capability.Server) backendAddr {
 	return backendAddr{name, l.Addr().String()}
 }
 
-func settings(backends []backendAddr) config.Config {
+func settings(t *testing.T, backends []backendAddr) config.Config {
+	t.Helper()
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Grace = patience
 	cfg.Limits.PageSize = 10 // so that lists have several pages
+	if *inRedis {
+		cfg.Redis = redisserver.ForTest(t).URL()
+	}
 	for _, b := range backends {
 		cfg.Backends = append(cfg.Backends, config.Backend{Name: b.name, Target: b.addr})
 	}
@@ -72,7 +77,7 @@ type edge struct {
 // startEdge runs an edge over the backends; it returns once the edge serves. End it.
 func startEdge(t *testing.T, backends []backendAddr) *edge {
 	t.Helper()
-	a, err := app.New(settings(backends), slog.New(slog.DiscardHandler))
+	a, err := app.New(settings(t, backends), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

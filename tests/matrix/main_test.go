@@ -16,6 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
+// inRedis keeps the state of every edge in a Redis of its own instead of in memory.
+var inRedis = flag.Bool("redis", false, "keep the state in Redis")
+
 var update = flag.Bool("update", false, "write the generated parts of docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.

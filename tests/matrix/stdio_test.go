@@ -21,7 +21,7 @@ type stdioLink struct {
 }
 
 func dialStdio(t *testing.T, backends []backendAddr, _ string, in inbox) link {
-	cfg := settings(backends)
+	cfg := settings(t, backends)
 	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,7 @@ func (b *backend) Repeatable(c *mcp.Call) bool {
 
 func (b *backend) Changes(_ context.Context, _ mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	fd := &feed{b: b, token: make(chan struct{}, 1), ended: make(chan struct{})}
-	_, _ = fd.Update(context.Background(), f)
+	_, _ = fd.Update(context.Background(), f, false)
 	b.mu.Lock()
 	b.feeds[fd] = struct{}{}
 	b.mu.Unlock()
@@ -149,7 +149,7 @@ func (f *feed) Next(ctx context.Context) ([]mcp.Change, error) {
 	}
 }
 
-func (f *feed) Update(_ context.Context, to mcp.Filter) (mcp.Filter, error) {
+func (f *feed) Update(_ context.Context, to mcp.Filter, _ bool) (mcp.Filter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	to.URIs = slices.DeleteFunc(slices.Clone(to.URIs), func(u string) bool { return u == f.b.refusedURI })

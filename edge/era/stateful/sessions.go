@@ -146,14 +146,14 @@ func (e *Era) reload(ctx context.Context, s *held) error {
 		return fmt.Errorf("loading session: %w", err)
 	}
 	s.fresh.Store(began)
-	e.install(s, got)
+	e.install(s, got, true)
 	return nil
 }
 
 // install makes a record the copy, unless a newer one is. It ends a standalone stream that was
-// superseded, and brings the subscriptions of one that was not up to date in the background. The
-// caller is inside the work gate.
-func (e *Era) install(s *held, got *state.Session) {
+// superseded and, with sync, brings the subscriptions of one that was not up to date in the background.
+// The caller is inside the work gate.
+func (e *Era) install(s *held, got *state.Session, sync bool) {
 	rec := newRecord(got)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (e *Era) install(s *held, got *state.Session) {
 	case a == nil:
 	case got.Attachment > a.number:
 		a.cancel(errSuperseded)
-	case !slices.Equal(old.Subscriptions, got.Subscriptions):
+	case sync && !slices.Equal(old.Subscriptions, got.Subscriptions):
 		e.spawnSync(s, a)
 	}
 }
@@ -175,12 +175,13 @@ func (e *Era) install(s *held, got *state.Session) {
 // put holds a session whose record the store has just given.
 func (e *Era) put(got *state.Session) *held {
 	s := e.keep(got.ID)
-	e.install(s, got)
+	e.install(s, got, true)
 	s.fresh.Store(time.Now().UnixNano())
 	return s
 }
 
-// update changes the record and installs what it became.
+// update changes the record and installs what it became. Who changes subscriptions brings the stream's
+// up to date.
 func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp.Error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
@@ -188,6 +189,6 @@ func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp
 	if err != nil {
 		return nil, e.lost(s, err)
 	}
-	e.install(s, got)
+	e.install(s, got, p.Subscribe == "" && p.Unsubscribe == "")
 	return newRecord(got), nil
 }

@@ -104,22 +104,24 @@ func (s *held) attached() *attachment {
 	return s.standalone
 }
 
-// sync brings an attachment's filter up to the newest record; false when a backend did not answer.
-func (e *Era) sync(ctx context.Context, s *held, a *attachment) bool {
+// sync brings an attachment's filter up to the newest record; false when a backend did not answer. With
+// tell, what begins to be watched is told as updated.
+func (e *Era) sync(ctx context.Context, s *held, a *attachment, tell bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	a.updating.Lock()
 	defer a.updating.Unlock()
-	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()))
+	_, err := a.feed.Update(ctx, standaloneFilter(s.rec.Load()), tell)
 	if err != nil {
 		e.log.Debug("a standalone stream's subscriptions could not be updated", "error", err)
 	}
 	return err == nil
 }
 
-// spawnSync does it in the background, for those who must not wait for a backend.
+// spawnSync does it in the background, for those who must not wait for a backend. The client was told that
+// it has subscribed, on another replica: what changed since then may have been missed.
 func (e *Era) spawnSync(s *held, a *attachment) {
-	e.spawn(func() { e.sync(e.life, s, a) })
+	e.spawn(func() { e.sync(e.life, s, a, true) })
 }
 
 // standalone writes to an attached stream, in its exchange's goroutine.
@@ -149,7 +151,7 @@ func (w *standalone) watch(ctx context.Context) error {
 	if len(rec.Subscriptions) == 0 {
 		return nil
 	}
-	w.unwatched = !w.e.sync(ctx, w.s, w.a)
+	w.unwatched = !w.e.sync(ctx, w.s, w.a, false)
 	changes := make([]mcp.Change, len(rec.Subscriptions))
 	for i, uri := range rec.Subscriptions {
 		changes[i] = mcp.Change{Kind: mcp.ResourceUpdated, URI: uri}

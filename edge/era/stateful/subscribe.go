@@ -56,7 +56,7 @@ func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Erro
 		return err
 	}
 	if a := s.attached(); a != nil {
-		e.sync(ctx, s, a)
+		e.sync(ctx, s, a, false)
 	}
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
 	return nil

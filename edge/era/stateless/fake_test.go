@@ -59,7 +59,7 @@ func (f *fakeFeed) Next(ctx context.Context) ([]mcp.Change, error) {
 	}
 }
 
-func (f *fakeFeed) Update(context.Context, mcp.Filter) (mcp.Filter, error) {
+func (f *fakeFeed) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) {
 	return mcp.Filter{}, errors.New("not used in this era")
 }
 func (f *fakeFeed) Close() { f.closed.Do(func() { close(f.done) }) }
