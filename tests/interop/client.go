@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/process"
 )
 
 const (
@@ -101,13 +103,13 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 	cmd.Stdout, cmd.Stderr = record, record
 	cmd.Env = append(os.Environ(), "HOME="+home, "PYTHONDONTWRITEBYTECODE=1")
 	cmd.WaitDelay = endWithin
-	bindToParent(cmd)
-	cmd.Cancel = func() error { return killGroup(cmd) }
+	process.Bind(cmd)
+	cmd.Cancel = func() error { return process.KillGroup(cmd) }
 	start := time.Now()
 	err = cmd.Run()
 	o.took = time.Since(start)
 	if cmd.Process != nil {
-		err = errors.Join(err, killGroup(cmd)) // what it may have left
+		err = errors.Join(err, process.KillGroup(cmd)) // what it may have left
 	}
 	o.steps, o.slowest = record.steps, record.slowest
 	switch {
@@ -119,7 +121,7 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 		err = errors.New("it did no step")
 	}
 	if err != nil {
-		o.err = fmt.Errorf("%w\n%s", err, tail(log))
+		o.err = fmt.Errorf("%w\n%s", err, process.Tail(log))
 	}
 	return o
 }

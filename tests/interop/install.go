@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/mcpedge/mcpedge/tests/process"
 )
 
 // runtimeKind is what a client's program runs on.
@@ -58,8 +60,8 @@ func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err e
 func command(ctx context.Context, dir, need, program string, args ...string) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
-	bindToParent(cmd)
-	cmd.Cancel = func() error { return killGroup(cmd) }
+	process.Bind(cmd)
+	cmd.Cancel = func() error { return process.KillGroup(cmd) }
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s in %s: %w (%s)\n%s", filepath.Base(program), strings.Join(args, " "), dir, err, need, out)
 	}

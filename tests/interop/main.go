@@ -41,7 +41,7 @@ type options struct {
 }
 
 func init() {
-	// Children are bound to the thread that starts them (see bindToParent): keep it alive.
+	// Children are bound to the thread that starts them (see process.Bind): keep it alive.
 	runtime.LockOSThread()
 }
 

@@ -3,19 +3,14 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"time"
+
+	"github.com/mcpedge/mcpedge/tests/process"
 )
 
-const (
-	readyWithin = 30 * time.Second
-	// pageSize makes every list of the bundled services more than one page long.
-	pageSize = "3"
-)
+// pageSize makes every list of the bundled services more than one page long.
+const pageSize = "3"
 
 // services are the backends, in the order of their entries in lists.
 var services = []string{"tools", "resources", "prompts", "everything"}
@@ -26,7 +21,7 @@ type world struct {
 	dir      string   // temporary; holds the programs and files
 	files    string   // directory that resources serves; clients write to it
 	backends []string // the flags by which an edge finds the services
-	running  []*process
+	running  []*process.Process
 	breaker  *breaker
 }
 
@@ -63,7 +58,7 @@ func startWorld(ctx context.Context, results string) (_ *world, err error) {
 	if err := w.build(ctx); err != nil {
 		return nil, err
 	}
-	ports, err := freePorts(len(services) + 2)
+	ports, err := process.FreeAddrs(len(services) + 2)
 	if err != nil {
 		return nil, err
 	}
@@ -85,60 +80,24 @@ func startWorld(ctx context.Context, results string) (_ *world, err error) {
 	if w.breaker, err = startBreaker(listen); err != nil {
 		return nil, err
 	}
-	return w, w.awaitReady(ctx, "http://"+admin+"/readyz")
+	return w, process.AwaitOK(ctx, "http://"+admin+"/readyz", w.running...)
 }
 
 // build builds all programs.
 func (w *world) build(ctx context.Context) error {
-	args := []string{"build", "-buildvcs=false", "-o", filepath.Join(w.dir, "bin") + "/", "./edge"}
+	packages := []string{"./edge"}
 	for _, name := range services {
-		args = append(args, "./services/"+name)
+		packages = append(packages, "./services/"+name)
 	}
-	cmd := exec.CommandContext(ctx, "go", args...)
-	bindToParent(cmd)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build (run this from the root of the repository): %w\n%s", err, out)
-	}
-	return nil
+	return process.Build(ctx, filepath.Join(w.dir, "bin"), packages...)
 }
 
 func (w *world) start(name, results string, args ...string) error {
-	p, err := start(name, w.program(name), filepath.Join(results, name+".log"), args...)
+	p, err := process.Start(name, w.program(name), filepath.Join(results, name+".log"), args...)
 	if err == nil {
 		w.running = append(w.running, p)
 	}
 	return err
-}
-
-// awaitReady polls url until it answers 200. It gives up when the edge ends, when ctx does, and
-// after readyWithin.
-func (w *world) awaitReady(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	poll := time.NewTicker(50 * time.Millisecond)
-	defer poll.Stop()
-	edge := w.running[len(w.running)-1]
-	last := "no answer"
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-		if err != nil {
-			return err
-		}
-		if resp, err := http.DefaultClient.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-			last = resp.Status
-		}
-		select {
-		case <-poll.C:
-		case <-edge.done:
-			return errors.New("the edge ended before it was ready")
-		case <-ctx.Done():
-			return fmt.Errorf("%s did not answer 200 within %s (last: %s)\n%s", url, readyWithin, last, tail(edge.log))
-		}
-	}
 }
 
 // stop ends everything, the edge before its services, and removes what was built.
@@ -148,7 +107,7 @@ func (w *world) stop() error {
 	}
 	var errs []error
 	for i := len(w.running) - 1; i >= 0; i-- {
-		errs = append(errs, w.running[i].stop())
+		errs = append(errs, w.running[i].Stop())
 	}
 	return errors.Join(append(errs, os.RemoveAll(w.dir))...)
 }

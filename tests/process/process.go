@@ -1,0 +1,162 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// StopWithin is how long a program may take to end after SIGTERM.
+const StopWithin = 40 * time.Second
+
+// ReadyWithin is how long a program may take until it is ready.
+const ReadyWithin = 30 * time.Second
+
+// Process is one started program. Safe for concurrent use.
+type Process struct {
+	// Name in messages.
+	Name string
+
+	cmd  *exec.Cmd
+	log  string
+	done chan struct{}
+	err  error // how it ended; read only after done
+}
+
+// Start runs program with its output appended to the file log. Where the system can, the program ends
+// with the thread that calls Start (see Bind).
+func Start(name, program, log string, args ...string) (*Process, error) {
+	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer out.Close() // the program has its own copy
+	p := &Process{Name: name, cmd: exec.Command(program, args...), log: log, done: make(chan struct{})}
+	p.cmd.Stdout, p.cmd.Stderr = out, out
+	Bind(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
+}
+
+// Done is closed when the program has ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Pid is the program's process id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
+// Terminate asks the program to end, with SIGTERM, and does not wait.
+func (p *Process) Terminate() error {
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("%s: %w", p.Name, err)
+	}
+	return nil
+}
+
+// Kill ends the program and what it started, with SIGKILL, and returns once it is gone.
+func (p *Process) Kill() error {
+	err := KillGroup(p.cmd)
+	<-p.done
+	return err
+}
+
+// Stop ends the program with SIGTERM. It reports a program that had ended before, one that did not end
+// well, and one that had to be killed because it took longer than StopWithin. The nil Process is one
+// that was never started.
+func (p *Process) Stop() error {
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.done:
+		return fmt.Errorf("%s ended during the run: %v\n%s", p.Name, p.err, p.Tail())
+	default:
+	}
+	if err := p.Terminate(); err != nil {
+		return err
+	}
+	select {
+	case <-p.done:
+		var exit *exec.ExitError
+		if errors.As(p.err, &exit) && exit.ExitCode() > 0 {
+			return fmt.Errorf("%s did not end well after SIGTERM: %v\n%s", p.Name, p.err, p.Tail())
+		}
+		return nil
+	case <-time.After(StopWithin):
+		return errors.Join(fmt.Errorf("%s did not stop within %s of SIGTERM and was killed\n%s", p.Name, StopWithin, p.Tail()), p.Kill())
+	}
+}
+
+// Tail is the end of what the program has said.
+func (p *Process) Tail() string { return Tail(p.log) }
+
+// Tail returns the end of a file, or why it cannot be read.
+func Tail(file string) string {
+	const most = 4096
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw[max(0, len(raw)-most):])
+}
+
+// AwaitOK polls url until it answers 200. It gives up when one of the programs ends, when ctx does, and
+// after ReadyWithin.
+func AwaitOK(ctx context.Context, url string, needs ...*Process) error {
+	ctx, cancel := context.WithTimeout(ctx, ReadyWithin)
+	defer cancel()
+	poll := time.NewTicker(20 * time.Millisecond)
+	defer poll.Stop()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	last := "no answer"
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			return err
+		}
+		if resp, err := client.Do(req); err == nil {
+			resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			last = resp.Status
+		}
+		select {
+		case <-poll.C:
+		case <-ctx.Done():
+			err := fmt.Errorf("%s did not answer 200 within %s (last: %s)", url, ReadyWithin, last)
+			for _, p := range needs {
+				err = fmt.Errorf("%w\n%s says:\n%s", err, p.Name, p.Tail())
+			}
+			return err
+		}
+		for _, p := range needs {
+			select {
+			case <-p.done:
+				return fmt.Errorf("%s ended before %s answered 200: %v\n%s", p.Name, url, p.err, p.Tail())
+			default:
+			}
+		}
+	}
+}
+
+// Build builds packages of this module into the folder dir. It runs where the command runs: at the root
+// of the repository.
+func Build(ctx context.Context, dir string, packages ...string) error {
+	cmd := exec.CommandContext(ctx, "go", append([]string{"build", "-buildvcs=false", "-o", dir + "/"}, packages...)...)
+	Bind(cmd)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build (run this from the root of the repository): %w\n%s", err, out)
+	}
+	return nil
+}
