@@ -18,10 +18,10 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance interop bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop bench
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
 
 build: ## Build bin/mcpedge and the bundled services in bin/services/
 	@$(RUN); mkdir -p bin/services && \
@@ -47,6 +47,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (15s)
 
 conformance: ## Run the official conformance suite; CONFORMANCE_URL=… tests a running server
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && bin/conformance; $(END)
+
+conformance-replicas: ## The same against three replicas on one Redis, behind a round-robin proxy
+	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
+	bin/conformance -url '' -replicas 3 -counts "$$CONFORMANCE_REPLICAS_COUNTS"; $(END)
 
 interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
 	@$(RUN); $(GO) run ./tests/interop; $(END)

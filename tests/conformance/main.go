@@ -2,9 +2,10 @@
 //
 // It installs the pinned suite, builds the edge and the backend with the suite's fixtures, starts
 // both on free loopback ports, runs every requirement set the suite ships and judges the outcome
-// against expected-failures.yaml. The exit status is 0 when every failure is a listed one and every
-// listed failure still fails. With CONFORMANCE_URL (or -url) set, it tests that server and starts
-// none.
+// against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
+// that sends each request to the next of them. The exit status is 0 when every failure is a listed one
+// and every listed failure still fails. With CONFORMANCE_URL (or -url) set, it tests that server and
+// starts none.
 package main
 
 import (
@@ -26,19 +27,21 @@ const folder = "tests/conformance"
 // options is what the command line and the environment decide.
 type options struct {
 	url      string        // MCP endpoint to test; "" starts an edge
+	replicas int           // edges on one Redis; 0: one edge without
 	revision string        // the one requirement set to run; "" runs all
 	counts   string        // file that receives "<passed> <failed>", counted in scenarios; "" for none
 	limit    time.Duration // for the whole run
 }
 
 func init() {
-	// Children are bound to the thread that starts them (see bindToParent): keep it alive.
+	// Children are bound to the thread that starts them (see process.Bind): keep it alive.
 	runtime.LockOSThread()
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.url, "url", os.Getenv("CONFORMANCE_URL"), "MCP endpoint to test instead of starting an edge")
+	flag.IntVar(&o.replicas, "replicas", 0, "edges to start behind a proxy, on one Redis; 0: one edge without")
 	flag.StringVar(&o.revision, "revision", os.Getenv("CONFORMANCE_REVISION"), "requirement set to run instead of all")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CONFORMANCE_COUNTS"), "file to write the passed and failed scenario counts to")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
@@ -73,6 +76,9 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	results := filepath.Join(folder, "results")
+	if o.replicas > 0 {
+		results = filepath.Join(results, "replicas")
+	}
 	if err := os.RemoveAll(results); err != nil {
 		return err
 	}
@@ -82,7 +88,7 @@ func run(ctx context.Context, o options) (err error) {
 
 	url := o.url
 	if url == "" {
-		s, startErr := startEdge(ctx, results)
+		s, startErr := startServer(ctx, results, o.replicas)
 		if startErr != nil {
 			return startErr
 		}

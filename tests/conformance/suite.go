@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/process"
 )
 
 const (
@@ -44,7 +46,7 @@ func install(ctx context.Context) (suite, error) {
 		start := time.Now()
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--loglevel=error")
 		cmd.Dir = folder
-		bindToParent(cmd)
+		process.Bind(cmd)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return suite{}, fmt.Errorf("npm ci in %s: %w (npm and access to its packages are needed)\n%s", folder, err, out)
 		}
@@ -113,7 +115,7 @@ func (s suite) test(ctx context.Context, url, revision, results string, expected
 	cmd := exec.CommandContext(ctx, s.node, s.script, "server", "--url", url, "--requirements", revision,
 		"--expected-failures", filepath.Join(folder, expectedFile), "--output-dir", details)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
-	bindToParent(cmd)
+	process.Bind(cmd)
 	out, runErr := cmd.CombinedOutput()
 	log := filepath.Join(results, revision+".log")
 	if err := os.WriteFile(log, out, 0o644); err != nil {

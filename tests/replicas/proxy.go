@@ -1,0 +1,192 @@
+package replicas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ServedBy is the response header that names the incarnation of the replica that a request went to,
+// whatever came of it.
+const ServedBy = "Served-By"
+
+// pollReady is how often the proxy asks each replica whether it is ready.
+const pollReady = 50 * time.Millisecond
+
+// Target is a replica as the proxy sees it.
+type Target interface {
+	// Name goes into ServedBy.
+	Name() string
+	// Addresses of the endpoint and of /readyz.
+	Addresses() (endpoint, admin string)
+}
+
+// Addresses implements Target.
+func (e *Edge) Addresses() (endpoint, admin string) { return e.Addr, e.Admin }
+
+// Proxy is a plain load balancer: each request goes to the next replica that is ready, whosever session
+// it belongs to. A replica that cannot be dialled is passed over; nothing else is tried again, and what
+// breaks is told with 502, or by breaking the connection once the answer has begun. Streams are passed
+// on as they come. Safe for concurrent use.
+type Proxy struct {
+	// URL of the MCP endpoint behind it.
+	URL string
+	// Requests, those that were sent elsewhere because a replica could not be dialled, and those that
+	// were answered with 502.
+	Requests, Redialled, Failed atomic.Int64
+
+	targets   []Target
+	ready     []atomic.Bool
+	next      atomic.Uint64
+	transport *http.Transport
+	server    *http.Server
+	stopPolls context.CancelFunc
+	running   sync.WaitGroup
+}
+
+// StartProxy starts a proxy on a free loopback port and returns once it has asked every target whether
+// it is ready.
+func StartProxy[T Target](targets []T) (*Proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{
+		URL: "http://" + l.Addr().String() + "/mcp", ready: make([]atomic.Bool, len(targets)),
+		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000},
+	}
+	for _, t := range targets {
+		p.targets = append(p.targets, t)
+	}
+	pass := &httputil.ReverseProxy{
+		Rewrite:       func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.Host = "http", r.In.Host },
+		Transport:     p,
+		FlushInterval: -1,
+		ErrorHandler:  p.failed,
+		ErrorLog:      log.New(io.Discard, "", 0),
+	}
+	p.server = &http.Server{Handler: pass, ReadHeaderTimeout: 10 * time.Second, ErrorLog: pass.ErrorLog}
+	ctx, stop := context.WithCancel(context.Background())
+	p.stopPolls = stop
+	asker := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Second}
+	for i := range p.targets {
+		p.ask(ctx, asker, i)
+		p.running.Go(func() { p.poll(ctx, asker, i) })
+	}
+	p.running.Go(func() { _ = p.server.Serve(l) }) // ends by Stop
+	return p, nil
+}
+
+// Stop breaks what is connected and returns when nothing of the proxy runs.
+func (p *Proxy) Stop() {
+	p.stopPolls()
+	_ = p.server.Close()
+	p.running.Wait()
+	p.transport.CloseIdleConnections()
+}
+
+// CloseIdle closes the connections to replicas that serve no request.
+func (p *Proxy) CloseIdle() { p.transport.CloseIdleConnections() }
+
+func (p *Proxy) poll(ctx context.Context, asker *http.Client, i int) {
+	t := time.NewTicker(pollReady)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			p.ask(ctx, asker, i)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *Proxy) ask(ctx context.Context, asker *http.Client, i int) {
+	_, admin := p.targets[i].Addresses()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+admin+"/readyz", nil)
+	if err != nil {
+		return
+	}
+	resp, err := asker.Do(req)
+	if err != nil {
+		p.ready[i].Store(false)
+		return
+	}
+	_ = resp.Body.Close()
+	p.ready[i].Store(resp.StatusCode == http.StatusOK)
+}
+
+// errNone is what a request gets when no replica is there.
+var errNone = errors.New("no replica is ready and can be dialled")
+
+// RoundTrip implements http.RoundTripper: it sends a request to the next replica.
+func (p *Proxy) RoundTrip(req *http.Request) (*http.Response, error) {
+	p.Requests.Add(1)
+	var body []byte
+	if req.Body != nil {
+		var err error
+		if body, err = io.ReadAll(req.Body); err != nil {
+			return nil, err
+		}
+	}
+	first := int(p.next.Add(1) % uint64(len(p.targets)))
+	for i := range p.targets {
+		n := (first + i) % len(p.targets)
+		if !p.ready[n].Load() {
+			continue
+		}
+		resp, err := p.send(req, body, n)
+		var op *net.OpError
+		if errors.As(err, &op) && op.Op == "dial" {
+			p.Redialled.Add(1)
+			continue
+		}
+		return resp, err
+	}
+	return nil, errNone
+}
+
+func (p *Proxy) send(req *http.Request, body []byte, n int) (*http.Response, error) {
+	t := p.targets[n]
+	name := t.Name()
+	out := req.Clone(req.Context())
+	out.URL.Host, _ = t.Addresses()
+	if body != nil {
+		out.Body = io.NopCloser(bytes.NewReader(body))
+		out.ContentLength = int64(len(body))
+	}
+	resp, err := p.transport.RoundTrip(out)
+	if err != nil {
+		return nil, servedError{name, err}
+	}
+	resp.Header.Set(ServedBy, name)
+	return resp, nil
+}
+
+// servedError is an error of a request that had a replica.
+type servedError struct {
+	by string
+	error
+}
+
+func (e servedError) Unwrap() error { return e.error }
+
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // The client is gone.
+	}
+	p.Failed.Add(1)
+	var served servedError
+	if errors.As(err, &served) {
+		w.Header().Set(ServedBy, served.by)
+	}
+	http.Error(w, err.Error(), http.StatusBadGateway)
+}

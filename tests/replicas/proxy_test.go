@@ -1,0 +1,173 @@
+package replicas
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// target is a replica of the proxy's tests.
+type target struct {
+	name           string
+	endpoint, asks string
+	unready        atomic.Bool
+}
+
+func (t *target) Name() string                { return t.name }
+func (t *target) Addresses() (string, string) { return t.endpoint, t.asks }
+
+// startTargets starts n replicas that answer with do, and a proxy before them.
+func startTargets(t *testing.T, n int, do http.HandlerFunc) ([]*target, *Proxy) {
+	t.Helper()
+	var all []*target
+	for i := range n {
+		x := &target{name: fmt.Sprint(i + 1)}
+		mux := http.NewServeMux()
+		mux.HandleFunc("/mcp", do)
+		mux.HandleFunc("/readyz", func(w http.ResponseWriter, _ *http.Request) {
+			if x.unready.Load() {
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}
+		})
+		s := httptest.NewServer(mux)
+		t.Cleanup(s.Close)
+		x.endpoint = s.Listener.Addr().String()
+		x.asks = x.endpoint
+		all = append(all, x)
+	}
+	p, err := StartProxy(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Stop)
+	return all, p
+}
+
+// post sends a body and returns status, body, and who served it.
+func post(t *testing.T, p *Proxy, body string) (int, string, string) {
+	t.Helper()
+	resp, err := http.Post(p.URL, "text/plain", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	http.DefaultClient.CloseIdleConnections()
+	return resp.StatusCode, string(text), resp.Header.Get(ServedBy)
+}
+
+func echo(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
+
+func TestProxyGoesRound(t *testing.T) {
+	_, p := startTargets(t, 3, echo)
+	served := map[string]int{}
+	for i := range 9 {
+		status, body, by := post(t, p, fmt.Sprint(i))
+		if status != http.StatusOK || body != fmt.Sprint(i) {
+			t.Fatalf("status %d, body %q", status, body)
+		}
+		served[by]++
+	}
+	if served["1"] != 3 || served["2"] != 3 || served["3"] != 3 || p.Requests.Load() != 9 {
+		t.Errorf("served by %v in %d requests", served, p.Requests.Load())
+	}
+}
+
+func TestProxyPassesOverUnreadyReplicas(t *testing.T) {
+	all, p := startTargets(t, 2, echo)
+	all[0].unready.Store(true)
+	for end := time.Now().Add(10 * time.Second); ; {
+		var by [2]string
+		for i := range by {
+			_, _, by[i] = post(t, p, "x")
+		}
+		if by[0] == "2" && by[1] == "2" {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("an unready replica is still served: %v", by)
+		}
+	}
+}
+
+// A replica that cannot be dialled costs nothing, even before it is known to be away.
+func TestProxyTriesDialErrorsElsewhere(t *testing.T) {
+	all, p := startTargets(t, 2, echo)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := l.Addr().String()
+	_ = l.Close()
+	gone := &target{name: "gone", endpoint: nobody, asks: all[0].asks} // ready, but not there
+	q, err := StartProxy([]*target{gone, all[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer q.Stop()
+	for range 4 {
+		if status, body, by := post(t, q, "whole"); status != http.StatusOK || body != "whole" || by != "2" {
+			t.Fatalf("status %d, body %q, by %q", status, body, by)
+		}
+	}
+	if q.Redialled.Load() != 2 || q.Failed.Load() != 0 {
+		t.Errorf("%d dialled elsewhere, %d failed", q.Redialled.Load(), q.Failed.Load())
+	}
+	_ = p
+}
+
+// What breaks after a replica was reached is not sent again: it may have been carried out.
+func TestProxySendsNothingTwice(t *testing.T) {
+	var came atomic.Int64
+	_, p := startTargets(t, 2, func(w http.ResponseWriter, r *http.Request) {
+		came.Add(1)
+		panic(http.ErrAbortHandler)
+	})
+	status, _, by := post(t, p, "once")
+	if status != http.StatusBadGateway || by == "" || came.Load() != 1 || p.Failed.Load() != 1 {
+		t.Errorf("status %d by %q, %d requests arrived, %d failed", status, by, came.Load(), p.Failed.Load())
+	}
+}
+
+// Events pass at once, and a stream that breaks breaks for the client too.
+func TestProxyDoesNotBufferStreams(t *testing.T) {
+	next := make(chan struct{})
+	_, p := startTargets(t, 1, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for i := range 3 {
+			fmt.Fprintf(w, "data: %d\n\n", i)
+			_ = http.NewResponseController(w).Flush()
+			<-next
+		}
+		panic(http.ErrAbortHandler)
+	})
+	defer http.DefaultClient.CloseIdleConnections()
+	resp, err := http.Get(p.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	for i := range 3 {
+		line, err := lines.ReadString('\n')
+		if err != nil || line != fmt.Sprintf("data: %d\n", i) {
+			t.Fatalf("line %q, %v", line, err)
+		}
+		_, _ = lines.ReadString('\n')
+		next <- struct{}{}
+	}
+	if rest, err := io.ReadAll(lines); err == nil {
+		t.Errorf("the broken stream ended as if whole, after %q", rest)
+	}
+}
