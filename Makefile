@@ -18,7 +18,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop examples bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -54,6 +54,9 @@ conformance-replicas: ## The same against three replicas on one Redis, behind a 
 
 interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
 	@$(RUN); $(GO) run ./tests/interop; $(END)
+
+examples: ## Build the example backends of every language and use them through an edge
+	@$(RUN); $(GO) run ./tests/examples; $(END)
 
 bench: ## Run the benchmarks
 	@$(RUN); $(GO) run ./bench; $(END)
