@@ -17,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
 // newMedium makes the medium the settings name. Nothing is dialled yet.
@@ -45,12 +46,15 @@ type inMemory struct{ *memory.Replica }
 func (inMemory) Start(context.Context) error            { return nil }
 func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
 func (inMemory) Close() error                           { return nil }
+func (inMemory) Relay() sse.Relay                       { return nil }
 
 // inRedis owns its client.
 type inRedis struct {
 	*redis.Replica
 	client goredis.UniversalClient
 }
+
+func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
 
 func (m inRedis) Close() error {
 	err := m.Replica.Close()

@@ -17,7 +17,7 @@ func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
 		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,
 		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
-		Logger:         a.log,
+		Relay:          a.medium.Relay(), Logger: a.log,
 	})
 	mux.HandleFunc(sse.StreamPath, a.sse.Stream)
 	mux.HandleFunc(sse.MessagePath, a.sse.Message)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
 // medium is where the state lives, and what its life asks of the process.
@@ -17,6 +18,8 @@ type medium interface {
 	Start(ctx context.Context) error
 	// Secret is the key that replicas on this medium share; nil when there is none to share.
 	Secret(ctx context.Context) ([]byte, error)
+	// Relay takes messages to other replicas; nil when there are none.
+	Relay() sse.Relay
 	// Close ends what Start began.
 	Close() error
 }

@@ -23,11 +23,18 @@ func (r *Replica) receive(messages <-chan any) {
 	for m := range messages {
 		switch m := m.(type) {
 		case *redis.Subscription:
+			if m.Channel != r.inboxOf(r.id) {
+				continue
+			}
 			r.forget()
 			r.followers.wakeAll("")
 			r.restoreSecret()
 		case *redis.Message:
-			r.message(m.Payload)
+			if m.Channel == r.inboxOf(r.id) {
+				r.message(m.Payload)
+			} else {
+				r.relay.received(m.Payload)
+			}
 		}
 	}
 }

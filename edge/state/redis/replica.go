@@ -42,6 +42,7 @@ type Replica struct {
 	handlers  chan struct{} // bounds the handlers of bells that run at once
 	followers followers
 	rings     rings
+	relay     *Relay
 	sweeps    sweeps
 	uses      uses
 
@@ -82,6 +83,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r.uses.init(renewal(r.limits))
 	r.followers.init()
 	r.rings.init()
+	r.relay = newRelay(r)
 	return r, nil
 }
 
@@ -101,7 +103,7 @@ func (r *Replica) Start(ctx context.Context) error {
 	if r.closed || r.inbox != nil {
 		return errors.New("the replica was started or closed before: start a new one")
 	}
-	ps := r.client.Subscribe(ctx, r.inboxOf(r.id))
+	ps := r.client.Subscribe(ctx, r.inboxOf(r.id), r.relayOf(r.relay.address))
 	if _, err := ps.Receive(ctx); err != nil {
 		_ = ps.Close()
 		return fmt.Errorf("opening the inbox: %w", unavailable(ctx, err))

@@ -34,7 +34,7 @@ type conn struct {
 }
 
 func newConn(h *Handler, p mcp.Principal, r *http.Request) *conn {
-	c := &conn{h: h, token: rand.Text(), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
+	c := &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
 	c.ctx, c.cancel = context.WithCancel(r.Context())
 	c.writer.broken = c.cancel
 	return c

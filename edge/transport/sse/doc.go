@@ -9,8 +9,8 @@
 // session's standalone stream and the streams of its calls are all written to the one GET, by one
 // writer at a time, and a client that does not read in time is disconnected.
 //
-// With several replicas a POST must reach the replica that has the GET, by a balancer that keeps a
-// client, or the query parameter sessionId, on one replica. Another replica answers 404 and says so.
+// With several replicas a POST may come to any: the token names the replica that has the GET, and a Relay
+// takes the message there. A client whose replica dies loses its stream, and opens another.
 //
 // Specification: basic/transports (HTTP with SSE), of revision 2024-11-05.
 package sse

@@ -40,7 +40,11 @@ type Handler struct {
 // New makes the handler. auth may be nil: then everybody is anonymous.
 func New(s Server, auth web.Authenticator, o Options) *Handler {
 	o = o.withDefaults()
-	return &Handler{server: s, door: web.NewDoor(auth, o.Web), o: o, draining: make(chan struct{})}
+	h := &Handler{server: s, door: web.NewDoor(auth, o.Web), o: o, draining: make(chan struct{})}
+	if o.Relay != nil {
+		o.Relay.Receive(h.received)
+	}
+	return h
 }
 
 // Stream serves the GET that is a connection, and stays until it ends. Mount it at StreamPath.
@@ -81,37 +85,34 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 			"the query parameter "+parameter+" is missing: open the stream with GET and POST to the URI of its endpoint event")
 		return
 	}
-	c := h.open.find(token)
-	if c == nil || c.principal.Key() != principal.Key() {
-		h.refuseUnknown(w)
-		return
-	}
 	body, ok := h.door.Message(w, r)
 	if !ok {
 		return
 	}
-	x := newExchange(c)
-	switch c.begin(&mcp.Incoming{Body: body, Header: r.Header, Principal: principal}, x) {
-	case full:
-		h.door.Refuse(w, http.StatusTooManyRequests, "too many messages of this connection are being served: wait for some responses")
-		return
-	case shut:
-		h.refuseUnknown(w)
-		return
+	var a answered
+	if replica, away := h.elsewhere(token); away {
+		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Body: body})
+	} else {
+		a = h.deliver(token, principal.Key(), &mcp.Incoming{Body: body, Header: r.Header, Principal: principal})
 	}
-	<-x.settled
-	if x.refusal != nil {
-		h.door.Answer(w, status(x.refusal.Kind), x.refusal.Body)
-		return
-	}
-	h.door.Deadline(w)
-	w.WriteHeader(http.StatusAccepted)
+	h.answer(w, a)
 }
 
-func (h *Handler) refuseUnknown(w http.ResponseWriter) {
-	h.door.Refuse(w, http.StatusNotFound, "no open HTTP+SSE connection has this "+parameter+
-		": its stream has ended, or another replica has it. Open the stream again; with several replicas, "+
-		"a client's GET and POSTs must reach the same one, or use Streamable HTTP, which needs no such care")
+// answer ends a POST.
+func (h *Handler) answer(w http.ResponseWriter, a answered) {
+	switch {
+	case len(a.Body) > 0:
+		h.door.Answer(w, a.Status, a.Body)
+	case a.Status == http.StatusNotFound:
+		h.door.Refuse(w, a.Status, "no open HTTP+SSE connection has this "+parameter+": its stream has ended, or is at a replica that shares no Redis with this one. Open the stream again")
+	case a.Status == http.StatusTooManyRequests:
+		h.door.Refuse(w, a.Status, "too many messages of this connection are being served: wait for some responses")
+	case a.Status == http.StatusAccepted:
+		h.door.Deadline(w)
+		w.WriteHeader(a.Status)
+	default:
+		h.door.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
+	}
 }
 
 // endpoint is where the client is to POST: a path, so that the host is the one the client knows, below

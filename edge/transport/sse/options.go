@@ -25,6 +25,8 @@ type Options struct {
 	// MaxExchanges bounds the messages of one connection that are served at the same time, waiting
 	// calls included; 0: 512. One more is refused with 429.
 	MaxExchanges int
+	// Relay brings POSTs to the replica that has their connection; nil: there is only this one.
+	Relay Relay
 	// Logger for what no client is told; nil: slog.Default.
 	Logger *slog.Logger
 }

@@ -1,0 +1,132 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// maxRelayed bounds the relayed messages that one replica serves at once; one beyond is not answered.
+const maxRelayed = 256
+
+// The first byte of a message on a replica's relay channel.
+const (
+	relayedMessage = 'q' // "<id> <address of the sender> <message>"
+	relayedAnswer  = 's' // "<id> <answer>"
+)
+
+var errNoReplica = errors.New("the replica is not there any more")
+
+// Relay carries messages between replicas, each answered by the other. Unlike bells they are no hints:
+// who sends hears whether there was an answer. Safe for concurrent use.
+type Relay struct {
+	r       *Replica
+	address string
+	room    chan struct{}
+
+	mu      sync.Mutex
+	serve   func([]byte) []byte
+	waiting map[string]chan []byte
+}
+
+// Relay returns this replica's; it works from Start to Close.
+func (r *Replica) Relay() *Relay { return r.relay }
+
+func newRelay(r *Replica) *Relay {
+	return &Relay{r: r, address: rand.Text(), room: make(chan struct{}, maxRelayed), waiting: map[string]chan []byte{}}
+}
+
+// Address is 26 letters and digits that tell nothing of the replica.
+func (x *Relay) Address() string { return x.address }
+
+// Receive sets who answers messages, each in a goroutine of its own; nil gives no answer.
+func (x *Relay) Receive(fn func(message []byte) (answer []byte)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.serve = fn
+}
+
+func (r *Replica) relayOf(address string) string { return r.prefix + ":m:" + address }
+
+// Send gives a message to the replica of an address and waits for its answer, at the latest until ctx
+// ends. A single server tells at once when that replica is gone; a Cluster does not.
+func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, error) {
+	id := rand.Text()
+	answer := make(chan []byte, 1)
+	x.mu.Lock()
+	x.waiting[id] = answer
+	x.mu.Unlock()
+	defer func() {
+		x.mu.Lock()
+		delete(x.waiting, id)
+		x.mu.Unlock()
+	}()
+	heard, err := x.r.client.Publish(ctx, x.r.relayOf(safe(to)), string(relayedMessage)+id+" "+x.address+" "+string(message)).Result()
+	switch {
+	case err != nil:
+		return nil, unavailable(ctx, err)
+	case heard == 0 && !clustered(x.r.client):
+		return nil, errNoReplica
+	}
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the other replica's answer: %w", ctx.Err())
+	}
+}
+
+// clustered says that a PUBLISH counts the listeners of one node only.
+func clustered(c redis.UniversalClient) bool {
+	_, ok := c.(*redis.ClusterClient)
+	return ok
+}
+
+// received handles what came on this replica's channel.
+func (x *Relay) received(payload string) {
+	if payload == "" {
+		return
+	}
+	id, rest, ok := strings.Cut(payload[1:], " ")
+	if !ok {
+		return
+	}
+	x.mu.Lock()
+	serve, answer := x.serve, x.waiting[id]
+	x.mu.Unlock()
+	switch payload[0] {
+	case relayedAnswer:
+		select {
+		case answer <- []byte(rest):
+		default: // nobody waits any more
+		}
+	case relayedMessage:
+		from, message, ok := strings.Cut(rest, " ")
+		if !ok || serve == nil {
+			return
+		}
+		select {
+		case x.room <- struct{}{}:
+		default:
+			return
+		}
+		go func() {
+			defer func() { <-x.room }()
+			x.answer(id, from, serve([]byte(message)))
+		}()
+	}
+}
+
+func (x *Relay) answer(id, to string, body []byte) {
+	ctx, cancel := aside(context.Background())
+	defer cancel()
+	err := x.r.client.Publish(ctx, x.r.relayOf(safe(to)), string(relayedAnswer)+id+" "+string(body)).Err()
+	if err != nil {
+		x.r.log.Debug("an answer to another replica was lost", "error", err)
+	}
+}
