@@ -21,6 +21,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services
   mcpedge stdio [flags]      serve MCP on stdin and stdout, for a client that starts it itself
   mcpedge check [flags]      check the settings, dial the backends, print what they serve
+  mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version
   mcpedge COMMAND --help     the flags of a command; each has a twin in the environment, MCPEDGE_…
@@ -48,6 +49,8 @@ func run(ctx context.Context, args []string) error {
 		return stdio(ctx, args)
 	case "check":
 		return check(ctx, args)
+	case config.Ready:
+		return ready(ctx, args)
 	case "proto":
 		return writeProto(args)
 	case "version":

@@ -17,6 +17,9 @@ type Readiness interface {
 	Ready() error
 }
 
+// readyPath is where readiness is told.
+const readyPath = "/readyz"
+
 // New makes the handler: /healthz (the process lives), /readyz (503 with the reason until it can
 // serve, and again while it drains), /backends (what each backend is doing, as JSON) and, if profiles
 // is set, /debug/pprof/.
@@ -30,7 +33,7 @@ func New(ready Readiness, pool *backend.Pool, profiles bool) http.Handler {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready.Ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return

@@ -15,6 +15,10 @@ import (
 // file and the environment say of them.
 const serve = "serve"
 
+// Ready is the command that asks a running edge. It knows of nothing but where that one's admin address
+// is told.
+const Ready = "ready"
+
 // Load reads the settings of one command: the arguments behind its name, and an environment lookup
 // such as os.LookupEnv. usage gets the help text. It returns flag.ErrHelp when help was asked for.
 func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
@@ -67,6 +71,10 @@ func flags(command string, c *Config, file *string, usage io.Writer) *flag.FlagS
 	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
 	fs.SetOutput(usage)
 	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
+	if command == Ready {
+		c.admin().register(fs)
+		return fs
+	}
 	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
 	if command == serve {
 		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")

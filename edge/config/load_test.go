@@ -127,6 +127,28 @@ func TestCommandWithoutListeners(t *testing.T) {
 	}
 }
 
+// `mcpedge ready` finds the admin address wherever the edge itself would, and is disturbed by no other setting.
+func TestReadyKnowsTheAdminAddress(t *testing.T) {
+	path := file(t, "listen: 0.0.0.0:80\nadmin: 127.0.0.1:1\n")
+	for want, c := range map[string]struct {
+		args []string
+		env  map[string]string
+	}{
+		"127.0.0.1:9090": {env: map[string]string{"MCPEDGE_LISTEN": "0.0.0.0:80", "MCPEDGE_BODY": "x"}},
+		"127.0.0.1:1":    {args: []string{"--config", path}},
+		"127.0.0.1:2":    {env: map[string]string{"MCPEDGE_CONFIG": path, "MCPEDGE_ADMIN": "127.0.0.1:2"}},
+		"127.0.0.1:3":    {args: []string{"--admin", "127.0.0.1:3"}, env: map[string]string{"MCPEDGE_ADMIN": "127.0.0.1:2"}},
+	} {
+		cfg, err := Load(Ready, c.args, env(c.env), io.Discard)
+		if err != nil || cfg.Admin != want {
+			t.Errorf("admin %q, error %v; want %s", cfg.Admin, err, want)
+		}
+	}
+	if _, err := Load(Ready, []string{"--listen", "127.0.0.1:1"}, env(nil), io.Discard); err == nil {
+		t.Error("--listen was accepted")
+	}
+}
+
 func TestHelp(t *testing.T) {
 	var out strings.Builder
 	if _, err := Load("serve", []string{"--help"}, env(nil), &out); !errors.Is(err, flag.ErrHelp) {

@@ -46,11 +46,15 @@ func (s setting) text() string {
 	return fmt.Sprint(s.duration())
 }
 
+func (c *Config) admin() setting {
+	return setting{"admin", &c.Admin, "address of /healthz and /readyz"}
+}
+
 // listeners are the settings of who may call, and where.
 func (c *Config) listeners() []setting {
 	return []setting{
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
-		{"admin", &c.Admin, "address of /healthz and /readyz"},
+		c.admin(),
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},

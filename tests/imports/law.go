@@ -28,7 +28,7 @@ var Law = []Package{
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless",
 		"edge/state", "edge/state/memory", "edge/state/redis", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
-	{"edge", "the command", []string{"edge/app", "edge/backend", "edge/config", "proto", "services/demo"}},
+	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend", "edge/config", "proto", "services/demo"}},
 }
 
 // Package is one row of the law.
