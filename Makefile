@@ -18,7 +18,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop examples bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop examples compose bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -57,6 +57,10 @@ interop: ## Drive the edge with the official SDKs and the MCP Inspector, over ev
 
 examples: ## Build the example backends of every language and use them through an edge
 	@$(RUN); $(GO) run ./tests/examples; $(END)
+
+compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of two edges
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/compose; $(END)
 
 bench: ## Run the benchmarks
 	@$(RUN); $(GO) run ./bench; $(END)

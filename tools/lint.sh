@@ -33,8 +33,8 @@ format() {
   [ -z "$bad" ] || { echo "not formatted; run gofmt -w on:"; echo "$bad"; return 1; }
 }
 
-vet() { go vet ./...; }
-static() { tool staticcheck ./...; }
+vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
+static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
 contract_lint() { tool buf lint; }
 imports() { go test -count=1 ./tests/imports/; }
