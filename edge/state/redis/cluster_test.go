@@ -3,27 +3,28 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"net"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 const slots = 16384
 
-// startCluster runs a Redis Cluster of three masters and returns a client of it.
-func startCluster(t *testing.T) *goredis.ClusterClient {
+// startNodes runs a Redis Cluster of three masters that have the slots in their order.
+func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, addrs []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	var addrs []string
 	var nodes []*goredis.Client
 	for range 3 {
-		port := freePort(t)
-		addr, _ := startProcess(t, port, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000", "--cluster-port", fmt.Sprint(freePort(t)))
-		addrs, nodes = append(addrs, addr), append(nodes, connect(t, addr))
+		s := redisserver.ForTest(t, append(args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
+			"--cluster-port", fmt.Sprint(freePort(t)))...)
+		servers, addrs, nodes = append(servers, s), append(addrs, s.Addr), append(nodes, connect(t, s.Addr))
 	}
 	bus := func(c *goredis.Client) string { return c.ConfigGet(ctx, "cluster-port").Val()["cluster-port"] }
 	for i, c := range nodes {
@@ -41,9 +42,24 @@ func startCluster(t *testing.T) *goredis.ClusterClient {
 			return err == nil && len(s) == 3 && len(info) > 16 && info[:16] == "cluster_state:ok"
 		})
 	}
+	return servers, addrs
+}
+
+// startCluster runs a Redis Cluster and returns a client of it.
+func startCluster(t *testing.T) *goredis.ClusterClient {
+	t.Helper()
+	_, addrs := startNodes(t)
 	c := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
 }
 
 func TestSuiteOnACluster(t *testing.T) {

@@ -2,7 +2,11 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -13,7 +17,44 @@ func unavailable(ctx context.Context, err error) error {
 	if ended := ctx.Err(); ended != nil {
 		return ended
 	}
+	if why := trouble(err); why != "" {
+		return fmt.Errorf("%w: %s: %w", state.ErrUnavailable, why, err)
+	}
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
+}
+
+// troubles are the error replies with which a Redis that answers says that it cannot serve, by their
+// first word, and what to do about them.
+var troubles = []struct{ word, why string }{
+	{"OOM", "Redis is out of memory (maxmemory, noeviction): give it more, or let sessions end"},
+	{"READONLY", "this Redis is a read-only replica: wait for the end of a failover, or name the master"},
+	{"LOADING", "Redis is loading its data: wait"},
+	{"MASTERDOWN", "this Redis is a replica that lost its master: wait for the end of a failover, or name the master"},
+	{"CLUSTERDOWN", "the Redis Cluster does not serve all slots: bring its masters back"},
+	{"TRYAGAIN", "the Redis Cluster is moving the keys: wait"},
+	{"NOREPLICAS", "Redis has too few replicas to accept writes (min-replicas-to-write)"},
+	{"MISCONF", "Redis cannot save its data and accepts no writes: look at its log"},
+	{"BUSY", "Redis is busy with a script"},
+	{"MOVED", "this Redis is part of a Cluster: connect to it as a Cluster"},
+	{"NOAUTH", "Redis wants a password"},
+	{"WRONGPASS", "Redis does not accept the user name or password"},
+	{"NOPERM", "Redis does not allow this user a command, key or channel that is needed"},
+}
+
+// trouble explains an error reply; empty when there is nothing to add.
+func trouble(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return ""
+	}
+	text := reply.Error()
+	for _, t := range troubles {
+		// Before Redis 7 the error of a command in a script stands within the script's.
+		if redis.HasErrorPrefix(reply, t.word) || strings.HasPrefix(text, "ERR Error running script") && strings.Contains(text, ": "+t.word+" ") {
+			return t.why
+		}
+	}
+	return ""
 }
 
 // noSession tells that a session is not there.

@@ -59,6 +59,7 @@ func (l *lossy) answer(session, ask, token string) (state.AnswerOutcome, *state.
 
 // What the client library sends again after a lost reply happens once.
 func TestLostRepliesSentAgainByTheClient(t *testing.T) {
+	t.Parallel()
 	l := startLossy(t, 0) // the default: three times
 	ctx, r := t.Context(), l.r
 	l.losing("create", func() error { return r.Create(ctx, record("s")) })
@@ -125,6 +126,7 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 
 // What a caller does again after an error, with the same token, gives what the first attempt did.
 func TestLostRepliesSentAgainByTheCaller(t *testing.T) {
+	t.Parallel()
 	l := startLossy(t, -1)
 	ctx, r := t.Context(), l.r
 	leases, stop := use(t, r, "s")

@@ -1,7 +1,6 @@
 package redis_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -71,6 +70,7 @@ func keys(t *testing.T, c *goredis.Client) []string {
 }
 
 func TestEveryKeyExpires(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{})
 	_, stop := use(t, r, "s")
@@ -87,6 +87,7 @@ func TestEveryKeyExpires(t *testing.T) {
 }
 
 func TestDeleteLeavesNoKey(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
 	for _, id := range []string{"s", "{odd} session:id\x00"} {
@@ -109,6 +110,7 @@ func TestDeleteLeavesNoKey(t *testing.T) {
 }
 
 func TestFinishedStreamsAreFreed(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 50 * time.Millisecond}})
 	must(t, r.Create(t.Context(), record("s")))
@@ -124,6 +126,7 @@ func TestFinishedStreamsAreFreed(t *testing.T) {
 }
 
 func TestScriptsComeBackAfterAFlush(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{})
 	leases, stop := use(t, r, "s")
@@ -139,6 +142,7 @@ func TestScriptsComeBackAfterAFlush(t *testing.T) {
 }
 
 func TestEvictionPolicy(t *testing.T) {
+	t.Parallel()
 	addr := startServer(t, "--maxmemory-policy", "allkeys-lru")
 	c := connect(t, addr)
 	r, err := redis.New(c, redis.Options{})
@@ -156,6 +160,7 @@ func TestEvictionPolicy(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
 	c := connect(t, "127.0.0.1:1")
 	if _, err := redis.New(nil, redis.Options{}); err == nil {
 		t.Error("made without a client")
@@ -169,59 +174,9 @@ func TestOptionsAreChecked(t *testing.T) {
 	must(t, r.Close())
 }
 
-// What Redis lost when it came back empty, or was not there, is an error of the catalogue; afterwards
-// everything works again, wake-ups too.
-func TestRedisGoesAndComesBack(t *testing.T) {
-	port := freePort(t)
-	addr, stop := startProcess(t, port)
-	c := goredis.NewClient(&goredis.Options{Addr: addr, MaxRetries: -1, ContextTimeoutEnabled: true})
-	defer c.Close()
-	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
-	leases, unfollow := use(t, a, "s")
-	stop()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	_, err := a.Load(ctx, "s")
-	want(t, state.ErrUnavailable, err)
-	want(t, state.ErrUnavailable, a.Append(ctx, state.Write{Lease: leases[1], N: 2}))
-	want(t, state.ErrUnavailable, a.Create(ctx, record("s2")))
-	_, err = a.Begin(ctx, "s", "st", []state.Call{call("c")})
-	want(t, state.ErrUnavailable, err)
-	_, _, err = a.Answer(ctx, "s", "q", state.Answer{})
-	want(t, state.ErrUnavailable, err)
-	_, err = a.Orphans(ctx, 1)
-	want(t, state.ErrUnavailable, err)
-	_, err = a.Touch(ctx, []string{"s"})
-	want(t, state.ErrUnavailable, err)
-	want(t, state.ErrUnavailable, a.Beat(ctx))
-	want(t, state.ErrUnavailable, a.Ring(ctx, state.Bell{Session: "s"}))
-	unfollow()
-
-	startProcess(t, port)
-	await(t, "the replica beats again", func() bool { return a.Beat(ctx) == nil && b.Beat(ctx) == nil })
-	_, err = a.Load(ctx, "s")
-	want(t, state.ErrNotFound, err)
-	want(t, state.ErrNotFound, a.Append(ctx, state.Write{Lease: leases[1], N: 2}))
-	must(t, a.Create(ctx, record("s3")))
-	l, err := a.Begin(ctx, "s3", "st", []state.Call{call("c")})
-	must(t, err)
-	wake, unfollow := b.Follow("s3", "st")
-	defer unfollow()
-	n := uint64(0)
-	await(t, "the inbox works again", func() bool {
-		n++
-		must(t, a.Append(ctx, state.Write{Lease: l[0], N: n}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
-		select {
-		case <-wake:
-			return true
-		case <-time.After(20 * time.Millisecond):
-			return false
-		}
-	})
-}
-
 // Sessions that ended long before their places are given up by themselves make room at the bound.
 func TestPlacesOfEndedSessionsAreFound(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{Limits: state.Limits{SessionsPerPrincipal: 2}})
 	must(t, r.Create(t.Context(), record("s1")))
@@ -239,6 +194,7 @@ func TestPlacesOfEndedSessionsAreFound(t *testing.T) {
 }
 
 func TestStaleIndexEntriesArePruned(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{})
 	_, stop := use(t, r, "s")

@@ -39,11 +39,12 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 		return "", nil, err
 	}
 	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
-	v, err := acquireScript.Run(ctx, r.client, []string{key}, safe(id), r.limits.SessionsPerPrincipal, life, check).Slice()
+	v, err := r.eval(ctx, acquireScript, key, safe(id), r.limits.SessionsPerPrincipal, life, check)
 	if err != nil {
 		return "", nil, unavailable(ctx, err)
 	}
-	rep := reply{rest: v}
+	list, _ := v.([]any)
+	rep := reply{rest: list}
 	for _, m := range rep.list(1) {
 		if name, ok := m.(string); ok {
 			suspects = append(suspects, name)
@@ -55,11 +56,10 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 // dismiss takes those of the sessions out of the count that are not there; freed when there was one.
 func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed bool, err error) {
 	there := make([]*redis.IntCmd, len(tags))
-	_, err = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, tag := range tags {
 			there[i] = p.Exists(ctx, r.prefix+":{"+tag+"}")
 		}
-		return nil
 	})
 	if err != nil {
 		return false, unavailable(ctx, err)
@@ -73,7 +73,7 @@ func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed
 	if len(gone) == 0 {
 		return false, nil
 	}
-	if err := r.client.ZRem(ctx, key, gone...).Err(); err != nil {
+	if err := r.send(ctx, key, func() error { return r.client.ZRem(ctx, key, gone...).Err() }); err != nil {
 		return false, unavailable(ctx, err)
 	}
 	return true, nil
@@ -83,7 +83,7 @@ func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed
 func (r *Replica) release(ctx context.Context, key, id string) {
 	actx, cancel := aside(ctx)
 	defer cancel()
-	if err := r.client.ZRem(actx, key, safe(id)).Err(); err != nil {
+	if err := r.send(actx, key, func() error { return r.client.ZRem(actx, key, safe(id)).Err() }); err != nil {
 		r.log.Warn("an ended session still counts for a while", "error", err)
 	}
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"flag"
 	"testing"
 	"time"
 
@@ -12,7 +13,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The tests wait for Redis's clock most of the time, so more run at once than there are processors.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // underTest is a Redis that starts empty. Its clock is the real one.
 type underTest struct {

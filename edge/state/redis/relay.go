@@ -66,7 +66,7 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 		delete(x.waiting, id)
 		x.mu.Unlock()
 	}()
-	heard, err := x.r.client.Publish(ctx, x.r.relayOf(safe(to)), string(relayedMessage)+id+" "+x.address+" "+string(message)).Result()
+	heard, err := x.publish(ctx, to, string(relayedMessage)+id+" "+x.address+" "+string(message))
 	switch {
 	case err != nil:
 		return nil, unavailable(ctx, err)
@@ -79,6 +79,15 @@ func (x *Relay) Send(ctx context.Context, to string, message []byte) ([]byte, er
 	case <-ctx.Done():
 		return nil, fmt.Errorf("waiting for the other replica's answer: %w", ctx.Err())
 	}
+}
+
+// publish gives a payload to the channel of an address; heard counts who listens.
+func (x *Relay) publish(ctx context.Context, to, payload string) (heard int64, err error) {
+	err = x.r.send(ctx, "", func() error {
+		heard, err = x.r.client.Publish(ctx, x.r.relayOf(safe(to)), payload).Result()
+		return err
+	})
+	return heard, err
 }
 
 // clustered says that a PUBLISH counts the listeners of one node only.
@@ -125,7 +134,7 @@ func (x *Relay) received(payload string) {
 func (x *Relay) answer(id, to string, body []byte) {
 	ctx, cancel := aside(context.Background())
 	defer cancel()
-	err := x.r.client.Publish(ctx, x.r.relayOf(safe(to)), string(relayedAnswer)+id+" "+string(body)).Err()
+	_, err := x.publish(ctx, to, string(relayedAnswer)+id+" "+string(body))
 	if err != nil {
 		x.r.log.Debug("an answer to another replica was lost", "error", err)
 	}

@@ -14,6 +14,7 @@ import (
 
 // A message goes to the replica of an address and comes back answered; who is gone does not answer.
 func TestRelay(t *testing.T) {
+	t.Parallel()
 	addr := startServer(t)
 	single := func() goredis.UniversalClient {
 		return goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true})
@@ -22,6 +23,7 @@ func TestRelay(t *testing.T) {
 }
 
 func TestRelayInCluster(t *testing.T) {
+	t.Parallel()
 	c := startCluster(t)
 	same := func() goredis.UniversalClient { return c }
 	relays(t, same, same)

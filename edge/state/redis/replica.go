@@ -45,6 +45,8 @@ type Replica struct {
 	relay     *Relay
 	sweeps    sweeps
 	uses      uses
+	breakers  breakers
+	beating   atomic.Bool // the last sign of life was taken
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
 	left   atomic.Bool
@@ -81,6 +83,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	r.uses.init(renewal(r.limits))
+	r.breakers.init(client)
 	r.followers.init()
 	r.rings.init()
 	r.relay = newRelay(r)
@@ -114,12 +117,13 @@ func (r *Replica) Start(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the inbox; it does not Leave. It may be called more than once, and without Start.
+// Close ends the inbox and the probes; it does not Leave. It may be called more than once, and without Start.
 func (r *Replica) Close() error {
 	r.life.Lock()
 	ps, first := r.inbox, !r.closed
 	r.closed = true
 	r.life.Unlock()
+	r.breakers.end()
 	if ps == nil {
 		return nil
 	}
@@ -131,8 +135,13 @@ func (r *Replica) Close() error {
 	return err
 }
 
-// Stats is what this replica saw lost.
+// Stats is how this replica gets on with Redis.
 type Stats struct {
+	// Healthy: Redis answers, and took the last sign of life. False before Start.
+	Healthy bool
+	// Trips counts how often Redis was found not to answer; Rejected the operations that failed at once
+	// until it did.
+	Trips, Rejected uint64
 	// Dropped counts the progress and log messages that were dropped for the bounds on logs.
 	Dropped uint64
 	// Rollbacks counts the positions and writes that told of entries Redis does not have.
@@ -141,7 +150,11 @@ type Stats struct {
 
 // Stats returns the numbers of this moment.
 func (r *Replica) Stats() Stats {
-	return Stats{Dropped: r.dropped.Load(), Rollbacks: r.rollbacks.Load()}
+	return Stats{
+		Healthy: r.beating.Load() && r.breakers.open.Load() == 0,
+		Trips:   r.breakers.trips.Load(), Rejected: r.breakers.rejected.Load(),
+		Dropped: r.dropped.Load(), Rollbacks: r.rollbacks.Load(),
+	}
 }
 
 // aside is the context of what is done after an operation, or when its caller cannot wait.

@@ -98,10 +98,9 @@ func (r *Replica) Ring(ctx context.Context, b state.Bell) error {
 // holders are the other replicas that hold a session, or held it until a moment ago.
 func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
 	var hold, held *redis.StringSliceCmd
-	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		hold = p.ZRange(ctx, r.session(id)+":h", 0, -1)
 		held = p.ZRange(ctx, r.session(id)+":x", 0, -1)
-		return nil
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
@@ -126,12 +125,11 @@ func (r *Replica) publish(ctx context.Context, holders []string, b bell) (map[st
 		return nil, err
 	}
 	alive := make([]*redis.IntCmd, len(holders))
-	_, err = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err = r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, h := range holders {
 			alive[i] = p.Exists(ctx, r.heartbeat(h))
 			p.Publish(ctx, r.inboxOf(h), string(bellMessage)+string(body))
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
@@ -169,6 +167,6 @@ func (r *Replica) rung(b bell) {
 		ctx, cancel := aside(context.Background())
 		defer cancel()
 		// A lost ack costs its ringer the rest of 250 ms.
-		_ = r.client.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)).Err()
+		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })
 	}()
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -107,7 +108,7 @@ func (r *Replica) run(ctx context.Context, s *script, session string, own ...any
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	v, err := s.Run(ctx, r.client, []string{r.session(session)}, r.args(own...)...).Result()
+	v, err := r.eval(ctx, s, r.session(session), r.args(own...)...)
 	if err != nil {
 		return reply{}, unavailable(ctx, err)
 	}
@@ -134,7 +135,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	until, key, _ := strings.Cut(due, " ")
 	actx, cancel := aside(ctx)
 	defer cancel()
-	if err := renewScript.Run(actx, r.client, []string{key}, safe(session), until).Err(); err != nil {
+	if _, err := r.eval(actx, renewScript, key, safe(session), until); err != nil {
 		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
 	}
 }
@@ -145,17 +146,19 @@ func (r *Replica) each(ctx context.Context, s *script, sessions []string, own fu
 		return nil, err
 	}
 	cmds := make([]*redis.Cmd, len(sessions))
-	_, _ = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, id := range sessions {
 			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args(own(i)...)...)
 		}
-		return nil
 	})
+	if errors.Is(err, errResting) {
+		return nil, unavailable(ctx, err)
+	}
 	out := make([]reply, len(sessions))
 	for i, cmd := range cmds {
 		v, err := cmd.Result()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = s.Run(ctx, r.client, []string{r.session(sessions[i])}, r.args(own(i)...)...).Result()
+			v, err = r.eval(ctx, s, r.session(sessions[i]), r.args(own(i)...)...)
 		}
 		if err != nil {
 			return nil, unavailable(ctx, err)

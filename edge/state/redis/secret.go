@@ -31,7 +31,11 @@ func (r *Replica) Secret(ctx context.Context) ([]byte, error) {
 
 // keepSecret stores a secret unless there is one, and returns the one that is there.
 func (r *Replica) keepSecret(ctx context.Context, secret []byte) ([]byte, error) {
-	old, err := r.client.SetArgs(ctx, r.secretKey(), secret, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	var old string
+	err := r.send(ctx, r.secretKey(), func() (err error) {
+		old, err = r.client.SetArgs(ctx, r.secretKey(), secret, redis.SetArgs{Mode: "NX", Get: true}).Result()
+		return err
+	})
 	switch {
 	case errors.Is(err, redis.Nil):
 		return secret, nil

@@ -40,8 +40,10 @@ func (r *Replica) Beat(ctx context.Context) error {
 		r.life.Unlock()
 		return fmt.Errorf("replica %.80q has left and cannot come back, start a new one: %w", r.id, state.ErrFenced)
 	}
-	err := r.client.Set(ctx, r.heartbeat(r.id), 1, r.limits.Lease).Err()
+	key := r.heartbeat(r.id)
+	err := r.send(ctx, key, func() error { return r.client.Set(ctx, key, 1, r.limits.Lease).Err() })
 	r.life.Unlock()
+	r.beating.Store(err == nil)
 	if err != nil {
 		return unavailable(ctx, err)
 	}
@@ -56,7 +58,8 @@ func (r *Replica) Leave(ctx context.Context) error {
 	r.life.Lock()
 	defer r.life.Unlock()
 	r.left.Store(true)
-	if err := r.client.Del(ctx, r.heartbeat(r.id)).Err(); err != nil {
+	key := r.heartbeat(r.id)
+	if err := r.send(ctx, key, func() error { return r.client.Del(ctx, key).Err() }); err != nil {
 		return unavailable(ctx, err)
 	}
 	return nil
@@ -67,7 +70,7 @@ func (r *Replica) index(ctx context.Context, session, stream string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := indexScript.Run(ctx, r.client, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds()).Err()
+	_, err := r.eval(ctx, indexScript, r.bucketOf(session), indexed(session, stream), bucketLife.Milliseconds())
 	if err != nil {
 		return unavailable(ctx, err)
 	}
@@ -85,7 +88,8 @@ func (r *Replica) unindex(ctx context.Context, session string, streams ...string
 	for i, s := range streams {
 		members[i] = indexed(session, s)
 	}
-	_ = r.client.ZRem(actx, r.bucketOf(session), members...).Err()
+	bucket := r.bucketOf(session)
+	_ = r.send(actx, bucket, func() error { return r.client.ZRem(actx, bucket, members...).Err() })
 }
 
 // suspect is a call that is not done.
@@ -131,13 +135,12 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 	defer r.sweeps.mu.Unlock()
 	order := rand.Perm(buckets)
 	pages := make([]*redis.StringSliceCmd, buckets)
-	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for _, n := range order {
 			from := r.sweeps.next[n]
 			pages[n] = p.ZRange(ctx, r.bucket(n), from, from+sweepPage-1)
 			p.PExpire(ctx, r.bucket(n), bucketLife)
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
@@ -205,7 +208,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 	for bucket, members := range stale {
 		args := append([]any{staleAge.Milliseconds()}, members...)
-		if err := pruneScript.Run(ctx, r.client, []string{bucket}, args...).Err(); err != nil {
+		if _, err := r.eval(ctx, pruneScript, bucket, args...); err != nil {
 			return unavailable(ctx, err)
 		}
 	}
@@ -215,13 +218,12 @@ func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 // lost says which owners give no sign of life. The empty owner is nobody, and never lost.
 func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]bool, error) {
 	alive := map[string]*redis.IntCmd{}
-	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for _, s := range suspects {
 			if s.owner != "" && alive[s.owner] == nil {
 				alive[s.owner] = p.Exists(ctx, r.heartbeat(s.owner))
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)

@@ -108,12 +108,14 @@ func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint
 		return err
 	}
 	cmds := make([]*redis.StringCmd, len(ids))
-	_, _ = r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, id := range ids {
 			cmds[i] = p.HGet(ctx, r.session(id), "ser")
 		}
-		return nil
 	})
+	if errors.Is(err, errResting) {
+		return unavailable(ctx, err)
+	}
 	for i, cmd := range cmds {
 		text, err := cmd.Result()
 		switch {

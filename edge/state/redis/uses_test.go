@@ -21,6 +21,7 @@ func touch(t *testing.T, r *redis.Replica, ids ...string) {
 
 // Invariant 6: copies in use are revalidated every second, for next to nothing.
 func TestInvariant6RevalidationIsOneRead(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
 	must(t, a.Create(t.Context(), record("s")))
@@ -45,6 +46,7 @@ func TestInvariant6RevalidationIsOneRead(t *testing.T) {
 
 // A session that is only revalidated lives on, and whoever revalidates it is rung.
 func TestInvariant6RevalidationKeepsSessionAndHolder(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	l := state.Limits{SessionTTL: 400 * time.Millisecond}
 	a, b := start(t, c, redis.Options{Replica: "a", Limits: l}), start(t, c, redis.Options{Replica: "b", Limits: l})
@@ -63,6 +65,7 @@ func TestInvariant6RevalidationKeepsSessionAndHolder(t *testing.T) {
 
 // After a failover Redis may not know who holds and who follows: it is told again at once.
 func TestHoldersAndFollowersRegisterAgainAfterALostConnection(t *testing.T) {
+	t.Parallel()
 	addr := startServer(t)
 	p, c := startProxy(t, addr), connect(t, addr)
 	r := start(t, connect(t, p.addr), redis.Options{})
@@ -91,6 +94,7 @@ func TestHoldersAndFollowersRegisterAgainAfterALostConnection(t *testing.T) {
 
 // Followers are renewed before they lapse, without a script per second and stream.
 func TestFollowersAreRenewed(t *testing.T) {
+	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{Limits: state.Limits{SessionTTL: 800 * time.Millisecond, Lease: 300 * time.Millisecond}})
 	must(t, r.Create(t.Context(), record("s")))

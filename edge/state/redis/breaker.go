@@ -1,0 +1,192 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	// tripAfter is how many operations in a row have to fail before a server is given a rest.
+	tripAfter = 3
+	// slow is how long an operation was under way that ends with its context because of Redis.
+	slow = 500 * time.Millisecond
+	// probeFirst and probeLast are the pauses between probes of a server that does not answer.
+	probeFirst, probeLast = 20 * time.Millisecond, time.Second
+	// probeTime bounds one probe.
+	probeTime = time.Second
+)
+
+// breaker stands before one Redis server. After some failures in a row it is open: nothing is sent but
+// probes, until one is answered.
+type breaker struct {
+	failures atomic.Int32
+	open     atomic.Bool
+}
+
+// breakers are those of all servers: one, or in a Cluster one for each master. Probes end with stop.
+type breakers struct {
+	one     breaker
+	cluster *redis.ClusterClient // nil: there is one server
+
+	mu      sync.Mutex
+	nodes   map[string]*breaker // by address, those that ever failed
+	stopped bool
+	stop    chan struct{}
+	probes  sync.WaitGroup
+
+	open            atomic.Int32
+	trips, rejected atomic.Uint64
+}
+
+func (x *breakers) init(client redis.UniversalClient) {
+	x.cluster, _ = client.(*redis.ClusterClient)
+	x.nodes, x.stop = make(map[string]*breaker), make(chan struct{})
+}
+
+// errResting is why nothing was sent.
+var errResting = fmt.Errorf("Redis failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
+
+// server is where a command goes: the breaker before it, and how to probe it.
+type server struct {
+	*breaker
+	probe func(context.Context) error
+}
+
+// of finds the server that has a key. Without a key, as for commands that go to many servers of a
+// Cluster, no breaker stands before those.
+func (x *breakers) of(ctx context.Context, client redis.UniversalClient, key string) server {
+	switch {
+	case x.cluster == nil:
+		return server{&x.one, func(ctx context.Context) error { return client.Ping(ctx).Err() }}
+	case key == "":
+		return server{}
+	}
+	node, err := x.cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return server{} // The operation will say why.
+	}
+	addr := node.Options().Addr
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := x.nodes[addr]
+	if b == nil {
+		b = new(breaker)
+		x.nodes[addr] = b
+	}
+	return server{b, func(ctx context.Context) error { return node.Ping(ctx).Err() }}
+}
+
+// send does one exchange with the server that has the key, unless that is known not to answer. The error
+// is the client library's, or errResting.
+func (r *Replica) send(ctx context.Context, key string, exchange func() error) error {
+	s := r.breakers.of(ctx, r.client, key)
+	if s.breaker != nil && s.open.Load() {
+		r.breakers.rejected.Add(1)
+		return errResting
+	}
+	began := time.Now()
+	err := exchange()
+	if outage(ctx, err, time.Since(began)) {
+		r.failed(s, err)
+	} else if err == nil && s.breaker != nil && s.failures.Load() != 0 {
+		s.failures.Store(0)
+	}
+	return err
+}
+
+// failed notes an exchange that a server did not answer.
+func (r *Replica) failed(s server, err error) {
+	// Who answers next may be another server, or the same without its last writes.
+	r.forget()
+	if s.breaker != nil && s.failures.Add(1) >= tripAfter && s.open.CompareAndSwap(false, true) {
+		r.tripped(s, err)
+	}
+}
+
+// outage says whether an exchange tells of a server that does not answer. An error reply is an answer.
+func outage(ctx context.Context, err error, took time.Duration) bool {
+	var reply redis.Error
+	switch {
+	case err == nil, errors.As(err, &reply), errors.Is(err, redis.ErrClosed), errors.Is(ctx.Err(), context.Canceled):
+		return false
+	case ctx.Err() != nil:
+		return took >= slow
+	}
+	return true
+}
+
+// tripped begins to probe a server.
+func (r *Replica) tripped(s server, err error) {
+	x := &r.breakers
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.stopped {
+		return
+	}
+	x.open.Add(1)
+	x.trips.Add(1)
+	r.log.Warn("Redis does not answer; until it does, what needs the state fails at once", "error", err)
+	x.probes.Go(func() { r.probe(s) })
+}
+
+// probe closes the breaker when the server answers.
+func (r *Replica) probe(s server) {
+	t := time.NewTimer(probeFirst)
+	defer t.Stop()
+	for pause := probeFirst; ; pause = min(2*pause, probeLast) {
+		t.Reset(pause)
+		select {
+		case <-t.C:
+		case <-r.breakers.stop:
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), probeTime)
+		err := s.probe(ctx)
+		cancel()
+		var reply redis.Error
+		if err == nil || errors.As(err, &reply) || errors.Is(err, redis.ErrClosed) {
+			break
+		}
+	}
+	s.failures.Store(0)
+	s.open.Store(false)
+	r.breakers.open.Add(-1)
+	r.log.Info("Redis answers again")
+}
+
+// end stops the probes and waits for them.
+func (x *breakers) end() {
+	x.mu.Lock()
+	if !x.stopped {
+		x.stopped = true
+		close(x.stop)
+	}
+	x.mu.Unlock()
+	x.probes.Wait()
+}
+
+// pipe sends commands in one round trip. The error is that of the first one that failed.
+func (r *Replica) pipe(ctx context.Context, fill func(redis.Pipeliner)) error {
+	return r.send(ctx, "", func() error {
+		_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+			fill(p)
+			return nil
+		})
+		return err
+	})
+}
+
+// eval runs a script on the server that has the key.
+func (r *Replica) eval(ctx context.Context, s *script, key string, args ...any) (v any, err error) {
+	err = r.send(ctx, key, func() error {
+		v, err = s.Run(ctx, r.client, []string{key}, args...).Result()
+		return err
+	})
+	return v, err
+}

@@ -1,0 +1,191 @@
+package redis_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+)
+
+// replicate makes a Redis the replica of the one at addr, and waits until it has the data.
+func replicate(t *testing.T, c *goredis.Client, addr string) {
+	t.Helper()
+	host, port, _ := strings.Cut(addr, ":")
+	must(t, c.ReplicaOf(t.Context(), host, port).Err())
+	await(t, "the replica has its master's data", func() bool {
+		return strings.Contains(c.Info(t.Context(), "replication").Val(), "master_link_status:up")
+	})
+}
+
+// A replica is promoted that lacks the master's last writes: readers and writers are told, the log's epoch
+// rises, no event id is given out again, and the call goes on.
+func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t)
+	ctx := t.Context()
+	second := redisserver.ForTest(t)
+	link, promoted := startProxy(t, w.srv.Addr), connect(t, second.Addr)
+	replicate(t, promoted, link.addr)
+	must(t, w.append())
+	await(t, "the replica has the second event", func() bool {
+		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
+	})
+	link.refuse(true)
+	for range 3 {
+		must(t, w.append())
+	}
+	must(t, w.a.Create(ctx, record("lost")))
+	seen := map[string]bool{}
+	read := func(after state.Position) (state.Page, error) {
+		p, err := w.b.Read(ctx, "s", after, 0)
+		for _, e := range p.Entries {
+			id := state.Position{Stream: "st", Epoch: p.Epoch, Seq: e.Seq}.String()
+			if seen[id] {
+				t.Errorf("the event id %s is given out again, now for %s", id, e.Data)
+			}
+			seen[id] = true
+		}
+		return p, err
+	}
+	_, err := read(state.Position{Stream: "st"})
+	must(t, err)
+	if len(seen) != 5 {
+		t.Fatalf("%d events before the failover, want 5", len(seen))
+	}
+
+	w.srv.Kill()
+	w.trip()
+	must(t, promoted.Do(ctx, "replicaof", "no", "one").Err())
+	w.p.pointAt(second.Addr)
+	await(t, "the promoted one is used", func() bool { return w.a.Beat(ctx) == nil && w.b.Beat(ctx) == nil })
+	_, err = w.a.Load(ctx, "lost")
+	want(t, state.ErrNotFound, err)
+
+	want(t, state.ErrRollback, w.append())
+	_, err = read(state.Position{Stream: "st", Epoch: 1, Seq: 5})
+	want(t, state.ErrRollback, err)
+	if w.a.Stats().Rollbacks == 0 || w.b.Stats().Rollbacks == 0 {
+		t.Error("the rollback was not counted")
+	}
+	claim, err := w.a.Claim(ctx, state.Which{Session: "s", Call: "c", Epoch: w.lease.Epoch})
+	must(t, err)
+	w.lease, w.n = claim.Lease, 0
+	for range 3 {
+		must(t, w.append())
+	}
+	must(t, w.a.Finish(ctx, state.Write{Lease: w.lease, N: w.n + 1}, []byte(`{}`)))
+	p, err := read(state.Position{Stream: "st"})
+	must(t, err)
+	if len(p.Entries) != 6 || !p.Ended || p.Epoch < 2 {
+		t.Errorf("%d events at epoch %d, ended %v: want two old ones, three new ones and the response", len(p.Entries), p.Epoch, p.Ended)
+	}
+}
+
+// startSentinel watches the master at addr under the name "edge".
+func startSentinel(t *testing.T, addr string) string {
+	t.Helper()
+	dir := t.TempDir()
+	conf := filepath.Join(dir, "sentinel.conf")
+	host, port, _ := strings.Cut(addr, ":")
+	own := freePort(t)
+	text := fmt.Sprintf("port %d\nbind 127.0.0.1\ndir %s\nsentinel monitor edge %s %s 1\n"+
+		"sentinel down-after-milliseconds edge 300\nsentinel failover-timeout edge 2000\n", own, dir, host, port)
+	must(t, os.WriteFile(conf, []byte(text), 0o600))
+	cmd := exec.Command("redis-server", conf, "--sentinel")
+	must(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	sentinel := net.JoinHostPort("127.0.0.1", fmt.Sprint(own))
+	c := goredis.NewSentinelClient(&goredis.Options{Addr: sentinel})
+	defer c.Close()
+	await(t, "Sentinel knows the replica", func() bool {
+		list, err := c.Replicas(t.Context(), "edge").Result()
+		return err == nil && len(list) == 1
+	})
+	return sentinel
+}
+
+// With Sentinel the client finds the promoted master by itself.
+func TestSentinelFailsOver(t *testing.T) {
+	t.Parallel()
+	first, second := redisserver.ForTest(t), redisserver.ForTest(t)
+	replicate(t, connect(t, second.Addr), first.Addr)
+	o := eager("")
+	c := goredis.NewUniversalClient(&goredis.UniversalOptions{
+		MasterName: "edge", Addrs: []string{startSentinel(t, first.Addr)},
+		DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, MaxRetries: 1, ContextTimeoutEnabled: true,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	w := &troubled{T: t, a: start(t, c, redis.Options{Replica: "a"}), b: start(t, c, redis.Options{Replica: "b"})}
+	w.begin("s")
+	must(t, connect(t, first.Addr).Do(t.Context(), "wait", 1, 0).Err())
+	first.Kill()
+	await(t, "the promoted master has the session", func() bool {
+		s, err := w.a.Load(t.Context(), "s")
+		if err != nil {
+			want(t, state.ErrUnavailable, err)
+		}
+		return err == nil && s.ID == "s" && w.append() == nil
+	})
+	w.recovered()
+	w.whole()
+}
+
+// One node of a Cluster that is down costs the sessions of the others nothing.
+func TestABreakerStandsBeforeEachNodeOfACluster(t *testing.T) {
+	t.Parallel()
+	nodes, addrs := startNodes(t, "--cluster-require-full-coverage", "no")
+	o := eager("")
+	c := goredis.NewClusterClient(&goredis.ClusterOptions{
+		Addrs: addrs, DialTimeout: o.DialTimeout, ReadTimeout: o.ReadTimeout, WriteTimeout: o.WriteTimeout, MaxRetries: 1, ContextTimeoutEnabled: true,
+	})
+	t.Cleanup(func() { _ = c.Close() })
+	r := start(t, c, redis.Options{})
+	var there, gone string
+	for i := 0; there == "" || gone == ""; i++ {
+		id := fmt.Sprint("s", i)
+		must(t, r.Create(t.Context(), record(id)))
+		node, err := c.MasterForKey(t.Context(), "mcpedge:{"+id+"}")
+		must(t, err)
+		if node.Options().Addr == addrs[2] {
+			gone = id
+		} else {
+			there = id
+		}
+	}
+	load := func(id string) (time.Duration, error) {
+		begin := time.Now()
+		_, err := r.Load(t.Context(), id)
+		return time.Since(begin), err
+	}
+	nodes[2].Kill()
+	await(t, "the node is found not to answer", func() bool {
+		_, err := load(gone)
+		want(t, state.ErrUnavailable, err)
+		return r.Stats().Trips == 1
+	})
+	if took, err := load(gone); took > atOnce || !errors.Is(err, state.ErrUnavailable) {
+		t.Errorf("a session of the lost node took %v: %v", took, err)
+	}
+	if took, err := load(there); took > atOnce || err != nil {
+		t.Errorf("a session of another node took %v: %v", took, err)
+	}
+	must(t, nodes[2].Restart())
+	await(t, "the node is used again", func() bool {
+		_, err := load(gone)
+		return err == nil || errors.Is(err, state.ErrNotFound)
+	})
+	if s := r.Stats(); s.Rejected == 0 {
+		t.Errorf("stats %+v", s)
+	}
+}

@@ -1,0 +1,296 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+)
+
+// atOnce is how long an operation may take that is not sent.
+const atOnce = 250 * time.Millisecond
+
+// eager are the options of a client that gives up soon, as the edge's does.
+func eager(addr string) *goredis.Options {
+	return &goredis.Options{
+		Addr: addr, DialTimeout: 300 * time.Millisecond, ReadTimeout: 300 * time.Millisecond, WriteTimeout: 300 * time.Millisecond,
+		PoolTimeout: 300 * time.Millisecond, MaxRetries: 1, DialerRetries: 1, ContextTimeoutEnabled: true,
+	}
+}
+
+// troubled is a Redis behind a proxy, two replicas that use it, and a session with a call that runs.
+type troubled struct {
+	*testing.T
+	srv   *redisserver.Server
+	p     *proxy
+	a, b  *redis.Replica
+	lease state.Lease
+	n     uint64
+}
+
+func startTroubled(t *testing.T, args ...string) *troubled {
+	t.Helper()
+	srv := redisserver.ForTest(t, args...)
+	w := &troubled{T: t, srv: srv, p: startProxy(t, srv.Addr)}
+	for i, r := range []**redis.Replica{&w.a, &w.b} {
+		c := goredis.NewClient(eager(w.p.addr))
+		t.Cleanup(func() { _ = c.Close() })
+		*r = start(t, c, redis.Options{Replica: string(rune('a' + i))})
+	}
+	if !w.a.Stats().Healthy {
+		t.Error("not healthy after its start")
+	}
+	w.begin("s")
+	return w
+}
+
+// begin makes a session with a call that runs and one event in its log.
+func (w *troubled) begin(id string) {
+	w.Helper()
+	must(w.T, w.a.Create(w.Context(), record(id)))
+	l, err := w.a.Begin(w.Context(), id, "st", []state.Call{call("c")})
+	must(w.T, err)
+	w.lease, w.n = l[0], 0
+	must(w.T, w.append())
+}
+
+// append writes the next event, or the same again after an error.
+func (w *troubled) append() error {
+	write := state.Write{Lease: w.lease, N: w.n + 1}
+	err := w.a.Append(w.Context(), write, state.Entry{Kind: state.EntryNotice, Data: fmt.Append(nil, w.n+1)})
+	if err == nil {
+		w.n++
+	}
+	return err
+}
+
+// trip uses Redis until it is found not to answer.
+func (w *troubled) trip() {
+	w.Helper()
+	await(w.T, "Redis is found not to answer", func() bool {
+		_, errA := w.a.Load(w.Context(), "s")
+		_, errB := w.b.Load(w.Context(), "s")
+		want(w.T, state.ErrUnavailable, errA)
+		want(w.T, state.ErrUnavailable, errB)
+		return !w.a.Stats().Healthy && w.a.Stats().Trips == 1 && w.b.Stats().Trips == 1
+	})
+}
+
+// fast says that everything that needs Redis fails at once.
+func (w *troubled) fast() {
+	w.Helper()
+	ctx := w.Context()
+	for name, op := range map[string]func() error{
+		"Load":    func() error { _, err := w.a.Load(ctx, "s"); return err },
+		"Create":  func() error { return w.a.Create(ctx, record("new")) },
+		"Append":  w.append,
+		"Begin":   func() error { _, err := w.a.Begin(ctx, "s", "new", []state.Call{call("new")}); return err },
+		"Answer":  func() error { _, _, err := w.a.Answer(ctx, "s", "q", state.Answer{}); return err },
+		"Touch":   func() error { _, err := w.a.Touch(ctx, []string{"s"}); return err },
+		"Beat":    func() error { return w.a.Beat(ctx) },
+		"Orphans": func() error { _, err := w.a.Orphans(ctx, 1); return err },
+		"Ring":    func() error { return w.a.Ring(ctx, state.Bell{Session: "s"}) },
+		"Follow": func() error {
+			_, stop := w.a.Follow("s", "st")
+			stop()
+			return state.ErrUnavailable
+		},
+	} {
+		begin := time.Now()
+		want(w.T, state.ErrUnavailable, op())
+		if took := time.Since(begin); took > atOnce {
+			w.Errorf("%s took %v while Redis is known not to answer", name, took)
+		}
+	}
+	if w.a.Stats().Rejected == 0 {
+		w.Error("no operation was rejected")
+	}
+}
+
+// recovered says that both replicas are well again by themselves, wake-ups too.
+func (w *troubled) recovered() {
+	w.Helper()
+	await(w.T, "both replicas are healthy", func() bool {
+		return w.a.Beat(w.Context()) == nil && w.b.Beat(w.Context()) == nil && w.a.Stats().Healthy && w.b.Stats().Healthy
+	})
+	wake, stop := w.b.Follow(w.lease.Session, "st")
+	defer stop()
+	// What was woken by the new subscription is over once reading finds nothing new.
+	await(w.T, "b is woken by what a writes", func() bool {
+		select {
+		case <-wake:
+		default:
+		}
+		must(w.T, w.append())
+		select {
+		case <-wake:
+			return true
+		case <-time.After(50 * time.Millisecond):
+			return false
+		}
+	})
+}
+
+// whole says that the log has every event once, in order.
+func (w *troubled) whole() {
+	w.Helper()
+	p, err := w.b.Read(w.Context(), w.lease.Session, state.Position{Stream: "st"}, 0)
+	must(w.T, err)
+	for i, e := range p.Entries {
+		if string(e.Data) != fmt.Sprint(i+1) || e.Seq != uint64(i+1) {
+			w.Fatalf("event %d is %s at %d", i+1, e.Data, e.Seq)
+		}
+	}
+	if uint64(len(p.Entries)) != w.n || p.Epoch != 1 {
+		w.Errorf("%d events at epoch %d, want %d at 1", len(p.Entries), p.Epoch, w.n)
+	}
+}
+
+func TestRedisIsSlow(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t)
+	w.p.hold()
+	w.trip()
+	w.fast()
+	w.p.release()
+	w.recovered()
+	w.whole()
+}
+
+func TestRedisIsDownForAWhile(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t)
+	for range 2 {
+		w.p.refuse(true)
+		await(t, "an error", func() bool { return w.append() != nil })
+		await(t, "Redis is found not to answer", func() bool { _ = w.append(); return !w.a.Stats().Healthy })
+		w.fast()
+		w.p.refuse(false)
+		w.recovered()
+	}
+	w.whole()
+}
+
+func TestRedisRestartsWithItsData(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t, "--appendonly", "yes", "--appendfsync", "always")
+	w.srv.Kill()
+	w.trip()
+	w.fast()
+	must(t, w.srv.Restart())
+	w.recovered()
+	w.whole()
+}
+
+func TestRedisRestartsEmpty(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t)
+	old := state.Write{Lease: w.lease, N: 2}
+	w.srv.Kill()
+	w.trip()
+	must(t, w.srv.Restart())
+	await(t, "the replica beats again", func() bool { return w.a.Beat(t.Context()) == nil })
+	_, err := w.a.Load(t.Context(), "s")
+	want(t, state.ErrNotFound, err)
+	want(t, state.ErrNotFound, w.a.Append(t.Context(), old))
+	got, err := w.a.Touch(t.Context(), []string{"s"})
+	must(t, err)
+	if len(got) != 0 {
+		t.Errorf("touched %v in an empty Redis", got)
+	}
+	w.begin("new")
+	w.recovered()
+	w.whole()
+}
+
+// However many wait for a Redis that hangs, each knows in time.
+func TestNobodyQueuesForARedisThatHangs(t *testing.T) {
+	t.Parallel()
+	srv := redisserver.ForTest(t)
+	p := startProxy(t, srv.Addr)
+	o := eager(p.addr)
+	o.PoolSize = 4
+	c := goredis.NewClient(o)
+	t.Cleanup(func() { _ = c.Close() })
+	r := start(t, c, redis.Options{})
+	must(t, r.Create(t.Context(), record("s")))
+	p.hold()
+	var wg sync.WaitGroup
+	for range 200 {
+		wg.Go(func() {
+			begin := time.Now()
+			if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrUnavailable) {
+				t.Errorf("error %v", err)
+			}
+			// Twice the pool's patience and the connection's, for the one repetition.
+			if took := time.Since(begin); took > 3*time.Second {
+				t.Errorf("waited %v", took)
+			}
+		})
+	}
+	wg.Wait()
+	p.release()
+	await(t, "Redis answers again", func() bool { _, err := r.Load(t.Context(), "s"); return err == nil })
+}
+
+// A caller that leaves, or that has little time, says nothing about Redis.
+func TestEndedContextsTripNothing(t *testing.T) {
+	t.Parallel()
+	w := startTroubled(t)
+	w.p.hold()
+	for range 20 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		_, err := w.a.Load(ctx, "s")
+		want(t, context.DeadlineExceeded, err)
+		cancel()
+	}
+	w.p.release()
+	if s := w.a.Stats(); s.Trips != 0 || !s.Healthy {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// Replies with which Redis says that it cannot serve are told with what to do about them.
+func TestErrorRepliesAreExplained(t *testing.T) {
+	t.Parallel()
+	srv := redisserver.ForTest(t)
+	c := connect(t, srv.Addr)
+	r := start(t, c, redis.Options{})
+	must(t, r.Create(t.Context(), record("s")))
+	explains := func(err error, word, why string) {
+		t.Helper()
+		want(t, state.ErrUnavailable, err)
+		if text := err.Error(); !strings.Contains(text, why) || !strings.Contains(text, word) {
+			t.Errorf("%q does not say %q", text, why)
+		}
+	}
+	must(t, c.ConfigSet(t.Context(), "maxmemory", "1").Err())
+	_, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+	explains(err, "OOM", "Redis is out of memory (maxmemory, noeviction)")
+	explains(r.Beat(t.Context()), "OOM", "Redis is out of memory (maxmemory, noeviction)")
+	must(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
+
+	other := connect(t, startServer(t))
+	replicate(t, other, srv.Addr)
+	replica, err := redis.New(other, redis.Options{})
+	must(t, err)
+	defer replica.Close()
+	explains(replica.Start(t.Context()), "READONLY", "read-only replica")
+	_, err = replica.Load(t.Context(), "s")
+	explains(err, "READONLY", "read-only replica")
+
+	// None of it is a server that does not answer.
+	must(t, r.Beat(t.Context()))
+	if s := r.Stats(); s.Trips != 0 || !s.Healthy {
+		t.Errorf("stats %+v", s)
+	}
+}
