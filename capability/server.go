@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -22,6 +23,7 @@ type Server struct {
 	announce     mcpedgev1.DescribeResponse // which services are announced though they are empty
 	log          *slog.Logger
 	grpcOptions  []grpc.ServerOption
+	tracing      trace.TracerProvider // nil: the global one, if there is one
 	grace        time.Duration
 
 	tools     *registry[*tool]
@@ -110,9 +112,12 @@ func WithPrompts() Option {
 // without it slog.Default.
 func WithLogger(log *slog.Logger) Option { return func(s *Server) { s.log = log } }
 
+// WithTracerProvider has Serve and Main continue the edge's traces with spans of this provider; without
+// it they do with the global one, if otel.SetTracerProvider set one before they are called.
+func WithTracerProvider(p trace.TracerProvider) Option { return func(s *Server) { s.tracing = p } }
+
 // WithServerOptions adds options to the gRPC server that Serve and Main make, after the package's
-// own: credentials, interceptors, a stats handler for OpenTelemetry (otelgrpc.NewServerHandler),
-// which continues the edge's traces.
+// own: credentials, interceptors.
 func WithServerOptions(options ...grpc.ServerOption) Option {
 	return func(s *Server) { s.grpcOptions = append(s.grpcOptions, options...) }
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 const help = `mcpedge: the Model Context Protocol in front, gRPC services behind.
@@ -85,13 +86,18 @@ func serve(ctx context.Context, args []string) error {
 // assemble wires an edge, in front of the bundled backends when the settings have none. stop ends those
 // and is called once the edge has ended.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
-	log, stop = newLogger(cfg.Log), func() {}
+	log, level := newLogger(cfg.Log)
+	stop = func() {}
+	t, err := app.Telemetry(*cfg, log)
+	if err != nil {
+		return nil, nil, nil, err
+	}
 	if len(cfg.Backends) == 0 {
-		if stop, cfg.Backends, err = startBundled(context.WithoutCancel(ctx)); err != nil {
+		if stop, cfg.Backends, err = startBundled(context.WithoutCancel(ctx), t); err != nil {
 			return nil, nil, nil, err
 		}
 	}
-	if edge, err = app.New(*cfg, log); err != nil {
+	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithLogLevel(level)); err != nil {
 		stop()
 		return nil, nil, nil, err
 	}
@@ -114,12 +120,8 @@ or look around with the MCP Inspector:
 
 `
 
-func newLogger(c config.Log) *slog.Logger {
-	var level slog.Level
+func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
 	_ = level.UnmarshalText([]byte(c.Level)) // validated
-	opts := &slog.HandlerOptions{Level: level}
-	if c.Format == "json" {
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts))
-	}
-	return slog.New(slog.NewTextHandler(os.Stderr, opts))
+	return slog.New(telemetry.NewHandler(os.Stderr, c.Format == "json", level)), level
 }

@@ -4,6 +4,7 @@ package admin
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"time"
@@ -20,12 +21,29 @@ type Readiness interface {
 // readyPath is where readiness is told.
 const readyPath = "/readyz"
 
+// Options are what the listener serves beside the state of the edge.
+type Options struct {
+	// Profiles serves the Go runtime's at /debug/pprof/.
+	Profiles bool
+	// Metrics serves /metrics; nil: it is not served.
+	Metrics http.Handler
+	// Level of the log, told and changed at /loglevel; nil: it is not served.
+	Level *slog.LevelVar
+}
+
 // New makes the handler: /healthz (the process lives), /readyz (503 with the reason until it can
-// serve, and again while it drains), /backends (what each backend is doing, as JSON) and, if profiles
-// is set, /debug/pprof/.
-func New(ready Readiness, pool *backend.Pool, profiles bool) http.Handler {
+// serve, and again while it drains), /backends (what each backend is doing, as JSON) and what the
+// options say.
+func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	mux := http.NewServeMux()
-	if profiles {
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", o.Metrics)
+	}
+	if o.Level != nil {
+		mux.HandleFunc("GET /loglevel", func(w http.ResponseWriter, _ *http.Request) { tellLevel(w, o.Level) })
+		mux.HandleFunc("PUT /loglevel", func(w http.ResponseWriter, r *http.Request) { setLevel(w, r, o.Level) })
+	}
+	if o.Profiles {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -34,6 +35,8 @@ type App struct {
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	sse       *sse.Handler // nil: not served
+	telemetry *telemetry.Telemetry
+	level     *slog.LevelVar // nil: it cannot be changed
 	mcp       *http.Server
 	admin     *http.Server
 	// unready says why no traffic should come here; nil: it should.
@@ -118,7 +121,7 @@ func (a *App) shutdown() error {
 func (a *App) close() error {
 	a.stateful.Close()
 	a.pool.Close()
-	return errors.Join(a.medium.Close(), a.admin.Close())
+	return errors.Join(a.medium.Close(), a.admin.Close(), a.closeTelemetry())
 }
 
 // retire has every answer close its connection, HTTP/2's with a GOAWAY, once the drain has begun.
@@ -154,7 +157,7 @@ func (a *App) servers(router *era.Router) {
 		MaxHeaderBytes: int(a.cfg.Limits.Headers),
 	}
 	a.admin = &http.Server{
-		Handler: admin.New(a, a.pool, a.cfg.Pprof), ErrorLog: errorLog,
+		Handler: admin.New(a, a.pool, admin.Options{Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level}), ErrorLog: errorLog,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 	}
 }

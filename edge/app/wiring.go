@@ -17,20 +17,30 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // New wires an edge by its settings. Nothing listens or dials yet.
-func New(cfg config.Config, log *slog.Logger) (*App, error) {
+func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a := &App{cfg: cfg, log: log}
+	for _, o := range options {
+		o(a)
+	}
 	a.notReady("starting")
 	logGRPC(log)
 	var err error
-	if a.pool, err = Pool(cfg, log); err != nil {
+	if a.telemetry == nil {
+		if a.telemetry, err = Telemetry(cfg, log); err != nil {
+			return nil, err
+		}
+	}
+	if a.pool, err = Pool(cfg, log, a.telemetry); err != nil {
 		return nil, err
 	}
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions, Logger: log,
+		Telemetry: a.telemetry,
 	})
 	if a.medium, err = newMedium(cfg, log); err != nil {
 		return nil, err
@@ -40,7 +50,7 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
 		Heartbeat: min(cfg.Limits.Lease/4, time.Second),
-		Logger:    log,
+		Logger:    log, Telemetry: a.telemetry,
 	})
 	keys, err := cfg.Keys()
 	if err != nil {
@@ -49,7 +59,7 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	a.stateless, err = stateless.New(a.dispatch, stateless.Options{
 		Keys: keys, MaxRounds: cfg.Limits.Rounds, CallLifetime: cfg.Limits.CallLifetime,
 		KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
-		MaxSubscriptions: cfg.Limits.Subscriptions, Logger: log,
+		MaxSubscriptions: cfg.Limits.Subscriptions, Logger: log, Telemetry: a.telemetry,
 	})
 	if err != nil {
 		return nil, err
@@ -58,13 +68,13 @@ func New(cfg config.Config, log *slog.Logger) (*App, error) {
 	return a, nil
 }
 
-// Pool makes the pool of the configured backends; nothing is dialled before its Start.
-func Pool(cfg config.Config, log *slog.Logger) (*backend.Pool, error) {
+// Pool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
+func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend.Pool, error) {
 	backends, err := Backends(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewPool(backends, backend.Options{Logger: log})
+	return backend.NewPool(backends, backend.Options{Logger: log, DialOptions: t.DialOptions()})
 }
 
 // Backends turns the settings of the backends into what the pool takes, certificates read.

@@ -46,6 +46,8 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	// Log says what is logged.
 	Log Log `yaml:"log"`
+	// TraceContent puts the arguments and results of tool calls into spans; they may be sensitive.
+	TraceContent bool `yaml:"trace-content"`
 	// DrainDelay is how long the edge keeps serving, unready, after SIGTERM; Grace how long it then
 	// waits for what runs.
 	DrainDelay time.Duration `yaml:"drain-delay"`

@@ -47,7 +47,7 @@ func (s setting) text() string {
 }
 
 func (c *Config) admin() setting {
-	return setting{"admin", &c.Admin, "address of /healthz and /readyz"}
+	return setting{"admin", &c.Admin, "address of /healthz, /readyz and /metrics"}
 }
 
 // listeners are the settings of who may call, and where.
@@ -70,6 +70,7 @@ func (c *Config) settings() []setting {
 		{"replica", &c.Replica, "name of this replica in logs and in Redis; none: the host's"},
 		{"log-level", &c.Log.Level, "debug, info, warn or error"},
 		{"log-format", &c.Log.Format, "text or json"},
+		{"trace-content", &c.TraceContent, "put arguments and results of tool calls into spans, though they may be sensitive"},
 		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long"},
 		{"grace", &c.Grace, "then wait so long for what runs"},
 	}, c.Limits.settings()...)

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -31,6 +32,8 @@ type Options struct {
 	PrivateViews int
 	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
 	WatchedURIs int
+	// Telemetry observes the backends' calls; nil: nothing does.
+	Telemetry *telemetry.Telemetry
 	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
 	Logger *slog.Logger
 }
@@ -107,7 +110,16 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 		return mcp.Reply{}, err
 	}
 	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
-	switch call.Method {
+	reply, err := r.run(ctx)
+	if r.owner != nil {
+		r.observe(ctx, &reply, err)
+	}
+	return reply, err
+}
+
+func (r *round) run(ctx context.Context) (mcp.Reply, error) {
+	v := r.view
+	switch call := r.call; call.Method {
 	case mcp.MethodToolsCall:
 		return r.callTool(ctx)
 	case mcp.MethodResourcesRead:
@@ -125,7 +137,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	case mcp.MethodPromptsList:
 		return r.list(v.features.Prompts, v.prompts.list)
 	}
-	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(call.Method)))
+	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(r.call.Method)))
 }
 
 // Repeatable says whether a dispatched call may be run again: reads, prompts, completions and lists
@@ -136,6 +148,22 @@ func (d *Dispatch) Repeatable(call *mcp.Call) bool {
 	}
 	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
 	return t != nil && t.repeatable()
+}
+
+// Served names the backend of the tool or prompt that a call is about. Names of neither are what a client
+// made up.
+func (d *Dispatch) Served(call *mcp.Call) (backend string, ok bool) {
+	switch call.Method {
+	case mcp.MethodToolsCall:
+		if t := d.views.known(call.Principal).tools.byName[call.Params.Target]; t != nil {
+			return t.owner.Name(), true
+		}
+	case mcp.MethodPromptsGet:
+		if p := d.views.known(call.Principal).prompts.byName[call.Params.Target]; p != nil {
+			return p.owner.Name(), true
+		}
+	}
+	return "", false
 }
 
 // clip keeps what a client sent from filling messages and logs.

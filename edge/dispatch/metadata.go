@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Keys of the gRPC metadata that comes with every unit of work, so that a mesh can route and authorize
@@ -21,13 +22,17 @@ const (
 
 const maxMetadataName = 1 << 10
 
-func withMetadata(ctx context.Context, method mcp.Method, name string) context.Context {
+// withMetadata adds them, and the trace that the client is in: whoever traces replaces that by its own.
+func withMetadata(ctx context.Context, call *mcp.Call, name string) context.Context {
+	if meta := &call.Params.Meta; meta.TraceParent != nil || meta.Baggage != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.Metadata(meta)...)
+	}
 	if len(name) > maxMetadataName {
-		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method))
+		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method))
 	}
 	text := mcp.EncodeHeader(name)
 	if len(text) > maxMetadataName {
-		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method))
+		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method))
 	}
-	return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(method), MetadataName, text)
+	return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method), MetadataName, text)
 }

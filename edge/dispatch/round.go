@@ -3,10 +3,12 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
@@ -20,6 +22,7 @@ type round struct {
 
 	// owner is the backend that does the work, from begin on.
 	owner *backend.Backend
+	began time.Time
 	// progress is the highest value passed on, once told is true.
 	progress float64
 	told     bool
@@ -32,12 +35,23 @@ type round struct {
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
 	release, err := b.Acquire()
 	if err != nil {
+		r.d.opts.Telemetry.Hit(telemetry.BoundConcurrent)
 		return nil, nil, mcp.AsError(err)
 	}
-	r.owner = b
-	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.call.Method, target), b.Timeout())
+	r.owner, r.began = b, time.Now()
+	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
+	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.call, target), b.Timeout())
 	r.cancel = cancel
 	return ctx, func() { cancel(); release() }, nil
+}
+
+// observe records how the backend did.
+func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
+	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil}
+	if err != nil {
+		o.Kind = mcp.AsError(err).Kind
+	}
+	r.d.opts.Telemetry.BackendCalled(ctx, r.owner.Name(), r.call.Method, &o, time.Since(r.began))
 }
 
 // status is a failed RPC as an error.

@@ -17,6 +17,9 @@ type Dispatcher interface {
 	Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
 	// Repeatable says whether a dispatched call may be run again when its outcome was lost.
 	Repeatable(call *mcp.Call) bool
+	// Served names the backend that serves the tool or prompt that the call is about, as far as is known
+	// without asking anybody; false: none does, or the call is about something else.
+	Served(call *mcp.Call) (backend string, ok bool)
 	// Changes opens a feed. What cannot be watched is missing from what the feed honours; it is no error.
 	Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error)
 }

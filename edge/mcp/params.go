@@ -43,6 +43,8 @@ type Meta struct {
 	ClientInfo    json.RawMessage // io.modelcontextprotocol/clientInfo
 	Capabilities  json.RawMessage // io.modelcontextprotocol/clientCapabilities
 	LogLevel      json.RawMessage // io.modelcontextprotocol/logLevel
+	// The trace the client is in (W3C Trace Context and Baggage), unverified.
+	TraceParent, TraceState, Baggage json.RawMessage
 }
 
 // token takes a progress token; null is none.
@@ -68,6 +70,13 @@ const (
 	MetaLogLevel       = "io.modelcontextprotocol/logLevel"
 	MetaServerInfo     = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID = "io.modelcontextprotocol/subscriptionId"
+)
+
+// Keys of `_meta` that carry the trace context, the only ones without a prefix.
+const (
+	MetaTraceParent = "traceparent"
+	MetaTraceState  = "tracestate"
+	MetaBaggage     = "baggage"
 )
 
 // ParseParams opens the params of a message that jsonrpc.Parse accepted. It fails only when `_meta`
@@ -137,6 +146,12 @@ func (m *Meta) parse(raw json.RawMessage) error {
 			m.Capabilities = value
 		case MetaLogLevel:
 			m.LogLevel = value
+		case MetaTraceParent:
+			m.TraceParent = value
+		case MetaTraceState:
+			m.TraceState = value
+		case MetaBaggage:
+			m.Baggage = value
 		}
 		return nil
 	})

@@ -43,6 +43,10 @@ type Call struct {
 	Repeatable bool
 	// Round and Attempt of the run in progress, or of the next.
 	Round, Attempt int
+	// Trace is the span the call began with, as a W3C traceparent; empty: none. The medium only keeps it.
+	Trace string
+	// Began is when the request was received; zero: not known.
+	Began time.Time
 }
 
 // Lease is the right to write about one call.
@@ -75,6 +79,8 @@ type Ask struct {
 	ElicitationID string
 	// Message is the whole JSON-RPC request as it goes on the stream.
 	Message []byte
+	// Asked is when; zero: not known.
+	Asked time.Time
 }
 
 // Answer is the client's answer to an Ask: a result, or the error object it sent.

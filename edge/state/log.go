@@ -94,6 +94,8 @@ type Page struct {
 	Entries []Entry
 	// Epoch of the log: that of the entries' event ids.
 	Epoch uint64
+	// Trace is that of the stream's first call; empty: none.
+	Trace string
 	// Ended: the stream has its last response, and Entries reaches it: nothing follows.
 	Ended bool
 }

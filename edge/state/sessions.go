@@ -32,6 +32,8 @@ type Session struct {
 	Attachment uint64
 	// AttachedBy is the Token of the patch that made the newest attachment.
 	AttachedBy string
+	// Created is when; zero: not known.
+	Created time.Time
 	// Serial rises with every change of the record.
 	Serial uint64
 }

@@ -11,18 +11,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // ask sends a round's requests to the client and parks the call: from here on no replica runs it.
 func (r *run) ask(in *mcp.InputRequired) {
 	if r.asked+2 > r.e.o.MaxRounds {
+		r.e.o.Telemetry.Hit(telemetry.BoundRounds)
 		r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindLimit,
 			"the call asked the client for the %dth time; a call has at most %d rounds", r.asked+1, r.e.o.MaxRounds)))
 		return
 	}
 	if err := r.opened(); err != nil {
 		if errors.Is(err, errNobody) {
-			r.leave(outcome{})
+			r.leave(outcome{seen: telemetry.Outcome{Kind: mcp.KindCancelled, Message: errNobody.Error()}})
 			return
 		}
 		r.finish(r.e.failure(r.rules, r.id, stateError(err)))
@@ -31,18 +33,22 @@ func (r *run) ask(in *mcp.InputRequired) {
 	asks := r.asks(in.Requests)
 	r.complete(asks)
 	r.settle()
+	began := time.Now()
 	err := r.write(func(ctx context.Context, w state.Write) error {
-		return r.e.store.Park(ctx, w, asks, keptState(r.asked+1, in.State))
+		return r.e.store.Park(ctx, w, asks, keptState(r.asked+1, r.op.SpanContext(), in.State))
 	})
+	r.stored("park", began, err)
 	switch {
 	case err == nil:
+		r.op.Pause(&telemetry.Outcome{InputRequired: true})
+		r.e.counters.Appended.Add(int64(len(asks)))
 		r.s.park(r)
 		r.e.counters.CallsParked.Add(1)
 	case errors.Is(err, state.ErrTooLarge):
 		r.deliver(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"what the call asks of the client is larger than what a stream may keep")))
 	case !lostCall(err):
-		r.e.log.Warn("a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
+		r.e.log.WarnContext(r.ctx, "a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
 	}
 }
 
@@ -50,8 +56,8 @@ func (r *run) ask(in *mcp.InputRequired) {
 func (r *run) asks(in []mcp.InputRequest) []state.Ask {
 	out := make([]state.Ask, len(in))
 	for i, q := range in {
-		a := state.Ask{ID: rand.Text(), Key: q.Key, Method: q.Method}
-		params := q.Params
+		a := state.Ask{ID: rand.Text(), Key: q.Key, Method: q.Method, Asked: time.Now()}
+		params := telemetry.WithTrace(q.Params, r.op.Promise())
 		if q.URLMode && r.rules.ElicitationID {
 			if a.ElicitationID = r.openElicitations[q.Key]; a.ElicitationID == "" {
 				a.ElicitationID = rand.Text()
@@ -127,6 +133,7 @@ func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answer) error {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
+	began := time.Now()
 	outcome, claim, err := e.store.Answer(sctx, session, ask, a)
 	if err != nil {
 		return err
@@ -137,7 +144,7 @@ func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answe
 	case state.AnswerDuplicate:
 		e.counters.AnswersDuplicate.Add(1)
 	case state.AnswerCompleted:
-		e.resume(ctx, claim)
+		e.resume(ctx, claim, began)
 	}
 	return nil
 }
@@ -162,13 +169,15 @@ func (e *Era) insist(ctx context.Context, session, ask string, a state.Answer) {
 
 // resume runs the next round of a claimed call in a goroutine of its own. The caller is inside the
 // work gate.
-func (e *Era) resume(ctx context.Context, c *state.Claim) {
-	r, err := e.claimed(ctx, c)
+func (e *Era) resume(ctx context.Context, c *state.Claim, began time.Time) {
+	r, err := e.claimed(ctx, c, telemetry.ReasonAnswered)
 	if err != nil {
 		// The record stays a ready call without a runner, for the sweepers.
 		e.log.Warn("a claimed call could not be resumed here", "error", err, "call", c.Call.ID)
 		return
 	}
+	r.stored("answer", began, nil)
+	r.answeredAll(c)
 	e.spawn(func() { r.resume(c) })
 }
 
@@ -201,7 +210,9 @@ func (r *run) rerun() {
 func (r *run) refusedBy(a state.Answered) {
 	text := refused(a)
 	if r.call.Method == mcp.MethodToolsCall {
-		r.finish(resultOf(r.id, toolError(text)))
+		o := resultOf(r.id, toolError(text))
+		o.seen.ToolError = true
+		r.finish(o)
 		return
 	}
 	r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindCancelled, "%s", text)))

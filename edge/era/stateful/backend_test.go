@@ -66,6 +66,12 @@ func (b *backend) seen() []mcp.Call {
 	return slices.Clone(b.calls)
 }
 
+func (b *backend) Served(c *mcp.Call) (string, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return "fake", b.tools[c.Params.Target] != nil
+}
+
 func (b *backend) Repeatable(c *mcp.Call) bool {
 	return c.Method.Repeatable() || strings.HasPrefix(c.Params.Target, "safe")
 }

@@ -13,7 +13,7 @@ import (
 // with one array if all end in time, else on one stream that the last response ends.
 func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.BatchEntry, out mcp.Outgoing) {
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		e.refuse(in, out, rules, jsonrpc.Message{}, err)
+		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 	}
 	if !e.work.enter() {
 		refuse(revision.Assumed(), shuttingDown())
@@ -40,7 +40,7 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			"protocol version %s has no batches; send one message at a time", rec.rules.Version))
 		return
 	}
-	g := newGroup(e, s, rec, in.Principal)
+	g := newGroup(e, s, rec, in)
 	g.array = true
 	for i := range batch {
 		if err := e.entry(ctx, in, g, &batch[i]); err != nil {
@@ -69,7 +69,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 			g.ready = append(g.ready, jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil))
 		}
 	case b.Kind == jsonrpc.Notification:
-		e.notified(ctx, g.s, g.rec, b.Message)
+		e.notified(ctx, in, g.s, g.rec, b.Message)
 	case b.Kind != jsonrpc.Request:
 		return e.answered(ctx, g.s, b.Message)
 	default:

@@ -300,7 +300,7 @@ func TestStateDownInMidCall(t *testing.T) {
 		w.wantKind(w.post(w.a, s, callTool(2, "ask")), mcp.KindStateUnavailable)
 		after(6 * time.Second)
 		w.wantBody(x, `{"jsonrpc":"2.0","id":1,"result":{"text":"done"}}`)
-		if w.a.Counters().EventsDropped.Load() != 1 {
+		if w.a.Counters().DroppedUnread.Load() != 1 {
 			t.Error("the dropped event was not counted")
 		}
 		// With a record: the response is held until the state accepts it.

@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Era serves the revisions with a handshake. Safe for concurrent use.
@@ -53,18 +54,21 @@ func New(d era.Dispatcher, s state.Store, o Options) *Era {
 	return e
 }
 
+// Held is how many sessions this replica has a copy of.
+func (e *Era) Held() int { return e.held.count() }
+
 // Counters returns the live counters.
 func (e *Era) Counters() *Counters { return &e.counters }
 
 // Message serves one message of a session, or the handshake that creates one.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	if !e.work.enter() {
-		e.refuse(in, out, revision.Assumed(), msg, shuttingDown())
+		e.refuse(ctx, in, out, revision.Assumed(), msg, shuttingDown())
 		return
 	}
 	defer e.work.leave()
 	if err := checkVersion(in); err != nil {
-		e.refuse(in, out, revision.Assumed(), msg, err)
+		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
 	if msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize {
@@ -73,12 +77,14 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	}
 	if in.Conn != nil && in.Session == "" && msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodPing {
 		// The one request that may come before the handshake (Lifecycle, "Initialization").
+		_, op := e.observe(ctx, in, nil, revision.Assumed(), msg)
+		op.End(&telemetry.Outcome{})
 		respond(out, resultOf(msg.ID, nil))
 		return
 	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
-		e.refuse(in, out, revision.Assumed(), msg, err)
+		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
 	switch msg.Kind {
@@ -86,12 +92,12 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.request(ctx, in, s, rec, msg, out)
 		return
 	case jsonrpc.Notification:
-		e.notified(ctx, s, rec, msg)
+		e.notified(ctx, in, s, rec, msg)
 	default:
 		err = e.answered(ctx, s, msg)
 	}
 	if err != nil {
-		e.refuse(in, out, rec.rules, msg, err)
+		e.refuse(ctx, in, out, rec.rules, msg, err)
 		return
 	}
 	out.Accept()
@@ -100,7 +106,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 // End deletes a session: its calls are cancelled and its streams end, on every replica.
 func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		e.refuse(in, out, rules, jsonrpc.Message{}, err)
+		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 	}
 	if !e.work.enter() {
 		refuse(revision.Assumed(), shuttingDown())
@@ -121,6 +127,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	serr := e.store.Delete(sctx, s.id)
 	if serr == nil {
 		e.counters.SessionsEnded.Add(1)
+		e.o.Telemetry.SessionEnded(rec.Created, rec.rules.Version, in.Header == nil)
 		e.ring(ctx, state.Bell{Kind: state.BellDeleted, Session: s.id})
 	}
 	if err := e.lost(s, serr); err != nil {

@@ -70,7 +70,7 @@ func TestSlowStoreNeverBlocksTheBackend(t *testing.T) {
 		if took != 0 || !x.ended() || len(msgs) > 1000 || msgs[len(msgs)-2] != progressMessage(4999) || !strings.Contains(msgs[len(msgs)-1], `"ok"`) {
 			t.Errorf("took %s, %d messages", took, len(msgs))
 		}
-		if w.a.Counters().EventsDropped.Load() == 0 {
+		if w.a.Counters().DroppedQueue.Load() == 0 {
 			t.Error("what was dropped was not counted")
 		}
 	})

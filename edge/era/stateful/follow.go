@@ -15,7 +15,7 @@ import (
 // and Redelivery"), or attaches the session's standalone stream.
 func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	rules := revision.Assumed()
-	refuse := func(err *mcp.Error) { e.refuse(in, out, rules, jsonrpc.Message{}, err) }
+	refuse := func(err *mcp.Error) { e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err) }
 	if !e.work.enter() {
 		refuse(shuttingDown())
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // phase is what became of an exchange.
@@ -27,10 +28,10 @@ const (
 // group is what came in one POST: the calls that share its exchange, and its stream once one of them
 // outgrows it.
 type group struct {
-	e         *Era
-	s         *held
-	rec       *record
-	principal mcp.Principal
+	e   *Era
+	s   *held
+	rec *record
+	in  *mcp.Incoming
 	// wake holds a token when phase or left changed in a way that the exchange waits for.
 	wake chan struct{}
 
@@ -55,8 +56,8 @@ type group struct {
 	run  run
 }
 
-func newGroup(e *Era, s *held, rec *record, p mcp.Principal) *group {
-	g := &group{e: e, s: s, rec: rec, principal: p, wake: make(chan struct{}, 1)}
+func newGroup(e *Era, s *held, rec *record, in *mcp.Incoming) *group {
+	g := &group{e: e, s: s, rec: rec, in: in, wake: make(chan struct{}, 1)}
 	g.runs = g.only[:0]
 	return g
 }
@@ -75,7 +76,7 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	r.group = g
 	r.call = mcp.Call{
 		ID: rand.Text(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Params: params,
-		Principal: g.principal, Client: g.rec.client, LogLevel: g.rec.LogLevel,
+		Principal: g.in.Principal, Client: g.rec.client, LogLevel: g.rec.LogLevel,
 	}
 	r.deadline = time.Now().Add(g.e.o.CallLifetime)
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -83,6 +84,7 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 		r.cancel(nil)
 		return err
 	}
+	r.observeCall(g.in)
 	g.runs = append(g.runs, r)
 	g.left++
 	return nil
@@ -190,6 +192,7 @@ func (g *group) keep(r *run, o outcome) bool {
 	if g.phase == opened {
 		return false
 	}
+	r.op.End(&o.seen)
 	r.outcome, r.decided = o, true
 	if g.left--; g.left == 0 {
 		g.signal()
@@ -236,7 +239,10 @@ func (g *group) begin() ([]state.Lease, error) {
 	}
 	ctx, cancel := g.e.bounded(g.e.life)
 	defer cancel()
-	return g.e.store.Begin(ctx, g.s.id, g.stream, calls)
+	began := time.Now()
+	leases, err := g.e.store.Begin(ctx, g.s.id, g.stream, calls)
+	g.runs[0].stored("begin", began, err)
+	return leases, err
 }
 
 // tidy ends what a Begin may have left that was not known to have happened: nobody follows it. The
@@ -259,9 +265,12 @@ func (g *group) beginFailed(err error) {
 		g.e.drop(g.s, errGone)
 		return
 	}
+	if errors.Is(err, state.ErrLimit) {
+		g.e.o.Telemetry.Hit(telemetry.BoundStreams)
+	}
 	g.unsure = g.unsure || stateError(err).Kind == mcp.KindStateUnavailable
 	g.e.counters.StateErrors.Add(1)
-	g.e.log.Warn("a stream could not be begun; the call goes on without one", "error", err)
+	g.e.log.WarnContext(g.runs[0].ctx, "a stream could not be begun; the call goes on without one", "error", err)
 }
 
 // begun hands out the leases, and writes to the log what was known before there was one.

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). A session
@@ -16,7 +18,7 @@ import (
 func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	sess, err := newSession(in, msg)
 	if err != nil {
-		e.refuse(in, out, revision.Assumed(), msg, err)
+		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
 	rules := revision.Negotiate(sess.Version)
@@ -31,11 +33,16 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 			e.counters.StateErrors.Add(1)
 			e.log.Warn("a session could not be created", "error", err)
 		}
-		e.refuse(in, out, rules, msg, me)
+		if me.Kind == mcp.KindLimit {
+			e.o.Telemetry.Hit(telemetry.BoundSessions)
+		}
+		e.refuse(ctx, in, out, rules, msg, me)
 		return
 	}
 	e.counters.SessionsCreated.Add(1)
-	e.put(sess)
+	rec := e.put(sess).rec.Load()
+	_, op := e.observe(ctx, in, rec, rules, msg)
+	op.End(&telemetry.Outcome{})
 	out.Session(sess.ID)
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
 }
@@ -71,6 +78,7 @@ func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Err
 		Principal:    in.Principal,
 		ClientInfo:   bytes.Clone(p.ClientInfo),
 		Capabilities: bytes.Clone(p.Capabilities),
+		Created:      time.Now(),
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // drop forgets a session and ends what goes on here on its behalf.
@@ -43,6 +44,7 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 			return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", key)
 		}
 		if len(s.running) >= e.o.MaxCallsPerSession {
+			e.o.Telemetry.Hit(telemetry.BoundCalls)
 			return mcp.Errorf(mcp.KindLimit, "%d requests of this session are running; wait for some to end", len(s.running))
 		}
 	}

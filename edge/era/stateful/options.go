@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Options are the settings of an Era. Zero members mean the defaults.
@@ -30,6 +32,8 @@ type Options struct {
 	Heartbeat time.Duration
 	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
 	MaxTakeovers int
+	// Telemetry observes what goes on; nil: nothing does.
+	Telemetry *telemetry.Telemetry
 	// Logger for what no client is told; nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -86,8 +90,13 @@ type Counters struct {
 	CallsParked atomic.Int64
 	// AnswersUnknown and AnswersDuplicate were accepted and ignored.
 	AnswersUnknown, AnswersDuplicate atomic.Int64
-	// EventsDropped: progress and log messages that nobody can read: no stream, or a full queue.
-	EventsDropped atomic.Int64
+	// Progress and log messages that nobody will read: DroppedUnread for want of a stream, DroppedQueue
+	// for a full queue, DroppedUnwritten because the store did not take them.
+	DroppedUnread, DroppedQueue, DroppedUnwritten atomic.Int64
+	// Queued is what waits to be written to logs now; Appended what was written.
+	Queued, Appended atomic.Int64
+	// StreamsResumed: streams that a client came back to; EventsReplayed what was there for them.
+	StreamsResumed, EventsReplayed atomic.Int64
 	// Takeovers of lost calls; Reruns of them; UnknownOutcomes told to clients.
 	Takeovers, Reruns, UnknownOutcomes atomic.Int64
 	// Fenced: writes refused because another replica owns the call.

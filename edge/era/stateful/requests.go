@@ -7,6 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // request serves one request of a session, other than initialize.
@@ -15,9 +16,9 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *held, rec *recor
 		respond(out, o)
 		return
 	}
-	g := newGroup(e, s, rec, in.Principal)
+	g := newGroup(e, s, rec, in)
 	if err := g.add(ctx, msg); err != nil {
-		e.refuse(in, out, rec.rules, msg, beginError(err))
+		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
 		return
 	}
 	in.Admit()
@@ -39,9 +40,13 @@ func beginError(err error) *mcp.Error {
 
 // local serves what the edge answers itself. It returns false for what goes to dispatch.
 func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) (outcome, bool) {
+	m := mcp.Method(msg.Method)
+	if !isLocal(m) {
+		return outcome{}, false
+	}
 	var err *mcp.Error
-	switch m := mcp.Method(msg.Method); m {
-	case mcp.MethodPing:
+	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
+	switch m {
 	case mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, msg)
 	case mcp.MethodSubscribe:
@@ -54,13 +59,23 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record,
 		err = mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone")
 	case mcp.MethodDiscover, mcp.MethodListen:
 		err = mcp.Errorf(mcp.KindMethodNotFound, "the method %q does not exist in protocol version %s", m, rec.rules.Version)
-	default:
-		return outcome{}, false
 	}
+	o := resultOf(msg.ID, nil)
 	if err != nil {
-		return e.failure(rec.rules, msg.ID, err), true
+		o = e.failure(rec.rules, msg.ID, err)
 	}
-	return resultOf(msg.ID, nil), true
+	op.End(&o.seen)
+	return o, true
+}
+
+// isLocal says whether the edge answers a method itself, if only to refuse it.
+func isLocal(m mcp.Method) bool {
+	switch m {
+	case mcp.MethodPing, mcp.MethodSetLevel, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
+		mcp.MethodInitialize, mcp.MethodDiscover, mcp.MethodListen:
+		return true
+	}
+	return false
 }
 
 // setLevel changes the session's log level (Logging, "Setting Log Level").
@@ -83,7 +98,9 @@ func (e *Era) setLevel(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 }
 
 // notified takes a notification. None is ever refused: what is not understood is ignored.
-func (e *Era) notified(ctx context.Context, s *held, rec *record, msg jsonrpc.Message) {
+func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) {
+	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
+	defer op.End(&telemetry.Outcome{})
 	switch mcp.Method(msg.Method) {
 	case mcp.NotifyInitialized:
 		if !rec.Initialized {

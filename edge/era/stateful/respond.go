@@ -1,15 +1,20 @@
 package stateful
 
 import (
+	"context"
+
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // outcome is how a request ended: one response, or silence for a cancelled one.
 type outcome struct {
 	body []byte // nil: no response
 	kind mcp.Kind
+	// seen is what telemetry is told: of an error its code and message, of a result whether it says isError.
+	seen telemetry.Outcome
 }
 
 func resultOf(id jsonrpc.ID, result []byte) outcome {
@@ -22,9 +27,11 @@ func (e *Era) failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
 	if me.Kind == mcp.KindInternal || me.Kind == mcp.KindContract {
 		e.log.Error("request failed", "error", me.Message, "cause", me.Err, "id", id.String())
 	}
+	code := rules.Code(me.Kind)
 	return outcome{
-		body: jsonrpc.AppendError(nil, id, rules.Code(me.Kind), me.Message, me.Data),
+		body: jsonrpc.AppendError(nil, id, code, me.Message, me.Data),
 		kind: me.Kind,
+		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message},
 	}
 }
 
@@ -39,7 +46,7 @@ func respond(out mcp.Outgoing, o outcome) {
 
 // refuse ends an exchange whose message was not served. Where no headers exist, the peer of a
 // symmetric transport would take an answer to what is no request for a new message: it gets none.
-func (e *Era) refuse(in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
+func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
 	var id jsonrpc.ID
 	if msg.Kind == jsonrpc.Request {
 		id = msg.ID
@@ -47,7 +54,12 @@ func (e *Era) refuse(in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, 
 		out.Accept()
 		return
 	}
-	respond(out, e.failure(rules, id, err))
+	o := e.failure(rules, id, err)
+	if msg.Kind == jsonrpc.Request {
+		_, op := e.observe(ctx, in, nil, rules, msg)
+		op.End(&o.seen)
+	}
+	respond(out, o)
 }
 
 // toolError is a tool result that tells a model what went wrong.

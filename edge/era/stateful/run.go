@@ -7,10 +7,13 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // run is one call while this replica runs it: from its request, from the answer that completed its
@@ -40,6 +43,11 @@ type run struct {
 	// openElicitations are the ids, by key, of what the client was sent to a URL for.
 	openElicitations map[string]string
 
+	// op is what telemetry sees of the run; origin the span that the call began with, before that of the
+	// round whose end this one follows.
+	op             telemetry.Operation
+	origin, before trace.SpanContext
+
 	// floor is the highest progress the client was told before the call was run again; muted holds
 	// back everything until it is exceeded.
 	floor float64
@@ -58,6 +66,7 @@ func (r *run) stateCall(repeatable bool) state.Call {
 		ID: r.call.ID, RequestID: r.id.Raw(), Method: r.call.Method, Params: r.call.Params.Raw,
 		LogLevel: r.call.LogLevel, Deadline: r.deadline, Repeatable: repeatable,
 		Round: r.call.Round, Attempt: r.call.Attempt,
+		Trace: telemetry.FormatParent(r.origin), Began: r.op.Began(),
 	}
 }
 
@@ -75,7 +84,9 @@ func (r *run) main() {
 			r.finish(r.e.failure(r.rules, r.id, err))
 			return
 		case reply.Input == nil:
-			r.finish(resultOf(r.id, reply.Result))
+			o := resultOf(r.id, reply.Result)
+			o.seen.ToolError, o.seen.Result = reply.ToolError, reply.Result
+			r.finish(o)
 			return
 		case len(reply.Input.Requests) > 0:
 			r.ask(reply.Input)
@@ -89,7 +100,7 @@ func (r *run) main() {
 func (r *run) round(call *mcp.Call) (reply mcp.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			r.e.log.Error("a call panicked", "panic", p, "method", call.Method, "stack", string(debug.Stack()))
+			r.e.log.ErrorContext(r.ctx, "a call panicked", "panic", p, "method", call.Method, "stack", string(debug.Stack()))
 			err = mcp.Errorf(mcp.KindInternal, "internal error")
 		}
 	}()
@@ -98,6 +109,7 @@ func (r *run) round(call *mcp.Call) (reply mcp.Reply, err error) {
 
 // done releases what the run held.
 func (r *run) done() {
+	r.op.Pause(&lost) // unless it has an outcome
 	r.s.finished(r)
 	if r.release() {
 		r.s.writes(r.stream, -1)
@@ -114,7 +126,7 @@ func (r *run) interrupted() {
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, errCancelled):
 		r.e.counters.CallsCancelled.Add(1)
-		r.finish(outcome{})
+		r.finish(outcome{seen: telemetry.Outcome{Kind: mcp.KindCancelled, Message: errCancelled.Error()}})
 	case errors.Is(cause, errDeadline):
 		r.finish(r.e.failure(r.rules, r.id, r.tooLate()))
 	case errors.Is(cause, errGone):
@@ -128,11 +140,15 @@ func (r *run) interrupted() {
 }
 
 func (r *run) tooLate() *mcp.Error {
+	r.e.o.Telemetry.Hit(telemetry.BoundLifetime)
 	return mcp.Errorf(mcp.KindTimeout, "the call did not end within %s, answers of the client included", r.e.o.CallLifetime)
 }
 
 // leave gives the exchange an outcome if it still waits for one, and writes nothing.
 func (r *run) leave(o outcome) {
+	if r.attached() {
+		r.op.Pause(&lost)
+	}
 	r.s.finished(r)
 	if r.group != nil {
 		r.group.keep(r, o)
@@ -155,18 +171,25 @@ func (r *run) finish(o outcome) {
 // deliver writes the response to the log.
 func (r *run) deliver(o outcome) {
 	r.settle()
+	began := time.Now()
 	err := r.write(func(ctx context.Context, w state.Write) error {
 		return r.e.store.Finish(ctx, w, o.body)
 	})
 	if errors.Is(err, state.ErrTooLarge) {
 		o = r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"the response of %d bytes is larger than what a stream may keep; ask for less", len(o.body)))
+		r.e.o.Telemetry.Hit(telemetry.BoundResult)
 		err = r.write(func(ctx context.Context, w state.Write) error {
 			return r.e.store.Finish(ctx, w, o.body)
 		})
 	}
+	r.stored("finish", began, err)
+	if err == nil {
+		r.op.End(&o.seen)
+		r.e.counters.Appended.Add(1)
+	}
 	if err != nil && !lostCall(err) {
-		r.e.log.Warn("a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
+		r.e.log.WarnContext(r.ctx, "a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
 	}
 }
 
@@ -191,7 +214,7 @@ func (r *run) Emit(_ context.Context, ev mcp.Event) error {
 		r.muted = false
 	}
 	if err := r.opened(); err != nil {
-		r.e.counters.EventsDropped.Add(1)
+		r.e.counters.DroppedUnread.Add(1)
 		if r.ctx.Err() != nil {
 			return context.Cause(r.ctx)
 		}
@@ -247,7 +270,7 @@ func (r *run) noteState(kept []byte) bool {
 	}
 	r.settle()
 	err := r.write(func(ctx context.Context, w state.Write) error {
-		return r.e.store.Park(ctx, w, nil, keptState(r.asked, kept))
+		return r.e.store.Park(ctx, w, nil, keptState(r.asked, r.before, kept))
 	})
 	return err == nil
 }

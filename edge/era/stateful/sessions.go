@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // record is a session as loaded, with what is derived from it. Never changed.
@@ -19,10 +20,15 @@ type record struct {
 	*state.Session
 	rules  *revision.Rules
 	client mcp.Client
+	// print and clientName are what telemetry is told of the session.
+	print, clientName string
 }
 
-func newRecord(s *state.Session) *record {
+func (e *Era) newRecord(s *state.Session) *record {
 	r := &record{Session: s, rules: revision.Negotiate(s.Version)}
+	if t := e.o.Telemetry; t != nil {
+		r.print, r.clientName = telemetry.SessionPrint(s.ID), t.ClientName(s.ClientInfo)
+	}
 	// initialize has refused capabilities that cannot be read.
 	caps, _ := mcp.ParseCapabilities(s.Capabilities)
 	r.client = mcp.Client{Info: s.ClientInfo, Capabilities: caps}
@@ -154,7 +160,7 @@ func (e *Era) reload(ctx context.Context, s *held) error {
 // superseded and, with sync, brings the subscriptions of one that was not up to date in the background.
 // The caller is inside the work gate.
 func (e *Era) install(s *held, got *state.Session, sync bool) {
-	rec := newRecord(got)
+	rec := e.newRecord(got)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.rec.Load()
@@ -190,5 +196,5 @@ func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp
 		return nil, e.lost(s, err)
 	}
 	e.install(s, got, p.Subscribe == "" && p.Unsubscribe == "")
-	return newRecord(got), nil
+	return e.newRecord(got), nil
 }

@@ -60,6 +60,17 @@ func (h *shards) remove(s *held) {
 	sh.mu.Unlock()
 }
 
+// count is how many are held now.
+func (h *shards) count() (n int) {
+	for i := range h.list {
+		sh := &h.list[i]
+		sh.mu.RLock()
+		n += len(sh.m)
+		sh.mu.RUnlock()
+	}
+	return n
+}
+
 // all returns the sessions held now.
 func (h *shards) all() []*held {
 	var out []*held

@@ -10,6 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // maxAttempt is the last attempt: a lost call is run again once.
@@ -45,6 +46,7 @@ func (e *Era) sweep(ctx context.Context) {
 func (e *Era) takeOver(w state.Which) {
 	sctx, cancel := e.bounded(e.life)
 	defer cancel()
+	began := time.Now()
 	w.Token = rand.Text()
 	c, err := e.claim(sctx, w)
 	if err != nil {
@@ -54,11 +56,12 @@ func (e *Era) takeOver(w state.Which) {
 		return
 	}
 	e.counters.Takeovers.Add(1)
-	r, err := e.claimed(context.Background(), c)
+	r, err := e.claimed(context.Background(), c, telemetry.ReasonTakenOver)
 	if err != nil {
 		e.log.Warn("a lost call could not be taken over here", "error", err, "call", c.Call.ID)
 		return
 	}
+	r.stored("claim", began, nil)
 	late := !time.Now().Before(r.deadline)
 	switch {
 	case late || c.Phase == state.PhaseWaiting:
@@ -90,7 +93,7 @@ func (e *Era) claim(ctx context.Context, w state.Which) (*state.Claim, error) {
 }
 
 // claimed makes a run of a claim, registered with its session.
-func (e *Era) claimed(ctx context.Context, c *state.Claim) (*run, error) {
+func (e *Era) claimed(ctx context.Context, c *state.Claim, why telemetry.Reason) (*run, error) {
 	id, err := jsonrpc.NewID(c.Call.RequestID)
 	if err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
@@ -100,7 +103,7 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim) (*run, error) {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
 	r := new(run)
-	r.asked, r.call.State = openState(c.State)
+	r.asked, r.before, r.call.State = openState(c.State)
 	r.openElicitations = c.OpenElicitations
 	if r.deadline = c.Call.Deadline; r.deadline.IsZero() {
 		r.deadline = time.Now().Add(e.o.CallLifetime)
@@ -116,6 +119,7 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim) (*run, error) {
 		r.cancel(nil)
 		return nil, err
 	}
+	r.observeClaim(c, why)
 	r.attach(c.Lease)
 	return r, nil
 }

@@ -3,7 +3,6 @@ package stateful
 import (
 	"context"
 	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
@@ -68,6 +67,7 @@ func (r *run) push(en state.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.queue = append(r.queue, en)
+	r.e.counters.Queued.Add(1)
 	r.bytes += len(en.Data)
 	for len(r.queue) > queueEntries || r.bytes > queueBytes {
 		if !r.shed() {
@@ -86,7 +86,8 @@ func (r *run) shed() bool {
 		if en.Kind == state.EntryProgress || en.Kind == state.EntryLog {
 			r.bytes -= len(en.Data)
 			r.queue = append(r.queue[:i], r.queue[i+1:]...)
-			r.e.counters.EventsDropped.Add(1)
+			r.e.counters.Queued.Add(-1)
+			r.e.counters.DroppedQueue.Add(1)
 			return true
 		}
 	}
@@ -109,8 +110,11 @@ func (r *run) flush() {
 		err := r.write(func(ctx context.Context, w state.Write) error {
 			return r.e.store.Append(ctx, w, batch...)
 		})
+		r.e.counters.Queued.Add(-int64(len(batch)))
 		if err != nil {
-			r.e.counters.EventsDropped.Add(int64(len(batch)))
+			r.e.counters.DroppedUnwritten.Add(int64(len(batch)))
+		} else {
+			r.e.counters.Appended.Add(int64(len(batch)))
 		}
 	}
 }
@@ -200,22 +204,4 @@ func (e *Era) sleep(d time.Duration) bool {
 	case <-e.life.Done():
 		return false
 	}
-}
-
-// keptState is what is kept of a round in the record: how often the client was asked, before the
-// backend's own state. openState reads it.
-func keptState(asked int, own []byte) []byte {
-	b := binary.AppendUvarint(make([]byte, 0, len(own)+2), uint64(asked))
-	return append(b, own...)
-}
-
-func openState(kept []byte) (asked int, own []byte) {
-	n, size := binary.Uvarint(kept)
-	if size <= 0 {
-		return 0, nil
-	}
-	if own = kept[size:]; len(own) == 0 {
-		own = nil
-	}
-	return int(n), own
 }

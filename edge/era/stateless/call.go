@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
@@ -18,24 +19,29 @@ func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, r
 		Client: mcp.Client{Info: params.Meta.ClientInfo},
 	}
 	state, err := e.prepare(call, params)
+	ctx, op := e.observeCall(ctx, msg.ID, rules, call, &state)
 	if err != nil {
-		fail(out, rules, msg.ID, err)
+		refuse(&op, out, rules, msg.ID, err)
 		return
 	}
 	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive}
 	defer way.stop()
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
+		state.remember(&op)
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
+		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"})
 		return // the client is gone: nothing may follow a cancellation
 	}
 	if err != nil {
 		e := mcp.AsError(err)
+		op.End(failure(rules, e))
 		way.end(errorBody(rules, msg.ID, e), e.Kind)
 		return
 	}
+	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result})
 	way.end(jsonrpc.AppendResult(make([]byte, 0, len(reply.Result)+48), msg.ID, reply.Result), mcp.KindNone)
 }
 

@@ -7,10 +7,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // discover answers server/discover: what is served, to whom a handshake would have told it before.
-func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing) {
+func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, out mcp.Outgoing, op *telemetry.Operation) {
 	d := e.dispatch.Describe(ctx, rules, in.Principal)
 	body := append([]byte(nil), `{"supportedVersions":[`...)
 	for i, v := range revision.Supported() {
@@ -34,6 +35,7 @@ func (e *Era) discover(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rul
 	body = append(body, `,"cacheScope":"`+scope+`","resultType":"complete","_meta":`...)
 	body = appendMeta(body, d.ServerInfo, jsonrpc.ID{})
 	body = append(body, '}')
+	op.End(&telemetry.Outcome{})
 	out.Respond(mcp.Response{Body: jsonrpc.AppendResult(nil, id, body), Modern: true})
 }
 

@@ -3,12 +3,14 @@ package stateless
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Options are the settings of the era. The zero value of each member is its documented default.
@@ -27,6 +29,8 @@ type Options struct {
 	MaxListens int
 	// MaxSubscriptions bounds the resources of one subscription; 0: 1,024.
 	MaxSubscriptions int
+	// Telemetry observes the requests; nil: nothing does.
+	Telemetry *telemetry.Telemetry
 	// Logger gets what operators should know; nil: slog.Default.
 	Logger *slog.Logger
 }
@@ -61,6 +65,8 @@ type Era struct {
 	listens  *counter
 	draining context.Context
 	drain    context.CancelFunc
+	// listening counts the open subscriptions.
+	listening atomic.Int64
 }
 
 var _ era.Stateless = (*Era)(nil)
@@ -86,6 +92,9 @@ func (e *Era) SealWith(key []byte) error {
 	return err
 }
 
+// Listening is how many subscriptions are open.
+func (e *Era) Listening() int64 { return e.listening.Load() }
+
 // Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
 func (e *Era) Drain() { e.drain() }
 
@@ -96,9 +105,11 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.request(ctx, in, msg, out)
 	case jsonrpc.Notification:
 		// Over HTTP no notification of a client means anything: a call is cancelled by its connection.
+		_, op := e.observe(ctx, in, msg, revision.Stateless(), nil)
 		if mcp.Method(msg.Method) == mcp.NotifyCancelled {
 			e.cancelled(in, msg)
 		}
+		op.End(&telemetry.Outcome{})
 		out.Accept()
 	default:
 		fail(out, revision.Stateless(), msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
@@ -109,16 +120,19 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
 	rules, params, err := envelope(in, msg)
 	if err != nil {
-		fail(out, rules, msg.ID, err)
+		_, op := e.observe(ctx, in, msg, rules, &params)
+		refuse(&op, out, rules, msg.ID, err)
 		return
 	}
 	if mcp.Method(msg.Method) == mcp.MethodDiscover {
-		e.discover(ctx, in, msg.ID, rules, out)
+		ctx, op := e.observe(ctx, in, msg, rules, &params)
+		e.discover(ctx, in, msg.ID, rules, out, &op)
 		return
 	}
 	ctx, flight, ok := in.Conn.Begin(ctx, msg.ID)
 	if !ok {
-		fail(out, rules, msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
+		_, op := e.observe(ctx, in, msg, rules, &params)
+		refuse(&op, out, rules, msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
 			"the request id %.40s is in use by a request that is still in flight: use a new one", msg.ID.Raw()))
 		return
 	}
@@ -128,10 +142,16 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		out = &cancellable{Outgoing: out, flight: flight}
 	}
 	if mcp.Method(msg.Method) == mcp.MethodListen {
-		e.listen(ctx, in, msg.ID, rules, params, out, flight)
+		e.listen(ctx, in, msg, rules, params, out, flight)
 		return
 	}
 	e.call(ctx, in, msg, rules, params, out, flight)
+}
+
+// refuse ends an exchange, and the operation it is, with an error.
+func refuse(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
+	op.End(failure(rules, mcp.AsError(err)))
+	fail(out, rules, id, err)
 }
 
 // fail ends an exchange with an error.

@@ -33,6 +33,8 @@ func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Ca
 
 func (f *fakeDispatch) Repeatable(*mcp.Call) bool { return false }
 
+func (f *fakeDispatch) Served(*mcp.Call) (string, bool) { return "fake", true }
+
 func (f *fakeDispatch) Changes(_ context.Context, _ mcp.Principal, filter mcp.Filter) (mcp.Feed, error) {
 	f.feed.honoured = filter
 	return f.feed, nil

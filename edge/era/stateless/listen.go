@@ -10,38 +10,49 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
 // changes, each tagged with the subscription's id, until the client leaves or the replica drains.
-func (e *Era) listen(ctx context.Context, in *mcp.Incoming, id jsonrpc.ID, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
+func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
+	ctx, op := e.observe(ctx, in, msg, rules, &params)
+	id := msg.ID
 	filter, err := e.filter(params.Notifications)
 	if err != nil {
-		fail(out, rules, id, err)
+		refuse(&op, out, rules, id, err)
 		return
 	}
 	release, ok := e.listens.take(in.Principal.Key())
 	if !ok {
-		fail(out, rules, id, mcp.Errorf(mcp.KindLimit, "there are %d open subscriptions already, the limit: end one, or try again later", e.opts.MaxListens))
+		e.opts.Telemetry.Hit(telemetry.BoundListens)
+		refuse(&op, out, rules, id, mcp.Errorf(mcp.KindLimit, "there are %d open subscriptions already, the limit: end one, or try again later", e.opts.MaxListens))
 		return
 	}
 	defer release()
 	feed, err := e.dispatch.Changes(ctx, in.Principal, filter)
 	if err != nil {
-		fail(out, rules, id, err)
+		refuse(&op, out, rules, id, err)
 		return
 	}
 	defer feed.Close()
 	if ctx.Err() != nil {
+		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the subscription"})
 		out.Accept() // cancelled: nothing may follow
 		return
 	}
 	stream, err := out.Open()
 	if err != nil {
+		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client is gone"})
 		return
 	}
+	e.listening.Add(1)
+	defer e.listening.Add(-1)
+	defer e.opts.Telemetry.ListenEnded(op.Began(), rules.Version)
 	s := &subscription{id: id, stream: stream, feed: feed}
-	if s.acknowledge() != nil || s.follow(ctx, e) != nil {
+	err = s.acknowledge()
+	op.EndOpen(&telemetry.Outcome{})
+	if err != nil || s.follow(ctx, e) != nil {
 		return
 	}
 	if !flight.Finish() {

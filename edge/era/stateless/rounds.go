@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // multiRound are the requests that may take several rounds.
@@ -67,6 +68,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	state.Methods = make(map[string]mcp.Method, len(in.Requests))
 	if len(in.Requests) > 0 {
 		if state.Asked++; state.Asked > e.opts.MaxRounds {
+			e.opts.Telemetry.Hit(telemetry.BoundRounds)
 			return nil, mcp.Errorf(mcp.KindInternal, "the call asked for input in more than %d rounds and was given up", e.opts.MaxRounds)
 		}
 	} else if err := wait(ctx, min(in.RetryAfter, maxStateWait)); err != nil {

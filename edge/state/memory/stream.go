@@ -107,6 +107,7 @@ func (l *stream) page(after uint64, max int) state.Page {
 	return state.Page{
 		Entries: slices.Clone(l.entries[i:end]),
 		Epoch:   l.epoch,
+		Trace:   l.calls[0].Trace,
 		Ended:   l.unfinished == 0 && end == len(l.entries),
 	}
 }

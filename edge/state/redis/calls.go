@@ -16,7 +16,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	if name == "" || strings.Contains(name, ".") || len(calls) == 0 {
 		return nil, fmt.Errorf("stream %.40q with %d calls: the name must have no dot, and a stream has a call", name, len(calls))
 	}
-	args := []any{name, len(calls)}
+	args := []any{name, len(calls), calls[0].Trace}
 	leases := make([]state.Lease, len(calls))
 	for i := range calls {
 		c := &calls[i]

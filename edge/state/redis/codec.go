@@ -36,6 +36,15 @@ func (p *packer) flag(b bool) {
 	}
 }
 
+// time keeps nanoseconds; the zero time stays zero.
+func (p *packer) time(t time.Time) {
+	if t.IsZero() {
+		p.number(0)
+		return
+	}
+	p.number(uint64(t.UnixNano()))
+}
+
 func (p *packer) texts(list []string) {
 	p.number(uint64(len(list)))
 	for _, s := range list {
@@ -80,6 +89,16 @@ func (u *unpacker) number() uint64 {
 	return n
 }
 
+func (u *unpacker) time() time.Time {
+	if ns := u.number(); ns > 0 {
+		return time.Unix(0, int64(ns))
+	}
+	return time.Time{}
+}
+
+// more says whether there are fields left: a record of an older release has fewer.
+func (u *unpacker) more() bool { return len(u.rest) > 0 }
+
 func (u *unpacker) texts() []string {
 	var list []string
 	for n := u.number(); n > 0 && !u.bad; n-- {
@@ -111,6 +130,7 @@ func packSession(s *state.Session) string {
 		p.number(n)
 	}
 	p.text(s.AttachedBy)
+	p.time(s.Created)
 	return string(p)
 }
 
@@ -124,6 +144,9 @@ func unpackSession(record string) (*state.Session, error) {
 	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
 	s.Attachment, s.Serial = u.number(), u.number()
 	s.AttachedBy = u.text()
+	if u.more() {
+		s.Created = u.time()
+	}
 	return s, u.err()
 }
 
@@ -135,11 +158,9 @@ func packCall(c *state.Call) string {
 	p.bytes(c.Params)
 	p.number(uint64(c.LogLevel))
 	p.flag(c.Repeatable)
-	var deadline uint64
-	if !c.Deadline.IsZero() {
-		deadline = uint64(c.Deadline.UnixNano())
-	}
-	p.number(deadline)
+	p.time(c.Deadline)
+	p.text(c.Trace)
+	p.time(c.Began)
 	return string(p)
 }
 
@@ -147,8 +168,9 @@ func unpackCall(id, record string) (state.Call, error) {
 	u := open(record)
 	c := state.Call{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
 	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.number() == 1
-	if ns := u.number(); ns > 0 {
-		c.Deadline = time.Unix(0, int64(ns))
+	c.Deadline = u.time()
+	if u.more() {
+		c.Trace, c.Began = u.text(), u.time()
 	}
 	return c, u.err()
 }
@@ -160,12 +182,16 @@ func packAsk(a *state.Ask) string {
 	p.text(a.Key)
 	p.text(string(a.Method))
 	p.text(a.ElicitationID)
+	p.time(a.Asked)
 	return string(p)
 }
 
 func unpackAsk(record, message string) (state.Ask, error) {
 	u := open(record)
 	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text()}
+	if u.more() {
+		a.Asked = u.time()
+	}
 	if message != "" {
 		a.Message = []byte(message)
 	}

@@ -91,7 +91,7 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
 			state.Position{Stream: after.Stream, Epoch: count(epoch), Seq: count(seq)}, state.ErrRollback)
 	}
-	page := state.Page{Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1}
+	page := state.Page{Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1, Trace: rep.text(3)}
 	for _, v := range rep.list(0) {
 		e, err := readEntry(v)
 		if err != nil {

@@ -64,6 +64,28 @@ var anywhere = []test{
 		_, err = w.a.Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
+	{"a stream tells everywhere which trace its first call began with", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		x := w.begin(w.a, "s", "st", "c1", "c2")
+		untraced := callOf("c3")
+		untraced.Trace = ""
+		_, err := w.a.Begin(w.Context(), "s", "st2", []state.Call{untraced, callOf("c4")})
+		w.must(err)
+		traces := func(when string) {
+			for stream, want := range map[string]string{"st": traceOf("c1"), "st2": ""} {
+				p, err := w.b.Read(w.Context(), "s", state.Position{Stream: stream}, 1)
+				w.must(err)
+				if p.Trace != want {
+					w.Errorf("%s the stream %s has the trace %q, want %q", when, stream, p.Trace, want)
+				}
+			}
+		}
+		traces("at first")
+		x[0].append(notice("1"))
+		x[0].finish()
+		x[1].finish()
+		traces("at the end")
+	}},
 	{"an erased session is gone for every method", state.Limits{}, gone},
 }
 

@@ -53,6 +53,7 @@ func record(id string) *state.Session {
 		Capabilities: json.RawMessage(`{"elicitation":{}}`),
 		LogLevel:     mcp.LogInfo, Initialized: true, Subscriptions: []string{"file:///1"},
 		Digest: mcp.Digest{Tools: 1<<64 - 1, Resources: 2, Prompts: 3}, Attachment: 4, Serial: 5,
+		Created: time.Unix(1_700_000_000, 123_456_789),
 	}
 }
 
@@ -61,8 +62,12 @@ func callOf(id string) state.Call {
 	return state.Call{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"t"}`),
 		LogLevel: mcp.LogInfo, Deadline: time.Now().Add(time.Hour), Repeatable: true, Round: 1, Attempt: 1,
+		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321),
 	}
 }
+
+// traceOf is the trace of the call that tests begin.
+func traceOf(id string) string { return "trace of " + id }
 
 // begin begins calls on one stream and returns their writers.
 func (w *world) begin(s state.Store, session, stream string, ids ...string) []*writer {
@@ -138,6 +143,7 @@ func asksOf(ids ...string) []state.Ask {
 		out = append(out, state.Ask{
 			ID: id, Key: "key-" + id, Method: mcp.MethodElicit,
 			Message: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%q,"method":"elicitation/create"}`, id),
+			Asked:   time.Unix(1_700_000_001, 5),
 		})
 	}
 	return out

@@ -1,11 +1,11 @@
--- Records calls and opens their log. ARGV: stream, number of calls, and for each: id, request id,
--- record, deadline in ms or 0, round, attempt, bytes of its params.
+-- Records calls and opens their log. ARGV: stream, number of calls, trace of the first, and for each: id,
+-- request id, record, deadline in ms or 0, round, attempt, bytes of its params.
 --
 -- The map :m has  s:<stream> -> its calls   c:<call> -> its stream
 --                 r:<request id> -> call    q:<request to the client> -> "place call"
 --                 z:<stream> -> the bytes of its log, once it is finished
 local stream, count = ARGV[A + 1], tonumber(ARGV[A + 2])
-local function arg(i, j) return ARGV[A + 2 + (i - 1) * 7 + j] end
+local function arg(i, j) return ARGV[A + 3 + (i - 1) * 7 + j] end
 
 -- Whether the stream was begun with the same calls by this replica, which wrote nothing yet.
 local function begun(calls)
@@ -39,6 +39,7 @@ return run(function()
   -- An expired session of the same id may have left some.
   redis.call('DEL', unpack(streamkeys(stream)))
   savestream({ name = stream, ep = 1, seq = 0, cnt = 0, len = 0, soft = 0, unf = count })
+  if ARGV[A + 3] ~= '' then redis.call('HSET', K .. ':t:' .. stream, 'tr', ARGV[A + 3]) end
   redis.call('HSET', K .. ':m', 's:' .. stream, cmsgpack.pack(calls))
   local longest = tonumber(redis.call('HGET', K, 'dl') or 0)
   for i = 1, count do

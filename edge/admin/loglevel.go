@@ -1,0 +1,31 @@
+package admin
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+)
+
+// levels are the names of the setting log.level.
+var levels = map[string]slog.Level{
+	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError,
+}
+
+func tellLevel(w http.ResponseWriter, level *slog.LevelVar) {
+	_, _ = fmt.Fprintln(w, strings.ToLower(level.Level().String()))
+}
+
+// setLevel takes a level's name as the body, until the process ends.
+func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64))
+	name := strings.ToLower(strings.TrimSpace(string(body)))
+	next, ok := levels[name]
+	if err != nil || !ok {
+		http.Error(w, fmt.Sprintf("%.20q is no level: send debug, info, warn or error", name), http.StatusBadRequest)
+		return
+	}
+	level.Set(next)
+	tellLevel(w, level)
+}

@@ -1,0 +1,24 @@
+package mcp
+
+// kindNames are for operators: logs and span attributes. They are stable.
+var kindNames = [...]string{
+	KindNone: "ok", KindParse: "parse_error", KindInvalidRequest: "invalid_request",
+	KindMethodNotFound: "method_not_found", KindInvalidParams: "invalid_params",
+	KindUnknownTool: "unknown_tool", KindUnknownPrompt: "unknown_prompt",
+	KindResourceNotFound: "resource_not_found", KindBadCursor: "bad_cursor", KindBadState: "bad_state",
+	KindHeaderMismatch: "header_mismatch", KindMissingCapability: "missing_capability",
+	KindUnsupportedVersion: "unsupported_version", KindSessionRequired: "session_required",
+	KindSessionNotFound: "session_not_found", KindBadEventID: "bad_event_id", KindForbidden: "forbidden",
+	KindUnauthenticated: "unauthenticated", KindTooLarge: "too_large", KindLimit: "limit",
+	KindQuota: "quota", KindStateUnavailable: "state_unavailable", KindUnavailable: "unavailable",
+	KindTimeout: "timeout", KindCancelled: "cancelled", KindUnknownOutcome: "unknown_outcome",
+	KindContract: "contract", KindInternal: "internal",
+}
+
+// String names the kind in lower case with underscores; "ok" for none.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return "internal"
+}

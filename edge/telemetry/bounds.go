@@ -1,0 +1,46 @@
+package telemetry
+
+import "sync/atomic"
+
+// Bound is a setting that bounds what somebody may use.
+type Bound uint8
+
+// The bounds whose crossing is counted.
+const (
+	BoundBody Bound = iota
+	BoundBatch
+	BoundWriteTimeout
+	BoundSessions
+	BoundCalls
+	BoundStreams
+	BoundListens
+	BoundSubscriptions
+	BoundRounds
+	BoundLifetime
+	BoundResult
+	BoundConcurrent
+	boundCount
+)
+
+var boundNames = [boundCount]string{
+	"body", "batch", "write-timeout", "sessions-per-principal", "calls-per-session", "streams-per-session",
+	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
+}
+
+// String is the setting's name.
+func (b Bound) String() string { return boundNames[b] }
+
+type bounds [boundCount]atomic.Int64
+
+// Hit counts that a bound was met.
+func (t *Telemetry) Hit(b Bound) {
+	if t != nil {
+		t.bounds[b].Add(1)
+	}
+}
+
+func (b *bounds) observe(emit Emit) {
+	for i := range b {
+		emit(float64(b[i].Load()), AttrBound.String(boundNames[i]))
+	}
+}

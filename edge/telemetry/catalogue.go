@@ -1,0 +1,122 @@
+package telemetry
+
+import "go.opentelemetry.io/otel/attribute"
+
+// InstrumentKind is how a metric is to be read.
+type InstrumentKind string
+
+// The kinds of instruments.
+const (
+	Histogram InstrumentKind = "histogram"
+	Counter   InstrumentKind = "counter"
+	Gauge     InstrumentKind = "gauge"
+)
+
+// Instrument is one metric of the edge. Its name is public: it changes with a major version only.
+type Instrument struct {
+	Name        string
+	Kind        InstrumentKind
+	Unit        string
+	Description string
+	Attributes  []attribute.Key
+}
+
+// The names of the metrics.
+const (
+	ServerOperation   = "mcp.server.operation.duration"
+	ClientOperation   = "mcp.client.operation.duration"
+	ServerSession     = "mcp.server.session.duration"
+	ListenDuration    = "mcpedge.listen.duration"
+	BackendCall       = "mcpedge.backend.call.duration"
+	RedisCommand      = "mcpedge.redis.command.duration"
+	ClientRequests    = "mcpedge.client.operations"
+	BoundHits         = "mcpedge.bound.hits"
+	SessionsCreated   = "mcpedge.sessions.created"
+	SessionsEnded     = "mcpedge.sessions.ended"
+	SessionsHeld      = "mcpedge.sessions.held"
+	StreamsOpen       = "mcpedge.streams.open"
+	StandaloneOpen    = "mcpedge.standalone.open"
+	ListensOpen       = "mcpedge.listens.open"
+	StreamsResumed    = "mcpedge.streams.resumed"
+	EventsReplayed    = "mcpedge.events.replayed"
+	EventsDropped     = "mcpedge.events.dropped"
+	LogAppends        = "mcpedge.log.appends"
+	LogRollbacks      = "mcpedge.log.rollbacks"
+	QueueDepth        = "mcpedge.queue.depth"
+	CallsBegun        = "mcpedge.calls.begun"
+	CallsOpened       = "mcpedge.calls.opened"
+	CallsParked       = "mcpedge.calls.parked"
+	CallsCancelled    = "mcpedge.calls.cancelled"
+	CallsTakenOver    = "mcpedge.calls.taken_over"
+	CallsRerun        = "mcpedge.calls.rerun"
+	CallsUnknown      = "mcpedge.calls.unknown_outcome"
+	WritesFenced      = "mcpedge.writes.fenced"
+	AnswersIgnored    = "mcpedge.answers.ignored"
+	StateErrors       = "mcpedge.state.errors"
+	BackendUp         = "mcpedge.backend.up"
+	BackendInState    = "mcpedge.backend.state"
+	BackendCalls      = "mcpedge.backend.calls"
+	BackendWatches    = "mcpedge.backend.watches"
+	BackendProblems   = "mcpedge.backend.problems"
+	CatalogEntries    = "mcpedge.catalog.entries"
+	CatalogAge        = "mcpedge.catalog.age"
+	operationWhat     = "Duration of a request or notification that the edge "
+	eventsDroppedWhat = "Progress and log messages that no client will see, by why: queue (a call's queue was full), log (log-events, log-bytes or session-bytes), unread (the call had no stream), unwritten (the state did not take them)"
+)
+
+var operationAttributes = []attribute.Key{
+	AttrMethod, AttrToolName, AttrPromptName, AttrOperation, AttrVersion, AttrTransport, AttrProtocolName,
+	AttrErrorType, AttrStatusCode,
+}
+
+// Catalogue is every metric of the edge, in the order of the documentation. Attributes that have no
+// value are left out.
+var Catalogue = []Instrument{
+	{ServerOperation, Histogram, "s", operationWhat + "served, from its receipt to its result; a call that asked its user, with the time the user took", operationAttributes},
+	{ClientOperation, Histogram, "s", operationWhat + "sent to a client, until its answer", []attribute.Key{AttrMethod, AttrVersion, AttrTransport, AttrProtocolName, AttrErrorType, AttrStatusCode}},
+	{ServerSession, Histogram, "s", "Life of a session that its client ended", []attribute.Key{AttrVersion, AttrTransport, AttrProtocolName}},
+	{ListenDuration, Histogram, "s", "How long a subscriptions/listen was open", []attribute.Key{AttrVersion}},
+	{BackendCall, Histogram, "s", "Duration of one round of a call at a backend", []attribute.Key{AttrBackend, AttrMethod, AttrOutcome}},
+	{RedisCommand, Histogram, "s", "Duration of a round trip to Redis", []attribute.Key{AttrCommand, AttrOutcome}},
+	{ClientRequests, Counter, "{operation}", "Operations by the name their client gives itself; the first 64 names are told apart", []attribute.Key{AttrClient, AttrOutcome}},
+	{BoundHits, Counter, "{hit}", "How often a bound was met, by its setting", []attribute.Key{AttrBound}},
+	{SessionsCreated, Counter, "{session}", "Sessions created by this replica", nil},
+	{SessionsEnded, Counter, "{session}", "Sessions that their client ended at this replica", nil},
+	{SessionsHeld, Gauge, "{session}", "Sessions that this replica has a copy of", nil},
+	{StreamsOpen, Gauge, "{stream}", "Open streams of calls", nil},
+	{StandaloneOpen, Gauge, "{stream}", "Open standalone streams", nil},
+	{ListensOpen, Gauge, "{stream}", "Open subscriptions/listen", nil},
+	{StreamsResumed, Counter, "{stream}", "Streams that a client came back to", nil},
+	{EventsReplayed, Counter, "{event}", "Events that were in the log when a client came back", nil},
+	{EventsDropped, Counter, "{event}", eventsDroppedWhat, []attribute.Key{AttrBound}},
+	{LogAppends, Counter, "{event}", "Events written to the logs of streams", nil},
+	{LogRollbacks, Counter, "{rollback}", "Logs found shorter than what was sent", nil},
+	{QueueDepth, Gauge, "{event}", "Events that wait to be written to the logs", nil},
+	{CallsBegun, Counter, "{call}", "Calls of sessions that were begun", nil},
+	{CallsOpened, Counter, "{call}", "Calls of sessions that became streams", nil},
+	{CallsParked, Counter, "{call}", "Rounds of calls that ended with requests to the client", nil},
+	{CallsCancelled, Counter, "{call}", "Calls of sessions that the client cancelled", nil},
+	{CallsTakenOver, Counter, "{call}", "Calls taken over from a replica that was lost", nil},
+	{CallsRerun, Counter, "{call}", "Calls taken over that were run again", nil},
+	{CallsUnknown, Counter, "{call}", "Calls taken over whose outcome nobody knows", nil},
+	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
+	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
+	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
+	{BackendUp, Gauge, "1", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
+	{BackendInState, Gauge, "1", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
+	{BackendCalls, Gauge, "{call}", "Calls that the backend is running", []attribute.Key{AttrBackend}},
+	{BackendWatches, Gauge, "{watch}", "Resources that the backend is watching", []attribute.Key{AttrBackend}},
+	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, and lists that cannot be read", []attribute.Key{AttrBackend}},
+	{CatalogEntries, Gauge, "{entry}", "Entries of the backend's lists", []attribute.Key{AttrBackend, AttrKind}},
+	{CatalogAge, Gauge, "s", "Time since all lists of the backend were read", []attribute.Key{AttrBackend}},
+}
+
+// named finds an instrument of the catalogue.
+func named(name string) (Instrument, bool) {
+	for _, i := range Catalogue {
+		if i.Name == name {
+			return i, true
+		}
+	}
+	return Instrument{}, false
+}

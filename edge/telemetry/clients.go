@@ -1,0 +1,109 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+const (
+	// maxClients bounds the client names that are told apart in metrics: the first ones are.
+	maxClients = 64
+	// maxClientName bounds a name, in bytes.
+	maxClientName = 64
+)
+
+// client counts the operations of the clients of one name.
+type client struct {
+	name       string
+	ok, failed atomic.Int64
+}
+
+func (c *client) count(failed bool) {
+	switch {
+	case c == nil:
+	case failed:
+		c.failed.Add(1)
+	default:
+		c.ok.Add(1)
+	}
+}
+
+// clients are the names that clients give themselves. The zero value is ready to use.
+type clients struct {
+	known atomic.Pointer[map[string]*client]
+	mu    sync.Mutex // of those who add a name
+	rest  client
+}
+
+// named finds a name's counters, or those of all names beyond the bound. Empty: nobody's.
+func (c *clients) named(name string) *client {
+	if name == "" {
+		return nil
+	}
+	if known := c.known.Load(); known != nil {
+		if one := (*known)[name]; one != nil {
+			return one
+		}
+		if len(*known) >= maxClients {
+			return &c.rest
+		}
+	}
+	return c.add(name)
+}
+
+func (c *clients) add(name string) *client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	after := map[string]*client{}
+	if known := c.known.Load(); known != nil {
+		switch one := (*known)[name]; {
+		case one != nil:
+			return one
+		case len(*known) >= maxClients:
+			return &c.rest
+		}
+		after = maps.Clone(*known)
+	}
+	one := &client{name: name}
+	after[name] = one
+	c.known.Store(&after)
+	return one
+}
+
+// each calls fn with every name's counts.
+func (c *clients) each(fn func(name string, ok, failed int64)) {
+	if known := c.known.Load(); known != nil {
+		for name, one := range *known {
+			fn(name, one.ok.Load(), one.failed.Load())
+		}
+	}
+	if ok, failed := c.rest.ok.Load(), c.rest.failed.Load(); ok+failed > 0 {
+		fn(other, ok, failed)
+	}
+}
+
+// ClientName is the name in an Implementation object, bounded; empty when it has none. A name that is
+// known already is not allocated.
+func (t *Telemetry) ClientName(info json.RawMessage) string {
+	if t == nil || len(info) == 0 {
+		return ""
+	}
+	raw, ok := jsonrpc.Member(info, "name")
+	if !ok || len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	if known := t.clients.known.Load(); known != nil {
+		if one := (*known)[string(raw[1:len(raw)-1])]; one != nil {
+			return one.name
+		}
+	}
+	name, _ := jsonrpc.Unquote(raw)
+	if len(name) > maxClientName {
+		name = name[:maxClientName]
+	}
+	return name
+}

@@ -1,0 +1,168 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"strings"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Bounds on what a client says of its trace; W3C has them as what everybody must be able to take.
+const (
+	maxTraceParent = 256
+	maxTraceState  = 512
+	maxBaggage     = 8192
+)
+
+// parentLen is the length of a traceparent of version 00.
+const parentLen = 2 + 1 + 32 + 1 + 16 + 1 + 2
+
+// FormatParent renders a span context as a W3C traceparent; empty for one that is not valid. ParseParent
+// reads it.
+func FormatParent(sc trace.SpanContext) string {
+	if !sc.IsValid() {
+		return ""
+	}
+	id, span := sc.TraceID(), sc.SpanID()
+	b := make([]byte, 0, parentLen)
+	b = append(b, "00-"...)
+	b = appendHex(b, id[:])
+	b = append(b, '-')
+	b = appendHex(b, span[:])
+	b = append(b, '-')
+	b = appendHex(b, []byte{byte(sc.TraceFlags() & trace.FlagsSampled)})
+	return string(b)
+}
+
+func appendHex(dst, src []byte) []byte {
+	const digits = "0123456789abcdef"
+	for _, c := range src {
+		dst = append(dst, digits[c>>4], digits[c&15])
+	}
+	return dst
+}
+
+// ParseParent reads a traceparent as a remote span context; what is none gives one that is not valid.
+// A version that is not known is read as far as version 00 goes (Trace Context, "Versioning").
+func ParseParent(s string) trace.SpanContext {
+	var none trace.SpanContext
+	if len(s) < parentLen || len(s) > maxTraceParent || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return none
+	}
+	switch version := s[:2]; {
+	case version == "ff" || !isHex(version):
+		return none
+	case len(s) > parentLen && (version == "00" || s[parentLen] != '-'):
+		return none
+	}
+	id, err := trace.TraceIDFromHex(s[3:35])
+	if err != nil {
+		return none
+	}
+	span, err := trace.SpanIDFromHex(s[36:52])
+	if err != nil || !isHex(s[53:55]) {
+		return none
+	}
+	var flags trace.TraceFlags
+	if strings.IndexByte("13579bdf", s[54]) >= 0 {
+		flags = trace.FlagsSampled
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: flags, Remote: true})
+}
+
+func isHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// metaParent is the span context in a request's `_meta`.
+func metaParent(m *mcp.Meta) trace.SpanContext {
+	if m == nil || m.TraceParent == nil {
+		return trace.SpanContext{}
+	}
+	text, _ := jsonrpc.Unquote(m.TraceParent)
+	sc := ParseParent(text)
+	if !sc.IsValid() || m.TraceState == nil {
+		return sc
+	}
+	text, _ = jsonrpc.Unquote(m.TraceState)
+	if len(text) > maxTraceState {
+		return sc
+	}
+	if ts, err := trace.ParseTraceState(text); err == nil {
+		sc = sc.WithTraceState(ts)
+	}
+	return sc
+}
+
+// headerParent is the span context of the HTTP request.
+func headerParent(h mcp.Header) trace.SpanContext {
+	if h == nil {
+		return trace.SpanContext{}
+	}
+	return ParseParent(h.Get("Traceparent"))
+}
+
+// Metadata is what of the client's trace context may go on as gRPC metadata, as keys and values:
+// traceparent, tracestate and baggage, as far as they are well-formed and bounded.
+func Metadata(m *mcp.Meta) (pairs []string) {
+	if text, _ := jsonrpc.Unquote(m.TraceParent); ParseParent(text).IsValid() {
+		pairs = append(pairs, mcp.MetaTraceParent, text)
+		pairs = pass(pairs, m.TraceState, mcp.MetaTraceState, maxTraceState)
+	}
+	return pass(pairs, m.Baggage, mcp.MetaBaggage, maxBaggage)
+}
+
+func pass(pairs []string, raw json.RawMessage, key string, most int) []string {
+	text, _ := jsonrpc.Unquote(raw)
+	if text == "" || len(text) > most {
+		return pairs
+	}
+	for i := range len(text) {
+		if text[i] < 0x20 || text[i] > 0x7e {
+			return pairs
+		}
+	}
+	return append(pairs, key, text)
+}
+
+// WithTrace puts a span context into the `_meta` of a params object that the edge sends, in the place of
+// what is there; nil params are an empty object. One that is not valid changes nothing.
+func WithTrace(params json.RawMessage, sc trace.SpanContext) json.RawMessage {
+	parent := FormatParent(sc)
+	if parent == "" {
+		return params
+	}
+	member := `"` + mcp.MetaTraceParent + `":"` + parent + `"`
+	if state := sc.TraceState().String(); state != "" {
+		member += `,"` + mcp.MetaTraceState + `":` + string(jsonrpc.AppendString(nil, state))
+	}
+	meta := json.RawMessage("{" + member)
+	rest := json.RawMessage{}
+	_ = jsonrpc.Members(params, func(key string, value json.RawMessage) error {
+		if key == "_meta" {
+			return jsonrpc.Members(value, func(key string, value json.RawMessage) error {
+				if key != mcp.MetaTraceParent && key != mcp.MetaTraceState {
+					meta = appendMember(meta, key, value)
+				}
+				return nil
+			})
+		}
+		rest = appendMember(rest, key, value)
+		return nil
+	})
+	return append(append(append(json.RawMessage(`{"_meta":`), append(meta, '}')...), rest...), '}')
+}
+
+// appendMember appends a member behind others of an object.
+func appendMember(dst json.RawMessage, key string, value json.RawMessage) json.RawMessage {
+	dst = append(jsonrpc.AppendString(append(dst, ','), key), ':')
+	return append(dst, value...)
+}

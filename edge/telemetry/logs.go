@@ -1,0 +1,120 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Handler writes records to one writer, each with the trace and span of its context. The lines of
+// requests may wait for others, lineDelay at most, so that a busy edge does not make a system call for
+// each; every other record leaves at once, and what waits before it.
+type Handler struct {
+	inner slog.Handler
+	out   *lines
+	wait  bool
+}
+
+var _ slog.Handler = (*Handler)(nil)
+
+// NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time.
+func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
+	h := &Handler{out: &lines{to: w}}
+	o := &slog.HandlerOptions{Level: level}
+	if json {
+		h.inner = slog.NewJSONHandler(h.out, o)
+	} else {
+		h.inner = slog.NewTextHandler(h.out, o)
+	}
+	return h
+}
+
+// Enabled implements slog.Handler.
+func (h *Handler) Enabled(ctx context.Context, l slog.Level) bool { return h.inner.Enabled(ctx, l) }
+
+// Handle implements slog.Handler.
+func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
+	}
+	err := h.inner.Handle(ctx, r)
+	if !h.wait {
+		h.out.flush()
+	}
+	return err
+}
+
+// WithAttrs implements slog.Handler.
+func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, wait: h.wait}
+}
+
+// WithGroup implements slog.Handler.
+func (h *Handler) WithGroup(name string) slog.Handler {
+	return &Handler{inner: h.inner.WithGroup(name), out: h.out, wait: h.wait}
+}
+
+// Flush writes what waits.
+func (h *Handler) Flush() { h.out.flush() }
+
+// patient is the handler of lines that may wait.
+func (h *Handler) patient() *Handler { return &Handler{inner: h.inner, out: h.out, wait: true} }
+
+const (
+	// lineDelay is the longest that a line waits, lineBytes the most that waits.
+	lineDelay = 100 * time.Millisecond
+	lineBytes = 32 << 10
+)
+
+// lines gathers what is written. Nothing is lost or out of order; when the writer is slow, so are those
+// who write.
+type lines struct {
+	to    io.Writer
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	timer *time.Timer
+	set   bool
+}
+
+// Write implements io.Writer; it takes whole lines.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, _ := l.buf.Write(p)
+	if l.buf.Len() >= lineBytes {
+		return n, l.drain()
+	}
+	switch {
+	case l.set:
+	case l.timer == nil:
+		l.timer, l.set = time.AfterFunc(lineDelay, l.flush), true
+	default:
+		l.timer.Reset(lineDelay)
+		l.set = true
+	}
+	return n, nil
+}
+
+func (l *lines) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.drain()
+}
+
+func (l *lines) drain() error {
+	if l.set {
+		l.timer.Stop()
+		l.set = false
+	}
+	if l.buf.Len() == 0 {
+		return nil
+	}
+	_, err := l.to.Write(l.buf.Bytes())
+	l.buf.Reset()
+	return err
+}

@@ -1,0 +1,37 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
+)
+
+// SessionPrint is how a session is told apart in spans and logs: the first 64 bits of its id's SHA-256,
+// in hexadecimal. The id itself is as good as the session to whoever is anonymous.
+func SessionPrint(id string) string {
+	if id == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(id))
+	return string(appendHex(make([]byte, 0, 16), sum[:8]))
+}
+
+// SessionEnded records how long a session lived that its client ended.
+func (t *Telemetry) SessionEnded(began time.Time, version string, pipe bool) {
+	if t == nil || t.sessions == nil || began.IsZero() {
+		return
+	}
+	attrs := append([]attribute.KeyValue{AttrVersion.String(version)}, transport(pipe)...)
+	t.sessions.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(attrs...))
+}
+
+// ListenEnded records how long a subscription was open.
+func (t *Telemetry) ListenEnded(began time.Time, version string) {
+	if t == nil || t.listens == nil {
+		return
+	}
+	t.listens.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(AttrVersion.String(version)))
+}

@@ -1,0 +1,134 @@
+package telemetry
+
+import (
+	"context"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+var (
+	serverKind   = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
+	internalKind = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindInternal)}
+)
+
+// trace starts the operation's span. Its parent is the context in `_meta`; without one, the request's
+// first span; without that, the HTTP request's, which is otherwise linked.
+func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
+	var meta *mcp.Meta
+	if r.Params != nil && !r.Internal {
+		meta = &r.Params.Meta
+	}
+	own, carrier := metaParent(meta), headerParent(r.Header)
+	parent := own
+	if !parent.IsValid() {
+		parent = r.Origin
+	}
+	if !parent.IsValid() {
+		parent, carrier = carrier, trace.SpanContext{}
+	}
+	name := string(op.series.method)
+	if op.series.target != "" {
+		name += " " + op.series.target
+	}
+	kind := serverKind
+	if r.Internal {
+		kind = internalKind
+	}
+	// The goroutine's own span, if any, is somebody else's.
+	ctx, op.span = op.t.tracer.Start(trace.ContextWithSpanContext(ctx, parent), name, kind...)
+	if !op.span.IsRecording() {
+		return ctx
+	}
+	link(op.span, carrier, ReasonHTTP)
+	link(op.span, r.Before, r.Reason)
+	op.span.SetAttributes(op.attributes(r)...)
+	if op.t.content && r.Method == mcp.MethodToolsCall && r.Params != nil {
+		op.span.SetAttributes(AttrArguments.String(string(r.Params.Arguments)))
+	}
+	return ctx
+}
+
+func link(span trace.Span, to trace.SpanContext, why Reason) {
+	if to.IsValid() {
+		span.AddLink(trace.Link{SpanContext: to, Attributes: []attribute.KeyValue{AttrReason.String(string(why))}})
+	}
+}
+
+func (op *Operation) attributes(r *Request) []attribute.KeyValue {
+	out := op.series.attributes()
+	if !r.ID.IsZero() {
+		out = append(out, AttrRequestID.String(r.ID.String()))
+	}
+	if r.Session != "" {
+		out = append(out, AttrSession.String(r.Session))
+	}
+	if r.Backend != "" {
+		out = append(out, AttrBackend.String(r.Backend))
+	}
+	if r.Client != "" {
+		out = append(out, AttrClient.String(r.Client))
+	}
+	if r.Round > 0 {
+		out = append(out, AttrRound.Int(r.Round), AttrAttempt.Int(r.Attempt))
+	}
+	switch r.Method {
+	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
+		if r.Params != nil && r.Params.HasTarget {
+			out = append(out, AttrResourceURI.String(clip(r.Params.Target)))
+		}
+	}
+	return out
+}
+
+// CalledBackend notes in an operation's span which backend works for it.
+func (t *Telemetry) CalledBackend(ctx context.Context, name string) {
+	if !t.Tracing() {
+		return
+	}
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		span.SetAttributes(AttrBackend.String(name))
+	}
+}
+
+// clip bounds what a client chose.
+func clip(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return s[:most]
+}
+
+// description of a failed span is the JSON-RPC error's message, but for the one kind whose message
+// repeats what the client sent.
+func (op *Operation) description(o *Outcome) string {
+	if o.Kind == mcp.KindInvalidParams && !op.t.content {
+		return o.Kind.String()
+	}
+	return o.Message
+}
+
+func (op *Operation) endSpan(o *Outcome, failure string) {
+	if op.span == nil {
+		return
+	}
+	if op.span.IsRecording() {
+		op.span.SetAttributes(AttrOutcome.String(o.String()))
+		if failure != "" {
+			op.span.SetAttributes(AttrErrorType.String(failure))
+			op.span.SetStatus(codes.Error, op.description(o))
+		}
+		if o.Code != 0 {
+			op.span.SetAttributes(AttrStatusCode.String(strconv.Itoa(o.Code)))
+		}
+		if op.t.content && o.Result != nil && op.series.method == mcp.MethodToolsCall {
+			op.span.SetAttributes(AttrResult.String(string(o.Result)))
+		}
+	}
+	op.span.End()
+}
