@@ -3,29 +3,30 @@ package telemetry
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
 // access writes one line per finished request.
 type access struct {
 	log *slog.Logger // nil: nowhere
-	// hurry writes what waits; may be nil.
-	hurry func()
+	// direct is the log's handler, if it is one of ours; nil: another.
+	direct *Handler
 }
 
 func newAccess(log *slog.Logger) *access {
-	if log == nil {
-		return &access{}
+	a := &access{log: log}
+	if log != nil {
+		if h, ok := log.Handler().(*Handler); ok && h.bare {
+			a.direct = h
+		}
 	}
-	if h, ok := log.Handler().(*Handler); ok {
-		return &access{log: slog.New(h.patient()), hurry: h.Flush}
-	}
-	return &access{log: log}
+	return a
 }
 
 func (a *access) flush() {
-	if a.hurry != nil {
-		a.hurry()
+	if a.direct != nil {
+		a.direct.Flush()
 	}
 }
 
@@ -36,19 +37,49 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if op.id.IsZero() {
 		level = slog.LevelDebug
 	}
-	ctx := context.Background()
-	if a.log == nil || !a.log.Enabled(ctx, level) {
+	if a.log == nil || !a.log.Enabled(context.Background(), level) {
 		return
 	}
-	var space [11]slog.Attr
-	attrs := append(space[:0], slog.String("method", string(op.series.method)))
+	if a.direct == nil {
+		a.record(t, op, o, took, level)
+		return
+	}
+	space := spaces.Get().(*[]byte)
+	l := line{json: a.direct.json, b: (*space)[:0]}
+	l.begin(time.Now(), level, "request")
+	l.text("method", string(op.series.method))
+	l.text("target", op.series.target)
+	l.text("outcome", o.String())
+	l.duration("duration", took)
+	if o.Code != 0 {
+		l.number("code", int64(o.Code))
+	}
+	l.text("backend", op.backend)
+	l.text("session", op.session)
+	l.text("client", op.clientName)
+	l.text("version", op.series.version)
+	l.text("replica", t.replica)
+	l.span(op.SpanContext())
+	l.end()
+	_, _ = a.direct.out.Write(l.b)
+	*space = l.b
+	spaces.Put(space)
+}
+
+// spaces are for lines in the making. What is in a line is bounded, and so are they.
+var spaces = sync.Pool{New: func() any { return new(make([]byte, 0, 512)) }}
+
+// record is the same for a handler that is not ours.
+func (a *access) record(t *Telemetry, op *Operation, o *Outcome, took time.Duration, level slog.Level) {
+	attrs := []slog.Attr{slog.String("method", string(op.series.method))}
 	add := func(key, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(key, value))
 		}
 	}
 	add("target", op.series.target)
-	attrs = append(attrs, slog.String("outcome", o.String()), slog.Duration("duration", took))
+	add("outcome", o.String())
+	attrs = append(attrs, slog.Duration("duration", took))
 	if o.Code != 0 {
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
@@ -57,5 +88,9 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	add("client", op.clientName)
 	add("version", op.series.version)
 	add("replica", t.replica)
-	a.log.LogAttrs(op.context(), level, "request", attrs...)
+	if sc := op.SpanContext(); sc.IsValid() {
+		add("trace_id", sc.TraceID().String())
+		add("span_id", sc.SpanID().String())
+	}
+	a.log.LogAttrs(context.Background(), level, "request", attrs...)
 }

@@ -17,14 +17,16 @@ import (
 type Handler struct {
 	inner slog.Handler
 	out   *lines
-	wait  bool
+	json  bool
+	// bare: no attributes or groups were added.
+	bare bool
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
 // NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time.
 func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
-	h := &Handler{out: &lines{to: w}}
+	h := &Handler{out: &lines{to: w}, json: json, bare: true}
 	o := &slog.HandlerOptions{Level: level}
 	if json {
 		h.inner = slog.NewJSONHandler(h.out, o)
@@ -43,27 +45,22 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	err := h.inner.Handle(ctx, r)
-	if !h.wait {
-		h.out.flush()
-	}
+	h.out.flush()
 	return err
 }
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, wait: h.wait}
+	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, json: h.json}
 }
 
 // WithGroup implements slog.Handler.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{inner: h.inner.WithGroup(name), out: h.out, wait: h.wait}
+	return &Handler{inner: h.inner.WithGroup(name), out: h.out, json: h.json}
 }
 
 // Flush writes what waits.
 func (h *Handler) Flush() { h.out.flush() }
-
-// patient is the handler of lines that may wait.
-func (h *Handler) patient() *Handler { return &Handler{inner: h.inner, out: h.out, wait: true} }
 
 const (
 	// lineDelay is the longest that a line waits, lineBytes the most that waits.

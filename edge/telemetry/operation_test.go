@@ -1,0 +1,269 @@
+package telemetry
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func newTelemetry(t testing.TB, o Options) *Telemetry {
+	t.Helper()
+	tel, err := New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := tel.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return tel
+}
+
+var (
+	callParams = mcp.Params{Target: "echo", HasTarget: true}
+	callInfo   = json.RawMessage(`{"name":"bench","version":"1"}`)
+	callID     = jsonrpc.IntID(7)
+)
+
+// call is one call as an era observes it.
+func call(ctx context.Context, t *Telemetry) {
+	_, op := t.Begin(ctx, &Request{
+		Method: mcp.MethodToolsCall, ID: callID, Params: &callParams, Known: true, Backend: "b",
+		Version: "some version", Session: "0123", Client: t.ClientName(callInfo), Round: 1, Attempt: 1,
+	})
+	t.BackendCalled(ctx, "b", mcp.MethodToolsCall, &Outcome{}, 1)
+	op.End(&Outcome{})
+}
+
+// With tracing off and no log nothing is allocated for a call.
+func TestNothingIsAllocatedWithoutTracing(t *testing.T) {
+	for name, lookup := range map[string]func(string) (string, bool){
+		"default":  nil,
+		"disabled": func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" },
+	} {
+		tel := newTelemetry(t, Options{Lookup: lookup})
+		if n := testing.AllocsPerRun(1000, func() { call(context.Background(), tel) }); n != 0 {
+			t.Errorf("%s: %v allocations, want none", name, n)
+		}
+	}
+	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), nil) }); n != 0 {
+		t.Errorf("nil: %v allocations, want none", n)
+	}
+}
+
+// The line of a request costs a bounded number of allocations, an unsampled span too.
+func TestAllocationsAreBounded(t *testing.T) {
+	logged := newTelemetry(t, Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))})
+	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), logged) }); n > 2 {
+		t.Errorf("logged: %v allocations, want at most 2", n)
+	}
+	unsampled := newTelemetry(t, Options{
+		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(tracetest.NewNoopExporter())},
+		Sampler:        sdktrace.NeverSample(),
+	})
+	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), unsampled) }); n > 7 {
+		t.Errorf("not sampled: %v allocations, want at most 7", n)
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	spans := []sdktrace.SpanProcessor{sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter())}
+	for _, c := range []struct {
+		name string
+		o    *Options
+	}{
+		{"nil", nil},
+		{"disabled", &Options{Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }}},
+		{"default", &Options{}},
+		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))}},
+		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo))}},
+		{"unsampled", &Options{SpanProcessors: spans, Sampler: sdktrace.NeverSample()}},
+		{"sampled", &Options{SpanProcessors: spans}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var tel *Telemetry
+			if c.o != nil {
+				tel = newTelemetry(b, *c.o)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				call(context.Background(), tel)
+			}
+		})
+	}
+}
+
+// Names that nobody vouches for make neither series nor span names.
+func TestUnknownNamesMakeNoSeries(t *testing.T) {
+	tel := newTelemetry(t, Options{})
+	for i := range 10_000 {
+		name := string(jsonrpc.AppendString(nil, "made up "+jsonrpc.IntID(int64(i)).Raw()))
+		for _, m := range []mcp.Method{mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.Method(name)} {
+			_, op := tel.Begin(t.Context(), &Request{
+				Method: m, ID: callID, Params: &mcp.Params{Target: name, HasTarget: true}, Version: "v", Client: name,
+			})
+			op.End(&Outcome{Kind: mcp.KindUnknownTool, Code: -32602})
+		}
+	}
+	families, err := tel.Gatherer().Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if n := len(f.GetMetric()); n > 2*(maxClients+1) {
+			t.Errorf("%s has %d series", f.GetName(), n)
+		}
+	}
+	if n := len(*tel.server.known.Load()); n != 3 {
+		t.Errorf("%d series of operations, want 3", n)
+	}
+}
+
+// The line of a request names what happened and holds nothing of its content.
+func TestLine(t *testing.T) {
+	var out bytes.Buffer
+	level := new(slog.LevelVar)
+	h := NewHandler(&out, true, level)
+	tel := newTelemetry(t, Options{Logger: slog.New(h), Replica: "r1"})
+	end := func(id jsonrpc.ID, o Outcome) {
+		params := mcp.Params{Target: "echo", HasTarget: true, Arguments: json.RawMessage(`{"secret":1}`)}
+		_, op := tel.Begin(t.Context(), &Request{
+			Method: mcp.MethodToolsCall, ID: id, Params: &params, Known: true,
+			Backend: "b", Version: "v", Session: SessionPrint("the id"), Client: "c",
+		})
+		op.End(&o)
+	}
+	end(callID, Outcome{Result: []byte(`"secret"`)})
+	end(callID, Outcome{ToolError: true})
+	end(callID, Outcome{Kind: mcp.KindTimeout, Code: -31504, Message: "secret"})
+	end(jsonrpc.ID{}, Outcome{})
+	h.Flush()
+	var got []map[string]any
+	for line := range bytes.Lines(out.Bytes()) {
+		var m map[string]any
+		if err := json.Unmarshal(line, &m); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if _, ok := m["duration"].(float64); !ok || m["time"] == nil || m["level"] != "INFO" {
+			t.Errorf("line %s", line)
+		}
+		got = append(got, m)
+	}
+	if len(got) != 3 || bytes.Contains(out.Bytes(), []byte("secret")) || bytes.Contains(out.Bytes(), []byte("the id")) {
+		t.Fatalf("lines:\n%s", out.String())
+	}
+	for i, want := range []map[string]any{{"outcome": "ok"}, {"outcome": "tool_error"}, {"outcome": "timeout", "code": -31504.0}} {
+		for k, v := range map[string]any{
+			"msg": "request", "method": "tools/call", "target": "echo", "backend": "b", "version": "v", "client": "c",
+			"replica": "r1", "session": SessionPrint("the id"),
+		} {
+			want[k] = v
+		}
+		for k, v := range want {
+			if got[i][k] != v {
+				t.Errorf("line %d: %s is %v, want %v", i, k, got[i][k], v)
+			}
+		}
+	}
+	level.Set(slog.LevelDebug)
+	out.Reset()
+	end(jsonrpc.ID{}, Outcome{})
+	h.Flush()
+	if !bytes.Contains(out.Bytes(), []byte(`"DEBUG"`)) {
+		t.Errorf("a notification's line at debug: %q", out.String())
+	}
+}
+
+// What is written directly is what slog would have written.
+func TestLinesAreLikeSlogs(t *testing.T) {
+	for _, json := range []bool{false, true} {
+		var direct, slogs bytes.Buffer
+		h, like := NewHandler(&direct, json, slog.LevelDebug), NewHandler(&slogs, json, slog.LevelDebug)
+		for _, client := range []string{"plain", "two words", "a=b", `q"uote`, "é", "new\nline", "tab\t", "\u202e", "\x00", "back\\slash", "<tag>"} {
+			for _, logger := range []*slog.Logger{slog.New(h), slog.New(like).With()} {
+				if handler := logger.Handler().(*Handler); handler == like {
+					handler.bare = false
+				}
+				tel := newTelemetry(t, Options{Logger: logger, Replica: "r 1"})
+				_, op := tel.Begin(t.Context(), &Request{
+					Method: mcp.MethodToolsCall, ID: callID, Params: &callParams, Known: true, Client: client,
+				})
+				op.End(&Outcome{Kind: mcp.KindLimit, Code: -31429})
+			}
+			h.Flush()
+			like.Flush()
+		}
+		a, b := timeless(direct.String()), timeless(slogs.String())
+		if a != b {
+			t.Errorf("directly:\n%s\nby slog:\n%s", a, b)
+		}
+	}
+}
+
+var times = regexp.MustCompile(`(time"?[=:]"?)[^ ",]+|(duration"?[=:])[^ ,]+`)
+
+// timeless leaves times and durations out.
+func timeless(s string) string { return times.ReplaceAllString(s, "$1$2…") }
+
+// A line waits for others, but not for long, and leaves with the next record of another kind.
+func TestLinesWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &shared{}
+		h := NewHandler(out, false, slog.LevelInfo)
+		log := slog.New(h)
+		tel := newTelemetry(t, Options{Logger: log, Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }})
+		call(t.Context(), tel)
+		if out.String() != "" {
+			t.Error("a line left alone")
+		}
+		time.Sleep(lineDelay)
+		synctest.Wait()
+		if n := strings.Count(out.String(), "\n"); n != 1 {
+			t.Errorf("%d lines after the delay", n)
+		}
+		call(t.Context(), tel)
+		log.Warn("now")
+		if n := strings.Count(out.String(), "\n"); n != 3 {
+			t.Errorf("%d lines with the warning", n)
+		}
+		for range 1000 {
+			call(t.Context(), tel)
+		}
+		if n := strings.Count(out.String(), "\n"); n < 500 {
+			t.Errorf("%d lines of a crowd", n)
+		}
+	})
+}
+
+// shared is a buffer for several goroutines.
+type shared struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.Write(p)
+}
+
+func (s *shared) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.buf.String()
+}
