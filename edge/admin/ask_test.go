@@ -31,7 +31,7 @@ func TestAsk(t *testing.T) {
 	}
 	defer pool.Close()
 	e := &edge{}
-	server := httptest.NewServer(New(e, pool, false))
+	server := httptest.NewServer(New(e, pool, Options{}))
 	defer server.Close()
 	addr := server.Listener.Addr().String()
 	_, port, err := net.SplitHostPort(addr)
