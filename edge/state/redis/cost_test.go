@@ -1,0 +1,185 @@
+package redis_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"text/tabwriter"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+)
+
+// trips counts what a client sends: a command, or a pipeline, is one round trip.
+type trips struct{ n atomic.Int32 }
+
+func (x *trips) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (x *trips) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		x.n.Add(1)
+		return next(ctx, cmd)
+	}
+}
+
+func (x *trips) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		x.n.Add(1)
+		return next(ctx, cmds)
+	}
+}
+
+// What each operation takes: round trips, the commands that its script runs, and Redis's time. What is on
+// the way of a call's events is one round trip.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	addr := startServer(t)
+	c, admin := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true}), connect(t, addr)
+	t.Cleanup(func() { _ = c.Close() })
+	sent := new(trips)
+	c.AddHook(sent)
+	ctx := t.Context()
+	r, other := start(t, c, redis.Options{Replica: "r"}), start(t, connect(t, addr), redis.Options{Replica: "other"})
+
+	var table bytes.Buffer
+	out := tabwriter.NewWriter(&table, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(out, "operation\tround trips\tscripts\tcommands in scripts\tpublished\tµs of Redis\t\n")
+	measure := func(name string, most int32, op func() error) {
+		t.Helper()
+		must(t, admin.ConfigResetStat(ctx).Err())
+		sent.n.Store(0)
+		if err := op(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		n := sent.n.Load()
+		calls, took := commandStats(t, admin)
+		scripts, inside := calls["evalsha"]+calls["eval"], 0
+		for cmd, count := range calls {
+			if !slices.Contains([]string{"evalsha", "eval", "config|resetstat", "info", "hello", "client|setinfo"}, cmd) {
+				inside += count
+			}
+		}
+		fmt.Fprintf(out, "%s\t%d\t%d\t%d\t%d\t%d\t\n", name, n, scripts, inside, calls["publish"], took.Microseconds())
+		if n > most {
+			t.Errorf("%s takes %d round trips, at most %d were meant to do", name, n, most)
+		}
+	}
+	var leases []state.Lease
+	var claim *state.Claim
+	var stop func()
+	log := func(n int) []state.Entry {
+		return slices.Repeat([]state.Entry{{Kind: state.EntryLog, Data: bytes.Repeat([]byte("x"), 200)}}, n)
+	}
+	n := uint64(0)
+	write := func() state.Write { n++; return state.Write{Lease: leases[0], N: n} }
+	run := func(measure func(string, int32, func() error)) {
+		n = 0
+		measure("Create", 2, func() error { return r.Create(ctx, record("s")) })
+		measure("Load", 1, func() error { _, err := r.Load(ctx, "s"); return err })
+		measure("Touch", 1, func() error { _, err := r.Touch(ctx, []string{"s"}); return err })
+		measure("Update", 2, func() error { _, err := r.Update(ctx, "s", state.Patch{Attach: true}); return err })
+		// One to index, and now and then one to renew the session's place in its principal's count.
+		measure("Begin", 3, func() (err error) {
+			leases, err = r.Begin(ctx, "s", "st", []state.Call{call("c")})
+			return err
+		})
+		measure("Append of one event", 1, func() error { return r.Append(ctx, write(), log(1)...) })
+		measure("Append of 32 events", 1, func() error { return r.Append(ctx, write(), log(32)...) })
+		measure("Read of 33 events", 1, func() error {
+			p, err := r.Read(ctx, "s", state.Position{Stream: "st"}, 0)
+			if err == nil && len(p.Entries) != 33 {
+				err = fmt.Errorf("%d entries", len(p.Entries))
+			}
+			return err
+		})
+		measure("Follow", 1, func() error { _, stop = r.Follow("s", "st"); return nil })
+		measure("end of Follow", 1, func() error { stop(); return nil })
+		wake, end := other.Follow("s", "st")
+		measure("Append that wakes another replica", 1, func() error {
+			for len(wake) > 0 {
+				<-wake
+			}
+			err := r.Append(ctx, write(), log(1)...)
+			<-wake
+			return err
+		})
+		end()
+		measure("Park", 1, func() error {
+			return r.Park(ctx, write(), []state.Ask{{ID: "q", Key: "k", Message: []byte(`{}`)}}, []byte("state"))
+		})
+		measure("Answer that completes", 1, func() (err error) {
+			_, claim, err = r.Answer(ctx, "s", "q", state.Answer{Result: []byte(`{}`), Token: "t"})
+			return err
+		})
+		leases[0], n = claim.Lease, 0
+		measure("mark as dispatched", 1, func() error { w := write(); w.Dispatched = true; return r.Append(ctx, w) })
+		measure("Claim", 1, func() (err error) {
+			claim, err = r.Claim(ctx, state.Which{Session: "s", Call: "c", Epoch: leases[0].Epoch, Token: "t2"})
+			return err
+		})
+		leases[0], n = claim.Lease, 0
+		measure("Finish", 2, func() error { return r.Finish(ctx, write(), []byte(`{}`)) })
+		measure("Ring without others", 1, func() error { return r.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "alone"}) })
+		measure("Beat", 1, func() error { return r.Beat(ctx) })
+		measure("Orphans", 3, func() error { _, err := r.Orphans(ctx, 10); return err })
+		measure("Delete", 3, func() error { return r.Delete(ctx, "s") })
+	}
+	// Once without a look, so that Redis knows the scripts.
+	run(func(name string, _ int32, op func() error) { must(t, op()) })
+	run(measure)
+	must(t, out.Flush())
+	t.Logf("\n%s", table.String())
+}
+
+// idleBytes bounds what an idle session takes in Redis, with its place in the indexes.
+const idleBytes = 1300
+
+func TestInvariant7BytesOfAnIdleSession(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	r, ctx := start(t, c, redis.Options{}), t.Context()
+	session := func(i int) *state.Session {
+		return &state.Session{
+			ID: fmt.Sprintf("%032d", i), Version: "2025-11-25", Initialized: true, Serial: 1,
+			Principal:    mcp.Principal{Subject: "alice@example.org", Issuer: "https://issuer.example"},
+			ClientInfo:   []byte(`{"name":"a client of the usual kind","version":"1.2.3"}`),
+			Capabilities: []byte(`{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`),
+		}
+	}
+	used := func() int {
+		for line := range strings.Lines(c.Info(ctx, "memory").Val()) {
+			if text, ok := strings.CutPrefix(strings.TrimSpace(line), "used_memory:"); ok {
+				n, err := strconv.Atoi(text)
+				must(t, err)
+				return n
+			}
+		}
+		t.Fatal("Redis does not tell its memory")
+		return 0
+	}
+	must(t, r.Create(ctx, session(0)))
+	const count = 4096
+	before := used()
+	for i := range count {
+		must(t, r.Create(ctx, session(i+1)))
+	}
+	each := (used() - before) / count
+	var own int64
+	for _, key := range c.Keys(ctx, "mcpedge:{"+session(1).ID+"}*").Val() {
+		n := c.MemoryUsage(ctx, key, 0).Val()
+		t.Logf("%5d bytes: %s", n, key)
+		own += n
+	}
+	t.Logf("%5d bytes in the session's keys, %d with its place in Redis's tables and the principal's index", own, each)
+	if own == 0 || int(own) > each || each > idleBytes {
+		t.Errorf("an idle session takes %d bytes, %d of them in its keys; at most %d were meant to do", each, own, idleBytes)
+	}
+}
