@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,7 +27,7 @@ func check(ctx context.Context, args []string) error {
 	if len(cfg.Backends) == 0 {
 		return errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file")
 	}
-	backends, err := app.Backends(cfg)
+	backends, err := app.Backends(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return err
 	}

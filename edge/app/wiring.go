@@ -70,15 +70,16 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 
 // Pool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
 func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend.Pool, error) {
-	backends, err := Backends(cfg)
+	backends, err := Backends(cfg, log)
 	if err != nil {
 		return nil, err
 	}
 	return backend.NewPool(backends, backend.Options{Logger: log, DialOptions: t.DialOptions()})
 }
 
-// Backends turns the settings of the backends into what the pool takes, certificates read.
-func Backends(cfg config.Config) ([]backend.Config, error) {
+// Backends turns the settings of the backends into what the pool takes, certificates read. log is for
+// what stands before backends that do not speak the contract.
+func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 	var out []backend.Config
 	for _, b := range cfg.Backends {
 		c := backend.Config{
@@ -92,6 +93,9 @@ func Backends(cfg config.Config) ([]backend.Config, error) {
 				return nil, fmt.Errorf("backend %s: %w", b.Name, err)
 			}
 			c.Credentials = creds
+		}
+		if b.Kind == config.KindReflect {
+			c.Adapt = reflected(b, log)
 		}
 		out = append(out, c)
 	}

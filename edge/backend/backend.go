@@ -23,6 +23,7 @@ type Backend struct {
 	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
 	// more than a peer allows streams on one connection; it is dialled with the first watch.
 	conn, side *grpc.ClientConn
+	adapted    *adapted // nil: the target speaks the contract
 	describer  pb.BackendServiceClient
 	tools      pb.ToolServiceClient
 	resources  pb.ResourceServiceClient
@@ -70,11 +71,7 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 	b.private.init(tune.principals)
 	b.catalog.Store(absent)
 	b.release = func() { b.calls.Add(-1) }
-	if b.conn, err = dial(cfg, opts, tune, grpc.WithIdleTimeout(0)); err != nil {
-		return nil, err
-	}
-	if b.side, err = dial(cfg, opts, tune); err != nil {
-		_ = b.conn.Close()
+	if err := b.dial(opts); err != nil {
 		return nil, err
 	}
 	b.describer = pb.NewBackendServiceClient(b.conn)
@@ -83,6 +80,27 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 	b.prompts = pb.NewPromptServiceClient(b.conn)
 	b.watcher = pb.NewResourceServiceClient(b.side)
 	return b, nil
+}
+
+// dial makes the connections, to the adapter of a target that has one.
+func (b *Backend) dial(opts Options) (err error) {
+	cfg := b.cfg
+	if cfg.Adapt != nil {
+		if b.adapted, err = adapt(cfg, b.tune); err != nil {
+			return err
+		}
+		cfg, opts = b.adapted.inside(cfg, opts)
+	}
+	if b.conn, err = dial(cfg, opts, b.tune, grpc.WithIdleTimeout(0)); err == nil {
+		b.side, err = dial(cfg, opts, b.tune)
+	}
+	if err != nil {
+		if b.conn != nil {
+			_ = b.conn.Close()
+		}
+		b.adapted.close()
+	}
+	return err
 }
 
 // start begins to connect; ctx ends it as close does.
@@ -97,6 +115,7 @@ func (b *Backend) close() {
 	b.group.cancel()
 	_ = b.conn.Close()
 	_ = b.side.Close()
+	b.adapted.close()
 	b.group.wait()
 }
 

@@ -86,6 +86,9 @@ func (k *keeper) print(w io.Writer) error {
 	for _, p := range problems {
 		fmt.Fprintf(&text, "  problem: %s\n", p)
 	}
+	for _, n := range k.b.adapted.notes() {
+		fmt.Fprintf(&text, "  note: %s\n", n)
+	}
 	if len(problems)+len(failed) == 0 {
 		text.WriteString("  nothing breaks the contract\n")
 	}

@@ -56,6 +56,9 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
+	// must not connect anything yet.
+	Adapt func(target *grpc.ClientConn) Adapter
 }
 
 // Options are common to all backends of a pool. The zero value is usable.

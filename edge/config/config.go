@@ -68,12 +68,31 @@ type Log struct {
 	Format string `yaml:"format"`
 }
 
+// The kinds of backends.
+const (
+	// KindMCP speaks the contract.
+	KindMCP = "mcp"
+	// KindReflect is any gRPC service; its methods become tools.
+	KindReflect = "reflect"
+)
+
 // Backend is one gRPC service behind the edge.
 type Backend struct {
 	// Name identifies it to operators; letters, digits, "-" and "_".
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target"`
+	// Kind is KindMCP, also when empty, or KindReflect.
+	Kind string `yaml:"kind"`
+	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty: it is
+	// asked by server reflection.
+	DescriptorSet string `yaml:"descriptor-set"`
+	// Include and Exclude select the methods of a service of KindReflect that become tools: patterns of
+	// "package.Service/Method" in which * is any text. No Include: all.
+	Include []string `yaml:"include"`
+	Exclude []string `yaml:"exclude"`
+	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
+	MaxStreamMessages int `yaml:"max-stream-messages"`
 	// Prefix is put before its tools' and prompts' names; empty: none.
 	Prefix string `yaml:"prefix"`
 	// TLS to the backend; nil: plaintext.
@@ -154,6 +173,8 @@ const minLease = 500 * time.Millisecond
 
 var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
+var methodPattern = regexp.MustCompile(`^/?[A-Za-z0-9_.*]+(/[A-Za-z0-9_*]+)?$`)
+
 // Validate reports everything that is wrong with the settings of an edge that listens, each with its
 // value and what to do. Load has done it.
 func (c *Config) Validate() error { return c.validate(true) }
@@ -180,6 +201,7 @@ func (c *Config) validate(listens bool) error {
 		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
 			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
 		}
+		errs = append(errs, b.validateKind(i)...)
 	}
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
 		wrong("log.level: %q: use debug, info, warn or error", c.Log.Level)
@@ -203,6 +225,31 @@ func (c *Config) validate(listens bool) error {
 	}
 	errs = append(errs, c.Limits.validate()...)
 	return errors.Join(errs...)
+}
+
+// validateKind checks what only services of one kind have.
+func (b *Backend) validateKind(i int) (errs []error) {
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
+	}
+	switch b.Kind {
+	case KindReflect:
+	case "", KindMCP:
+		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
+			wrong("descriptor-set, include, exclude and max-stream-messages are for kind: reflect: set it, or take them out")
+		}
+	default:
+		wrong("kind: %q: use mcp or reflect", b.Kind)
+	}
+	for _, p := range slices.Concat(b.Include, b.Exclude) {
+		if !methodPattern.MatchString(p) {
+			wrong("%q is no pattern of methods: write package.Service/Method, with * for any text", p)
+		}
+	}
+	if b.MaxStreamMessages < 0 {
+		wrong("max-stream-messages: %d: give a number above 0, or 0 for 1000", b.MaxStreamMessages)
+	}
+	return errs
 }
 
 func (c *Config) validateListeners() (errs []error) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -62,7 +63,7 @@ limits: {body: 64KiB, rounds: 3, stream-after: 250ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(cfg.Backends) != 2 || cfg.Backends[1] != (Backend{Name: "y", Target: "h:2"}) || cfg.Limits.Rounds != 3 {
+	if len(cfg.Backends) != 2 || !reflect.DeepEqual(cfg.Backends[1], Backend{Name: "y", Target: "h:2"}) || cfg.Limits.Rounds != 3 {
 		t.Errorf("backends %+v, rounds %d", cfg.Backends, cfg.Limits.Rounds)
 	}
 }
@@ -78,6 +79,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		"bad duration":      {yaml: "grace: soon\n", want: []string{`"soon"`}},
 		"bad size":          {yaml: "limits: {body: big}\n", want: []string{`"big"`, "KiB"}},
 		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
+		"unknown kind":      {yaml: "backends: [{name: a, target: h:1, kind: rest}]\n", want: []string{"backends[0] a", `"rest"`, "reflect"}},
+		"reflect only":      {yaml: "backends: [{name: a, target: h:1, include: [a.B/C]}]\n", want: []string{"backends[0] a", "kind: reflect"}},
+		"bad pattern":       {yaml: "backends: [{name: a, target: h:1, kind: reflect, exclude: [a/b/c]}]\n", want: []string{`"a/b/c"`}},
+		"negative stream":   {yaml: "backends: [{name: a, target: h:1, kind: reflect, max-stream-messages: -1}]\n", want: []string{"max-stream-messages", "-1"}},
 		"missing file":      {args: []string{"--config", "/does/not/exist"}, want: []string{"/does/not/exist"}},
 		"unknown flag":      {args: []string{"--nope"}, want: []string{"nope"}},
 		"stray argument":    {args: []string{"x"}, want: []string{`"x"`}},

@@ -19,6 +19,9 @@ var Law = []Package{
 	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
 	{"edge/backend", "dial, health, catalog, watches", []string{"edge/mcp", "edge/jsonrpc", "gen/mcpedge/v1"}},
+	{"edge/reflect", "the contract for gRPC services that know nothing of it", []string{"edge/reflect/schema", "gen/mcpedge/v1", "gen/mcpedge/options/v1"}},
+	{"edge/reflect/schema", "JSON Schema for protobuf messages", nil},
+	{"edge/reflect/reflecttest", "services known by their .proto files alone, for tests", []string{"gen/mcpedge/options/v1"}},
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/state", "edge/mcp"}},
 	{"edge/state/redis", "the state of any number of replicas", []string{"edge/telemetry", "edge/state", "edge/mcp"}},
@@ -27,7 +30,7 @@ var Law = []Package{
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
-		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless",
+		"edge/admin", "edge/backend", "edge/config", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/reflect",
 		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }

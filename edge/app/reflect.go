@@ -1,0 +1,25 @@
+package app
+
+import (
+	"log/slog"
+	"os"
+
+	"google.golang.org/grpc"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/reflect"
+)
+
+// reflected makes tools of the methods of a service that knows nothing of the contract.
+func reflected(b config.Backend, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
+	options := reflect.Options{
+		Name: b.Name, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,
+		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
+		Logger: log.With("backend", b.Name),
+	}
+	if b.DescriptorSet != "" {
+		options.DescriptorSet = func() ([]byte, error) { return os.ReadFile(b.DescriptorSet) }
+	}
+	return func(target *grpc.ClientConn) backend.Adapter { return reflect.New(target, options) }
+}

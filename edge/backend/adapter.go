@@ -1,0 +1,61 @@
+package backend
+
+import (
+	"context"
+	"net"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// Adapter speaks the contract for a target that does not, on connections within this process. All
+// methods are safe for concurrent use.
+type Adapter interface {
+	// Dial opens a connection to a server of the contract. It fails while the target is away; when the
+	// target goes, so do the connections.
+	Dial(ctx context.Context) (net.Conn, error)
+	// Notes are sentences, for operators, about what the contract cannot say of the target.
+	Notes() []string
+	// Close ends all connections, and returns when no goroutine is left.
+	Close()
+}
+
+// adapted is an adapter and the connection to its target. A nil one is that of a target without.
+type adapted struct {
+	target  *grpc.ClientConn
+	adapter Adapter
+}
+
+// adapt makes the adapter. What Options adds to connections (tracing, say) goes on the connection to the
+// adapter, not on the one to its target: the adapter passes metadata on, and a call is counted once.
+func adapt(cfg Config, tune *tuning) (*adapted, error) {
+	target, err := dial(cfg, Options{}, tune, grpc.WithIdleTimeout(0))
+	if err != nil {
+		return nil, err
+	}
+	return &adapted{target: target, adapter: cfg.Adapt(target)}, nil
+}
+
+// inside is the settings for connections to the adapter.
+func (a *adapted) inside(cfg Config, opts Options) (Config, Options) {
+	cfg.Target = "passthrough:///" + cfg.Name
+	cfg.Credentials = insecure.NewCredentials()
+	opts.DialOptions = append(opts.DialOptions[:len(opts.DialOptions):len(opts.DialOptions)],
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.adapter.Dial(ctx) }))
+	return cfg, opts
+}
+
+func (a *adapted) notes() []string {
+	if a == nil {
+		return nil
+	}
+	return a.adapter.Notes()
+}
+
+func (a *adapted) close() {
+	if a == nil {
+		return
+	}
+	a.adapter.Close()
+	_ = a.target.Close()
+}

@@ -1,0 +1,234 @@
+package reflect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+)
+
+// What zero values of Options stand for.
+const (
+	DefaultRefresh        = time.Minute
+	DefaultMaxBytes       = 16 << 20
+	DefaultStreamMessages = 1_000
+)
+
+// Options of an Adapter.
+type Options struct {
+	// Name is the backend's, for Describe.
+	Name string
+	// DescriptorSet reads a serialized google.protobuf.FileDescriptorSet with all imports; nil: the
+	// service is asked by server reflection. It is read anew at every refresh.
+	DescriptorSet func() ([]byte, error)
+	// Include selects methods, Exclude takes some of them out again. Patterns of "package.Service/Method"
+	// where * is any text; one without a slash is about whole services. No Include: all.
+	Include, Exclude []string
+	// Refresh is how often the methods are learned anew, beside when the service comes back; 0: DefaultRefresh.
+	Refresh time.Duration
+	// MaxBytes bounds a result as JSON, and all messages of a stream together; 0: DefaultMaxBytes.
+	MaxBytes int
+	// StreamMessages bounds the messages of a stream; 0: DefaultStreamMessages.
+	StreamMessages int
+	// Logger; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Adapter speaks the contract for one target. All methods are safe for concurrent use.
+type Adapter struct {
+	opts   Options
+	target *grpc.ClientConn
+	log    *slog.Logger
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	group  sync.WaitGroup
+
+	// opening is held by whoever learns the methods.
+	opening chan struct{}
+	// kick asks for the methods to be learned anew.
+	kick chan struct{}
+
+	mu sync.Mutex
+	// model is what was last learned; nil: nothing yet.
+	model *model
+	// changed closes when model is replaced.
+	changed chan struct{}
+	// link serves; nil: the target is away.
+	link   *link
+	closed bool
+}
+
+// New makes an adapter. The target stays the caller's, who closes it after the adapter. Nothing is
+// connected before the first Dial.
+func New(target *grpc.ClientConn, opts Options) *Adapter {
+	if opts.Refresh == 0 {
+		opts.Refresh = DefaultRefresh
+	}
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = DefaultMaxBytes
+	}
+	if opts.StreamMessages == 0 {
+		opts.StreamMessages = DefaultStreamMessages
+	}
+	log := opts.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	a := &Adapter{
+		opts: opts, target: target, log: log,
+		opening: make(chan struct{}, 1), kick: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// Dial opens a connection to the contract's server in this process. It fails while the target cannot be
+// reached, or its methods cannot be learned; the error says why.
+func (a *Adapter) Dial(ctx context.Context) (net.Conn, error) {
+	l, err := a.open(ctx)
+	if err != nil {
+		return nil, errors.New(err.Error()) // a status in a dialer's error would be taken for the channel's
+	}
+	return l.listener.DialContext(ctx)
+}
+
+// Notes are sentences about what the tools cannot express of the service, and what became no tool.
+func (a *Adapter) Notes() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.model == nil {
+		return nil
+	}
+	return slices.Clone(a.model.notes)
+}
+
+// Close ends all connections and calls, and returns when no goroutine is left.
+func (a *Adapter) Close() {
+	a.mu.Lock()
+	a.closed = true
+	a.mu.Unlock()
+	a.cancel()
+	a.group.Wait()
+}
+
+var errClosed = errors.New("the adapter is closed")
+
+// open returns the link that serves, made when there is none.
+func (a *Adapter) open(ctx context.Context) (*link, error) {
+	select {
+	case a.opening <- struct{}{}:
+		defer func() { <-a.opening }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	a.mu.Lock()
+	l, closed := a.link, a.closed
+	a.mu.Unlock()
+	switch {
+	case closed:
+		return nil, errClosed
+	case l != nil:
+		return l, nil
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	defer context.AfterFunc(a.ctx, stop)()
+	if err := a.connect(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.load(ctx); err != nil {
+		return nil, err
+	}
+	return a.serve()
+}
+
+// patience is how long a target that failed before has to come back within one Dial.
+const patience = time.Second
+
+// connect waits until the target is connected, or found to be unreachable.
+func (a *Adapter) connect(ctx context.Context) error {
+	a.target.Connect()
+	if a.target.GetState() == connectivity.TransientFailure {
+		a.target.ResetConnectBackoff()
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	failing := a.target.GetState() == connectivity.TransientFailure
+	for {
+		state := a.target.GetState()
+		switch state {
+		case connectivity.Ready:
+			return nil
+		case connectivity.Idle:
+			a.target.Connect()
+		case connectivity.TransientFailure:
+			if !failing {
+				return a.reason()
+			}
+		case connectivity.Shutdown:
+			return errClosed
+		}
+		if !a.target.WaitForStateChange(ctx, state) {
+			return a.reason()
+		}
+	}
+}
+
+// reason finds out why the target cannot be reached: its channel fails calls with it at once.
+func (a *Adapter) reason() error {
+	ctx, cancel := context.WithTimeout(a.ctx, patience)
+	defer cancel()
+	if _, err := a.target.NewStream(ctx, &grpc.StreamDesc{}, "/grpc.health.v1.Health/Check"); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is being connected", a.target.Target())
+}
+
+// load learns the methods and swaps the model if they differ.
+func (a *Adapter) load(ctx context.Context) error {
+	m, err := learn(ctx, a.target, &a.opts)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	before := a.model
+	if before != nil && before.version == m.version {
+		a.mu.Unlock()
+		return nil
+	}
+	a.model = m
+	close(a.changed)
+	a.changed = make(chan struct{})
+	a.mu.Unlock()
+	a.log.Info("the service's methods were learned", "tools", len(m.tools), "version", m.version)
+	for _, note := range m.notes {
+		if before == nil || !slices.Contains(before.notes, note) {
+			a.log.Info("a tool cannot express all of its method", "note", note)
+		}
+	}
+	return nil
+}
+
+// current is what was last learned, and a channel that closes when it is replaced.
+func (a *Adapter) current() (*model, <-chan struct{}) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.model, a.changed
+}
+
+// relearn asks for the methods to be learned anew, soon.
+func (a *Adapter) relearn() {
+	select {
+	case a.kick <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,239 @@
+package reflect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/schema"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// events is the stream of one call.
+type events = grpc.ServerStreamingServer[pb.CallToolResponse]
+
+// call is one round of a call.
+type call struct {
+	a      *Adapter
+	model  *model
+	method *method
+	req    *pb.CallToolRequest
+	stream events
+}
+
+// CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
+func (s *server) CallTool(req *pb.CallToolRequest, stream events) error {
+	m, _ := s.a.current()
+	c := &call{a: s.a, model: m, method: m.methods[req.GetName()], req: req, stream: stream}
+	if c.method == nil {
+		return status.Errorf(codes.NotFound, "the service has no method for tool %q", req.GetName())
+	}
+	in, err := c.arguments()
+	if err != nil {
+		return c.refuse(err.Error())
+	}
+	if ask := c.method.options.GetConfirm(); ask != nil {
+		if done, err := c.confirm(ask); done || err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithCancel(forward(stream.Context()))
+	defer cancel()
+	if c.method.desc.IsStreamingServer() {
+		err = c.follow(ctx, in)
+	} else {
+		err = c.invoke(ctx, in)
+	}
+	var failed *upstreamError
+	if errors.As(err, &failed) {
+		return c.failed(failed.err)
+	}
+	return err
+}
+
+// upstreamError is the service's answer, apart from the stream's own errors.
+type upstreamError struct{ err error }
+
+func (e *upstreamError) Error() string { return e.err.Error() }
+
+// arguments reads the arguments as the method's message.
+func (c *call) arguments() (*dynamicpb.Message, error) {
+	md := c.method.desc.Input()
+	text := []byte(c.req.GetArgumentsJson())
+	if len(text) == 0 {
+		text = []byte(`{}`)
+	}
+	if schema.Wrapped(md) {
+		var members map[string]json.RawMessage
+		if err := json.Unmarshal(text, &members); err != nil {
+			return nil, fmt.Errorf("the arguments are no JSON object: %w", err)
+		}
+		value, there := members[schema.Wrapper]
+		if !there || len(members) != 1 {
+			return nil, fmt.Errorf("the arguments must be one member, %q: a %s in JSON", schema.Wrapper, md.FullName())
+		}
+		text = value
+	}
+	in := dynamicpb.NewMessage(md)
+	if err := (protojson.UnmarshalOptions{Resolver: c.model.types}).Unmarshal(text, in); err != nil {
+		return nil, fmt.Errorf("the arguments are no %s: %s", md.FullName(), plain(err))
+	}
+	return in, nil
+}
+
+// plain is an error of the protobuf library without its mark.
+func plain(err error) string {
+	text := strings.ReplaceAll(err.Error(), "\u00a0", " ")
+	return strings.TrimSpace(strings.TrimPrefix(text, "proto:"))
+}
+
+// envelope is what a result has beside its JSON, at most.
+const envelope = 1 << 10
+
+// render writes a message as the JSON that the output schema describes.
+func (c *call) render(m *dynamicpb.Message) ([]byte, error) {
+	text, err := protojson.MarshalOptions{Resolver: c.model.types, EmitDefaultValues: true}.Marshal(m)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of %s has no JSON: %s", c.method.full, plain(err))
+	}
+	var b bytes.Buffer
+	if schema.Wrapped(m.Descriptor()) {
+		text = append(append([]byte(`{"`+schema.Wrapper+`":`), text...), '}')
+	}
+	if err := json.Compact(&b, text); err != nil { // the library spaces at random
+		return nil, err
+	}
+	if b.Len() > c.a.opts.MaxBytes-envelope {
+		return nil, fmt.Errorf("the answer of %s has %d bytes as JSON, more than %d: ask for less", c.method.full, b.Len(), c.a.opts.MaxBytes)
+	}
+	return b.Bytes(), nil
+}
+
+// invoke calls a method that answers once.
+func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
+	out := dynamicpb.NewMessage(c.method.desc.Output())
+	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, out); err != nil {
+		return &upstreamError{err}
+	}
+	text, err := c.render(out)
+	if err != nil {
+		return c.refuse(err.Error())
+	}
+	return c.answer(&pb.CallToolResult{StructuredContentJson: string(text)})
+}
+
+// maxProgress bounds a message as progress, which is for people to read.
+const maxProgress = 4 << 10
+
+// follow calls a method that answers with a stream: each message is progress at once, and the last one,
+// known only by the end, the result.
+func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
+	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full)
+	if err != nil {
+		return &upstreamError{err}
+	}
+	// An error of sending is the stream's end, which receiving tells.
+	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) {
+		return &upstreamError{err}
+	}
+	if err := stream.CloseSend(); err != nil {
+		return &upstreamError{err}
+	}
+	var last []byte
+	size := 0
+	for n := 1; ; n++ {
+		out := dynamicpb.NewMessage(c.method.desc.Output())
+		if err := stream.RecvMsg(out); errors.Is(err, io.EOF) {
+			return c.finish(last)
+		} else if err != nil {
+			return &upstreamError{err}
+		}
+		if n > c.a.opts.StreamMessages {
+			return c.refuse(fmt.Sprintf("%s goes on after %d messages, the most that are read, and was ended. The last one: %s",
+				c.method.full, c.a.opts.StreamMessages, cut(last, maxProgress)))
+		}
+		if last, err = c.render(out); err != nil {
+			return c.refuse(err.Error())
+		}
+		if size += len(last); size > c.a.opts.MaxBytes {
+			return c.refuse(fmt.Sprintf("%s goes on after %d bytes in %d messages, more than are read, and was ended. The last one: %s",
+				c.method.full, size, n, cut(last, maxProgress)))
+		}
+		if err := c.progress(n, last); err != nil {
+			return err
+		}
+	}
+}
+
+func (c *call) progress(n int, text []byte) error {
+	if !c.req.GetContext().GetProgressWanted() {
+		return nil
+	}
+	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{
+		Progress: &pb.Progress{Progress: float64(n), Message: cut(text, maxProgress)},
+	}})
+}
+
+// finish answers with the last message of a stream. One that had none gives an empty message and says so.
+func (c *call) finish(last []byte) error {
+	res := &pb.CallToolResult{StructuredContentJson: string(last)}
+	if last == nil {
+		empty, err := c.render(dynamicpb.NewMessage(c.method.desc.Output()))
+		if err != nil {
+			return c.refuse(c.method.full + " ended without a message")
+		}
+		res.StructuredContentJson = string(empty)
+		res.Content = text(c.method.full + " ended without a message.")
+	}
+	return c.answer(res)
+}
+
+func (c *call) answer(res *pb.CallToolResult) error {
+	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: res}})
+}
+
+// refuse ends the call with an error that the model sees.
+func (c *call) refuse(why string) error {
+	return c.answer(&pb.CallToolResult{IsError: true, Content: text(why)})
+}
+
+func text(s string) []*pb.ContentBlock {
+	return []*pb.ContentBlock{{Content: &pb.ContentBlock_Text{Text: &pb.TextContent{Text: s}}}}
+}
+
+// cut shortens a text to so many bytes.
+func cut(b []byte, most int) string {
+	if len(b) <= most {
+		return string(b)
+	}
+	for most > 0 && !utf8.RuneStart(b[most]) {
+		most--
+	}
+	return string(b[:most]) + "…"
+}
+
+// forward passes a call's metadata on, trace context among it, but for what belongs to the connection.
+func forward(ctx context.Context) context.Context {
+	in, _ := metadata.FromIncomingContext(ctx)
+	out := make(metadata.MD, len(in))
+	for key, values := range in {
+		if strings.HasPrefix(key, ":") || strings.HasPrefix(key, "grpc-") && key != "grpc-trace-bin" ||
+			key == "content-type" || key == "user-agent" || key == "te" {
+			continue
+		}
+		out[key] = values
+	}
+	return metadata.NewOutgoingContext(ctx, out)
+}

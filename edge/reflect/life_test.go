@@ -1,0 +1,254 @@
+package reflect_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/reflect"
+	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// shop is a service with some methods, in two fields or one.
+func shop(methods ...string) *descriptorpb.FileDescriptorSet {
+	text := `syntax = "proto3"; package shop.v1; message Item { string id = 1; } service ShopService {`
+	for _, m := range methods {
+		text += "rpc " + m + "(Item) returns (Item);"
+	}
+	return reflecttest.Compile(map[string]string{"shop.proto": text + "}"})
+}
+
+// echo answers with what it gets.
+func echo(_ context.Context, _ protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+	return send(in)
+}
+
+// startPool puts a pool before one backend of this kind.
+func startPool(t *testing.T, addr string, opts reflect.Options) (*backend.Backend, <-chan backend.Kinds) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	opts.Name, opts.Logger = "shop", log
+	pool, err := backend.NewPool([]backend.Config{{
+		Name: "shop", Target: addr,
+		Adapt: func(target *grpc.ClientConn) backend.Adapter { return reflect.New(target, opts) },
+	}}, backend.Options{Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := make(chan backend.Kinds, 100)
+	pool.OnChange(func(_ *backend.Backend, kinds backend.Kinds) { changes <- kinds })
+	pool.Start(t.Context())
+	t.Cleanup(pool.Close)
+	if err := pool.Ready(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return pool.Backends()[0], changes
+}
+
+func listed(b *backend.Backend) []string {
+	var names []string
+	for _, tool := range b.Catalog().Tools {
+		names = append(names, tool.GetName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// To the rest of the edge the service is a backend like any other: ready, down, back with other tools.
+func TestRedeployedService(t *testing.T) {
+	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{})
+	b, changes := startPool(t, s.Addr, reflect.Options{})
+	<-changes
+	if got := listed(b); !slices.Equal(got, []string{"shop_get"}) || b.Status().State != backend.Ready || len(b.Status().Problems) > 0 {
+		t.Fatalf("tools %q, %+v", got, b.Status())
+	}
+	s.GRPC.Stop()
+	eventually(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
+	if !strings.Contains(b.Status().LastError, "connection refused") {
+		t.Errorf("why it is down: %s", b.Status().LastError)
+	}
+	if got := listed(b); !slices.Equal(got, []string{"shop_get"}) {
+		t.Errorf("while it is away: %q", got)
+	}
+	_, err := backendCall(t, b, "shop_get")
+	if status.Code(err) != codes.Unavailable {
+		t.Errorf("a call while it is away: %v", err)
+	}
+	reflecttest.Serve(t, shop("Get", "Put"), echo, reflecttest.Options{Addr: s.Addr})
+	eventually(t, "the new tool is listed", func() bool { return slices.Equal(listed(b), []string{"shop_get", "shop_put"}) })
+	if got, err := backendCall(t, b, "shop_put"); err != nil || got != `{"id":"a"}` {
+		t.Errorf("the new tool: %s, %v", got, err)
+	}
+}
+
+func backendCall(t *testing.T, b *backend.Backend, tool string) (string, error) {
+	t.Helper()
+	stream, err := b.Tools().CallTool(t.Context(), request(tool, `{"id":"a"}`))
+	if err != nil {
+		return "", err
+	}
+	m, err := stream.Recv()
+	return m.GetResult().GetStructuredContentJson(), err
+}
+
+// A service that is not there at the start is served when it comes.
+func TestLateService(t *testing.T) {
+	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{})
+	s.GRPC.Stop()
+	b, _ := startPool(t, s.Addr, reflect.Options{})
+	if b.Catalog().Present {
+		t.Error("a catalog of nobody")
+	}
+	reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{Addr: s.Addr})
+	eventually(t, "its tools are listed", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
+}
+
+// What changes behind a connection that stays is found at a refresh, and reported.
+func TestRefresh(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.binpb")
+	write := func(set *descriptorpb.FileDescriptorSet) {
+		raw, err := proto.Marshal(set)
+		if err == nil {
+			err = os.WriteFile(path+".new", raw, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(shop("Get"))
+	s := reflecttest.Serve(t, shop("Get", "Put"), echo, reflecttest.Options{})
+	b, changes := startPool(t, s.Addr, reflect.Options{Refresh: 20 * time.Millisecond, DescriptorSet: func() ([]byte, error) { return os.ReadFile(path) }})
+	<-changes
+	write(shop("Get", "Put"))
+	for {
+		if kinds := <-changes; kinds.Has(backend.Tools) && slices.Equal(listed(b), []string{"shop_get", "shop_put"}) {
+			break
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := backendCall(t, b, "shop_put"); err != nil || got != `{"id":"a"}` {
+		t.Errorf("after the file is gone: %s, %v", got, err)
+	}
+}
+
+// A method that is gone has the methods learned anew, without waiting for the refresh.
+func TestUnimplementedIsLearned(t *testing.T) {
+	var mu sync.Mutex
+	set := shop("Get", "Put")
+	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{Mute: true})
+	b, _ := startPool(t, s.Addr, reflect.Options{Refresh: time.Hour, DescriptorSet: func() ([]byte, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return proto.Marshal(set)
+	}})
+	if got := listed(b); !slices.Equal(got, []string{"shop_get", "shop_put"}) {
+		t.Fatalf("tools: %q", got)
+	}
+	mu.Lock()
+	set = shop("Get")
+	mu.Unlock()
+	if _, err := backendCall(t, b, "shop_put"); status.Code(err) != codes.Unimplemented {
+		t.Errorf("a method that is gone: %v", err)
+	}
+	eventually(t, "the tool is gone", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
+}
+
+// A call that runs when the service drains comes to its end.
+func TestCallsOutliveADrain(t *testing.T) {
+	started, release := make(chan struct{}), make(chan struct{})
+	s := reflecttest.Serve(t, shop("Get"), func(_ context.Context, _ protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+		close(started)
+		<-release
+		return send(in)
+	}, reflecttest.Options{})
+	b, _ := startPool(t, s.Addr, reflect.Options{})
+	stream, err := b.Tools().CallTool(t.Context(), request("shop_get", `{"id":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.GRPC.GracefulStop()
+	}()
+	eventually(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
+	close(release)
+	if m, err := stream.Recv(); err != nil || m.GetResult().GetStructuredContentJson() != `{"id":"a"}` {
+		t.Errorf("%v, %v", m, err)
+	}
+	<-drained
+}
+
+// check prints the tools, and what they cannot express, which breaks nothing.
+func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
+	set := reflecttest.Compile(map[string]string{"shop.proto": `syntax = "proto3"; package shop.v1; import "buf/validate/validate.proto";
+		message Item { string id = 1 [(buf.validate.field).cel = {id: "id.even" expression: "size(this) % 2 == 0"}]; }
+		service ShopService { rpc Get(Item) returns (Item); rpc Load(stream Item) returns (Item); }`})
+	s := reflecttest.Serve(t, set, echo, reflecttest.Options{})
+	var out bytes.Buffer
+	config := backend.Config{Name: "shop", Target: s.Addr, Adapt: func(target *grpc.ClientConn) backend.Adapter {
+		return reflect.New(target, reflect.Options{Name: "shop", Logger: slog.New(slog.DiscardHandler)})
+	}}
+	if err := backend.Check(t.Context(), config, &out); err != nil {
+		t.Errorf("%v", err)
+	}
+	for _, want := range []string{
+		"    shop_get\n",
+		"  note: tool shop_get: field shop.v1.Item.id: the CEL rule id.even is not in the schema\n",
+		"  note: method shop.v1.ShopService/Load takes a stream of messages, and is no tool\n",
+		"  nothing breaks the contract\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no line %q in\n%s", want, out.String())
+		}
+	}
+	s.GRPC.Stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	if err := backend.Check(ctx, config, &out); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("a service that is away: %v", err)
+	}
+}
+
+// An adapter that is closed serves no more, and leaves nothing behind.
+func TestClose(t *testing.T) {
+	e := serveKinds(t, reflect.Options{})
+	stream, err := e.tools.WatchTools(t.Context(), &pb.WatchToolsRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := stream.Recv(); err != nil || m.GetStarted() == nil {
+		t.Fatalf("%v, %v", m, err)
+	}
+	e.adapter.Close()
+	if _, err := stream.Recv(); err == nil {
+		t.Error("the feed goes on")
+	}
+	if _, err := e.adapter.Dial(t.Context()); err == nil {
+		t.Error("it can still be dialled")
+	}
+	e.adapter.Close()
+}

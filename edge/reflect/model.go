@@ -1,0 +1,210 @@
+package reflect
+
+import (
+	"encoding/json"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/schema"
+	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// model is what was learned of a target. It is immutable.
+type model struct {
+	// version is a digest: equal for equal tools.
+	version string
+	// tools are in the order of their methods' full names.
+	tools   []*pb.Tool
+	methods map[string]*method
+	types   resolver
+	notes   []string
+}
+
+// method is one method that is a tool.
+type method struct {
+	desc protoreflect.MethodDescriptor
+	// full is "package.Service/Method".
+	full    string
+	prefix  string
+	options *optionspb.ToolOptions
+	tool    *pb.Tool
+	notes   []string
+}
+
+// build makes tools of a catalog.
+func build(c *catalog, pick *selection) *model {
+	files := c.linked()
+	m := &model{methods: map[string]*method{}, types: resolver{dynamicpb.NewTypes(files)}}
+	var methods []*method
+	used := map[string]bool{}
+	for _, name := range c.services {
+		d, err := files.FindDescriptorByName(protoreflect.FullName(name))
+		service, ok := d.(protoreflect.ServiceDescriptor)
+		if err != nil || !ok {
+			c.note("service %s is not described, and none of its methods is a tool", name)
+			continue
+		}
+		methods = append(methods, c.methods(service, pick, used)...)
+	}
+	for _, pattern := range pick.include {
+		if !used[pattern] {
+			c.note("include %q selects no method", pattern)
+		}
+	}
+	if len(methods) > MaxTools {
+		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), MaxTools)
+		methods = methods[:MaxTools]
+	}
+	names(methods, c.note)
+	m.notes = c.notes
+	var parts [][]byte
+	for _, one := range methods {
+		one.describe()
+		m.tools = append(m.tools, one.tool)
+		m.methods[one.tool.Name] = one
+		for _, note := range one.notes {
+			m.notes = append(m.notes, "tool "+one.tool.Name+": "+note)
+		}
+		raw, _ := proto.MarshalOptions{Deterministic: true}.Marshal(one.tool)
+		parts = append(parts, raw)
+	}
+	for _, note := range m.notes {
+		parts = append(parts, []byte(note))
+	}
+	m.version = version(parts...)
+	return m
+}
+
+// methods are those of a service that become tools. used collects the patterns that selected one.
+func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, used map[string]bool) (out []*method) {
+	about, _ := schema.Option[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
+	prefix := about.GetPrefix()
+	if prefix != "" && !validName(prefix) {
+		c.note("service %s: the prefix %q is not of [A-Za-z0-9_.-], and is not used", service.FullName(), prefix)
+		prefix = ""
+	}
+	for i := range service.Methods().Len() {
+		desc := service.Methods().Get(i)
+		m := &method{desc: desc, full: string(service.FullName()) + "/" + string(desc.Name()), prefix: prefix, tool: &pb.Tool{}}
+		for _, pattern := range pick.include {
+			used[pattern] = used[pattern] || matches(pattern, m.full)
+		}
+		m.options, _ = schema.Option[*optionspb.ToolOptions](desc, optionspb.E_Tool)
+		if !pick.method(m.full) || about.GetHidden() || m.options.GetHidden() {
+			continue
+		}
+		if desc.IsStreamingClient() {
+			c.note("method %s takes a stream of messages, and is no tool", m.full)
+			continue
+		}
+		if name := missing(desc.Input()); name != "" {
+			c.note("method %s takes a %s, which is not described, and is no tool", m.full, name)
+			continue
+		}
+		if name := missing(desc.Output()); name != "" {
+			c.note("method %s gives a %s, which is not described, and is no tool", m.full, name)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// maxSchema is what the edge reads of a schema; a larger one goes unchecked.
+const maxSchema = 256 << 10
+
+// describe fills the tool in, whose name is set.
+func (m *method) describe() {
+	t := m.tool
+	if t.Title = m.options.GetTitle(); t.Title == "" {
+		t.Title = words(string(m.desc.Name()))
+	}
+	t.Description = m.description()
+	t.Annotations = m.annotations()
+	in, out := schema.Input(m.desc.Input()), schema.Output(m.desc.Output())
+	t.InputSchemaJson, t.OutputSchemaJson = in.JSON, out.JSON
+	m.notes = append(in.Notes, out.Notes...)
+	if len(in.JSON) > maxSchema || len(out.JSON) > maxSchema {
+		m.notes = append(m.notes, "its schemas are larger than the edge checks arguments and results by")
+	}
+	meta, err := json.Marshal(map[string]string{"io.mcpedge/method": m.full})
+	if err == nil {
+		t.MetaJson = string(meta)
+	}
+}
+
+// description is what the model is told.
+func (m *method) description() string {
+	text := m.options.GetDescription()
+	if text == "" {
+		text = schema.Comment(m.desc)
+	}
+	if text == "" {
+		text = "Calls the gRPC method " + m.full + "."
+		if about := schema.Comment(m.desc.Parent()); about != "" {
+			text += "\n" + about
+		}
+	}
+	if m.desc.IsStreamingServer() {
+		text += "\nAnswers with a stream: its messages are reported as progress, the last one is the result."
+	}
+	if options, ok := m.desc.Options().(*descriptorpb.MethodOptions); ok && options.GetDeprecated() {
+		text += "\nDeprecated."
+	}
+	return strings.TrimSpace(text)
+}
+
+// annotations are the hints, by the options, else by the method's idempotency_level.
+func (m *method) annotations() *pb.ToolAnnotations {
+	o := m.options
+	a := &pb.ToolAnnotations{}
+	if o != nil {
+		a.ReadOnly, a.Destructive, a.Idempotent, a.OpenWorld = o.ReadOnly, o.Destructive, o.Idempotent, o.OpenWorld
+	}
+	options, _ := m.desc.Options().(*descriptorpb.MethodOptions)
+	switch options.GetIdempotencyLevel() {
+	case descriptorpb.MethodOptions_NO_SIDE_EFFECTS:
+		if a.ReadOnly == nil {
+			a.ReadOnly = proto.Bool(true)
+		}
+	case descriptorpb.MethodOptions_IDEMPOTENT:
+		if a.Idempotent == nil {
+			a.Idempotent = proto.Bool(true)
+		}
+	}
+	if proto.Size(a) == 0 {
+		return nil
+	}
+	return a
+}
+
+// resolver finds messages and extensions of the target, then those that are linked into this program.
+type resolver struct{ types *dynamicpb.Types }
+
+func (r resolver) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
+	if t, err := r.types.FindMessageByName(name); err == nil {
+		return t, nil
+	}
+	return protoregistry.GlobalTypes.FindMessageByName(name)
+}
+
+func (r resolver) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if t, err := r.types.FindMessageByURL(url); err == nil {
+		return t, nil
+	}
+	return protoregistry.GlobalTypes.FindMessageByURL(url)
+}
+
+func (r resolver) FindExtensionByName(field protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	return r.types.FindExtensionByName(field)
+}
+
+func (r resolver) FindExtensionByNumber(message protoreflect.FullName, field protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
+	return r.types.FindExtensionByNumber(message, field)
+}

@@ -1,0 +1,110 @@
+package reflect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"unicode"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// maxName is the contract's bound of a tool's name.
+const maxName = 64
+
+// validName reports whether a name is what the contract asks for.
+func validName(name string) bool {
+	return name != "" && len(name) <= maxName && strings.IndexFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
+	}) < 0
+}
+
+// shortName is a tool's name by default: service and method in snake case, the service without the word
+// Service at its end. prefix, if there is one, stands for the service.
+func shortName(md protoreflect.MethodDescriptor, prefix string) string {
+	if prefix == "" {
+		service := string(md.Parent().Name())
+		if bare := strings.TrimSuffix(service, "Service"); bare != "" {
+			service = bare
+		}
+		prefix = snake(service) + "_"
+	}
+	return fit(prefix+snake(string(md.Name())), md)
+}
+
+// longName has the package too, for methods whose short names are the same.
+func longName(md protoreflect.MethodDescriptor) string {
+	return fit(snake(strings.ReplaceAll(string(md.FullName()), ".", "_")), md)
+}
+
+// fit cuts a name that is too long, with a digest of the method so that it stays its own.
+func fit(name string, md protoreflect.MethodDescriptor) string {
+	if len(name) <= maxName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(md.FullName()))
+	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
+}
+
+// snake turns HTTPServer into http_server.
+func snake(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if unicode.IsUpper(r) && i > 0 && runes[i-1] != '_' &&
+			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// words turns GetUser into "Get user".
+func words(name string) string {
+	text := strings.ReplaceAll(snake(name), "_", " ")
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// names gives every method a name of its own. What a method's options name wins, then the methods in the
+// order of their full names; those whose short names are the same all get the long one, so that a name
+// does not depend on which came first.
+func names(methods []*method, note func(format string, args ...any)) {
+	taken := map[string]*method{}
+	for _, m := range methods {
+		name := m.options.GetName()
+		switch {
+		case name == "":
+		case !validName(name):
+			note("method %s: the name %q is not 1 to %d of [A-Za-z0-9_.-], and is not used", m.full, name, maxName)
+		case taken[name] != nil:
+			note("method %s: the name %q is that of %s already, and is not used", m.full, name, taken[name].full)
+		default:
+			m.tool.Name, taken[name] = name, m
+		}
+	}
+	short := map[string][]*method{}
+	for _, m := range methods {
+		if m.tool.Name == "" {
+			name := shortName(m.desc, m.prefix)
+			short[name] = append(short[name], m)
+		}
+	}
+	for _, m := range methods {
+		if m.tool.Name != "" {
+			continue
+		}
+		name := shortName(m.desc, m.prefix)
+		if len(short[name]) > 1 || taken[name] != nil || !validName(name) {
+			name = longName(m.desc)
+		}
+		if taken[name] != nil {
+			sum := sha256.Sum256([]byte(m.full))
+			name = name[:min(len(name), maxName-9)] + "_" + hex.EncodeToString(sum[:4])
+		}
+		m.tool.Name, taken[name] = name, m
+	}
+}

@@ -1,0 +1,92 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// Comment is what the source says of a declaration, cleared of what is meant for tools; empty: nothing,
+// or the descriptors came without source information.
+func Comment(d protoreflect.Descriptor) string {
+	loc := d.ParentFile().SourceLocations().ByDescriptor(d)
+	text := loc.LeadingComments
+	if strings.TrimSpace(text) == "" {
+		text = loc.TrailingComments
+	}
+	for { // remarks between (-- and --) are for the API's authors
+		before, rest, found := strings.Cut(text, "(--")
+		if !found {
+			break
+		}
+		_, after, _ := strings.Cut(rest, "--)")
+		text = before + after
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "buf:lint:") && !strings.HasPrefix(line, "@exclude") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.TrimSpace(strings.Join(lines, "\n"))
+}
+
+func describe(d protoreflect.Descriptor) string { return Comment(d) }
+
+// maxValues bounds how many values of an enum are described.
+const maxValues = 64
+
+// describeEnum is the comment of an enum and of its values.
+func describeEnum(ed protoreflect.EnumDescriptor) string {
+	text := Comment(ed)
+	if ed.Values().Len() > maxValues {
+		return text
+	}
+	var lines []string
+	for i := range ed.Values().Len() {
+		if about := Comment(ed.Values().Get(i)); about != "" {
+			lines = append(lines, string(ed.Values().Get(i).Name())+": "+strings.ReplaceAll(about, "\n", " "))
+		}
+	}
+	return join(text, strings.Join(lines, "\n"))
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
+// decorate adds what the declaration of a field says beside its type.
+func decorate(s *object, fd protoreflect.FieldDescriptor, input bool) *object {
+	behavior := behaviors(fd)
+	about := Comment(fd)
+	if slices.Contains(behavior, annotations.FieldBehavior_IMMUTABLE) {
+		about = join(about, "Cannot be changed once it is set.")
+	}
+	ed := fd.Enum()
+	if fd.IsMap() {
+		ed = fd.MapValue().Enum()
+	}
+	if ed != nil {
+		about = join(about, describeEnum(ed))
+	}
+	if about != "" {
+		s.first("description", about)
+	}
+	if input && slices.Contains(behavior, annotations.FieldBehavior_OUTPUT_ONLY) {
+		s.set("readOnly", true)
+	}
+	if !input && slices.Contains(behavior, annotations.FieldBehavior_INPUT_ONLY) {
+		s.set("writeOnly", true)
+	}
+	if options, ok := fd.Options().(*descriptorpb.FieldOptions); ok && options.GetDeprecated() {
+		s.set("deprecated", true)
+	}
+	return s
+}

@@ -1,0 +1,192 @@
+package schema
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// interval is a range of integers, both ends in it.
+type interval struct{ lo, hi *big.Int }
+
+// integers is a set of integers: disjoint intervals in rising order.
+type integers []interval
+
+var one = big.NewInt(1)
+
+func less(n *big.Int) *big.Int { return new(big.Int).Sub(n, one) }
+func more(n *big.Int) *big.Int { return new(big.Int).Add(n, one) }
+
+// within keeps what is in [lo, hi]; nil: no end on that side.
+func (s integers) within(lo, hi *big.Int) integers {
+	var out integers
+	for _, i := range s {
+		a, b := i.lo, i.hi
+		if lo != nil && lo.Cmp(a) > 0 {
+			a = lo
+		}
+		if hi != nil && hi.Cmp(b) < 0 {
+			b = hi
+		}
+		if a.Cmp(b) <= 0 {
+			out = append(out, interval{a, b})
+		}
+	}
+	return out
+}
+
+// without leaves one number out.
+func (s integers) without(n *big.Int) integers {
+	return append(s.within(nil, less(n)), s.within(more(n), nil)...)
+}
+
+// only keeps what is among the numbers.
+func (s integers) only(numbers []*big.Int) integers {
+	numbers = slices.Clone(numbers)
+	slices.SortFunc(numbers, (*big.Int).Cmp)
+	var out integers
+	for i, n := range numbers {
+		if i == 0 || n.Cmp(numbers[i-1]) != 0 {
+			out = append(out, s.within(n, n)...)
+		}
+	}
+	return out
+}
+
+// points lists the numbers when there are at most so many.
+func (s integers) points(atMost int64) ([]*big.Int, bool) {
+	var out []*big.Int
+	for _, i := range s {
+		if new(big.Int).Sub(i.hi, i.lo).Cmp(big.NewInt(atMost-int64(len(out)))) >= 0 {
+			return nil, false
+		}
+		for n := i.lo; n.Cmp(i.hi) <= 0; n = more(n) {
+			out = append(out, n)
+		}
+	}
+	return out, true
+}
+
+// pattern is a regular expression for the decimal texts of the numbers. An end of the set that is an end
+// of all (such as the largest int64) is left open.
+func (s integers) pattern(all interval) string {
+	var alternatives []string
+	for _, i := range s {
+		lo, hi := i.lo, i.hi
+		if lo.Cmp(all.lo) == 0 && lo.Sign() < 0 {
+			lo = nil
+		}
+		if hi.Cmp(all.hi) == 0 {
+			hi = nil
+		}
+		alternatives = append(alternatives, decimals(lo, hi)...)
+	}
+	if len(alternatives) == 1 {
+		return "^" + alternatives[0] + "$"
+	}
+	return "^(?:" + strings.Join(alternatives, "|") + ")$"
+}
+
+// decimals are expressions for the decimal texts of lo to hi; nil: no end.
+func decimals(lo, hi *big.Int) []string {
+	switch {
+	case lo == nil && hi == nil:
+		return []string{"-?[0-9]+"}
+	case lo == nil && hi.Sign() < 0:
+		return minus(decimals(new(big.Int).Neg(hi), nil))
+	case lo == nil:
+		return append([]string{"-[1-9][0-9]*"}, decimals(new(big.Int), hi)...)
+	case lo.Sign() < 0 && hi != nil && hi.Sign() < 0:
+		return minus(decimals(new(big.Int).Neg(hi), new(big.Int).Neg(lo)))
+	case lo.Sign() < 0:
+		return append(minus(decimals(one, new(big.Int).Neg(lo))), decimals(new(big.Int), hi)...)
+	case hi == nil && lo.Sign() == 0:
+		return []string{"[0-9]+"}
+	case hi == nil:
+		text := lo.String()
+		top := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(len(text))), nil)
+		return append(natural(lo, less(top)), fmt.Sprintf("[1-9][0-9]{%d,}", len(text)))
+	}
+	return natural(lo, hi)
+}
+
+func minus(alternatives []string) []string {
+	out := make([]string, len(alternatives))
+	for i, a := range alternatives {
+		out[i] = "-" + a
+	}
+	return out
+}
+
+// natural does it for ends from 0 on, length by length.
+func natural(lo, hi *big.Int) []string {
+	var out []string
+	for length := len(lo.String()); length <= len(hi.String()); length++ {
+		low, high := new(big.Int), new(big.Int)
+		if length > 1 {
+			low.Exp(big.NewInt(10), big.NewInt(int64(length-1)), nil)
+		}
+		high.Exp(big.NewInt(10), big.NewInt(int64(length)), nil)
+		high.Sub(high, one)
+		if lo.Cmp(low) > 0 {
+			low = lo
+		}
+		if hi.Cmp(high) < 0 {
+			high = hi
+		}
+		out = append(out, between(low.String(), high.String())...)
+	}
+	return out
+}
+
+// between does it for two texts of the same length.
+func between(lo, hi string) []string {
+	if lo == "" {
+		return []string{""}
+	}
+	if lo[0] == hi[0] {
+		return behind(lo[:1], between(lo[1:], hi[1:]))
+	}
+	rest := len(lo) - 1
+	lowest, highest := strings.Repeat("0", rest), strings.Repeat("9", rest)
+	first, last := lo[0], hi[0]
+	var below, above []string
+	if lo[1:] != lowest {
+		below = behind(lo[:1], between(lo[1:], highest))
+		first++
+	}
+	if hi[1:] != highest {
+		above = behind(hi[:1], between(lowest, hi[1:]))
+		last--
+	}
+	out := below
+	if first <= last {
+		out = append(out, digits(first, last)+repeat(rest))
+	}
+	return append(out, above...)
+}
+
+func behind(prefix string, alternatives []string) []string {
+	for i, a := range alternatives {
+		alternatives[i] = prefix + a
+	}
+	return alternatives
+}
+
+func digits(first, last byte) string {
+	if first == last {
+		return string(first)
+	}
+	return "[" + string(first) + "-" + string(last) + "]"
+}
+
+func repeat(n int) string {
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "[0-9]"
+	}
+	return fmt.Sprintf("[0-9]{%d}", n)
+}

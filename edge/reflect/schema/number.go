@@ -1,0 +1,309 @@
+package schema
+
+import (
+	"encoding/json"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// maxPoints is how many numbers are written one by one.
+const maxPoints = 64
+
+// integers is what the rules leave of a kind.
+func (r *ruleSet) integers(g *generator, kind protoreflect.Kind) integers {
+	all := extent(kind)
+	set := integers{all}
+	var low, high *big.Int
+	r.each(g, r.of(g, kind.String()), func(name string, v protoreflect.Value) bool {
+		switch name {
+		case "const":
+			set = set.only([]*big.Int{integer(v)})
+		case "in":
+			set = set.only(listed(v.List()))
+		case "not_in":
+			for _, n := range listed(v.List()) {
+				set = set.without(n)
+			}
+		case "gt":
+			low = more(integer(v))
+		case "gte":
+			low = integer(v)
+		case "lt":
+			high = less(integer(v))
+		case "lte":
+			high = integer(v)
+		default:
+			return false
+		}
+		return true
+	})
+	if low != nil && high != nil && r.reversed(g, kind) { // outside of both instead of between them
+		return append(set.within(nil, high), set.within(low, nil)...)
+	}
+	return set.within(low, high)
+}
+
+// reversed reports whether the upper bound is below the lower one, which protovalidate reads as a gap.
+func (r *ruleSet) reversed(g *generator, kind protoreflect.Kind) bool {
+	rules := r.of(g, kind.String())
+	var low, high protoreflect.Value
+	r.each(g, rules, func(name string, v protoreflect.Value) bool {
+		switch name {
+		case "gt", "gte":
+			low = v
+		case "lt", "lte":
+			high = v
+		}
+		return true
+	})
+	if !low.IsValid() || !high.IsValid() {
+		return false
+	}
+	if kind == protoreflect.FloatKind || kind == protoreflect.DoubleKind {
+		return high.Float() < low.Float()
+	}
+	return integer(high).Cmp(integer(low)) < 0
+}
+
+func integer(v protoreflect.Value) *big.Int {
+	switch n := v.Interface().(type) {
+	case int32:
+		return big.NewInt(int64(n))
+	case int64:
+		return big.NewInt(n)
+	case uint32:
+		return big.NewInt(int64(n))
+	case uint64:
+		return new(big.Int).SetUint64(n)
+	}
+	return new(big.Int)
+}
+
+func listed(list protoreflect.List) []*big.Int {
+	out := make([]*big.Int, list.Len())
+	for i := range out {
+		out[i] = integer(list.Get(i))
+	}
+	return out
+}
+
+// with0 adds 0.
+func (s integers) with0(kind protoreflect.Kind) integers {
+	zero := new(big.Int)
+	if len(s.within(zero, zero)) > 0 {
+		return s
+	}
+	out := append(s.within(nil, zero), interval{zero, zero})
+	return append(out, s.within(zero, extent(kind).hi)...)
+}
+
+// integer is the schema of the numbers of a set: of 64 bits as texts, and in inputs as numbers too.
+func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
+	all := extent(kind)
+	wide := all.hi.BitLen() > 32
+	if len(set) == 0 {
+		return never()
+	}
+	if !g.input && wide {
+		return obj("type", "string", "pattern", set.pattern(all))
+	}
+	if points, few := set.points(maxPoints); few {
+		var values []any
+		for _, n := range points {
+			values = append(values, json.Number(n.String()))
+			if wide {
+				values = append(values, n.String())
+			}
+		}
+		return obj("enum", values)
+	}
+	s := obj("type", "integer")
+	if wide {
+		s = obj("type", []any{"string", "integer"}, "pattern", set.pattern(all))
+	}
+	if len(set) == 1 {
+		if wide && set[0].lo.Cmp(all.lo) == 0 && set[0].hi.Cmp(all.hi) == 0 && all.lo.Sign() < 0 {
+			return s
+		}
+		return ends(s, set[0])
+	}
+	var ranges []any
+	for _, i := range set {
+		ranges = append(ranges, ends(obj(), i))
+	}
+	return s.set("anyOf", ranges)
+}
+
+func ends(s *object, i interval) *object {
+	s.set("minimum", json.Number(i.lo.String()))
+	return s.set("maximum", json.Number(i.hi.String()))
+}
+
+// specials are the floats that JSON has no number for.
+var specials = []struct {
+	name  string
+	value float64
+}{{"NaN", math.NaN()}, {"Infinity", math.Inf(1)}, {"-Infinity", math.Inf(-1)}}
+
+// floatRules is what the rules ask of a float.
+type floatRules struct {
+	low, high         *float64
+	lowIn, highIn     bool
+	gap, finite       bool
+	constant          *float64
+	among, notAmong   []float64
+	limited, excluded bool
+}
+
+func (r *ruleSet) floats(g *generator, kind protoreflect.Kind) (f floatRules) {
+	r.each(g, r.of(g, kind.String()), func(name string, v protoreflect.Value) bool {
+		switch name {
+		case "const":
+			x := v.Float()
+			f.constant = &x
+		case "in":
+			f.limited, f.among = true, reals(v.List())
+		case "not_in":
+			f.excluded, f.notAmong = true, reals(v.List())
+		case "gt", "gte":
+			x := v.Float()
+			f.low, f.lowIn = &x, name == "gte"
+		case "lt", "lte":
+			x := v.Float()
+			f.high, f.highIn = &x, name == "lte"
+		case "finite":
+			f.finite = v.Bool()
+		default:
+			return false
+		}
+		return true
+	})
+	f.gap = r.reversed(g, kind)
+	return f
+}
+
+func reals(list protoreflect.List) []float64 {
+	out := make([]float64, list.Len())
+	for i := range out {
+		out[i] = list.Get(i).Float()
+	}
+	return out
+}
+
+// accepts applies the rules to a value.
+func (f *floatRules) accepts(x float64) bool {
+	equal := func(y float64) bool { return x == y }
+	any := func(list []float64) bool {
+		for _, y := range list {
+			if equal(y) {
+				return true
+			}
+		}
+		return false
+	}
+	above := f.low == nil || x > *f.low || f.lowIn && x == *f.low
+	below := f.high == nil || x < *f.high || f.highIn && x == *f.high
+	inside := above && below
+	if f.gap {
+		inside = above || below
+	}
+	return inside && (!f.finite || !math.IsNaN(x) && !math.IsInf(x, 0)) &&
+		(f.constant == nil || equal(*f.constant)) && (!f.limited || any(f.among)) && !any(f.notAmong)
+}
+
+// float is a number, or the name of what is none.
+func (g *generator) float(kind protoreflect.Kind, rules *ruleSet) *object {
+	f := rules.floats(g, kind)
+	var names []any
+	for _, s := range specials {
+		if f.accepts(s.value) {
+			names = append(names, s.name)
+		}
+	}
+	number := f.number(kind)
+	switch {
+	case number == nil && len(names) == 0:
+		return never()
+	case number == nil:
+		return obj("enum", names)
+	case len(names) == 0:
+		return number
+	}
+	return obj("anyOf", []any{number, obj("enum", names)})
+}
+
+// number is the schema of the finite values; nil: there is none.
+func (f *floatRules) number(kind protoreflect.Kind) *object {
+	if f.constant != nil || f.limited {
+		candidates := f.among
+		if f.constant != nil {
+			candidates = []float64{*f.constant}
+		}
+		var values []any
+		for _, x := range candidates {
+			if f.accepts(x) && !math.IsInf(x, 0) && !math.IsNaN(x) {
+				values = append(values, real(kind, x))
+			}
+		}
+		if len(values) == 0 {
+			return nil
+		}
+		return obj("enum", values)
+	}
+	s := obj("type", "number")
+	low, high := obj(), obj()
+	if f.low != nil && !f.bound(low, kind, *f.low, "minimum", "exclusiveMinimum", f.lowIn, 1) {
+		return nil
+	}
+	if f.high != nil && !f.bound(high, kind, *f.high, "maximum", "exclusiveMaximum", f.highIn, -1) {
+		return nil
+	}
+	if f.gap {
+		s.set("anyOf", []any{high, low})
+	} else {
+		s.also(low)
+		s.also(high)
+	}
+	var not []any
+	for _, x := range f.notAmong {
+		if !math.IsInf(x, 0) && !math.IsNaN(x) {
+			not = append(not, real(kind, x))
+		}
+	}
+	if len(not) > 0 {
+		s.set("not", obj("enum", not))
+	}
+	return s
+}
+
+// bound adds one bound; false: no number keeps it. outward is the infinity that bounds nothing away: 1
+// for a lower bound, which only +Inf makes impossible.
+func (f *floatRules) bound(s *object, kind protoreflect.Kind, x float64, inclusive, exclusive string, in bool, impossible int) bool {
+	switch {
+	case math.IsNaN(x):
+		return false
+	case math.IsInf(x, impossible):
+		return f.gap
+	case math.IsInf(x, 0):
+		return true
+	case in:
+		s.set(inclusive, real(kind, x))
+	default:
+		s.set(exclusive, real(kind, x))
+	}
+	return true
+}
+
+// real writes a float as protojson does, so that a float32 is as near to its neighbours here as there.
+func real(kind protoreflect.Kind, x float64) json.Number {
+	bits := 64
+	if kind == protoreflect.FloatKind {
+		bits = 32
+	}
+	text := strconv.FormatFloat(x, 'g', -1, bits)
+	return json.Number(strings.Replace(text, "e+", "e", 1))
+}

@@ -1,0 +1,188 @@
+package schema
+
+import (
+	"fmt"
+	"regexp/syntax"
+	"strings"
+	"unicode"
+)
+
+// portable writes an RE2 expression so that ECMA-262, which JSON Schema speaks, and RE2 read it alike.
+// It is false for what one of them cannot say (anchors of lines).
+func portable(expr string) (string, bool) {
+	re, err := syntax.Parse(expr, syntax.Perl)
+	if err != nil {
+		return "", false
+	}
+	if common(expr) {
+		return expr, true
+	}
+	var b strings.Builder
+	if !write(&b, re) {
+		return "", false
+	}
+	return b.String(), true
+}
+
+// common reports whether an expression is plainly of both dialects, and may stay as its author wrote it.
+func common(expr string) bool {
+	if strings.Contains(expr, "(?") || strings.Contains(expr, "[[") || strings.Contains(expr, "[:") {
+		return false
+	}
+	for i := 0; i < len(expr); i++ {
+		switch c := expr[i]; {
+		case c == '.' || c >= 0x7f || c < 0x20:
+			return false
+		case c == '\\':
+			i++
+			if i == len(expr) || !strings.ContainsRune(`dDwW.+*?()[]{}|^$\`, rune(expr[i])) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func write(b *strings.Builder, re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEmptyMatch:
+		b.WriteString("(?:)")
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			writeLiteral(b, r, re.Flags&syntax.FoldCase != 0)
+		}
+	case syntax.OpCharClass:
+		if len(re.Rune) == 0 {
+			return false
+		}
+		writeClass(b, re.Rune)
+	case syntax.OpAnyCharNotNL:
+		b.WriteString(`[^\n]`)
+	case syntax.OpAnyChar:
+		b.WriteString(`[\s\S]`)
+	case syntax.OpBeginText:
+		b.WriteByte('^')
+	case syntax.OpEndText:
+		b.WriteByte('$')
+	case syntax.OpWordBoundary:
+		b.WriteString(`\b`)
+	case syntax.OpNoWordBoundary:
+		b.WriteString(`\B`)
+	case syntax.OpCapture:
+		return writeGroup(b, re.Sub[0])
+	case syntax.OpStar, syntax.OpPlus, syntax.OpQuest, syntax.OpRepeat:
+		return writeRepeat(b, re)
+	case syntax.OpConcat, syntax.OpAlternate:
+		for i, sub := range re.Sub {
+			if i > 0 && re.Op == syntax.OpAlternate {
+				b.WriteByte('|')
+			}
+			ok := true
+			if re.Op == syntax.OpConcat && sub.Op == syntax.OpAlternate {
+				ok = writeGroup(b, sub)
+			} else {
+				ok = write(b, sub)
+			}
+			if !ok {
+				return false
+			}
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+func writeGroup(b *strings.Builder, re *syntax.Regexp) bool {
+	b.WriteString("(?:")
+	ok := write(b, re)
+	b.WriteByte(')')
+	return ok
+}
+
+// writeRepeat leaves greed out: it does not change what matches.
+func writeRepeat(b *strings.Builder, re *syntax.Regexp) bool {
+	if sub := re.Sub[0]; sub.Op == syntax.OpCharClass || sub.Op == syntax.OpCapture {
+		if !write(b, sub) {
+			return false
+		}
+	} else if !writeGroup(b, sub) {
+		return false
+	}
+	switch {
+	case re.Op == syntax.OpStar:
+		b.WriteByte('*')
+	case re.Op == syntax.OpPlus:
+		b.WriteByte('+')
+	case re.Op == syntax.OpQuest:
+		b.WriteByte('?')
+	case re.Max < 0:
+		fmt.Fprintf(b, "{%d,}", re.Min)
+	case re.Min == re.Max:
+		fmt.Fprintf(b, "{%d}", re.Min)
+	default:
+		fmt.Fprintf(b, "{%d,%d}", re.Min, re.Max)
+	}
+	return true
+}
+
+func writeLiteral(b *strings.Builder, r rune, fold bool) {
+	if !fold || unicode.SimpleFold(r) == r {
+		writeRune(b, r, `.+*?()[]{}|^$\/`)
+		return
+	}
+	b.WriteByte('[')
+	writeRune(b, r, `[]^-\`)
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		writeRune(b, f, `[]^-\`)
+	}
+	b.WriteByte(']')
+}
+
+// writeClass writes pairs of first and last runes, or what is missing from them if they reach the end.
+func writeClass(b *strings.Builder, pairs []rune) {
+	b.WriteByte('[')
+	if n := len(pairs); n > 0 && pairs[0] == 0 && pairs[n-1] == unicode.MaxRune {
+		if n == 2 {
+			b.WriteString(`\s\S`)
+		} else {
+			b.WriteByte('^')
+		}
+		var gaps []rune
+		for i := 1; i+1 < n; i += 2 {
+			gaps = append(gaps, pairs[i]+1, pairs[i+1]-1)
+		}
+		pairs = gaps
+	}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		writeRune(b, pairs[i], `[]^-\`)
+		if pairs[i+1] > pairs[i] {
+			if pairs[i+1] > pairs[i]+1 {
+				b.WriteByte('-')
+			}
+			writeRune(b, pairs[i+1], `[]^-\`)
+		}
+	}
+	b.WriteByte(']')
+}
+
+func writeRune(b *strings.Builder, r rune, special string) {
+	switch {
+	case r < 0x20 || r == 0x7f:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case strings.ContainsRune(special, r):
+		b.WriteByte('\\')
+		b.WriteRune(r)
+	default:
+		b.WriteRune(r)
+	}
+}
+
+// literal is an expression that finds a text.
+func literal(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		writeLiteral(&b, r, false)
+	}
+	return b.String()
+}

@@ -1,0 +1,231 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+
+	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// ruleSet is protovalidate's rules of a field, an element or a key. A nil one has no rules.
+type ruleSet struct {
+	rules *validate.FieldRules
+	// where names the place in notes.
+	where string
+	// optional passes over the zero value without being told to.
+	optional bool
+}
+
+// messageRules is protovalidate's rules of a message as a whole.
+type messageRules struct{ oneofs []messageOneof }
+
+type messageOneof struct {
+	fields, names []string
+	required      bool
+}
+
+// Option reads an option of a declaration; false: not set, or not of that type.
+func Option[T any](d protoreflect.Descriptor, x protoreflect.ExtensionType) (T, bool) {
+	var none T
+	options := d.Options()
+	if options == nil || !options.ProtoReflect().IsValid() || !proto.HasExtension(options, x) {
+		return none, false
+	}
+	v, ok := proto.GetExtension(options, x).(T)
+	return v, ok
+}
+
+// messageRules reads the rules of a message, with a note for what cannot be held.
+func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRules {
+	found := &messageRules{}
+	rules, ok := Option[*validate.MessageRules](md, validate.E_Message)
+	if !ok || !g.input {
+		return found
+	}
+	where := "message " + string(md.FullName())
+	g.expressions(where, rules.GetCel(), rules.GetCelExpression())
+	g.strange(where, rules)
+	for _, o := range rules.GetOneof() {
+		one := messageOneof{fields: o.GetFields(), required: o.GetRequired()}
+		for _, name := range o.GetFields() {
+			fd := md.Fields().ByName(protoreflect.Name(name))
+			if fd == nil {
+				g.note("%s: the oneof rule names %q, which is no field", where, name)
+				continue
+			}
+			one.names = append(one.names, fd.JSONName())
+		}
+		if len(one.names) == len(one.fields) {
+			found.oneofs = append(found.oneofs, one)
+		}
+	}
+	return found
+}
+
+// fieldRules reads the rules of a field; nil: none, or they are not to be heeded.
+func (g *generator) fieldRules(fd protoreflect.FieldDescriptor, of *messageRules) *ruleSet {
+	rules, ok := Option[*validate.FieldRules](fd, validate.E_Field)
+	if !ok || !g.input {
+		return nil
+	}
+	r := g.rulesOf(rules, "field "+string(fd.FullName()))
+	if r != nil && !rules.HasIgnore() {
+		r.optional = slices.ContainsFunc(of.oneofs, func(o messageOneof) bool {
+			return slices.Contains(o.fields, string(fd.Name()))
+		})
+	}
+	return r
+}
+
+// rulesOf wraps rules that are to be heeded, with a note for CEL.
+func (g *generator) rulesOf(rules *validate.FieldRules, where string) *ruleSet {
+	if rules == nil || rules.GetIgnore() == validate.Ignore_IGNORE_ALWAYS {
+		return nil
+	}
+	g.expressions(where, rules.GetCel(), rules.GetCelExpression())
+	g.strange(where, rules)
+	return &ruleSet{rules: rules, where: where}
+}
+
+// expressions notes CEL.
+func (g *generator) expressions(where string, cel []*validate.Rule, bare []string) {
+	for _, rule := range cel {
+		name := rule.GetId()
+		if name == "" {
+			name = rule.GetExpression()
+		}
+		if text := rule.GetMessage(); text != "" {
+			name += " (" + text + ")"
+		}
+		g.note("%s: the CEL rule %s is not in the schema", where, name)
+	}
+	for _, expression := range bare {
+		g.note("%s: the CEL rule %s is not in the schema", where, expression)
+	}
+}
+
+// strange notes rules that this release does not know: newer ones, or predefined ones of the service's own.
+func (g *generator) strange(where string, rules proto.Message) {
+	m := rules.ProtoReflect()
+	unknown := len(m.GetUnknown()) > 0
+	m.Range(func(fd protoreflect.FieldDescriptor, _ protoreflect.Value) bool {
+		unknown = unknown || fd.IsExtension()
+		return true
+	})
+	if unknown {
+		g.note("%s: a predefined or unknown rule of %s is not in the schema", where, m.Descriptor().Name())
+	}
+}
+
+func (r *ruleSet) required() bool { return r != nil && r.rules.GetRequired() }
+
+// ignoresZero reports whether the zero value is passed over.
+func (r *ruleSet) ignoresZero() bool {
+	return r != nil && (r.optional || r.rules.GetIgnore() == validate.Ignore_IGNORE_IF_ZERO_VALUE)
+}
+
+// of returns the rules of one type, such as "string"; nil: none. Rules of another type are noted.
+func (r *ruleSet) of(g *generator, name string) protoreflect.Message {
+	if r == nil {
+		return nil
+	}
+	m := r.rules.ProtoReflect()
+	fd := m.WhichOneof(m.Descriptor().Oneofs().ByName("type"))
+	if fd == nil {
+		return nil
+	}
+	if string(fd.Name()) != name {
+		g.note("%s: the %s rules do not fit its type, and are not in the schema", r.where, fd.Name())
+		return nil
+	}
+	rules := m.Get(fd).Message()
+	g.strange(r.where, rules.Interface())
+	return rules
+}
+
+// each calls fn with every rule that is set, in the order of their numbers. What fn does not take is noted.
+func (r *ruleSet) each(g *generator, rules protoreflect.Message, fn func(name string, v protoreflect.Value) bool) {
+	if rules == nil {
+		return
+	}
+	fields := rules.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		if rules.Has(fd) && fd.Name() != "example" && !fn(string(fd.Name()), rules.Get(fd)) {
+			g.note("%s: the rule %s.%s is not in the schema", r.where, strings.TrimSuffix(string(rules.Descriptor().Name()), "Rules"), fd.Name())
+		}
+	}
+}
+
+// approximate notes a rule that the schema holds in part.
+func (r *ruleSet) approximate(g *generator, rule, how string) {
+	g.note("%s: the rule %s is in the schema only %s", r.where, rule, how)
+}
+
+// unwrapped notes rules that a message other than a well-known type cannot have.
+func (r *ruleSet) unwrapped(g *generator, fd protoreflect.FieldDescriptor) {
+	if r == nil || isWellKnown(fd.Message()) {
+		return
+	}
+	m := r.rules.ProtoReflect()
+	if x := m.WhichOneof(m.Descriptor().Oneofs().ByName("type")); x != nil {
+		g.note("%s: the %s rules do not fit its type, and are not in the schema", r.where, x.Name())
+	}
+}
+
+type listRules struct {
+	min, max *uint64
+	unique   bool
+	items    *ruleSet
+}
+
+func (r *ruleSet) repeated(g *generator) (out listRules) {
+	rules, _ := r.messageOf(g, "repeated").(*validate.RepeatedRules)
+	if rules == nil {
+		return out
+	}
+	out.min, out.max, out.unique = rules.MinItems, rules.MaxItems, rules.GetUnique()
+	out.items = g.rulesOf(rules.GetItems(), "the items of "+r.where)
+	return out
+}
+
+type mapRules struct {
+	min, max     *uint64
+	keys, values *ruleSet
+}
+
+func (r *ruleSet) mapping(g *generator) (out mapRules) {
+	rules, _ := r.messageOf(g, "map").(*validate.MapRules)
+	if rules == nil {
+		return out
+	}
+	out.min, out.max = rules.MinPairs, rules.MaxPairs
+	out.keys = g.rulesOf(rules.GetKeys(), "the keys of "+r.where)
+	out.values = g.rulesOf(rules.GetValues(), "the values of "+r.where)
+	return out
+}
+
+func (r *ruleSet) messageOf(g *generator, name string) proto.Message {
+	m := r.of(g, name)
+	if m == nil {
+		return nil
+	}
+	return m.Interface()
+}
+
+func oneofRequired(o protoreflect.OneofDescriptor) bool {
+	rules, _ := Option[*validate.OneofRules](o, validate.E_Oneof)
+	return rules.GetRequired()
+}
+
+func behaviors(fd protoreflect.FieldDescriptor) []annotations.FieldBehavior {
+	b, _ := Option[[]annotations.FieldBehavior](fd, annotations.E_FieldBehavior)
+	return b
+}
+
+func requiredByBehavior(fd protoreflect.FieldDescriptor) bool {
+	return slices.Contains(behaviors(fd), annotations.FieldBehavior_REQUIRED)
+}
