@@ -96,6 +96,8 @@ type Page struct {
 	Epoch uint64
 	// Trace is that of the stream's first call; empty: none.
 	Trace string
+	// AtEnd: there was nothing behind Entries when they were read.
+	AtEnd bool
 	// Ended: the stream has its last response, and Entries reaches it: nothing follows.
 	Ended bool
 }

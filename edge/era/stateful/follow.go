@@ -192,7 +192,7 @@ func (f *follower) catchUp(ctx context.Context) bool {
 		if !f.send(page) || page.Ended {
 			return false
 		}
-		if len(page.Entries) == 0 {
+		if page.AtEnd {
 			return true
 		}
 	}

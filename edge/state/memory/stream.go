@@ -108,6 +108,7 @@ func (l *stream) page(after uint64, max int) state.Page {
 		Entries: slices.Clone(l.entries[i:end]),
 		Epoch:   l.epoch,
 		Trace:   l.calls[0].Trace,
+		AtEnd:   end == len(l.entries),
 		Ended:   l.unfinished == 0 && end == len(l.entries),
 	}
 }

@@ -35,6 +35,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	}
 	switch rep.code {
 	case "ok":
+		r.tails.begin(place{r.session(id), name}, calls[0].Trace)
 		return leases, nil
 	case "gone":
 		r.unindex(ctx, id, name)
@@ -66,7 +67,7 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 		}
 		args = append(args, a.ID, a.Key, a.ElicitationID, a.Message, packAsk(a))
 	}
-	_, err := r.write(ctx, parkScript, w, args...)
+	_, err := r.write(ctx, parkScript, w, nil, args...)
 	return err
 }
 
@@ -79,7 +80,11 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 	if response == nil {
 		has = 0
 	}
-	rep, err := r.write(ctx, finishScript, w, has, response)
+	var entries []state.Entry
+	if response != nil {
+		entries = []state.Entry{{Kind: state.EntryResponse, Data: response}}
+	}
+	rep, err := r.write(ctx, finishScript, w, entries, has, response)
 	if err == nil && rep.number(1) == 1 {
 		r.unindex(ctx, w.Session, w.Stream)
 	}

@@ -14,6 +14,8 @@ type follower struct {
 	// id is the session's, stream and member as Redis has them.
 	id, stream, member string
 	wake               chan struct{}
+	// begun: Begin registered it.
+	begun bool
 	// renewed is when Redis last heard of it.
 	renewed time.Time
 	// soon gives the token for wake-ups from elsewhere; nil when none is due.
@@ -93,6 +95,18 @@ func (x *followers) wakeSoon(key, stream string) {
 	}
 }
 
+// any says that somebody follows a stream here.
+func (x *followers) any(at place) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for f := range x.sessions[at.session] {
+		if f.stream == at.stream {
+			return true
+		}
+	}
+	return false
+}
+
 // wakeAll wakes all followers of a session, or of every session if key is empty.
 func (x *followers) wakeAll(key string) {
 	x.mu.Lock()
@@ -141,6 +155,11 @@ func (r *Replica) Follow(id, stream string) (<-chan struct{}, func()) {
 		member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream),
 	}
 	key := r.session(id)
+	if r.tails.follow(place{key, stream}) {
+		f.member, f.renewed, f.begun = fmt.Sprintf("%s 0 %s", r.id, stream), time.Now(), true
+		r.followers.add(key, f)
+		return f.wake, func() { r.unfollow(key, f) }
+	}
 	r.followers.add(key, f)
 	ctx, cancel := aside(context.Background())
 	defer cancel()
@@ -163,6 +182,10 @@ func (r *Replica) Follow(id, stream string) (<-chan struct{}, func()) {
 // unfollow ends a registration. If Redis does not hear of it, it lapses with the lease.
 func (r *Replica) unfollow(key string, f *follower) {
 	if !r.followers.remove(key, f) {
+		return
+	}
+	at := place{key, f.stream}
+	if r.tails.unfollow(at, !r.followers.any(at)) && f.begun {
 		return
 	}
 	ctx, cancel := aside(context.Background())
@@ -199,6 +222,7 @@ func (r *Replica) refollow(ctx context.Context) error {
 // woken handles a wake-up from another replica: "<length>:<session key><stream>".
 func (r *Replica) woken(payload string) {
 	if key, stream, ok := cutCounted(payload); ok && strings.HasPrefix(key, r.prefix) {
+		r.tails.forget(place{key, stream})
 		r.followers.wakeSoon(key, stream)
 	}
 }

@@ -43,6 +43,7 @@ func (r *Replica) receive(messages <-chan any) {
 func (r *Replica) forget() {
 	r.uses.forget()
 	r.followers.forget()
+	r.tails.forgetAll()
 }
 
 func (r *Replica) message(payload string) {

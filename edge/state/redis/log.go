@@ -31,7 +31,7 @@ func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.En
 		}
 		args = append(args, int(e.Kind), e.Data, strconv.FormatFloat(e.Progress, 'g', -1, 64), e.Completes)
 	}
-	_, err := r.write(ctx, appendScript, w, args...)
+	_, err := r.write(ctx, appendScript, w, entries, args...)
 	return err
 }
 
@@ -49,14 +49,15 @@ func (r *Replica) admit(e *state.Entry) error {
 	}
 }
 
-// write makes one numbered write and wakes the stream's followers here, whatever came of it; the
-// script wakes those elsewhere.
-func (r *Replica) write(ctx context.Context, s *script, w state.Write, args ...any) (reply, error) {
+// write makes one numbered write, of entries maybe, and wakes the stream's followers here, whatever came
+// of it; the script wakes those elsewhere.
+func (r *Replica) write(ctx context.Context, s *script, w state.Write, entries []state.Entry, args ...any) (reply, error) {
 	if w.N == 0 {
 		return reply{}, errors.New("a write has no number: the first under a lease is 1")
 	}
 	head := []any{w.Stream, w.Call, strconv.FormatUint(w.Epoch, 10), strconv.FormatUint(w.N, 10)}
 	rep, err := r.run(ctx, s, w.Session, append(head, args...)...)
+	r.keepTail(w, entries, rep, err)
 	r.followers.wake(r.session(w.Session), w.Stream)
 	if err != nil {
 		return reply{}, err
@@ -68,6 +69,16 @@ func (r *Replica) write(ctx context.Context, s *script, w state.Write, args ...a
 	return rep, nil
 }
 
+// keepTail brings the stream's tail up to a write, if that is all that happened to it.
+func (r *Replica) keepTail(w state.Write, entries []state.Entry, rep reply, err error) {
+	at := place{r.session(w.Session), w.Stream}
+	if err != nil || rep.code != "ok" || rep.number(2) == 0 || rep.number(4) != int64(len(entries)) {
+		r.tails.forget(at)
+		return
+	}
+	r.tails.wrote(at, uint64(rep.number(2)), uint64(rep.number(3)), entries, rep.number(1) == 1)
+}
+
 // Read implements state.Log. A page is at most 256 entries, and ends early at 1 MiB.
 func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
 	if after.Epoch > state.MaxPosition || after.Seq > state.MaxPosition {
@@ -75,6 +86,9 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 	}
 	if max <= 0 || max > pageSize {
 		max = pageSize
+	}
+	if page, ok := r.tails.read(place{r.session(id), after.Stream}, after, max); ok {
+		return page, ctx.Err()
 	}
 	rep, err := r.run(ctx, readScript, id, after.Stream, strconv.FormatUint(after.Epoch, 10),
 		strconv.FormatUint(after.Seq, 10), max, pageBytes)
@@ -91,7 +105,9 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
 			state.Position{Stream: after.Stream, Epoch: count(epoch), Seq: count(seq)}, state.ErrRollback)
 	}
-	page := state.Page{Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1, Trace: rep.text(3)}
+	page := state.Page{
+		Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
+	}
 	for _, v := range rep.list(0) {
 		e, err := readEntry(v)
 		if err != nil {

@@ -46,6 +46,7 @@ type Replica struct {
 	sweeps    sweeps
 	uses      uses
 	breakers  breakers
+	tails     tails
 	beating   atomic.Bool // the last sign of life was taken
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
@@ -86,6 +87,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r.breakers.init(client)
 	r.followers.init()
 	r.rings.init()
+	r.tails.init()
 	r.relay = newRelay(r)
 	return r, nil
 }

@@ -86,6 +86,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 // principal for a while longer.
 func (r *Replica) Delete(ctx context.Context, id string) error {
 	rep, err := r.run(ctx, deleteScript, id, state.Ringable.Milliseconds())
+	r.tails.forgetSession(r.session(id))
 	r.followers.wakeAll(r.session(id))
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ func (r *Replica) Beat(ctx context.Context) error {
 	if err != nil {
 		return unavailable(ctx, err)
 	}
+	r.tails.sweep(r.followers.any)
 	return r.refollow(ctx)
 }
 

@@ -1,5 +1,6 @@
 -- Appends to a log. ARGV: stream, call, epoch, n, 1 if the backend is being called, number of entries,
--- and for each: kind, data, progress, key of the elicitation it completes. Returns how many were dropped.
+-- and for each: kind, data, progress, key of the elicitation it completes. Returns how many were dropped, 0, the log's epoch and
+-- last number, and how many were added.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
   local refused = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
@@ -20,5 +21,5 @@ return run(function()
   savestream(s)
   keepstream(stream, call)
   if count > 0 then wake(stream) end
-  return { 'ok', s.dropped, 0 }
+  return { 'ok', s.dropped, 0, int(s.ep), int(s.seq), s.added }
 end)

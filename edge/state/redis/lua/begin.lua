@@ -54,5 +54,7 @@ return run(function()
   redis.call('HINCRBY', K, 'open', 1)
   redis.call('HINCRBY', K, 'run', count)
   redis.call('HSET', K, 'dl', int(longest), 'any', 1)
+  -- The client that waits for the calls follows their stream here.
+  redis.call('ZADD', K .. ':f', int(now + math.max(lease, renewal)), me .. ' 0 ' .. stream)
   return { 'ok', '' }
 end)

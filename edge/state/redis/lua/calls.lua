@@ -18,7 +18,7 @@ local function loadstream(stream)
   local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf')
   if not v[1] then return nil end
   return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]),
-    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0 }
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0, added = 0 }
 end
 
 local function savestream(s)
@@ -65,6 +65,7 @@ local function add(s, kind, data, progress)
     return
   end
   local log = K .. ':l:' .. s.name
+  s.added = s.added + 1
   s.seq, s.cnt, s.len, total = s.seq + 1, s.cnt + 1, s.len + #data, total + #data
   if kind == '1' then
     redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data, 'p', progress)

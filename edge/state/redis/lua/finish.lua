@@ -1,5 +1,6 @@
 -- Ends a call. ARGV: stream, call, epoch, n, 1 if there is a response, response. Returns how many
--- entries were dropped, and 1 when the stream has ended.
+-- entries were dropped, 1 when the stream has ended, the log's epoch and last number, and how many were
+-- added.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
   local refused = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
@@ -34,5 +35,9 @@ return run(function()
     end
   end
   wake(stream)
-  return { 'ok', s.dropped, s.unf == 0 and 1 or 0 }
+  if s.unf == 0 then
+    -- Who was registered with the beginning is here, and reads the end.
+    redis.call('ZREM', K .. ':f', me .. ' 0 ' .. stream)
+  end
+  return { 'ok', s.dropped, s.unf == 0 and 1 or 0, int(s.ep), int(s.seq), s.added }
 end)
