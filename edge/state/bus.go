@@ -12,7 +12,10 @@ type Replicas interface {
 	Beat(ctx context.Context) error
 	// Orphans returns at most max calls that are not done and whose owner is lost, whose claim was not
 	// written under for Limits.ClaimLife, or whose deadline has passed, as what to Claim, in no order.
-	Orphans(ctx context.Context, max int) ([]Which, error)
+	// Those that are this replica's own by their record are orphans too if runs, which is asked about
+	// each of them, says that it does not run them: a medium that lost writes may have lost what ended
+	// them. A nil runs stands for always true; it is called without locks and must not call the medium.
+	Orphans(ctx context.Context, max int, runs func(Which) bool) ([]Which, error)
 	// Leave ends this incarnation in order: its leases are released at once.
 	Leave(ctx context.Context) error
 }

@@ -60,7 +60,8 @@ type Lease struct {
 // write, whatever its kind. A write whose N was applied already under this epoch returns nil and does
 // nothing, even if the call is done or parked by then, so a write that timed out may be sent again. An
 // N that skips means that the medium lost writes: ErrRollback, the log's epoch is raised and nothing
-// is written; Claim at the lease's epoch gives a new lease to go on with.
+// is written; Claim at the lease's epoch gives a new lease to go on with. So does an Epoch ahead of the
+// call's: the medium lost the claim.
 type Write struct {
 	Lease
 	N uint64
@@ -167,7 +168,8 @@ type Calls interface {
 	// under that and nobody else claimed the call: then it is a duplicate.
 	Answer(ctx context.Context, session, ask string, a Answer) (AnswerOutcome, *Claim, error)
 	// Claim takes a call from its owner, whether or not that one lives, by compare-and-set of the
-	// epoch: epoch + 1. The phase stays, and after a takeover of a dispatched call its attempt is one
+	// epoch: epoch + 1. An epoch ahead of the call's is that of a lease whose claim the medium lost: it is
+	// taken for the call's, and the phase is dispatched. The phase stays, and after a takeover of a dispatched call its attempt is one
 	// higher. A waiting call is not asked about any more: its claimer finishes it. ErrFenced when
 	// somebody else was first or the call is done; ErrNotFound.
 	//

@@ -34,6 +34,7 @@ type Era struct {
 	work  gate
 	loops sync.WaitGroup
 
+	idle idle
 	// insisting counts answers that the store has yet to take.
 	insisting atomic.Int64
 
@@ -46,7 +47,7 @@ var _ era.Stateful = (*Era)(nil)
 // New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
 // without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{})}
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}}
 	e.log = e.o.Logger
 	e.life, e.kill = context.WithCancel(context.Background())
 	e.held.init()

@@ -204,6 +204,47 @@ func TestLostReplyToAReclaim(t *testing.T) {
 	})
 }
 
+// A reading that failed is made again soon: what it was woken for is there, and nothing wakes it again.
+func TestFailedReadingIsRepeated(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(time.Second)
+			w.faults.mu.Lock()
+			w.faults.blind = 1
+			w.faults.mu.Unlock()
+			_ = sink.Emit(ctx, progress(2))
+			time.Sleep(10 * time.Second)
+			return text("ok"), nil
+		}
+		x := w.post(w.a, s, callTool(1, "say"))
+		after(3 * time.Second)
+		w.wantMessages(x, progressMessage(1), progressMessage(2))
+	})
+}
+
+// A drain closes no stream that the client has no id of: it would be lost to it.
+func TestDrainLeavesNoStreamWithoutAnID(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["slow"] = sleepy(20 * time.Second)
+		w.faults.mu.Lock()
+		w.faults.blind = 5
+		w.faults.mu.Unlock()
+		x := w.post(w.a, s, callTool(1, "slow"))
+		go func() { _ = w.a.Drain(t.Context()) }()
+		after(time.Second)
+		if x.ended() {
+			t.Error("the stream ended before it had an event")
+		}
+		after(10 * time.Second)
+		if !x.ended() || x.lastID() == "" {
+			t.Errorf("ended %v, last id %q", x.ended(), x.lastID())
+		}
+	})
+}
+
 // A Begin that happened though the store was lost leaves nothing behind.
 func TestUnsureBegin(t *testing.T) {
 	inLimits(t, Options{}, state.Limits{StreamsPerSession: 1}, func(t *testing.T, w *world) {

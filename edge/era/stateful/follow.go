@@ -112,6 +112,8 @@ type follower struct {
 	pos state.Position
 	// prime: a first event without data is due, so that the client has an id to come back with.
 	prime bool
+	// unread: the last reading failed, so what it was woken for may be there.
+	unread bool
 	// told is when something was last written.
 	told time.Time
 }
@@ -129,15 +131,16 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	f := &follower{e: e, s: s, st: st, pos: pos, prime: prime, told: time.Now()}
 	wake, stop := e.store.Follow(s.id, pos.Stream)
 	defer stop()
-	var draining <-chan struct{}
-	if rec.rules.Priming {
-		draining = e.draining
-	}
 	t := e.timer(0)
 	defer e.putTimer(t)
 	for {
 		if !f.catchUp(ctx) {
 			return
+		}
+		// Nobody comes back to a stream without an id from it.
+		var draining <-chan struct{}
+		if rec.rules.Priming && f.pos.Epoch > 0 {
+			draining = e.draining
 		}
 		t.Reset(f.pause())
 		select {
@@ -159,10 +162,10 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 }
 
 // pause is how long to wait without a wake-up: until the stream is to be kept alive, or the log to be
-// read again because another replica may write it.
+// read again because another replica may write it, or because it could not be read.
 func (f *follower) pause() time.Duration {
 	idle := f.e.o.KeepAlive - time.Since(f.told)
-	if !f.s.writtenHere(f.pos.Stream) {
+	if f.unread || !f.s.writtenHere(f.pos.Stream) {
 		idle = min(idle, readPause)
 	}
 	return max(idle, time.Millisecond)
@@ -175,6 +178,7 @@ func (f *follower) catchUp(ctx context.Context) bool {
 		rctx, cancel := context.WithTimeout(ctx, stateTimeout)
 		page, err := f.e.store.Read(rctx, f.s.id, f.pos, 0)
 		cancel()
+		f.unread = err != nil
 		switch {
 		case err == nil:
 		case errors.Is(err, state.ErrRollback) && !rolled:
@@ -224,9 +228,7 @@ func (f *follower) send(page state.Page) bool {
 	return true
 }
 
-// comeBack asks the client to reconnect, which it can: it has an id, or gets one here.
+// comeBack asks the client to reconnect, with the id to come back with.
 func (f *follower) comeBack() {
-	if f.pos.Epoch > 0 {
-		_ = f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint})
-	}
+	_ = f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint})
 }

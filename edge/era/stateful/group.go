@@ -280,7 +280,10 @@ func (g *group) begun(leases []state.Lease) {
 		r.attach(leases[i])
 		switch {
 		case r.decided:
-			g.e.spawn(func() { r.deliver(r.outcome) })
+			g.e.spawn(func() {
+				defer g.s.wrote(r)
+				r.deliver(r.outcome)
+			})
 		case !told:
 			told = true
 			for _, m := range g.ready {

@@ -86,22 +86,40 @@ func (s *held) unfollowed(stream string) {
 	}
 }
 
-// writes counts the calls here that write to a stream up or down.
-func (s *held) writes(stream string, by int) {
+// writes notes that a run writes to its stream, and wrote that it does so no more.
+func (s *held) writes(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.writing == nil {
-		s.writing = map[string]int{}
+		s.writing = map[*run]struct{}{}
 	}
-	if s.writing[stream] += by; s.writing[stream] <= 0 {
-		delete(s.writing, stream)
-	}
+	s.writing[r] = struct{}{}
 }
 
-func (s *held) writtenHere(stream string) bool {
+func (s *held) wrote(r *run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.writing[stream] > 0
+	delete(s.writing, r)
+}
+
+// writtenHere says whether a stream is written here, and runsHere whether a call is.
+func (s *held) writtenHere(stream string) bool {
+	return s.writesHere(func(r *run) bool { return r.stream == stream })
+}
+
+func (s *held) runsHere(call string) bool {
+	return s.writesHere(func(r *run) bool { return r.call.ID == call })
+}
+
+func (s *held) writesHere(is func(*run) bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r := range s.writing {
+		if is(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // evict gives up an unused copy; false when it came into use.

@@ -112,7 +112,7 @@ func (r *run) done() {
 	r.op.Pause(&lost) // unless it has an outcome
 	r.s.finished(r)
 	if r.release() {
-		r.s.writes(r.stream, -1)
+		r.s.wrote(r)
 	}
 	if r.parked && errors.Is(context.Cause(r.ctx), errCancelled) {
 		// The cancellation found the run while it was parking the call.

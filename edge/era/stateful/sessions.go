@@ -52,7 +52,7 @@ type held struct {
 	mu         sync.Mutex
 	ended      error // errGone, errEvicted, errClosed: nothing may begin any more
 	running    map[string]*run
-	writing    map[string]int     // calls that run here and write to a stream
+	writing    map[*run]struct{}  // those that write to a stream
 	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
 

@@ -20,7 +20,9 @@ type faults struct {
 	lose   bool
 	deaf   bool // what is done is reported as failed
 	unsaid int  // so many replies to Answer and Claim are lost
+	blind  int  // so many readings fail
 	slow   time.Duration
+	forget bool // the medium forgets a Park or Finish that it has acknowledged
 }
 
 func (f *faults) set(down, mute bool) {
@@ -79,6 +81,9 @@ func (f *faults) Finish(ctx context.Context, w state.Write, response []byte) err
 	if err := f.err(); err != nil {
 		return err
 	}
+	if f.forgets() {
+		return nil
+	}
 	return f.Store.Finish(ctx, w, response)
 }
 
@@ -105,6 +110,9 @@ func (f *faults) Park(ctx context.Context, w state.Write, asks []state.Ask, kept
 	if hook != nil {
 		hook()
 	}
+	if f.forgets() {
+		return nil
+	}
 	return f.Store.Park(ctx, w, asks, kept)
 }
 
@@ -127,6 +135,15 @@ func (f *faults) Claim(ctx context.Context, w state.Which) (*state.Claim, error)
 	return c, err
 }
 
+// forgets says that a write is lost.
+func (f *faults) forgets() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	forget := f.forget
+	f.forget = false
+	return forget
+}
+
 // unheard says that a reply is lost.
 func (f *faults) unheard() bool {
 	f.mu.Lock()
@@ -139,15 +156,22 @@ func (f *faults) Read(ctx context.Context, s string, after state.Position, max i
 	if err := f.err(); err != nil {
 		return state.Page{}, err
 	}
+	f.mu.Lock()
+	f.blind--
+	blind := f.blind >= 0
+	f.mu.Unlock()
+	if blind {
+		return state.Page{}, state.ErrUnavailable
+	}
 	return f.Store.Read(ctx, s, after, max)
 }
 
-func (f *faults) Orphans(ctx context.Context, max int) ([]state.Which, error) {
+func (f *faults) Orphans(ctx context.Context, max int, runs func(state.Which) bool) ([]state.Which, error) {
 	f.mu.Lock()
 	mute := f.mute
 	f.mu.Unlock()
 	if mute {
 		return nil, state.ErrUnavailable
 	}
-	return f.Store.Orphans(ctx, max)
+	return f.Store.Orphans(ctx, max, runs)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ const maxAttempt = 2
 func (e *Era) sweep(ctx context.Context) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	orphans, err := e.store.Orphans(sctx, 16*e.o.MaxTakeovers)
+	orphans, err := e.store.Orphans(sctx, 16*e.o.MaxTakeovers, e.idle.runs(e))
 	if err != nil {
 		e.counters.StateErrors.Add(1)
 		return
@@ -39,6 +40,31 @@ func (e *Era) sweep(ctx context.Context) {
 		})
 	}
 	wg.Wait()
+}
+
+// idle are the calls that are this replica's by their record though it does not run them, as the last
+// sweep that saw them found. It belongs to the loop of sweeps.
+type idle map[state.Which]time.Time
+
+// forgetIdle is after how long one that no sweep saw again is forgotten.
+const forgetIdle = time.Minute
+
+// runs says which calls this replica runs. One that has just been claimed, or is just ending, does not
+// seem to run either: it counts as running until a later sweep finds the same.
+func (x idle) runs(e *Era) func(state.Which) bool {
+	now := time.Now()
+	maps.DeleteFunc(x, func(_ state.Which, since time.Time) bool { return now.Sub(since) > forgetIdle })
+	return func(w state.Which) bool {
+		if s := e.held.get(w.Session); s != nil && s.runsHere(w.Call) {
+			delete(x, w)
+			return true
+		}
+		since, seen := x[w]
+		if !seen {
+			x[w] = now
+		}
+		return !seen || now.Sub(since) < e.o.Heartbeat/2
+	}
 }
 
 // takeOver claims one call and finishes it: by going on, by running it again, or by telling the client

@@ -204,3 +204,34 @@ func TestNoReplicaTakesOverItself(t *testing.T) {
 		}
 	})
 }
+
+// A store that fails over may have lost what ended a call's run: the replica that is its owner by the
+// record, but does not run it, finishes it like any lost call.
+func TestCallsWhoseEndTheStoreLost(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(float64(c.Attempt)))
+			time.Sleep(100 * time.Millisecond) // the progress is written
+			return text(fmt.Sprint("attempt ", c.Attempt)), nil
+		}
+		forget := func() {
+			w.faults.mu.Lock()
+			defer w.faults.mu.Unlock()
+			w.faults.forget = true
+		}
+		forget()
+		x := w.post(w.a, s, callTool(1, "ask"))
+		forget()
+		y := w.post(w.a, s, callTool(2, "safe"))
+		after(5 * time.Second)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 1 || !strings.Contains(msgs[0], `"code":-31520`) {
+			t.Errorf("the call whose question was lost: ended %v with %v", x.ended(), msgs)
+		}
+		w.wantMessages(y, progressMessage(1), progressMessage(2), `{"jsonrpc":"2.0","id":2,"result":{"text":"attempt 2"}}`)
+		if n := w.a.Counters().Takeovers.Load() + w.b.Counters().Takeovers.Load(); n != 2 {
+			t.Errorf("%d takeovers, want 2", n)
+		}
+	})
+}

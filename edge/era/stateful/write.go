@@ -36,11 +36,11 @@ func (r *run) attach(l state.Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lease, r.n, r.has, r.stream = l, 0, true, l.Stream
+	r.s.writes(r)
 	if r.decided {
 		r.freed = true // There is only its response to write.
 		return
 	}
-	r.s.writes(l.Stream, 1)
 	r.timer = time.AfterFunc(time.Until(r.deadline), func() { r.cancel(errDeadline) })
 }
 

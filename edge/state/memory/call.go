@@ -123,7 +123,10 @@ func (m *Medium) fence(c *call, w state.Write, now time.Time) error {
 	switch {
 	case c == nil || c.stream.name != w.Stream || m.lapsed(c.stream, now):
 		return state.ErrNotFound
-	case c.epoch != w.Epoch:
+	case w.Epoch > c.epoch:
+		m.rollback(c.stream, 0)
+		return fmt.Errorf("epoch %d is ahead of the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrRollback)
+	case w.Epoch < c.epoch:
 		return fmt.Errorf("epoch %d is not the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrFenced)
 	case w.N == 0:
 		return errors.New("a write has no number: the first under a lease is 1")

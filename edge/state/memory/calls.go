@@ -202,14 +202,16 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)
 	case c.repeats(r, w.Token):
 		return c.owned(s), nil
-	case w.Call != "" && w.Epoch != c.epoch:
+	case w.Call != "" && w.Epoch < c.epoch:
 		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.epoch, w.Epoch, state.ErrFenced)
-	}
-	if c.phase == state.PhaseDispatched {
-		c.Attempt++
 	}
 	if c.phase == state.PhaseWaiting {
 		c.unask(s)
+	}
+	if w.Call != "" && w.Epoch > c.epoch {
+		c.epoch, c.phase = w.Epoch, state.PhaseDispatched
+	} else if c.phase == state.PhaseDispatched {
+		c.Attempt++
 	}
 	return c.claim(s, r, w.Token, now), nil
 }

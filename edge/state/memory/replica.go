@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -77,21 +78,26 @@ func (r *Replica) Leave(ctx context.Context) error {
 }
 
 // Orphans implements state.Replicas.
-func (r *Replica) Orphans(ctx context.Context, max int) ([]state.Which, error) {
+func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) bool) ([]state.Which, error) {
 	now, err := r.ready(ctx)
 	if err != nil || max <= 0 {
 		return nil, err
 	}
-	var out []state.Which
+	var out, own []state.Which
 	r.m.running.each(func(s *session) bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for c := range s.running {
-			if len(out) < max && c.orphan(now) {
-				out = append(out, state.Which{Session: s.id, Call: c.ID, Epoch: c.epoch})
+			w := state.Which{Session: s.id, Call: c.ID, Epoch: c.epoch}
+			switch {
+			case c.orphan(now):
+				out = append(out, w)
+			case runs != nil && c.held && c.owner == r:
+				own = append(own, w)
 			}
 		}
 		return len(out) < max
 	})
-	return out, nil
+	out = append(out, slices.DeleteFunc(own, runs)...)
+	return out[:min(len(out), max)], nil
 }

@@ -129,7 +129,7 @@ func TestRoundTrips(t *testing.T) {
 		measure("Finish", 2, func() error { return r.Finish(ctx, write(), []byte(`{}`)) })
 		measure("Ring without others", 1, func() error { return r.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "alone"}) })
 		measure("Beat", 1, func() error { return r.Beat(ctx) })
-		measure("Orphans", 3, func() error { _, err := r.Orphans(ctx, 10); return err })
+		measure("Orphans", 3, func() error { _, err := r.Orphans(ctx, 10, nil); return err })
 		measure("Delete", 3, func() error { return r.Delete(ctx, "s") })
 	}
 	// Once without a look, so that Redis knows the scripts.

@@ -204,7 +204,7 @@ func TestStaleIndexEntriesArePruned(t *testing.T) {
 	}
 	must(t, c.ZAdd(t.Context(), "mcpedge:b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
 		goredis.Z{Score: float64(time.Now().UnixMilli()), Member: "4:nevr" + "just beginning"}).Err())
-	_, err := r.Orphans(t.Context(), 10)
+	_, err := r.Orphans(t.Context(), 10, nil)
 	must(t, err)
 	if n := streamsIndexed(t, c); n != 3 {
 		t.Errorf("%d entries, want the stale one gone and the young one kept", n)

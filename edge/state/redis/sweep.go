@@ -102,7 +102,7 @@ type suspect struct {
 
 // Orphans implements state.Replicas. One call looks at a bounded part of the index and the next goes on
 // behind it, so with very many unfinished streams it takes several to see all.
-func (r *Replica) Orphans(ctx context.Context, max int) ([]state.Which, error) {
+func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) bool) ([]state.Which, error) {
 	if err := ctx.Err(); err != nil || max <= 0 {
 		return nil, err
 	}
@@ -120,7 +120,8 @@ func (r *Replica) Orphans(ctx context.Context, max int) ([]state.Which, error) {
 	}
 	var out []state.Which
 	for _, s := range suspects {
-		if len(out) < max && (s.overdue || lost[s.owner]) {
+		idle := s.owner == r.id && runs != nil && !runs(s.which)
+		if len(out) < max && (s.overdue || lost[s.owner] || idle) {
 			out = append(out, s.which)
 		}
 	}

@@ -97,7 +97,7 @@ func (w *troubled) fast() {
 		"Answer":  func() error { _, _, err := w.a.Answer(ctx, "s", "q", state.Answer{}); return err },
 		"Touch":   func() error { _, err := w.a.Touch(ctx, []string{"s"}); return err },
 		"Beat":    func() error { return w.a.Beat(ctx) },
-		"Orphans": func() error { _, err := w.a.Orphans(ctx, 1); return err },
+		"Orphans": func() error { _, err := w.a.Orphans(ctx, 1, nil); return err },
 		"Ring":    func() error { return w.a.Ring(ctx, state.Bell{Session: "s"}) },
 		"Follow": func() error {
 			_, stop := w.a.Follow("s", "st")

@@ -15,9 +15,6 @@ var fenced = []test{
 		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("stale")))
 		_, err := w.a.Claim(w.Context(), x.which())
 		w.want(state.ErrFenced, err)
-		future := x.same()
-		future.Epoch = 9
-		w.want(state.ErrFenced, w.a.Append(w.Context(), future, notice("future")))
 		y.finish()
 		if got, _ := w.all(w.a, "s", "st"); len(got) != 4 {
 			w.Errorf("the log is %q, want three notices and one response", got)

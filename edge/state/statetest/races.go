@@ -250,7 +250,7 @@ func deleting(w *world) {
 	}
 	w.must(w.a.Leave(w.Context()))
 	w.must(w.b.Leave(w.Context()))
-	if list, err := w.b.Orphans(w.Context(), 100); err != nil || len(list) != 0 {
+	if list, err := w.b.Orphans(w.Context(), 100, nil); err != nil || len(list) != 0 {
 		w.Errorf("orphans %v: %v", list, err)
 	}
 }

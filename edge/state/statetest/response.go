@@ -79,13 +79,39 @@ var oneResponse = []test{
 		}
 		y.finish()
 	}},
+	{"a call that its replica does not run is an orphan there", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		x := w.begin(w.a, "s", "st", "c")[0]
+		var asked []state.Which
+		for _, idle := range []bool{false, true} {
+			list, err := w.a.Orphans(w.Context(), 10, func(o state.Which) bool {
+				asked = append(asked, o)
+				return !idle
+			})
+			if w.must(err); len(list) > 0 != idle || idle && list[0] != x.which() {
+				w.Errorf("not run: %v, orphans: %+v", idle, list)
+			}
+		}
+		if len(asked) != 2 || asked[0] != x.which() {
+			w.Errorf("asked about %+v, want twice %+v", asked, x.which())
+		}
+		// Another's, and one that waits for its client, nobody has to run.
+		never := func(state.Which) bool { return false }
+		if list, err := w.b.Orphans(w.Context(), 10, never); err != nil || len(list) > 0 {
+			w.Errorf("another replica's orphans are %+v, %v", list, err)
+		}
+		x.park("q")
+		if list, err := w.a.Orphans(w.Context(), 10, never); err != nil || len(list) > 0 {
+			w.Errorf("a waiting call's replica has the orphans %+v, %v", list, err)
+		}
+	}},
 	{"no more orphans than asked for", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
 		w.begin(w.a, "s", "st", "c1", "c2", "c3")
 		w.must(w.a.Leave(w.Context()))
 		w.orphan(w.b, "c3")
 		for n, want := range []int{0, 1, 2, 3, 3} {
-			if list, err := w.b.Orphans(w.Context(), n); err != nil || len(list) != want {
+			if list, err := w.b.Orphans(w.Context(), n, nil); err != nil || len(list) != want {
 				w.Errorf("%d orphans of at most %d: %v", len(list), n, err)
 			}
 		}

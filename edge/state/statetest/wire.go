@@ -72,6 +72,31 @@ var logBeforeWire = []test{
 			w.Errorf("the log is %q, ended %v", got, last.Ended)
 		}
 	}},
+	{"a lease ahead of the call's is a rollback", state.Limits{}, func(w *world) {
+		x := w.begin2()
+		x.park("q")
+		// The medium has lost that another replica was given the answer, and the call with it.
+		ahead := w.under(w.b, x.Lease)
+		ahead.Epoch = 4
+		w.want(state.ErrRollback, w.b.Append(w.Context(), ahead.next(), notice("lost")))
+		c, y := w.claim(w.b, ahead.which())
+		if c.Lease.Epoch != 5 {
+			w.Fatalf("the new lease is of epoch %d, want 5", c.Lease.Epoch)
+		}
+		if outcome, _, err := w.a.Answer(w.Context(), "s", "q", answer("late")); err != nil || outcome != state.AnswerUnknown {
+			w.Errorf("an answer is %d, %v; nobody waits for it", outcome, err)
+		}
+		if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); page.Epoch != 2 {
+			w.Errorf("the log is at epoch %d, want 2", page.Epoch)
+		}
+		// Should this owner be lost too, the call is a dispatched one.
+		c, y = w.claim(w.a, y.which())
+		if c.Phase != state.PhaseDispatched {
+			w.Errorf("claimed in phase %d", c.Phase)
+		}
+		w.want(state.ErrFenced, w.b.Append(w.Context(), ahead.same(), notice("stale")))
+		y.finish()
+	}},
 	{"an unknown stream is not found", state.Limits{}, func(w *world) {
 		w.three()
 		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "other", Epoch: 1}, 0)

@@ -219,7 +219,7 @@ func (w *world) orphan(s state.Store, call string) state.Which {
 
 func (w *world) isOrphan(s state.Store, call string) (state.Which, bool) {
 	w.Helper()
-	list, err := s.Orphans(w.Context(), 1000)
+	list, err := s.Orphans(w.Context(), 1000, nil)
 	w.must(err)
 	for _, o := range list {
 		if o.Call == call {

@@ -132,7 +132,11 @@ local function fence(stream, call, epoch, n)
     return { 'missing' }
   end
   local last = tonumber(c[3])
-  if tonumber(c[2]) ~= epoch then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
+  if epoch > tonumber(c[2]) then
+    raise(loadstream(stream), 0)
+    return { 'rollback', 'epoch ' .. int(epoch) .. " is ahead of the call's, which is " .. c[2] }
+  end
+  if epoch < tonumber(c[2]) then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
   if n <= last then return { 'ok', 0, 0 } end
   if c[4] ~= '1' or c[5] == DONE then return { 'fenced', 'the lease has ended' } end
   if n > last + 1 then

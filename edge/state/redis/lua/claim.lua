@@ -10,10 +10,14 @@ return run(function()
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
   -- The same attempt again: its reply was lost on the way.
   if repeats(call, token) then return { 'ok', owned(call) } end
-  if ARGV[A + 1] ~= '' and tonumber(c[2]) ~= tonumber(ARGV[A + 2]) then
-    return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. ARGV[A + 2] }
+  local ahead = ARGV[A + 1] ~= '' and tonumber(ARGV[A + 2]) - tonumber(c[2]) or 0
+  if ahead < 0 then return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. ARGV[A + 2] } end
+  if ahead > 0 then
+    -- What gave that lease was lost.
+    redis.call('HSET', key, 'ep', ARGV[A + 2], 'ph', DISPATCHED)
+  elseif c[1] == DISPATCHED then
+    redis.call('HINCRBY', key, 'at', 1)
   end
-  if c[1] == DISPATCHED then redis.call('HINCRBY', key, 'at', 1) end
   claim(call, c[1], token)
   return { 'ok', owned(call) }
 end)
