@@ -67,7 +67,7 @@ func startServer(ctx context.Context, results string, several int) (_ *server, e
 }
 
 func (s *server) startReplicas(ctx context.Context, o replicas.Options) (err error) {
-	if s.redis, err = replicas.StartRedis(ctx, s.dir, "redis"); err != nil {
+	if s.redis, err = replicas.StartRedis(ctx, s.dir, "redis", false); err != nil {
 		return err
 	}
 	o.Redis = s.redis.URL()

@@ -15,19 +15,21 @@ import (
 	"github.com/mcpedge/mcpedge/tests/process"
 )
 
-// Redis is a redis-server of a test's own on a loopback port that it keeps. What it acknowledged is on
-// disk (appendfsync always), so it survives Restart. Not safe for concurrent use.
+// Redis is a redis-server of a test's own on a loopback port that it keeps. Not safe for concurrent use.
 type Redis struct {
 	// Addr it listens on.
 	Addr string
 
+	durable bool
 	dir     string
 	program string
 	proc    *process.Process
 }
 
-// StartRedis starts an empty server with its data and log in the folder dir/name.
-func StartRedis(ctx context.Context, dir, name string) (*Redis, error) {
+// StartRedis starts an empty server with its data and log in the folder dir/name. What a durable one has
+// acknowledged is on disk (appendfsync always) and survives Restart; every write waits for the disk. The
+// data of others ends with their process.
+func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		return nil, errors.New("redis-server is missing: install it, on Debian with apt-get install redis-server")
@@ -36,7 +38,7 @@ func StartRedis(ctx context.Context, dir, name string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Redis{Addr: addrs[0], dir: filepath.Join(dir, name), program: program}
+	r := &Redis{Addr: addrs[0], durable: durable, dir: filepath.Join(dir, name), program: program}
 	if err := os.MkdirAll(r.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -53,10 +55,14 @@ func (r *Redis) Client() *redis.Client {
 
 func (r *Redis) start(ctx context.Context) error {
 	_, port, _ := strings.Cut(r.Addr, ":")
+	appends := "no"
+	if r.durable {
+		appends = "yes"
+	}
 	var err error
 	r.proc, err = process.Start("redis-server", r.program, filepath.Join(r.dir, "redis.log"),
 		"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--daemonize", "no",
-		"--appendonly", "yes", "--appendfsync", "always", "--maxmemory-policy", "noeviction",
+		"--appendonly", appends, "--appendfsync", "always", "--maxmemory-policy", "noeviction",
 		"--repl-diskless-sync-delay", "0")
 	if err != nil {
 		return err
@@ -93,7 +99,7 @@ func (r *Redis) await(ctx context.Context, what string, ok func(*redis.Client) b
 	return nil
 }
 
-// Restart ends the server and starts it again, on the same port with its data.
+// Restart ends the server and starts it again on the same port, a durable one with its data.
 func (r *Redis) Restart(ctx context.Context) error {
 	if err := r.proc.Stop(); err != nil {
 		return err

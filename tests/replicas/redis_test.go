@@ -10,7 +10,7 @@ import (
 func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
 	ctx, dir := context.Background(), t.TempDir()
 	start := func(name string) *Redis {
-		r, err := StartRedis(ctx, dir, name)
+		r, err := StartRedis(ctx, dir, name, true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/tests/replicas"
+)
+
+// mode is one way to disturb the stage.
+type mode struct {
+	name string
+	// flags of the replicas beside the defaults.
+	flags []string
+	// durable: Redis writes everything to disk before it acknowledges it.
+	durable bool
+	// standby: there is a second Redis, a replica of the first.
+	standby bool
+	// disturb does it until ctx ends; by then everything runs again.
+	disturb func(ctx context.Context, s *stage, o options) error
+	// rules say what may be lost.
+	rules rules
+	// least are the counts that a run of a minute must reach.
+	least least
+}
+
+// rules are what a mode may cost the clients. The zero value: nothing at all.
+type rules struct {
+	// cuts: POSTs may be cut before an event id.
+	cuts bool
+	// unknown: the outcome of calls that were dispatched at a loss may be unknown.
+	unknown bool
+	// unavailable: calls may be put off with 503, and may fail in-band because they must ask without
+	// state; progress may have gaps.
+	unavailable bool
+	// rollback: what Redis acknowledged last may be lost, so streams may be forgotten, start over with
+	// new ids, and calls be answered twice.
+	rollback bool
+}
+
+// least are the numbers without which a run shows nothing.
+type least struct{ losses, takeovers, resumes, answers int }
+
+var modes = []mode{
+	{
+		name: "kill", disturb: kill, rules: rules{cuts: true, unknown: true},
+		least: least{losses: 20, takeovers: 20, resumes: 20, answers: 20},
+	},
+	{
+		name: "term", disturb: roll, flags: []string{"--drain-delay", "500ms"},
+		least: least{losses: 10, resumes: 20, answers: 20},
+	},
+	{
+		name: "redis", durable: true, disturb: restartRedis, rules: rules{unavailable: true},
+		least: least{losses: 10, answers: 20},
+	},
+	{
+		name: "promotion", standby: true, disturb: promote,
+		rules: rules{cuts: true, unavailable: true, unknown: true, rollback: true},
+		least: least{losses: 10, answers: 20},
+	},
+}
+
+// every does something at each tick until ctx ends, what it began included.
+func every(ctx context.Context, d time.Duration, do func() error) error {
+	t := time.NewTicker(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			return nil
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := do(); err != nil {
+			return err
+		}
+	}
+}
+
+// kill ends a replica with SIGKILL every 2 s, and starts it again.
+func kill(ctx context.Context, s *stage, o options) error {
+	random := rand.New(rand.NewPCG(o.seed, 0))
+	return every(ctx, 2*time.Second, func() error {
+		e := s.victim(random)
+		if err := s.lose(e.Name(), "replica "+e.Name()+" was killed", e.Kill); err != nil {
+			return err
+		}
+		// What it sent at the last moment arrives before its successor has a name.
+		sleep(ctx, 50*time.Millisecond)
+		if err := e.Start(); err != nil {
+			return err
+		}
+		return e.AwaitReady(context.WithoutCancel(ctx))
+	})
+}
+
+// victim chooses a replica, at random among those that run the fewest second attempts: a call that is
+// lost twice is not run a third time, which would hide whether the first loss did harm.
+func (s *stage) victim(random *rand.Rand) *replicas.Edge {
+	var best []*replicas.Edge
+	fewest := 0
+	for _, e := range s.edges {
+		_, again := s.ledger.load(e.Name())
+		if len(best) == 0 || again < fewest {
+			best, fewest = nil, again
+		}
+		if again == fewest {
+			best = append(best, e)
+		}
+	}
+	return best[random.IntN(len(best))]
+}
+
+// roll ends one replica after the other with SIGTERM, and starts each again.
+func roll(ctx context.Context, s *stage, _ options) error {
+	next := 0
+	return every(ctx, time.Second, func() error {
+		e := s.edges[next%len(s.edges)]
+		next++
+		if err := s.lose(e.Name(), "replica "+e.Name()+" was told to end, and has", e.Stop); err != nil {
+			return err
+		}
+		if err := e.Start(); err != nil {
+			return err
+		}
+		return e.AwaitReady(context.WithoutCancel(ctx))
+	})
+}
+
+// restartRedis restarts Redis with its data.
+func restartRedis(ctx context.Context, s *stage, _ options) error {
+	return every(ctx, 4*time.Second, func() error {
+		return s.lose("", "Redis was restarted", func() error { return s.redis.Restart(context.WithoutCancel(ctx)) })
+	})
+}
+
+// behind is how much of the newest writes a promoted Redis lacks.
+const behind = 200 * time.Millisecond
+
+// promote puts the standby in the place of Redis, without its last writes, and makes the former one the
+// next standby.
+func promote(ctx context.Context, s *stage, _ options) error {
+	whole := context.WithoutCancel(ctx)
+	return every(ctx, 4*time.Second, func() error {
+		if err := s.standby.Detach(whole); err != nil {
+			return err
+		}
+		time.Sleep(behind)
+		err := s.lose("", "Redis was replaced by one without the last writes", func() error {
+			s.front.Switch(s.standby.Addr)
+			return nil
+		})
+		s.redis, s.standby = s.standby, s.redis
+		return errors.Join(err, s.standby.Copy(whole, s.redis))
+	})
+}
+
+// sessionOf is the session that a key belongs to.
+func sessionOf(key string) (string, bool) {
+	_, rest, ok := strings.Cut(key, "{")
+	id, _, ok2 := strings.Cut(rest, "}")
+	return id, ok && ok2
+}

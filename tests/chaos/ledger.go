@@ -1,0 +1,87 @@
+package main
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// run is one run of a tool's handler, as the service saw it.
+type run struct {
+	tag string
+	// by is the incarnation that called, as in "2.5".
+	by             string
+	attempt, round int
+	start          time.Time
+	// end is zero while it runs.
+	end time.Time
+}
+
+// ledger is what the service knows: who ran what when, and what was booked. Safe for concurrent use.
+type ledger struct {
+	mu       sync.Mutex
+	runs     map[string][]*run // by tag, in order
+	running  map[*run]bool
+	bookings map[string]int // by trip
+}
+
+func newLedger() *ledger {
+	return &ledger{runs: map[string][]*run{}, running: map[*run]bool{}, bookings: map[string]int{}}
+}
+
+// begin notes that a handler runs; the function it returns, that it does not any more.
+func (l *ledger) begin(tag, by string, attempt, round int) (end func()) {
+	r := &run{tag: tag, by: by, attempt: attempt, round: round, start: time.Now()}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs[tag] = append(l.runs[tag], r)
+	l.running[r] = true
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		r.end = time.Now()
+		delete(l.running, r)
+	}
+}
+
+// book makes the booking of the trip that a call is about.
+func (l *ledger) book(tag string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.bookings[trip(tag)]++
+}
+
+// load counts the handlers that run now for an incarnation, "" for any, and those of them that are a
+// second attempt.
+func (l *ledger) load(by string) (all, again int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for r := range l.running {
+		if by != "" && r.by != by {
+			continue
+		}
+		all++
+		if r.attempt > 1 {
+			again++
+		}
+	}
+	return all, again
+}
+
+// of are the runs of a call, in order. Call it when nothing runs any more.
+func (l *ledger) of(tag string) []*run { return l.runs[tag] }
+
+// reruns counts the runs that are a second attempt or later.
+func (l *ledger) reruns() (n int) {
+	for _, runs := range l.runs {
+		for _, r := range runs {
+			if r.attempt > 1 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// trip is what a tag is about, however often it was sent: all but the last number.
+func trip(tag string) string { return tag[:strings.LastIndexByte(tag, '-')] }

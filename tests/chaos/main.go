@@ -1,0 +1,153 @@
+// Command chaos disturbs replicas of the edge while many clients use them, and shows that no call is
+// lost, answered twice or left hanging.
+//
+// It builds the edge and runs three replicas on one Redis behind a plain round-robin proxy. Clients of
+// revision 2025-11-25 call two tools: `countdown`, which only reads and reports progress, and
+// `book_trip`, which asks its user twice and then books. Each client writes down every event with its
+// time and id; the backend lives in this process and knows who ran what. Meanwhile, by mode:
+//
+//	kill       a replica is killed every 2 s and started again
+//	term       replicas are rolled with SIGTERM, one after the other
+//	redis      Redis is restarted with its data
+//	promotion  a replica of Redis that lacks the last writes takes its place
+//
+// Afterwards the transcripts are held against what must be true, and a table is printed for each mode.
+// The exit status is 0 when every line of them holds. What failed is shown with its transcript, and the
+// logs are kept.
+//
+//	go run ./tests/chaos -mode kill -duration 60s
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// options is what the command line decides.
+type options struct {
+	modes    []mode
+	duration time.Duration // of each mode
+	clients  int
+	replicas int
+	seed     uint64
+	counts   string // file for "<passed> <failed>"; empty: none
+	verbose  bool
+}
+
+func init() {
+	// Children are bound to the thread that starts them (see process.Bind): keep it alive.
+	runtime.LockOSThread()
+}
+
+func main() {
+	var o options
+	var names string
+	flag.StringVar(&names, "mode", "", "modes to run, separated by commas; empty: all")
+	flag.DurationVar(&o.duration, "duration", time.Minute, "how long each mode disturbs")
+	flag.IntVar(&o.clients, "clients", 200, "clients at the same time")
+	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the edge")
+	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "decides what is random in who does what")
+	flag.StringVar(&o.counts, "counts", os.Getenv("CHAOS_COUNTS"), "file to write the passed and failed counts to")
+	flag.BoolVar(&o.verbose, "v", false, "keep the logs even when nothing fails")
+	flag.Parse()
+
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := choose(&o, names)
+	if err == nil {
+		err = runAll(ctx, o)
+	}
+	stop()
+	if err == nil {
+		err = goleak.Find(goleak.IgnoreTopFunction("os/signal.loop"))
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "chaos: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// choose finds the modes by their names.
+func choose(o *options, names string) error {
+	if names == "" {
+		o.modes = modes
+		return nil
+	}
+	for _, name := range strings.Split(names, ",") {
+		i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
+		if i < 0 {
+			return fmt.Errorf("mode %q is not known: choose from kill, term, redis, promotion", name)
+		}
+		o.modes = append(o.modes, modes[i])
+	}
+	return nil
+}
+
+// runAll runs the modes, one after the other. Every process it started has ended when it returns.
+func runAll(ctx context.Context, o options) error {
+	dir, err := os.MkdirTemp("", "mcpedge-chaos-")
+	if err != nil {
+		return err
+	}
+	if err := build(ctx, dir); err != nil {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	passed, failed := 0, 0
+	for _, m := range o.modes {
+		r, err := runMode(ctx, filepath.Join(dir, m.name), filepath.Join(dir, "edge"), o, m)
+		if err != nil {
+			r.fail("the run came to its end", err.Error())
+		}
+		r.print(os.Stdout)
+		p, f := r.tally()
+		passed, failed = passed+p, failed+f
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if o.counts != "" {
+		err = os.WriteFile(o.counts, fmt.Appendf(nil, "%d %d\n", passed, failed), 0o644)
+	}
+	switch {
+	case failed > 0:
+		err = errors.Join(err, fmt.Errorf("%d of %d checks failed; the logs are in %s", failed, passed+failed, dir))
+	case o.verbose:
+		fmt.Printf("the logs are in %s\n", dir)
+	default:
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return err
+}
+
+// runMode runs one mode. The report is valid with an error.
+func runMode(ctx context.Context, dir, program string, o options, m mode) (*report, error) {
+	r := newReport(o, m)
+	s, err := newStage(ctx, dir, program, o, m)
+	if err != nil {
+		return r, err
+	}
+	clients, traffic, err := s.play(ctx, o, m)
+	if err == nil {
+		err = r.leftovers(ctx, s, clients)
+	}
+	if stopped := s.stop(); stopped != nil {
+		r.fail("every process ended well", stopped.Error())
+	}
+	if err != nil {
+		return r, err
+	}
+	r.judge(&evidence{clients: clients, ledger: s.ledger, losses: s.losses, traffic: traffic, rules: m.rules, disturbed: o.duration})
+	return r, nil
+}
