@@ -115,7 +115,7 @@ func (r *Redis) Copy(ctx context.Context, master *Redis) error {
 	host, port, _ := strings.Cut(master.Addr, ":")
 	c := r.Client()
 	defer c.Close()
-	if err := c.SlaveOf(ctx, host, port).Err(); err != nil {
+	if err := c.ReplicaOf(ctx, host, port).Err(); err != nil {
 		return fmt.Errorf("redis-server on %s cannot copy %s: %w", r.Addr, master.Addr, err)
 	}
 	return r.await(ctx, "has copied "+master.Addr, func(c *redis.Client) bool {
@@ -134,5 +134,5 @@ func (r *Redis) Copy(ctx context.Context, master *Redis) error {
 func (r *Redis) Detach(ctx context.Context) error {
 	c := r.Client()
 	defer c.Close()
-	return c.SlaveOf(ctx, "NO", "ONE").Err()
+	return c.ReplicaOf(ctx, "NO", "ONE").Err()
 }
