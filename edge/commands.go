@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/admin"
@@ -18,8 +19,13 @@ import (
 	"github.com/mcpedge/mcpedge/proto"
 )
 
-// check validates the settings and prints what each backend serves and what breaks the contract.
+// check validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
+// the contract.
 func check(ctx context.Context, args []string) error {
+	calls, args, err := takeCalls(args)
+	if err != nil {
+		return err
+	}
 	cfg, err := config.Load("check", args, os.LookupEnv, os.Stderr)
 	if err != nil {
 		return err
@@ -33,7 +39,7 @@ func check(ctx context.Context, args []string) error {
 	}
 	var errs []error
 	for _, b := range backends {
-		if err := backend.Check(ctx, b, os.Stdout); err != nil {
+		if err := backend.Check(ctx, b, calls, os.Stdout); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -53,6 +59,32 @@ func ready(ctx context.Context, args []string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	return admin.Ask(ctx, cfg.Admin)
+}
+
+// takeCalls takes --call NAME=JSON, repeatable, out of the arguments of check: tools to call that are not
+// marked read-only or need arguments. It is no setting, so the environment and the file do not have it.
+func takeCalls(args []string) (calls map[string]string, rest []string, err error) {
+	calls = map[string]string{}
+	for i := 0; i < len(args); i++ {
+		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-call=")
+		switch {
+		case found:
+		case args[i] != "--call" && args[i] != "-call":
+			rest = append(rest, args[i])
+			continue
+		case i+1 == len(args):
+			return nil, nil, errors.New("check: --call lacks NAME=JSON, a tool and its arguments")
+		default:
+			i++
+			value = args[i]
+		}
+		name, arguments, found := strings.Cut(value, "=")
+		if !found || name == "" {
+			return nil, nil, fmt.Errorf("check: --call %q: give NAME=JSON, a tool and its arguments", value)
+		}
+		calls[name] = arguments
+	}
+	return calls, rest, nil
 }
 
 // writeProto writes the contract's files for teams that generate stubs.

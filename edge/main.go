@@ -21,7 +21,8 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
 
   mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services
   mcpedge stdio [flags]      serve MCP on stdin and stdout, for a client that starts it itself
-  mcpedge check [flags]      check the settings, dial the backends, print what they serve
+  mcpedge check [flags]      call every RPC of the backends, print what they serve and what breaks the contract;
+                             --call NAME=JSON also calls a tool that is not marked read-only
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version

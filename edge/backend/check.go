@@ -11,15 +11,18 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// Check dials one backend, describes it, opens its change feeds, reads all its lists, and writes to w
-// what it serves and what breaks the contract, in plain words. The error says that the backend cannot
-// be reached within 10 s or before ctx ends, that a list cannot be read, or that the contract is broken; it is nil
-// for a sound backend. An error of w is ignored.
-func Check(ctx context.Context, cfg Config, w io.Writer) error {
-	return check(ctx, cfg, Options{}, w)
+// Check dials one backend, calls every RPC of the contract, and writes to w what it serves and what
+// breaks the contract, in plain words: lines that begin with ok, breaks or note. It makes no call that
+// changes anything: of the tools it calls those marked read-only that need no arguments, and those named
+// in calls, with the arguments given there as a JSON object; whatever they ask, it declines.
+//
+// The error says that the backend cannot be reached within 10 s or before ctx ends, that a list cannot
+// be read, or that the contract is broken; it is nil for a sound backend. An error of w is ignored.
+func Check(ctx context.Context, cfg Config, calls map[string]string, w io.Writer) error {
+	return check(ctx, cfg, Options{}, calls, w)
 }
 
-func check(ctx context.Context, cfg Config, opts Options, w io.Writer) error {
+func check(ctx context.Context, cfg Config, opts Options, calls map[string]string, w io.Writer) error {
 	tune := opts.tune
 	if tune == nil {
 		tune = &defaultTuning
@@ -41,7 +44,15 @@ func check(ctx context.Context, cfg Config, opts Options, w io.Writer) error {
 		_, _ = fmt.Fprintf(w, "  Describe fails: %v\n", err)
 		return fmt.Errorf("backend %q: Describe fails: %w", b.cfg.Name, err)
 	}
-	return k.print(w)
+	found := &findings{}
+	k.overview(found)
+	(&prober{b: b, k: k, findings: found, calls: calls}).all(ctx)
+	found.conclude()
+	_, _ = io.WriteString(w, found.text.String())
+	if found.breaches > 0 {
+		return fmt.Errorf("backend %q breaks the contract in %d places: %s", b.cfg.Name, found.breaches, found.first)
+	}
+	return nil
 }
 
 // connect waits until the backend is connected, or until ctx ends; the error then is why.
@@ -62,44 +73,31 @@ func (b *Backend) connect(ctx context.Context) error {
 	}
 }
 
-// print writes what readAll found.
-func (k *keeper) print(w io.Writer) error {
-	var text strings.Builder
+// overview says what readAll found: what is served, and what is wrong with it.
+func (k *keeper) overview(f *findings) {
 	if k.about.told == nil {
-		text.WriteString("  Describe: not served; the lists were tried instead\n")
+		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
 	} else {
 		i := k.about.told.Implementation
-		fmt.Fprintf(&text, "  Describe: %q, version %q\n", i.GetName(), i.GetVersion())
+		fmt.Fprintf(&f.text, "  Describe: %q, version %q\n", i.GetName(), i.GetVersion())
 	}
 	for i := range each {
 		if k.parts[i].err == nil {
-			k.printList(&text, i)
+			k.printList(&f.text, i)
 		}
 	}
-	problems, failed := k.problems()
+	quiet := *k
+	quiet.feeds = [len(each)]*feed{} // they are tried one by one
+	problems, failed := quiet.problems()
 	if l := k.parts[0].list; l != nil {
 		problems = append(problems, l.unusableSchemas()...)
 	}
-	for _, f := range failed {
-		fmt.Fprintf(&text, "  failure: %s\n", f)
+	for _, text := range append(failed, problems...) {
+		f.breaks("%s", text)
 	}
-	for _, p := range problems {
-		fmt.Fprintf(&text, "  problem: %s\n", p)
+	for _, text := range k.b.adapted.notes() {
+		f.note("%s", text)
 	}
-	for _, n := range k.b.adapted.notes() {
-		fmt.Fprintf(&text, "  note: %s\n", n)
-	}
-	if len(problems)+len(failed) == 0 {
-		text.WriteString("  nothing breaks the contract\n")
-	}
-	_, _ = io.WriteString(w, text.String())
-	switch {
-	case len(failed) > 0:
-		return fmt.Errorf("backend %q: %s", k.b.cfg.Name, strings.Join(failed, "; "))
-	case len(problems) > 0:
-		return fmt.Errorf("backend %q breaks the contract in %d places", k.b.cfg.Name, len(problems))
-	}
-	return nil
 }
 
 // printList writes one kind that was read.

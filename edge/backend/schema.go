@@ -15,21 +15,20 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is another document: put the schema itself into $defs", url)
 }
 
-// compiles says why a JSON Schema 2020-12 cannot be used to validate; nil: it can.
-func compiles(text string) error {
+// compile prepares a JSON Schema 2020-12 for validation.
+func compile(text string) (*jsonschema.Schema, error) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	const self = "schema:tool"
 	c := jsonschema.NewCompiler()
 	c.UseLoader(noLoader{})
 	c.DefaultDraft(jsonschema.Draft2020)
 	if err := c.AddResource(self, doc); err != nil {
-		return err
+		return nil, err
 	}
-	_, err = c.Compile(self)
-	return err
+	return c.Compile(self)
 }
 
 // unusableSchemas are the tools' schemas that a validator cannot compile. Such a tool is served, but
@@ -43,7 +42,7 @@ func (l *list) unusableSchemas() []string {
 			if s.text == "" {
 				continue
 			}
-			if err := compiles(s.text); err != nil {
+			if _, err := compile(s.text); err != nil {
 				found = append(found, fmt.Sprintf("Tool %.80q goes unvalidated: %s: %v", t.Name, s.field, err))
 			}
 		}

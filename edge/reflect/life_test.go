@@ -212,13 +212,13 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 	config := backend.Config{Name: "shop", Target: s.Addr, Adapt: func(target *grpc.ClientConn) backend.Adapter {
 		return reflect.New(target, reflect.Options{Name: "shop", Logger: slog.New(slog.DiscardHandler)})
 	}}
-	if err := backend.Check(t.Context(), config, &out); err != nil {
+	if err := backend.Check(t.Context(), config, nil, &out); err != nil {
 		t.Errorf("%v", err)
 	}
 	for _, want := range []string{
 		"    shop_get\n",
-		"  note: tool shop_get: field shop.v1.Item.id: the CEL rule id.even is not in the schema\n",
-		"  note: method shop.v1.ShopService/Load takes a stream of messages, and is no tool\n",
+		"  note    tool shop_get: field shop.v1.Item.id: the CEL rule id.even is not in the schema\n",
+		"  note    method shop.v1.ShopService/Load takes a stream of messages, and is no tool\n",
 		"  nothing breaks the contract\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -228,7 +228,7 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 	s.GRPC.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := backend.Check(ctx, config, &out); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if err := backend.Check(ctx, config, nil, &out); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("a service that is away: %v", err)
 	}
 }

@@ -1,0 +1,197 @@
+package backend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+const (
+	// declined is how many rounds of questions are declined before a tool is left alone.
+	declined = 5
+	// brief is the deadline of calls that are left on purpose.
+	brief = 20 * time.Millisecond
+)
+
+// tools calls a tool that does not exist, and those that change nothing or were asked for.
+func (p *prober) tools(ctx context.Context) {
+	p.try(func() string {
+		const what = "CallTool, an unknown tool"
+		return missing(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
+			Name: nobody, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
+	})
+	tried := 0
+	for _, t := range p.k.parts[0].list.tools {
+		arguments, asked := p.calls[t.Name]
+		readOnly := t.GetAnnotations().GetReadOnly()
+		what := fmt.Sprintf("CallTool %q", t.Name)
+		switch {
+		case asked:
+		case !readOnly:
+			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, t.Name)
+			continue
+		case needsArguments(t):
+			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, t.Name)
+			continue
+		case tried == walked:
+			p.note("%d read-only tools were called, the others were not", walked)
+			return
+		default:
+			arguments = "{}"
+			tried++
+		}
+		p.try(func() string { return p.useTool(ctx, what, t, arguments) })
+		if readOnly {
+			p.try(func() string { return p.leaveTool(ctx, what, t, arguments) })
+		}
+		if p.hangs {
+			return
+		}
+	}
+}
+
+func needsArguments(t *pb.Tool) bool {
+	var schema struct{ Required []string }
+	return t.InputSchemaJson != "" && (json.Unmarshal([]byte(t.InputSchemaJson), &schema) != nil || len(schema.Required) > 0)
+}
+
+func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolRequest) outcome[pb.CallToolResult] {
+	ctx, cancel := p.patience(ctx)
+	defer cancel()
+	stream, err := p.b.tools.CallTool(ctx, r)
+	if err != nil {
+		p.status(what, err)
+		return outcome[pb.CallToolResult]{err: err}
+	}
+	return drain(p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
+}
+
+// useTool calls a tool through all its rounds and declines what it asks.
+func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
+	if _, err := object("the arguments", arguments); err != nil {
+		p.breaks("%s: %v", what, err)
+		return ""
+	}
+	r := &pb.CallToolRequest{Name: t.Name, ArgumentsJson: arguments}
+	id := newCall()
+	var asks []string
+	for round := uint32(1); round <= declined; round++ {
+		r.Context = p.request(id, round)
+		o := p.callTool(ctx, what, r)
+		switch {
+		case o.result != nil:
+			p.toolResult(what, t, o.result)
+			return fmt.Sprintf("%s: a result after %d rounds and %d events%s", what, round, o.events, strings.Join(asks, ""))
+		case o.failure != nil:
+			return fmt.Sprintf("%s: a failure, %s: %.120s%s", what, o.failure.GetReason(), o.failure.GetMessage(), strings.Join(asks, ""))
+		case o.required == nil:
+			if o.err != nil {
+				return fmt.Sprintf("%s: %s", what, said(o.err))
+			}
+			return ""
+		}
+		r.State, r.InputResponses = o.required.State, nil
+		for _, q := range o.required.Requests {
+			asks = append(asks, fmt.Sprintf("; asked %q, declined", q.GetKey()))
+			r.InputResponses = append(r.InputResponses, decline(q))
+		}
+	}
+	return fmt.Sprintf("%s: still asks after %d rounds%s", what, declined, strings.Join(asks, ""))
+}
+
+// decline answers a question with as little as there is.
+func decline(q *pb.InputRequest) *pb.InputResponse {
+	a := &pb.InputResponse{Key: q.GetKey()}
+	switch {
+	case q.GetListRoots() != nil:
+		a.Response = &pb.InputResponse_ListRoots{ListRoots: &pb.ListRootsResult{}}
+	case q.GetCreateMessage() != nil:
+		a.Response = &pb.InputResponse_CreateMessage{CreateMessage: &pb.CreateMessageResult{
+			Role: pb.Role_ROLE_ASSISTANT, Model: "none", StopReason: "endTurn",
+			Content: []*pb.SamplingContent{{Content: &pb.SamplingContent_Text{Text: &pb.TextContent{}}}}}}
+	case q.GetRawJson() != "":
+		a.Response = &pb.InputResponse_RawJson{RawJson: `{"action":"decline"}`}
+	default:
+		a.Response = &pb.InputResponse_Elicit{Elicit: &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_DECLINE}}
+	}
+	return a
+}
+
+// toolResult judges a result by the contract and by the tool's output schema.
+func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
+	for i, block := range r.GetContent() {
+		p.block(fmt.Sprintf("%s: content[%d]", what, i), block)
+	}
+	if err := vetMeta(r.GetMetaJson()); err != nil {
+		p.breaks("%s: the result: %v", what, err)
+	}
+	text := r.GetStructuredContentJson()
+	if text == "" {
+		if t.OutputSchemaJson != "" && !r.GetIsError() {
+			p.breaks("%s: there is an output schema, but no structured content", what)
+		}
+		return
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
+	if err != nil {
+		p.breaks("%s: structured_content_json is no JSON: %v", what, err)
+		return
+	}
+	if t.OutputSchemaJson == "" || r.GetIsError() {
+		return
+	}
+	if schema, err := compile(t.OutputSchemaJson); err == nil {
+		if err := schema.Validate(value); err != nil {
+			p.breaks("%s: structured_content_json is not valid by the output schema: %v", what, err)
+		}
+	}
+}
+
+// block judges a content block.
+func (p *prober) block(what string, b *pb.ContentBlock) {
+	switch {
+	case b.GetContent() == nil:
+		p.breaks("%s is empty: set one of its fields", what)
+	case b.GetImage() != nil && b.GetImage().GetMimeType() == "", b.GetAudio() != nil && b.GetAudio().GetMimeType() == "":
+		p.breaks("%s has no mime_type: it is required", what)
+	case b.GetResourceLink() != nil:
+		if _, err := vetResource(b.GetResourceLink(), func(string) {}); err != nil {
+			p.breaks("%s, a resource_link: %v", what, err)
+		}
+	case b.GetResource() != nil:
+		p.contents(what, b.GetResource())
+	case b.GetRawJson() != "":
+		if root, err := object("raw_json", b.GetRawJson()); err != nil {
+			p.breaks("%s: %v", what, err)
+		} else if root["type"] == nil {
+			p.breaks("%s: raw_json has no type: it is required", what)
+		}
+	}
+	if err := vetMeta(b.GetMetaJson()); err != nil {
+		p.breaks("%s: %v", what, err)
+	}
+}
+
+// leaveTool lets the deadline end many calls and sees that the backend goes on to answer.
+func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
+	brieflyThere, cancel := context.WithTimeout(ctx, brief)
+	defer cancel()
+	for range left {
+		if _, err := p.b.tools.CallTool(brieflyThere, &pb.CallToolRequest{
+			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
+			break // the time is over
+		}
+	}
+	<-brieflyThere.Done()
+	if !p.answers(ctx, Tools) {
+		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, left)
+		return ""
+	}
+	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, left)
+}

@@ -1,0 +1,63 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// findings is a report in the making: what a check found, a line each.
+type findings struct {
+	text     strings.Builder
+	breaches int
+	// first is the first breach.
+	first string
+}
+
+func (f *findings) line(label, format string, args ...any) {
+	fmt.Fprintf(&f.text, "  %-7s %s\n", label, fmt.Sprintf(format, args...))
+}
+
+// ok says what was tried and is as it should be.
+func (f *findings) ok(format string, args ...any) { f.line("ok", format, args...) }
+
+// note says what is allowed, but worth knowing.
+func (f *findings) note(format string, args ...any) { f.line("note", format, args...) }
+
+// breaks says what the contract forbids.
+func (f *findings) breaks(format string, args ...any) {
+	f.line("breaks", format, args...)
+	if f.breaches++; f.breaches == 1 {
+		f.first = fmt.Sprintf(format, args...)
+	}
+}
+
+func (f *findings) conclude() {
+	if f.breaches == 0 {
+		f.text.WriteString("  nothing breaks the contract\n")
+		return
+	}
+	fmt.Fprintf(&f.text, "  breaches of the contract: %d\n", f.breaches)
+}
+
+// try runs one probe and says that all is well, unless the probe reported a breach or returned nothing.
+func (f *findings) try(probe func() (well string)) {
+	before := f.breaches
+	if well := probe(); well != "" && f.breaches == before {
+		f.ok("%s", well)
+	}
+}
+
+// crashed reports whether a status is what servers answer when a handler fails unexpectedly.
+func crashed(err error) bool {
+	code := status.Code(err)
+	return code == codes.Unknown || code == codes.Internal
+}
+
+// said is a status in words.
+func said(err error) string {
+	s := status.Convert(err)
+	return fmt.Sprintf("status %s (%.120s)", s.Code(), s.Message())
+}

@@ -1,0 +1,106 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// lister asks for one page of one list.
+type lister struct {
+	rpc  string
+	page func(ctx context.Context, token string, size int32) (keys []string, next string, bytes int, err error)
+}
+
+func (p *prober) listers(kind Kinds) []lister {
+	switch kind {
+	case Tools:
+		return []lister{{"ListTools", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
+			r, err := p.b.tools.ListTools(ctx, &pb.ListToolsRequest{PageToken: token, PageSize: size})
+			return collect(r.GetTools(), (*pb.Tool).GetName), r.GetNextPageToken(), proto.Size(r), err
+		}}}
+	case Resources:
+		return []lister{{"ListResources", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
+			r, err := p.b.resources.ListResources(ctx, &pb.ListResourcesRequest{PageToken: token, PageSize: size})
+			return collect(r.GetResources(), (*pb.Resource).GetUri), r.GetNextPageToken(), proto.Size(r), err
+		}}, {"ListResourceTemplates", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
+			r, err := p.b.resources.ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{PageToken: token, PageSize: size})
+			return collect(r.GetResourceTemplates(), (*pb.ResourceTemplate).GetUriTemplate), r.GetNextPageToken(), proto.Size(r), err
+		}}}
+	}
+	return []lister{{"ListPrompts", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
+		r, err := p.b.prompts.ListPrompts(ctx, &pb.ListPromptsRequest{PageToken: token, PageSize: size})
+		return collect(r.GetPrompts(), (*pb.Prompt).GetName), r.GetNextPageToken(), proto.Size(r), err
+	}}}
+}
+
+// lists reads each list once more in the smallest pages, and asks for a page that was never offered.
+func (p *prober) lists(ctx context.Context, kind Kinds) {
+	for _, l := range p.listers(kind) {
+		p.try(func() string { return p.pages(ctx, l) })
+		p.try(func() string { return p.strayToken(ctx, l) })
+	}
+}
+
+func (p *prober) pages(ctx context.Context, l lister) (well string) {
+	ctx, cancel := p.patience(ctx)
+	defer cancel()
+	var whole []string
+	for token, n := "", 0; n < MaxPages; n++ {
+		keys, next, bytes, err := l.page(ctx, token, 0)
+		if err != nil {
+			if status.Code(err) != codes.Unimplemented {
+				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, said(err))
+			}
+			return ""
+		}
+		if bytes > pageBytes {
+			p.breaks("%s: a page has %d bytes: at most %d, since gRPC receivers take no more by default", l.rpc, bytes, pageBytes)
+		}
+		if whole, token = append(whole, keys...), next; token == "" {
+			break
+		}
+	}
+	var single []string
+	for token, n := "", 0; n < walked; n++ {
+		keys, next, _, err := l.page(ctx, token, 1)
+		switch {
+		case err != nil:
+			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, said(err))
+			return ""
+		case len(keys) > 1:
+			p.breaks("%s: page_size 1 gives %d entries: at most page_size", l.rpc, len(keys))
+			return ""
+		}
+		if single, token = append(single, keys...), next; token == "" {
+			break
+		}
+	}
+	if most := min(len(whole), walked); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
+		p.breaks("%s: in pages of one it gives %.200q, in its own pages %.200q: entries and order must be the same", l.rpc, single, whole)
+	}
+	return fmt.Sprintf("%s: %d entries, the same in pages of one", l.rpc, len(whole))
+}
+
+func (p *prober) strayToken(ctx context.Context, l lister) (well string) {
+	ctx, cancel := p.patience(ctx)
+	defer cancel()
+	keys, _, _, err := l.page(ctx, nobody, 0)
+	switch code := status.Code(err); {
+	case code == codes.InvalidArgument:
+		return l.rpc + ", a page_token that was never given: INVALID_ARGUMENT"
+	case err == nil:
+		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT tells mistakes sooner", l.rpc, len(keys))
+	case crashed(err) || code == codes.DeadlineExceeded:
+		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, said(err))
+	case code != codes.Unimplemented:
+		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, said(err))
+	}
+	return ""
+}

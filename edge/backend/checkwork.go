@@ -1,0 +1,181 @@
+package backend
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Bounds of an InputRequired.
+const (
+	maxRequests   = 16
+	maxKeyBytes   = 128
+	maxStateBytes = 64 << 10
+	maxRetryAfter = time.Hour
+)
+
+// workMessage is what CallTool, ReadResource and GetPrompt stream alike.
+type workMessage interface {
+	GetProgress() *pb.Progress
+	GetLog() *pb.LogMessage
+	GetInputRequired() *pb.InputRequired
+	GetFailure() *pb.Failure
+}
+
+// outcome is how a round of work ended. At most one is set; none: it broke the contract.
+type outcome[R any] struct {
+	result   *R
+	required *pb.InputRequired
+	failure  *pb.Failure
+	err      error // a status
+	events   int
+}
+
+// drain reads one round of work to its end: events, then exactly one outcome, then nothing.
+func drain[M workMessage, R any](f *findings, what string, recv func() (M, error), result func(M) *R) outcome[R] {
+	var o outcome[R]
+	highest, ended := math.Inf(-1), false
+	for {
+		m, err := recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			if !ended {
+				f.breaks("%s: the stream ends without an outcome: send a result, input_required or failure last", what)
+			}
+			return o
+		case err != nil && ended:
+			f.breaks("%s: %s comes after the outcome: end the stream with OK", what, said(err))
+			return o
+		case err != nil:
+			o.err = err
+			f.status(what, err)
+			return o
+		case ended:
+			f.breaks("%s: a message comes after the outcome, which must be the last", what)
+			return o
+		}
+		switch p, l := m.GetProgress(), m.GetLog(); {
+		case p != nil:
+			o.events++
+			if math.IsNaN(p.Progress) || p.Progress <= highest {
+				f.breaks("%s: progress is %v after %v: it must rise with every message", what, p.Progress, highest)
+			}
+			highest = max(highest, p.Progress)
+		case l != nil:
+			o.events++
+			f.log(what, l)
+		default:
+			o.result, o.required, o.failure = result(m), m.GetInputRequired(), m.GetFailure()
+			ended = true
+			if o.result == nil && o.required == nil && o.failure == nil {
+				f.breaks("%s: a message with nothing in it: set one of its fields", what)
+			}
+			f.required(what, o.required)
+			f.failure(what, o.failure)
+		}
+	}
+}
+
+// status judges a status that ends work.
+func (f *findings) status(what string, err error) {
+	switch status.Code(err) {
+	case codes.Unknown:
+		f.breaks("%s: %s is what an unhandled exception becomes: say what was wrong, by a Failure or another code", what, said(err))
+	case codes.DeadlineExceeded:
+		f.breaks("%s: there is no outcome before the deadline", what)
+	case codes.Unimplemented:
+		f.breaks("%s: UNIMPLEMENTED, although its list is served", what)
+	}
+}
+
+func (f *findings) log(what string, l *pb.LogMessage) {
+	if l.GetLevel() == pb.LogLevel_LOG_LEVEL_UNSPECIFIED {
+		f.breaks("%s: a log message without a level", what)
+	}
+	if !json.Valid([]byte(l.GetDataJson())) {
+		f.breaks("%s: a log message whose data_json is no JSON: %.40q", what, l.GetDataJson())
+	}
+}
+
+func (f *findings) failure(what string, failure *pb.Failure) {
+	if failure == nil {
+		return
+	}
+	if failure.GetReason() == pb.FailureReason_FAILURE_REASON_UNSPECIFIED {
+		f.breaks("%s: a failure without a reason", what)
+	}
+	if failure.GetMessage() == "" {
+		f.note("%s: a failure without a message: say what was wrong, with which value, and what to do", what)
+	}
+	if failure.GetDataJson() != "" && !json.Valid([]byte(failure.GetDataJson())) {
+		f.breaks("%s: a failure whose data_json is no JSON: %.40q", what, failure.GetDataJson())
+	}
+}
+
+// required judges what ends a round to ask the client.
+func (f *findings) required(what string, r *pb.InputRequired) {
+	if r == nil {
+		return
+	}
+	if len(r.Requests) == 0 && len(r.State) == 0 {
+		f.breaks("%s: input_required has neither requests nor state: set one", what)
+	}
+	if len(r.Requests) > maxRequests {
+		f.breaks("%s: input_required has %d requests: at most %d", what, len(r.Requests), maxRequests)
+	}
+	if len(r.State) > maxStateBytes {
+		f.breaks("%s: input_required has %d bytes of state: at most %d", what, len(r.State), maxStateBytes)
+	}
+	if wait := r.GetRetryAfter(); wait != nil && (wait.AsDuration() < 0 || wait.AsDuration() > maxRetryAfter) {
+		f.breaks("%s: input_required has retry_after %v: 0 to %v", what, wait.AsDuration(), maxRetryAfter)
+	}
+	seen := map[string]bool{}
+	for _, q := range r.Requests {
+		switch {
+		case q.GetKey() == "" || len(q.GetKey()) > maxKeyBytes:
+			f.breaks("%s: a request has the key %.40q: it must have 1 to %d bytes", what, q.GetKey(), maxKeyBytes)
+		case seen[q.GetKey()]:
+			f.breaks("%s: two requests have the key %.40q: it names the answer, so it must be unique", what, q.GetKey())
+		case q.GetRequest() == nil:
+			f.breaks("%s: the request %.40q asks nothing: set one of its fields", what, q.GetKey())
+		}
+		seen[q.GetKey()] = true
+		if form := q.GetElicitForm(); form != nil {
+			root, err := object("requested_schema_json", form.GetRequestedSchemaJson())
+			if err != nil {
+				f.breaks("%s: the form %.40q: %v", what, q.GetKey(), err)
+			} else if string(root["type"]) != `"object"` {
+				f.breaks("%s: the form %.40q: requested_schema_json has type %.40q at its root: it must be \"object\"", what, q.GetKey(), root["type"])
+			}
+		}
+	}
+}
+
+// missing judges work on something that does not exist.
+func missing[R any](f *findings, what string, o outcome[R]) (well string) {
+	reason := o.failure.GetReason()
+	switch {
+	case reason == pb.FailureReason_FAILURE_REASON_NOT_FOUND || status.Code(o.err) == codes.NotFound:
+		return what + ": NOT_FOUND"
+	case o.result != nil || o.required != nil:
+		f.breaks("%s: answered as if it were there: it must be a Failure NOT_FOUND", what)
+	case o.err != nil && crashed(o.err):
+		if status.Code(o.err) == codes.Internal { // UNKNOWN is reported already
+			f.breaks("%s: %s: it must be a Failure NOT_FOUND", what, said(o.err))
+		}
+	case o.failure != nil && reason == pb.FailureReason_FAILURE_REASON_INTERNAL:
+		f.breaks("%s: a Failure INTERNAL: it must be NOT_FOUND", what)
+	case o.failure != nil:
+		f.note("%s: a Failure of reason %v; NOT_FOUND tells clients more", what, reason)
+	case o.err != nil && status.Code(o.err) != codes.Unimplemented:
+		f.note("%s: %s; NOT_FOUND tells clients more", what, said(o.err))
+	}
+	return ""
+}
