@@ -193,14 +193,15 @@ func (a *Adapter) reason() error {
 	return fmt.Errorf("%s is being connected", a.target.Target())
 }
 
-// load learns the methods and swaps the model if they differ.
+// load learns the methods and swaps the model if they differ. One load runs at a time: while there is no
+// link, by whoever opens one, then by the link's follower.
 func (a *Adapter) load(ctx context.Context) error {
-	m, err := learn(ctx, a.target, &a.opts)
+	before, _ := a.current()
+	m, err := learn(ctx, a.target, &a.opts, before)
 	if err != nil {
 		return err
 	}
 	a.mu.Lock()
-	before := a.model
 	if before != nil && before.version == m.version {
 		a.mu.Unlock()
 		return nil

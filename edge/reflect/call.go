@@ -34,7 +34,14 @@ type call struct {
 }
 
 // CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
-func (s *server) CallTool(req *pb.CallToolRequest, stream events) error {
+func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
+	// What comes over the network, by descriptors nobody here wrote, must not end the process.
+	defer func() {
+		if p := recover(); p != nil {
+			s.a.log.Error("a call failed in the adapter", "tool", req.GetName(), "error", p)
+			err = status.Error(codes.Internal, "the call failed in the edge")
+		}
+	}()
 	m, _ := s.a.current()
 	c := &call{a: s.a, model: m, method: m.methods[req.GetName()], req: req, stream: stream}
 	if c.method == nil {

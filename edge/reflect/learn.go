@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/grpc"
@@ -61,9 +62,9 @@ func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
 	return fd, nil
 }
 
-// learn finds out what a target serves and makes tools of it. A fault in its descriptors is an error,
-// never a panic.
-func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options) (m *model, err error) {
+// learn finds out what a target serves and makes tools of it; before is returned when nothing has changed
+// since. A fault in the descriptors is an error, never a panic.
+func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model) (m *model, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m, err = nil, fmt.Errorf("the service's descriptors cannot be used: %v", p)
@@ -79,7 +80,25 @@ func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options) (m
 	if err != nil {
 		return nil, err
 	}
-	return build(c, &pick), nil
+	source := c.digest()
+	if before != nil && before.source == source {
+		return before, nil
+	}
+	m = build(c, &pick)
+	m.source = source
+	return m, nil
+}
+
+// digest is equal for equal catalogs.
+func (c *catalog) digest() [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		raw, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c.files[name])
+		fmt.Fprintf(h, "%d:", len(raw))
+		h.Write(raw)
+	}
+	fmt.Fprintf(h, "%q%q", c.services, c.notes)
+	return [sha256.Size]byte(h.Sum(nil))
 }
 
 // readSet takes the services from a descriptor set.
@@ -141,12 +160,7 @@ func (c *catalog) linked() *protoregistry.Files {
 			c.note("the file %s cannot be used: %v", name, err)
 		}
 	}
-	names := make([]string, 0, len(c.files))
-	for name := range c.files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
 		link(name)
 	}
 	return files

@@ -1,6 +1,7 @@
 package reflect
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"strings"
 
@@ -19,6 +20,8 @@ import (
 type model struct {
 	// version is a digest: equal for equal tools.
 	version string
+	// source is a digest of what it was made of.
+	source [sha256.Size]byte
 	// tools are in the order of their methods' full names.
 	tools   []*pb.Tool
 	methods map[string]*method

@@ -6,7 +6,7 @@ import "strings"
 type selection struct{ include, exclude []string }
 
 // infrastructure is never shown: it describes the service, or is the contract itself.
-var infrastructure = []string{"grpc.reflection.", "mcpedge."}
+var infrastructure = []string{"grpc.reflection.", "mcpedge.v1."}
 
 // service reports whether any method of a service may be selected.
 func (s *selection) service(name string) bool {
