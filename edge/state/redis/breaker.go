@@ -50,7 +50,7 @@ func (x *breakers) init(client redis.UniversalClient) {
 }
 
 // errResting is why nothing was sent.
-var errResting = fmt.Errorf("Redis failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
+var errResting = fmt.Errorf("the Redis server failed %d times in a row and is asked again as soon as it answers a probe", tripAfter)
 
 // server is where a command goes: the breaker before it, and how to probe it.
 type server struct {
