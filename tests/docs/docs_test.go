@@ -31,6 +31,15 @@ func pages(t *testing.T) []string {
 	for _, p := range more {
 		out = append(out, filepath.Join("docs", filepath.Base(p)))
 	}
+	for _, pattern := range []string{"docs/backends/*.md", "examples/*/README.md"} {
+		more, err := filepath.Glob(filepath.Join(root, pattern))
+		if err != nil || len(more) == 0 {
+			t.Fatalf("no pages %s: %v", pattern, err)
+		}
+		for _, p := range more {
+			out = append(out, strings.TrimPrefix(filepath.ToSlash(p), root+"/"))
+		}
+	}
 	return out
 }
 

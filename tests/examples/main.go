@@ -2,8 +2,8 @@
 //
 // Each folder of examples/ is built and started by the two commands of its README, one edge is put in
 // front of all of them, each under a prefix of its own, and the official Go SDK goes through all they
-// serve in one session of each era. Beside that each is checked by `mcpedge check` and asked whether it
-// continues a trace. Every step that succeeds counts as passed; an example's first failure ends its
+// serve in one session of each era. Beside that each is checked by `mcpedge check`, asked whether it
+// continues a trace, and the page of docs/backends on its language is done word by word. Every step that succeeds counts as passed; an example's first failure ends its
 // steps in that era. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the file
 // that -counts, or else EXAMPLES_COUNTS in the environment, names.
 //
@@ -19,6 +19,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -72,6 +73,11 @@ func run(ctx context.Context, only []string, counts string) (err error) {
 	for _, e := range w.examples {
 		r.step(e.name, "check", func() error { return w.check(ctx, e) })
 		r.step(e.name, "trace", func() error { return traced(ctx, e) })
+		if slices.Contains(fromNothing, e.name) {
+			r.step(e.name, "page", func() error { return w.follow(ctx, e.name) })
+		} else {
+			r.step(e.name, "page", e.pageSays)
+		}
 	}
 	for _, era := range eras {
 		visit(ctx, r, w, era)

@@ -104,7 +104,7 @@ func listed[T any](kind string, entries iter.Seq2[T, error], name func(T) string
 }
 
 func (g *guest) tool(ctx context.Context, e *example) error {
-	p := &mcp.CallToolParams{Meta: mcp.Meta{}, Name: e.prefix() + "brew", Arguments: map[string]any{"tea": "sencha"}}
+	p := &mcp.CallToolParams{Meta: mcp.Meta{"traceparent": traceparent}, Name: e.prefix() + "brew", Arguments: map[string]any{"tea": "sencha"}}
 	p.SetProgressToken(e.name)
 	res, err := g.session.CallTool(ctx, p)
 	if err != nil {
@@ -133,7 +133,7 @@ func (g *guest) tool(ctx context.Context, e *example) error {
 	}
 	return errors.Join(
 		equal("question", asked, "How many cups of sencha?"),
-		equal("result", got, tea{Tea: "sencha", Cups: 2, Trace: got.Trace}),
+		equal("result", got, tea{Tea: "sencha", Cups: 2, Trace: traceID}),
 	)
 }
 
