@@ -139,7 +139,7 @@ const endpointPath = "/mcp"
 func (a *App) servers(router *era.Router) {
 	options := web.Options{
 		MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
-		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(),
+		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry,
 	}
 	mux := http.NewServeMux()
 	mux.Handle(endpointPath, streamable.New(router, nil, options))

@@ -17,18 +17,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
 // newMedium makes the medium the settings name. Nothing is dialled yet.
-func newMedium(cfg config.Config, log *slog.Logger) (medium, error) {
+func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (medium, error) {
 	if cfg.Redis == "" {
-		return inMemory{memory.New(stateLimits(cfg.Limits)).Replica(rand.Text())}, nil
+		m := memory.New(stateLimits(cfg.Limits))
+		return inMemory{m.Replica(rand.Text()), m}, nil
 	}
 	client, err := redisClient(cfg)
 	if err != nil {
 		return nil, err
 	}
+	client.AddHook(redisHook{t})
 	goredis.SetLogger(redisLogger{log.With("component", "redis")})
 	host, _ := os.Hostname()
 	r, err := redis.New(client, redis.Options{
@@ -41,11 +44,15 @@ func newMedium(cfg config.Config, log *slog.Logger) (medium, error) {
 }
 
 // inMemory has nothing to start and nobody to share with.
-type inMemory struct{ *memory.Replica }
+type inMemory struct {
+	*memory.Replica
+	medium *memory.Medium
+}
 
 func (inMemory) Start(context.Context) error            { return nil }
 func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
 func (inMemory) Close() error                           { return nil }
+func (m inMemory) Dropped() uint64                      { return m.medium.Stats().Dropped }
 func (inMemory) Relay() sse.Relay                       { return nil }
 
 // inRedis owns its client.
@@ -55,6 +62,8 @@ type inRedis struct {
 }
 
 func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
+
+func (m inRedis) Dropped() uint64 { return m.Stats().Dropped }
 
 func (m inRedis) Close() error {
 	err := m.Replica.Close()

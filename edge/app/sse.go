@@ -12,7 +12,7 @@ import (
 
 // serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, and no stateless era.
 func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
-	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch}
+	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	a.sse = sse.New(router, nil, sse.Options{
 		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
 		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,

@@ -20,6 +20,8 @@ type medium interface {
 	Secret(ctx context.Context) ([]byte, error)
 	// Relay takes messages to other replicas; nil when there are none.
 	Relay() sse.Relay
+	// Dropped is how many progress and log messages the bounds on logs cost so far.
+	Dropped() uint64
 	// Close ends what Start began.
 	Close() error
 }

@@ -26,7 +26,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	a.stateful.Start(run)
 	a.awaitLists(ctx)
-	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch}
+	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
 		// Calls beyond what the session may have wait in the pipe rather than being refused.
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),

@@ -42,7 +42,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions, Logger: log,
 		Telemetry: a.telemetry,
 	})
-	if a.medium, err = newMedium(cfg, log); err != nil {
+	if a.medium, err = newMedium(cfg, log, a.telemetry); err != nil {
 		return nil, err
 	}
 	a.stateful = stateful.New(a.dispatch, a.medium, stateful.Options{
@@ -64,7 +64,10 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch})
+	if err := a.observe(); err != nil {
+		return nil, err
+	}
+	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry})
 	return a, nil
 }
 

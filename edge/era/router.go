@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // HeaderVersion carries the protocol version over HTTP.
@@ -22,6 +23,8 @@ type Router struct {
 	Stateful  Stateful
 	// MaxBatch bounds the messages of one batch; 0: 64.
 	MaxBatch int
+	// Telemetry counts the batches beyond it; nil: nothing does.
+	Telemetry *telemetry.Telemetry
 }
 
 // Post serves one received message or batch.
@@ -103,6 +106,9 @@ func (r *Router) batch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) 
 	}
 	batch, err := jsonrpc.ParseBatch(in.Body, limit)
 	if err != nil {
+		if pe := (*jsonrpc.ParseError)(nil); errors.As(err, &pe) && pe.TooMany {
+			r.Telemetry.Hit(telemetry.BoundBatch)
+		}
 		refuse(in, out, err)
 		return
 	}

@@ -33,7 +33,7 @@ func ParseBatch(data []byte, max int) ([]BatchEntry, error) {
 			return nil, &ParseError{
 				Code:    CodeInvalidRequest,
 				Message: fmt.Sprintf("the batch has more than %d messages; send smaller ones", max),
-				Offset:  s.pos,
+				Offset:  s.pos, TooMany: true,
 			}
 		}
 		var e envelope

@@ -23,6 +23,8 @@ type ParseError struct {
 	// gone wrong. On a symmetric transport it must not be answered, lest two peers answer each
 	// other's errors for ever.
 	Reply bool
+	// TooMany is true for a batch of more messages than are allowed.
+	TooMany bool
 	// Message is one line: what was wrong, and what is expected instead.
 	Message string
 	// Offset is the byte, counted from the start of the text given, at which it was noticed.

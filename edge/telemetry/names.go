@@ -41,6 +41,8 @@ const (
 	AttrReason = attribute.Key("mcpedge.link.reason")
 	// AttrReplica is the replica's name.
 	AttrReplica = attribute.Key("mcpedge.replica")
+	// AttrReplayed is how many events were sent again.
+	AttrReplayed = attribute.Key("mcpedge.events.replayed")
 	// AttrBound is a setting whose bound was met.
 	AttrBound = attribute.Key("mcpedge.bound")
 	// AttrKind is a kind of list: tools, resources, templates or prompts.

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
@@ -98,22 +97,26 @@ func Promised(message []byte) trace.SpanContext {
 	return ParseParent(text)
 }
 
-// Step is a span for something that is no message: a stream that is resumed, a call that is looked for.
-// What it follows is linked. While tracing is off it does nothing. end is called once.
-func (t *Telemetry) Step(ctx context.Context, name string, parent, before trace.SpanContext, why Reason, attrs ...attribute.KeyValue) (_ context.Context, end func(error)) {
+// Resumed makes a span for a stream that a client came back to, up to where everything that was there is
+// sent. It is linked to the call whose stream it is, and joins its trace unless the HTTP request is in
+// one of its own.
+func (t *Telemetry) Resumed(h mcp.Header, call trace.SpanContext, session string, replayed int, began time.Time) {
 	if !t.Tracing() {
-		return ctx, func(error) {}
+		return
 	}
-	ctx, span := t.tracer.Start(trace.ContextWithSpanContext(ctx, parent), name, internalKind...)
-	link(span, before, why)
-	span.SetAttributes(attrs...)
-	return ctx, func(err error) {
-		if err != nil {
-			span.SetStatus(codes.Error, err.Error())
-		}
-		span.End()
+	parent := headerParent(h)
+	if !parent.IsValid() {
+		parent = call
 	}
+	_, span := t.tracer.Start(trace.ContextWithSpanContext(context.Background(), parent), resumeSpan,
+		trace.WithSpanKind(trace.SpanKindServer), trace.WithTimestamp(began))
+	if span.IsRecording() {
+		link(span, call, ReasonResumed)
+		span.SetAttributes(transport(h == nil)...)
+		span.SetAttributes(AttrSession.String(session), AttrReplayed.Int(replayed), AttrReplica.String(t.replica))
+	}
+	span.End()
 }
 
-// HeaderParent is the trace that an HTTP request is in; for what is no message.
-func HeaderParent(h mcp.Header) trace.SpanContext { return headerParent(h) }
+// resumeSpan is the name of the one span of the edge's that stands for no message.
+const resumeSpan = "stream resume"

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Listen serves a reader: it resumes the stream that in.LastEventID names (Transports, "Resumability
@@ -49,7 +50,9 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *
 	}
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	switch _, err := e.store.Read(sctx, s.id, pos, 1); {
+	began := time.Now()
+	page, err := e.store.Read(sctx, s.id, pos, 1)
+	switch {
 	case errors.Is(err, state.ErrNotFound):
 		if _, err := e.store.Load(sctx, s.id); err != nil {
 			return e.lost(s, err)
@@ -65,7 +68,11 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *
 	if oerr != nil {
 		return nil
 	}
-	e.follow(ctx, st, s, rec, pos, false)
+	e.counters.StreamsResumed.Add(1)
+	e.follow(ctx, st, s, rec, pos, follows{caughtUp: func(replayed int) {
+		e.counters.EventsReplayed.Add(int64(replayed))
+		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(page.Trace), rec.print, replayed, began)
+	}})
 	return nil
 }
 
@@ -104,14 +111,23 @@ func (s *held) removeReader(stream string, r *reader) {
 	s.mu.Unlock()
 }
 
+// follows says how a stream is followed.
+type follows struct {
+	// prime: a first event without data is due, so that the client has an id to come back with.
+	prime bool
+	// caughtUp, if set, is told how many events were there at first.
+	caughtUp func(sent int)
+}
+
 // follower sends a stream's log to one client. It lives in the exchange's goroutine.
 type follower struct {
 	e   *Era
 	s   *held
 	st  mcp.Stream
 	pos state.Position
-	// prime: a first event without data is due, so that the client has an id to come back with.
-	prime bool
+	follows
+	// sent counts events.
+	sent int
 	// unread: the last reading failed, so what it was woken for may be there.
 	unread bool
 	// told is when something was last written.
@@ -120,7 +136,7 @@ type follower struct {
 
 // follow sends what the log has after a position, and what it gets, until the stream has ended, the
 // client or this replica goes, or another connection takes over.
-func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, pos state.Position, prime bool) {
+func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, pos state.Position, how follows) {
 	ctx, r := s.addReader(ctx, pos.Stream)
 	defer s.removeReader(pos.Stream, r)
 	if e.closed.Load() {
@@ -128,13 +144,18 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	}
 	e.counters.Streams.Add(1)
 	defer e.counters.Streams.Add(-1)
-	f := &follower{e: e, s: s, st: st, pos: pos, prime: prime, told: time.Now()}
+	f := &follower{e: e, s: s, st: st, pos: pos, follows: how, told: time.Now()}
 	wake, stop := e.store.Follow(s.id, pos.Stream)
 	defer stop()
 	t := e.timer(0)
 	defer e.putTimer(t)
 	for {
-		if !f.catchUp(ctx) {
+		on := f.catchUp(ctx)
+		if f.caughtUp != nil {
+			f.caughtUp(f.sent)
+			f.caughtUp = nil
+		}
+		if !on {
 			return
 		}
 		// Nobody comes back to a stream without an id from it.
@@ -221,6 +242,7 @@ func (f *follower) send(page state.Page) bool {
 		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data}) != nil {
 			return false
 		}
+		f.sent++
 	}
 	if len(page.Entries) > 0 {
 		f.told = time.Now()

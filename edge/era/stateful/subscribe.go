@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // subscribe adds a resource to what the standalone stream reports (Resources, "Subscriptions"). A
@@ -53,6 +54,9 @@ func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mc
 
 func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Error {
 	if _, err := e.update(ctx, s, p); err != nil {
+		if err.Kind == mcp.KindLimit {
+			e.o.Telemetry.Hit(telemetry.BoundSubscriptions)
+		}
 		return err
 	}
 	if a := s.attached(); a != nil {

@@ -182,6 +182,7 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications: %v", err)
 	}
 	if n := len(f.URIs); n > e.opts.MaxSubscriptions {
+		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
 	}
 	slices.Sort(f.URIs)

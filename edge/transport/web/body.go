@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into memory of its
@@ -69,6 +71,7 @@ func (d *Door) refuseBody(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
+		d.o.Telemetry.Hit(telemetry.BoundBody)
 		d.Refuse(w, http.StatusRequestEntityTooLarge,
 			"the body is too large: the limit is "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes")
 		return

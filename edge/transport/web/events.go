@@ -1,10 +1,13 @@
 package web
 
 import (
+	"errors"
+	"net"
 	"net/http"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Events is an open response of Server-Sent Events. Each write returns when the bytes left the process
@@ -50,10 +53,13 @@ func (e *Events) write() error {
 	if cap(e.buf) > keepBuffer {
 		e.buf = nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = e.flush()
 	}
-	return e.flush()
+	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
+		e.door.o.Telemetry.Hit(telemetry.BoundWriteTimeout)
+	}
+	return err
 }
 
 // flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even

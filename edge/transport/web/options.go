@@ -1,6 +1,10 @@
 package web
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
 
 // Options are the settings every HTTP transport has. The zero value of each member is its documented
 // default.
@@ -14,6 +18,8 @@ type Options struct {
 	// Origins are the origins of browsers that may call, such as "https://app.example"; "*" allows
 	// any. Without one only an origin that names the edge's own host may.
 	Origins []string
+	// Telemetry counts the bounds that are met; nil: nothing does.
+	Telemetry *telemetry.Telemetry
 	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string

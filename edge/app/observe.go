@@ -1,0 +1,94 @@
+package app
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// observe has telemetry read what the stages count.
+func (a *App) observe() error {
+	errs := a.observeSessions()
+	errs = append(errs, a.observeBackends()...)
+	return errors.Join(errs...)
+}
+
+func (a *App) observeSessions() (errs []error) {
+	c := a.stateful.Counters()
+	for name, n := range map[string]*atomic.Int64{
+		telemetry.SessionsCreated: &c.SessionsCreated, telemetry.SessionsEnded: &c.SessionsEnded,
+		telemetry.StreamsOpen: &c.Streams, telemetry.StandaloneOpen: &c.Standalone,
+		telemetry.StreamsResumed: &c.StreamsResumed, telemetry.EventsReplayed: &c.EventsReplayed,
+		telemetry.LogAppends: &c.Appended, telemetry.LogRollbacks: &c.Rollbacks, telemetry.QueueDepth: &c.Queued,
+		telemetry.CallsBegun: &c.Calls, telemetry.CallsOpened: &c.CallsOpened, telemetry.CallsParked: &c.CallsParked,
+		telemetry.CallsCancelled: &c.CallsCancelled, telemetry.CallsTakenOver: &c.Takeovers,
+		telemetry.CallsRerun: &c.Reruns, telemetry.CallsUnknown: &c.UnknownOutcomes,
+		telemetry.WritesFenced: &c.Fenced, telemetry.StateErrors: &c.StateErrors,
+	} {
+		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n.Load())) }))
+	}
+	return append(errs,
+		a.telemetry.Observe(telemetry.SessionsHeld, func(emit telemetry.Emit) { emit(float64(a.stateful.Held())) }),
+		a.telemetry.Observe(telemetry.ListensOpen, func(emit telemetry.Emit) { emit(float64(a.stateless.Listening())) }),
+		a.telemetry.Observe(telemetry.AnswersIgnored, func(emit telemetry.Emit) {
+			emit(float64(c.AnswersUnknown.Load()), telemetry.AttrOutcome.String("unknown"))
+			emit(float64(c.AnswersDuplicate.Load()), telemetry.AttrOutcome.String("duplicate"))
+		}),
+		a.telemetry.Observe(telemetry.EventsDropped, func(emit telemetry.Emit) {
+			emit(float64(c.DroppedQueue.Load()), telemetry.AttrBound.String("queue"))
+			emit(float64(a.medium.Dropped()), telemetry.AttrBound.String("log"))
+			emit(float64(c.DroppedUnread.Load()), telemetry.AttrBound.String("unread"))
+			emit(float64(c.DroppedUnwritten.Load()), telemetry.AttrBound.String("unwritten"))
+		}))
+}
+
+// backendStates are all that a backend can be in.
+var backendStates = []backend.State{backend.Connecting, backend.Ready, backend.Down}
+
+func (a *App) observeBackends() (errs []error) {
+	each := func(name string, fn func(b *backend.Backend, s backend.Status, emit telemetry.Emit)) {
+		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) {
+			for _, b := range a.pool.Backends() {
+				fn(b, b.Status(), emit)
+			}
+		}))
+	}
+	value := func(name string, of func(backend.Status) float64) {
+		each(name, func(b *backend.Backend, s backend.Status, emit telemetry.Emit) {
+			emit(of(s), telemetry.AttrBackend.String(b.Name()))
+		})
+	}
+	value(telemetry.BackendUp, func(s backend.Status) float64 { return one(s.State == backend.Ready) })
+	value(telemetry.BackendCalls, func(s backend.Status) float64 { return float64(s.Calls) })
+	value(telemetry.BackendWatches, func(s backend.Status) float64 { return float64(s.Watches) })
+	value(telemetry.BackendProblems, func(s backend.Status) float64 { return float64(len(s.Problems)) })
+	each(telemetry.BackendInState, func(b *backend.Backend, s backend.Status, emit telemetry.Emit) {
+		for _, state := range backendStates {
+			emit(one(s.State == state), telemetry.AttrBackend.String(b.Name()), telemetry.AttrBackendState.String(state.String()))
+		}
+	})
+	each(telemetry.CatalogAge, func(b *backend.Backend, s backend.Status, emit telemetry.Emit) {
+		if !s.Loaded.IsZero() {
+			emit(time.Since(s.Loaded).Seconds(), telemetry.AttrBackend.String(b.Name()))
+		}
+	})
+	each(telemetry.CatalogEntries, func(b *backend.Backend, _ backend.Status, emit telemetry.Emit) {
+		c := b.Catalog()
+		for list, n := range map[string]int{
+			"tools": len(c.Tools), "resources": len(c.Resources), "templates": len(c.Templates), "prompts": len(c.Prompts),
+		} {
+			emit(float64(n), telemetry.AttrBackend.String(b.Name()), telemetry.AttrKind.String(list))
+		}
+	})
+	return errs
+}
+
+func one(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
+}
