@@ -41,6 +41,8 @@ const (
 	AttrReason = attribute.Key("mcpedge.link.reason")
 	// AttrReplica is the replica's name.
 	AttrReplica = attribute.Key("mcpedge.replica")
+	// AttrProgress is how far a call is.
+	AttrProgress = attribute.Key("mcpedge.progress")
 	// AttrReplayed is how many events were sent again.
 	AttrReplayed = attribute.Key("mcpedge.events.replayed")
 	// AttrBound is a setting whose bound was met.

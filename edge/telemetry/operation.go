@@ -27,8 +27,10 @@ type Request struct {
 	Session string
 	// Client is the name that ClientName found.
 	Client string
-	// Header of the HTTP request; nil: the message came over a pipe.
+	// Header of the HTTP request; nil: there is none.
 	Header mcp.Header
+	// Pipe: the client is at the other end of a pipe, not of HTTP.
+	Pipe bool
 	// Round and Attempt of a call; 0: no call.
 	Round, Attempt int
 	// Began is when the request was received, if that was not now: zero: now.
@@ -115,7 +117,7 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	}
 	op := Operation{
 		t: t, start: r.Began, clientName: r.Client, session: r.Session, backend: r.Backend, id: r.ID,
-		series: series{method: knownMethod(r.Method), version: r.Version, pipe: r.Header == nil},
+		series: series{method: knownMethod(r.Method), version: r.Version, pipe: r.Pipe},
 	}
 	if op.start.IsZero() {
 		op.start = time.Now()

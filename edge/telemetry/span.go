@@ -95,6 +95,22 @@ func (t *Telemetry) CalledBackend(ctx context.Context, name string) {
 	}
 }
 
+// Event notes in an operation's span what the call told its client before it ended: that there was a
+// message, and how far it was, not what it said.
+func (t *Telemetry) Event(ctx context.Context, ev *mcp.Event) {
+	if !t.Tracing() {
+		return
+	}
+	span := trace.SpanFromContext(ctx)
+	switch {
+	case !span.IsRecording():
+	case ev.Method == mcp.NotifyProgress:
+		span.AddEvent(string(ev.Method), trace.WithAttributes(AttrProgress.Float64(ev.Progress)))
+	default:
+		span.AddEvent(string(ev.Method))
+	}
+}
+
 // clip bounds what a client chose.
 func clip(s string) string {
 	const most = 256

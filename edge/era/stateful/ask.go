@@ -176,7 +176,7 @@ func (e *Era) resume(ctx context.Context, c *state.Claim, began time.Time) {
 		e.log.Warn("a claimed call could not be resumed here", "error", err, "call", c.Call.ID)
 		return
 	}
-	r.stored("answer", began, nil)
+	e.o.Telemetry.Stored(r.origin, "answer", began, nil)
 	r.answeredAll(c)
 	e.spawn(func() { r.resume(c) })
 }

@@ -25,6 +25,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules 
 	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: &params, Version: rules.Version, Header: in.Header,
+		Pipe: in.Header == nil,
 	}
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName
@@ -67,6 +68,7 @@ func (r *run) request() telemetry.Request {
 	q := telemetry.Request{
 		Method: r.call.Method, ID: r.id, Params: &r.call.Params, Version: r.rules.Version,
 		Session: rec.print, Client: rec.clientName, Round: r.call.Round, Attempt: r.call.Attempt,
+		Pipe: r.s.pipe.Load(),
 	}
 	q.Backend, q.Known = r.e.dispatch.Served(&r.call)
 	return q
@@ -88,7 +90,7 @@ func (r *run) answeredAll(c *state.Claim) {
 		a := &c.Answers[i]
 		sent := telemetry.Sent{
 			Method: a.Method, ID: a.ID, Promise: telemetry.Promised(a.Message), Parent: r.before, At: a.Asked,
-			Version: r.rules.Version, Session: rec.print,
+			Version: r.rules.Version, Session: rec.print, Pipe: r.s.pipe.Load(),
 		}
 		if a.Error != nil {
 			code, _ := jsonrpc.Member(a.Error, "code")

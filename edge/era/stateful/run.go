@@ -213,6 +213,7 @@ func (r *run) Emit(_ context.Context, ev mcp.Event) error {
 		}
 		r.muted = false
 	}
+	r.e.o.Telemetry.Event(r.ctx, &ev)
 	if err := r.opened(); err != nil {
 		r.e.counters.DroppedUnread.Add(1)
 		if r.ctx.Err() != nil {

@@ -42,6 +42,8 @@ type held struct {
 	// fresh is when the record was last known to be true, in Unix nanoseconds.
 	fresh atomic.Int64
 	used  atomic.Bool
+	// pipe: its messages come over a pipe.
+	pipe atomic.Bool
 
 	// Loads are numbered: who asks for one is content with any that began later.
 	loading sync.Mutex
@@ -75,6 +77,9 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*held, *record, *mcp.
 	s, err := e.session(ctx, in.Session)
 	if err != nil {
 		return nil, nil, stateError(err)
+	}
+	if in.Header == nil {
+		s.pipe.Store(true)
 	}
 	rec := s.rec.Load()
 	if !samePrincipal(rec.Principal, in.Principal) {

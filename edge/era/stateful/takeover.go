@@ -87,7 +87,7 @@ func (e *Era) takeOver(w state.Which) {
 		e.log.Warn("a lost call could not be taken over here", "error", err, "call", c.Call.ID)
 		return
 	}
-	r.stored("claim", began, nil)
+	e.o.Telemetry.Stored(r.origin, "claim", began, nil)
 	late := !time.Now().Before(r.deadline)
 	switch {
 	case late || c.Phase == state.PhaseWaiting:

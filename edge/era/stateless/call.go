@@ -24,7 +24,7 @@ func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, r
 		refuse(&op, out, rules, msg.ID, err)
 		return
 	}
-	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive}
+	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry}
 	defer way.stop()
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
@@ -68,6 +68,7 @@ type answer struct {
 	out       mcp.Outgoing
 	flight    *mcp.InFlight
 	keepAlive time.Duration
+	telemetry *telemetry.Telemetry
 
 	mu     sync.Mutex
 	stream mcp.Stream // nil until the first event
@@ -83,6 +84,7 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // cancelled: nothing may follow
 	}
+	a.telemetry.Event(ctx, &ev)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stream == nil {

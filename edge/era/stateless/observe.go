@@ -16,7 +16,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		return ctx, telemetry.Operation{}
 	}
 	r := telemetry.Request{
-		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
+		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header, Pipe: in.Header == nil,
 	}
 	if params != nil {
 		r.Client = t.ClientName(params.Meta.ClientInfo)
@@ -32,7 +32,7 @@ func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Ru
 		return ctx, telemetry.Operation{}
 	}
 	r := telemetry.Request{
-		Method: call.Method, ID: id, Params: &call.Params, Version: rules.Version, Header: call.Header,
+		Method: call.Method, ID: id, Params: &call.Params, Version: rules.Version, Header: call.Header, Pipe: call.Header == nil,
 		Client: t.ClientName(call.Client.Info), Round: call.Round, Attempt: call.Attempt,
 	}
 	r.Backend, r.Known = e.dispatch.Served(call)

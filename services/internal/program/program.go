@@ -23,7 +23,8 @@ type Service interface {
 
 // Main parses the command line with the flag --listen beside the caller's own, makes the service
 // (build sees the flags parsed), and serves it until SIGTERM or SIGINT. Logs go to stderr. What fails
-// is logged, and the process exits with status 1.
+// is logged, and the process exits with status 1. The edge's traces are continued where the standard
+// OTEL_… environment says so.
 func Main(name string, build func() (Service, error)) {
 	listen := flag.String("listen", DefaultListen, "address to serve gRPC on: host:port or unix:/path")
 	flag.Parse()
@@ -34,12 +35,17 @@ func Main(name string, build func() (Service, error)) {
 }
 
 func run(name, listen string, build func() (Service, error)) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	flush, err := trace(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer flush()
 	service, err := build()
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
-	defer stop()
 	l, err := capability.Listen(listen)
 	if err != nil {
 		return err

@@ -1,0 +1,204 @@
+// Package telemetry holds what operators see of the edge against what it does: the exact spans of calls
+// of every kind, over one replica and several; the metrics of a real edge against their documentation;
+// and traces across processes, as a collector receives them.
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// patience bounds every wait for a condition.
+const patience = 20 * time.Second
+
+const (
+	modern = "2026-07-28"
+	legacy = "2025-11-25"
+)
+
+// rig is a backend and one recorder of the spans of all processes that a test stands for.
+type rig struct {
+	t       *testing.T
+	spans   *tracetest.InMemoryExporter
+	backend string
+	// got is the trace context that the tool echo was called with.
+	got chan string
+	// hold is closed to let the tool slow end.
+	hold chan struct{}
+}
+
+func newRig(t *testing.T) *rig {
+	r := &rig{t: t, spans: tracetest.NewInMemoryExporter(), got: make(chan string, 100), hold: make(chan struct{})}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	s := r.tools(capability.WithTracerProvider(provider))
+	go func() { ended <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Errorf("the backend ended with: %v", err)
+		}
+	})
+	r.backend = l.Addr().String()
+	return r
+}
+
+// sent is the trace context that the last call of echo came with: traceparent, baggage, tracestate.
+func (r *rig) sent() string {
+	r.t.Helper()
+	select {
+	case got := <-r.got:
+		return got
+	case <-time.After(patience):
+		r.t.Fatal("echo was not called")
+		return ""
+	}
+}
+
+type nothing struct{}
+
+type named struct {
+	Name string `json:"name"`
+}
+
+func (r *rig) tools(o ...capability.Option) *capability.Server {
+	s := capability.New("fixture", "1", o...)
+	capability.AddTool(s, "echo", "Echoes", func(ctx context.Context, _ *capability.Call, in named) (string, error) {
+		md, _ := metadata.FromIncomingContext(ctx)
+		one := func(key string) string { return strings.Join(md.Get(key), ",") }
+		parent := one("traceparent")
+		r.got <- parent + " " + one("baggage") + " " + one("tracestate")
+		return in.Name, nil
+	})
+	capability.AddTool(s, "progress", "Tells how far it is", func(_ context.Context, c *capability.Call, _ nothing) (string, error) {
+		c.Progress(1, 2, "")
+		c.Progress(2, 2, "")
+		return "done", nil
+	})
+	capability.AddTool(s, "ask", "Asks its user", func(_ context.Context, c *capability.Call, _ nothing) (string, error) {
+		answer, err := capability.Ask[named](c, "who", "Who are you?")
+		if err != nil {
+			return "", err
+		}
+		return "hello " + answer.Name, nil
+	})
+	capability.AddTool(s, "broken", "Fails with a status", func(context.Context, *capability.Call, nothing) (string, error) {
+		return "", status.Error(codes.Unavailable, "out of order")
+	})
+	capability.AddTool(s, "unlucky", "Fails with a result", func(context.Context, *capability.Call, nothing) (string, error) {
+		return "", errors.New("no luck")
+	})
+	capability.AddTool(s, "slow", "Tells that it began, and waits", func(ctx context.Context, c *capability.Call, _ nothing) (string, error) {
+		c.Progress(1, 2, "")
+		select {
+		case <-r.hold:
+		case <-ctx.Done():
+		}
+		return "slept", nil
+	})
+	capability.AddPrompt(s, &capability.Prompt{Name: "greet"}, func(context.Context, *capability.Call, map[string]string) (string, error) {
+		return "Say hello.", nil
+	})
+	return s
+}
+
+// replica is one running edge.
+type replica struct {
+	url, admin string
+	// stop ends it in order.
+	stop func()
+}
+
+// start runs a replica that is traced, as tune says; a Redis of its own makes it one of several.
+func (r *rig) start(name string, tune func(*config.Config, *telemetry.Options)) *replica {
+	r.t.Helper()
+	cfg := config.Default()
+	cfg.Listen, cfg.Admin, cfg.Grace, cfg.Replica = "127.0.0.1:0", freeAddr(r.t), patience, name
+	cfg.Backends = []config.Backend{{Name: "fixture", Target: r.backend}}
+	o := telemetry.Options{Replica: name, SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(r.spans)}}
+	if tune != nil {
+		tune(&cfg, &o)
+	}
+	if cfg.Redis != "" {
+		o.StateSystem = "redis"
+	}
+	observed, err := telemetry.New(r.t.Context(), o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.run(cfg, app.WithTelemetry(observed))
+}
+
+func (r *rig) run(cfg config.Config, o ...app.Option) *replica {
+	r.t.Helper()
+	a, err := app.New(cfg, slog.New(slog.DiscardHandler), o...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, endpoint := make(chan error, 1), make(chan string, 1)
+	go func() { ended <- a.Run(ctx, func(url string) { endpoint <- url }) }()
+	p := &replica{admin: cfg.Admin}
+	done := false
+	p.stop = func() {
+		if done {
+			return
+		}
+		done = true
+		cancel()
+		if err := <-ended; err != nil {
+			r.t.Errorf("replica %s ended with: %v", cfg.Replica, err)
+		}
+	}
+	r.t.Cleanup(p.stop)
+	select {
+	case p.url = <-endpoint:
+	case err := <-ended:
+		done = true
+		r.t.Fatalf("replica %s did not start: %v", cfg.Replica, err)
+	case <-time.After(patience):
+		r.t.Fatal("the edge did not serve in time")
+	}
+	return p
+}
+
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("in vain: %s", what)
+		}
+	}
+}

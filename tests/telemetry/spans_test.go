@@ -1,0 +1,206 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+)
+
+func TestProgressModern(t *testing.T) {
+	r := newRig(t)
+	e := r.start("a", nil)
+	if m := callModern(t, e.url, "progress", `,"arguments":{}`, `,"progressToken":1`).response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(3, "progress-modern")
+}
+
+func TestProgressLegacy(t *testing.T) {
+	r := newRig(t)
+	e := r.start("a", nil)
+	s := newSession(t, e.url)
+	if m := s.call(e.url, "progress", `"progressToken":1`).response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(4, "progress-legacy")
+}
+
+func TestElicitationModern(t *testing.T) {
+	r := newRig(t)
+	e := r.start("a", nil)
+	m := callModern(t, e.url, "ask", `,"arguments":{}`, "").response()
+	var asked struct {
+		RequestState json.RawMessage `json:"requestState"`
+	}
+	if err := json.Unmarshal(m.Result, &asked); err != nil || asked.RequestState == nil {
+		t.Fatalf("%s %s", m.Result, m.Error)
+	}
+	m = callModern(t, e.url, "ask", `,"arguments":{},"requestState":`+string(asked.RequestState)+
+		`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`, "").response()
+	if m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(6, "elicitation-modern")
+}
+
+// The user is asked by one replica and answers another.
+func TestElicitationLegacy(t *testing.T) {
+	r := newRig(t)
+	url := redisserver.ForTest(t).URL()
+	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
+	a, b := r.start("a", shared), r.start("b", shared)
+	s := newSession(t, a.url)
+	x := s.call(a.url, "ask", "")
+	ask := x.next()
+	if ask.Method != "elicitation/create" {
+		t.Fatalf("asked %+v", ask)
+	}
+	answer := s.post(b.url, `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,"result":{"action":"accept","content":{"name":"Ada"}}}`)
+	if answer.resp.StatusCode != http.StatusAccepted {
+		t.Fatalf("status %d", answer.resp.StatusCode)
+	}
+	if m := x.response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(11, "elicitation-legacy")
+}
+
+func TestFailures(t *testing.T) {
+	r := newRig(t)
+	e := r.start("a", nil)
+	for tool, spans := range map[string]int{"broken": 3, "unlucky": 3, "missing": 1} {
+		callModern(t, e.url, tool, `,"arguments":{}`, "").response()
+		r.awaitTree(spans, "failure-"+tool)
+	}
+}
+
+// A client comes back to its stream at another replica than the one that runs the call.
+func TestResumeElsewhere(t *testing.T) {
+	r := newRig(t)
+	url := redisserver.ForTest(t).URL()
+	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
+	a, b := r.start("a", shared), r.start("b", shared)
+	s := newSession(t, a.url)
+	x := s.call(a.url, "slow", `"progressToken":1`)
+	x.next()
+	x.close()
+	x = s.resume(b.url, x.first)
+	if m := x.next(); m.Method != "notifications/progress" {
+		t.Fatalf("resumed with %+v", m)
+	}
+	close(r.hold)
+	if m := x.response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(7, "resume-elsewhere")
+}
+
+const (
+	clientTrace = "0af7651916cd43dd8448eb211c80319c"
+	httpTrace   = "1111111111111111111111111111111a"
+)
+
+func parent(id string) string { return "00-" + id + "-b7ad6b7169203331-01" }
+
+// The context in `_meta` is the parent; the HTTP request's is linked. What the client told of its trace
+// goes on to the backend.
+func TestContextOfTheClient(t *testing.T) {
+	r := newRig(t)
+	e := r.start("a", nil)
+	s := newSession(t, e.url)
+	r.awaitTree(1, "initialize")
+	meta := `"traceparent":"` + parent(clientTrace) + `","tracestate":"x=y","baggage":"user=ada"`
+	for _, call := range []func() *exchange{
+		func() *exchange {
+			return callModern(t, e.url, "echo", `,"arguments":{"name":"x"}`, ","+meta, "Traceparent", parent(httpTrace))
+		},
+		func() *exchange {
+			return s.post(e.url, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"name":"x"},"_meta":{`+meta+`}}}`,
+				"Traceparent", parent(httpTrace))
+		},
+	} {
+		call().response()
+		eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+		for _, span := range r.spans.GetSpans() {
+			if got := span.SpanContext.TraceID().String(); got != clientTrace {
+				t.Errorf("%s is in trace %s, want the client's", span.Name, got)
+			}
+			if got := span.SpanContext.TraceState().String(); got != "x=y" {
+				t.Errorf("%s has the trace state %q", span.Name, got)
+			}
+			if span.Name != "tools/call echo" {
+				continue
+			}
+			if got := span.Parent.SpanID().String(); got != "b7ad6b7169203331" {
+				t.Errorf("the parent is %s", got)
+			}
+			if len(span.Links) != 1 || span.Links[0].SpanContext.TraceID().String() != httpTrace || span.Links[0].Attributes[0].Value.AsString() != string(telemetry.ReasonHTTP) {
+				t.Errorf("links are %v", span.Links)
+			}
+		}
+		r.spans.Reset()
+		if got := r.sent(); !strings.HasPrefix(got, parent(clientTrace)[:36]) || strings.Contains(got, "b7ad6b7169203331") || !strings.HasSuffix(got, "-01 user=ada x=y") {
+			t.Errorf("the backend got %q", got)
+		}
+	}
+	// Without a context in _meta the HTTP request's is the parent.
+	callModern(t, e.url, "echo", `,"arguments":{"name":"x"}`, "", "Traceparent", parent(httpTrace)).response()
+	eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+	for _, span := range r.spans.GetSpans() {
+		if got := span.SpanContext.TraceID().String(); got != httpTrace || len(span.Links) != 0 {
+			t.Errorf("%s is in trace %s with links %v", span.Name, got, span.Links)
+		}
+	}
+}
+
+// An edge that does not trace hands the client's context on as it is, and one that does not sample says
+// so to the backend.
+func TestContextGoesThroughWithoutTracing(t *testing.T) {
+	r := newRig(t)
+	meta := `,"traceparent":"` + parent(clientTrace) + `","tracestate":"x=y","baggage":"user=ada"`
+	off := r.start("off", func(_ *config.Config, o *telemetry.Options) { o.SpanProcessors = nil })
+	for meta, want := range map[string]string{
+		meta: parent(clientTrace) + " user=ada x=y",
+		"":   "  ",
+		`,"traceparent":"nonsense","tracestate":"x=y","baggage":"a=b\n"`: "  ",
+		`,"traceparent":7,"baggage":{}`:                                  "  ",
+	} {
+		if m := callModern(t, off.url, "echo", `,"arguments":{"name":"x"}`, meta).response(); m.Result == nil {
+			t.Fatalf("%s", m.Error)
+		}
+		if got := r.sent(); got != want {
+			t.Errorf("%s: the backend got %q, want %q", meta, got, want)
+		}
+	}
+	r.spans.Reset() // the backend's own
+	never := r.start("never", func(_ *config.Config, o *telemetry.Options) { o.Sampler = sdktrace.NeverSample() })
+	callModern(t, never.url, "echo", `,"arguments":{"name":"x"}`, meta).response()
+	got := r.sent()
+	if !strings.HasPrefix(got, parent(clientTrace)[:36]) || !strings.HasSuffix(got, "-00 user=ada x=y") || strings.Contains(got, "b7ad6b7169203331") {
+		t.Errorf("the backend of an edge that does not sample got %q", got)
+	}
+	if n := len(r.spans.GetSpans()); n != 0 {
+		t.Errorf("%d spans of a trace that is not sampled", n)
+	}
+}
+
+// Arguments and results are in spans only when they are asked for.
+func TestContent(t *testing.T) {
+	for _, content := range []bool{false, true} {
+		r := newRig(t)
+		e := r.start("a", func(_ *config.Config, o *telemetry.Options) { o.Content = content })
+		callModern(t, e.url, "echo", `,"arguments":{"name":"secret"}`, "").response()
+		eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+		if got := strings.Count(fmt.Sprint(r.spans.GetSpans()), "secret"); (got > 0) != content {
+			t.Errorf("content %t: %d mentions of it", content, got)
+		}
+	}
+}
