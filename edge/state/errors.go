@@ -19,6 +19,8 @@ var (
 	// ErrRollback: a position beyond the log's end, or a write that does not follow the last one: the
 	// medium lost writes. The log's epoch was raised, so that no event id is given out twice.
 	ErrRollback = errors.New("state: log was rolled back")
+	// ErrCursor: a cursor that List did not give out.
+	ErrCursor = errors.New("state: not a cursor of this list")
 	// ErrUnavailable: the medium cannot be reached; whether the write happened is not known.
 	ErrUnavailable = errors.New("state: unavailable")
 )

@@ -26,13 +26,19 @@ func safe(id string) string {
 }
 
 // session is the key of a session's record; the names of its other keys begin with it.
-func (r *Replica) session(id string) string { return r.prefix + ":{" + safe(id) + "}" }
+func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
+
+// tagged is that key by the id as it stands in it.
+func (r *Replica) tagged(tag string) string { return r.prefix + ":{" + tag + "}" }
 
 // principal is the key of a principal's sessions.
 func (r *Replica) principal(p mcp.Principal) string {
 	sum := sha256.Sum256([]byte(p.Key()))
-	return r.prefix + ":p:{" + hex.EncodeToString(sum[:16]) + "}"
+	return r.principalOf(hex.EncodeToString(sum[:16]))
 }
+
+// principalOf is that key by the hash in it.
+func (r *Replica) principalOf(hash string) string { return r.prefix + ":p:{" + hash + "}" }
 
 func (r *Replica) bucket(n int) string { return r.prefix + ":b:{" + strconv.Itoa(n) + "}" }
 

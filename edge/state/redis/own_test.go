@@ -218,3 +218,42 @@ func streamsIndexed(t *testing.T, c *goredis.Client) (n int64) {
 	}
 	return n
 }
+
+// A list goes on where its cursor says, also with more principals than a cursor carries, and in a
+// keyspace that it shares.
+func TestListAmongManyPrincipals(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{Prefix: "odd*[prefix]"})
+	ctx := t.Context()
+	const many = 1500
+	want := map[string]bool{}
+	for i := range many {
+		id := fmt.Sprint("s", i)
+		must(t, r.Create(ctx, &state.Session{ID: id, Principal: mcp.Principal{Subject: fmt.Sprint(i)}}))
+		want[id] = true
+	}
+	must(t, start(t, c, redis.Options{Prefix: "oddXp"}).Create(ctx, &state.Session{ID: "foreign"}))
+	for cursor, first := "", true; first || cursor != ""; first = false {
+		page, next, err := r.List(ctx, cursor, 50)
+		must(t, err)
+		if len(next) > 4<<10 {
+			t.Fatalf("a cursor of %d bytes", len(next))
+		}
+		for _, s := range page {
+			if !want[s.ID] {
+				t.Fatalf("session %s was listed twice or is none", s.ID)
+			}
+			delete(want, s.ID)
+		}
+		cursor = next
+	}
+	if len(want) > 0 {
+		t.Errorf("%d of %d sessions were not listed", len(want), many)
+	}
+	for _, cursor := range []string{"!", "AAAA", "AQ"} {
+		if _, _, err := r.List(ctx, cursor, 1); !errors.Is(err, state.ErrCursor) {
+			t.Errorf("cursor %q: error %v, want %v", cursor, err, state.ErrCursor)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed
 	there := make([]*redis.IntCmd, len(tags))
 	err = r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, tag := range tags {
-			there[i] = p.Exists(ctx, r.prefix+":{"+tag+"}")
+			there[i] = p.Exists(ctx, r.tagged(tag))
 		}
 	})
 	if err != nil {

@@ -38,6 +38,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 		{"Invariant 7 bounded", slices.Concat(bounded, room)},
 		{"Invariant 8 no stranger", noStranger},
 		{"Invariant 9 no leak", noLeak},
+		{"directory", directory},
 		{"lost replies", again},
 		{"races", races},
 	} {

@@ -1,0 +1,166 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+var _ state.Directory = (*Replica)(nil)
+
+const (
+	// listRounds bounds the round trips that look for one page, beside the one that reads it.
+	listRounds = 64
+	// scanMany keys are looked at in one of them, or scanFew where many are principals': those wait in
+	// the cursor, and maxPending of them make it long enough.
+	scanMany, scanFew, maxPending = 1000, 16, 64
+)
+
+// Look implements state.Directory.
+func (r *Replica) Look(ctx context.Context, id string) (*state.Sighting, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	seen, err := r.look(ctx, []string{safe(id)})
+	switch {
+	case err != nil:
+		return nil, err
+	case seen[0] == nil:
+		return nil, noSession(id)
+	}
+	return seen[0].sighting()
+}
+
+// List implements state.Directory. It goes through the sessions that are counted for each principal, as
+// SCAN finds them. When a server is replaced or the slots of a Cluster move meanwhile, some may be missing.
+func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Sighting, string, error) {
+	if err := ctx.Err(); err != nil || max <= 0 {
+		return nil, cursor, err
+	}
+	at, err := parseListing(cursor)
+	if err != nil {
+		return nil, "", err
+	}
+	nodes, err := r.nodes(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	var tags []string
+	for round := 0; round < listRounds && len(tags) < max && !at.end; round++ {
+		if len(at.pending) == 0 {
+			err = r.scan(ctx, nodes, at)
+		} else {
+			var more []string
+			more, err = r.members(ctx, at, max-len(tags))
+			tags = append(tags, more...)
+		}
+		if err != nil {
+			return nil, "", err
+		}
+	}
+	page, err := r.sightings(ctx, tags)
+	return page, at.String(), err
+}
+
+func (r *Replica) sightings(ctx context.Context, tags []string) ([]*state.Sighting, error) {
+	seen, err := r.look(ctx, tags)
+	if err != nil {
+		return nil, err
+	}
+	var out []*state.Sighting
+	for i, s := range seen {
+		if s == nil {
+			continue // It ended; its place is counted a while longer.
+		}
+		one, err := s.sighting()
+		if err != nil {
+			r.log.Warn("a session cannot be listed", "session", tags[i], "error", err)
+			continue
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// members takes the next sessions of the first pending principal, at most max. They are in the order of
+// their expiry, which only rises, so none is passed over, and then of their names.
+func (r *Replica) members(ctx context.Context, at *listing, max int) (out []string, err error) {
+	by := &redis.ZRangeBy{Min: "-inf", Max: "+inf", Count: int64(max)}
+	if at.member != "" {
+		by.Min = strconv.FormatInt(at.until, 10)
+	}
+	last := *at
+	for len(out) == 0 {
+		list, err := r.client.ZRangeByScoreWithScores(ctx, r.principalOf(at.pending[0]), by).Result()
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		for _, z := range list {
+			tag, _ := z.Member.(string)
+			if int64(z.Score) == at.until && tag <= at.member {
+				continue // It was listed, and expires with the last of those.
+			}
+			last.until, last.member = int64(z.Score), tag
+			out = append(out, tag)
+		}
+		if len(list) < max {
+			last.pending, last.until, last.member = at.pending[1:], 0, ""
+			break
+		}
+		by.Offset += int64(len(list))
+	}
+	*at = last
+	return out, nil
+}
+
+// seen is a session's record as it is in Redis.
+type seen struct {
+	record string
+	calls  int
+	left   time.Duration
+}
+
+func (s *seen) sighting() (*state.Sighting, error) {
+	rec, err := unpackSession(s.record)
+	if err != nil {
+		return nil, err
+	}
+	return &state.Sighting{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
+}
+
+// look reads sessions by their tags, in one round trip; nil for one that is not there.
+func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
+	if len(tags) == 0 {
+		return nil, nil
+	}
+	records, lives := make([]*redis.SliceCmd, len(tags)), make([]*redis.DurationCmd, len(tags))
+	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, tag := range tags {
+			key := r.tagged(tag)
+			records[i], lives[i] = p.HMGet(ctx, key, "rec", "run"), p.PTTL(ctx, key)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, unavailable(ctx, err)
+	}
+	out := make([]*seen, len(tags))
+	for i := range tags {
+		fields := reply{rest: records[i].Val()}
+		if rec := fields.text(0); rec != "" {
+			out[i] = &seen{record: rec, calls: int(max(fields.number(1), 0)), left: max(lives[i].Val(), 0)}
+		}
+	}
+	return out, nil
+}
+
+// badCursor tells that a cursor was not given out here.
+func badCursor(cursor string) error {
+	return fmt.Errorf("cursor %.40q: %w", cursor, state.ErrCursor)
+}

@@ -1,0 +1,124 @@
+package statetest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// directory tests what operators see.
+var directory = []test{
+	{"every session is listed once, by any replica", state.Limits{}, func(w *world) {
+		w.list(7)
+		var want []string
+		for i := range 100 {
+			id := fmt.Sprintf("s-%03d", i)
+			if i == 50 {
+				id = "not plain: {ü}"
+			}
+			rec := record(id)
+			// One principal has most of them, some have one, nobody has some.
+			rec.Principal.Subject = fmt.Sprint("alice", max(0, i-60)%30)
+			if i%10 == 0 {
+				rec.Principal = mcp.Principal{}
+			}
+			w.must([]state.Store{w.a, w.b}[i%2].Create(w.Context(), rec))
+			want = append(want, id)
+		}
+		for _, size := range []int{1, 7, 1000} {
+			w.list(size, want...)
+		}
+		w.must(w.a.Delete(w.Context(), want[3]))
+		w.list(7, slices.Delete(want, 3, 4)...)
+	}},
+	{"a sighting is the record, its open calls and its expiry", state.Limits{SessionTTL: time.Hour}, func(w *world) {
+		rec := w.session(w.a, "s")
+		writers := w.begin(w.a, "s", "st", "c1", "c2", "c3")
+		writers[0].finish()
+		writers[1].park("ask")
+		got, err := w.directory(w.b).Look(w.Context(), "s")
+		w.must(err)
+		if d := cmp.Diff(rec, got.Session); d != "" {
+			w.Errorf("the record (-want +got):\n%s", d)
+		}
+		if got.OpenCalls != 2 {
+			w.Errorf("%d open calls, want 2", got.OpenCalls)
+		}
+		// Its calls keep it at least for its own life.
+		if left := time.Until(got.Expires); left < time.Hour-patience {
+			w.Errorf("it expires in %v, want an hour or more", left)
+		}
+		page, _, err := w.directory(w.b).List(w.Context(), "", 10)
+		w.must(err)
+		if len(page) != 1 || page[0].OpenCalls != 2 {
+			w.Errorf("listed: %+v", page)
+		}
+	}},
+	{"to look extends nothing", state.Limits{SessionTTL: short}, func(w *world) {
+		w.session(w.a, "s")
+		w.m.Advance(w.T, short/2)
+		_, err := w.directory(w.b).Look(w.Context(), "s")
+		w.must(err)
+		w.list(10, "s")
+		w.m.Advance(w.T, short*3/4)
+		_, err = w.directory(w.b).Look(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+		w.list(10)
+	}},
+	{"to look makes nobody a holder", state.Limits{}, func(w *world) {
+		e := w.listen(w.a, w.b)
+		w.session(w.a, "s")
+		_, err := w.directory(w.b).Look(w.Context(), "s")
+		w.must(err)
+		w.list(10, "s")
+		w.ring(w.a, state.Bell{Kind: state.BellChanged, Session: "s"}, e)
+	}},
+	{"what is not there is not found", state.Limits{}, func(w *world) {
+		_, err := w.directory(w.a).Look(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+		w.session(w.a, "s")
+		w.must(w.a.Delete(w.Context(), "s"))
+		_, err = w.directory(w.a).Look(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+	}},
+}
+
+func (w *world) directory(s state.Store) state.Directory {
+	w.Helper()
+	d, ok := s.(state.Directory)
+	if !ok {
+		w.Fatalf("%T is no directory", s)
+	}
+	return d
+}
+
+// list pages through all sessions, from replica to replica, and compares their ids.
+func (w *world) list(size int, want ...string) {
+	w.Helper()
+	var got []string
+	cursor := ""
+	for i := 0; ; i++ {
+		page, next, err := w.directory([]state.Store{w.a, w.b}[i%2]).List(w.Context(), cursor, size)
+		w.must(err)
+		if len(page) > size {
+			w.Fatalf("a page of %d sessions, at most %d were asked for", len(page), size)
+		}
+		for _, s := range page {
+			got = append(got, s.ID)
+		}
+		if next == "" {
+			break
+		}
+		cursor = next
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if d := cmp.Diff(want, got); d != "" {
+		w.Errorf("sessions in pages of %d (-want +got):\n%s", size, d)
+	}
+}
