@@ -36,7 +36,7 @@ test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and t
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/e2e ./tests/matrix -args -redis; $(END)
 
-generate: ## Write gen/ anew from proto/
+generate: ## Write gen/ and the OpenAPI document anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)
 
 lint: ## Check format, vet, staticcheck, the contract, generated code and the import law

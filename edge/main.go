@@ -77,7 +77,7 @@ func serve(ctx context.Context, args []string) error {
 	}
 	defer stop()
 	return edge.Run(ctx, func(endpoint string) {
-		log.Info("serving", "endpoint", endpoint, "admin", cfg.Admin, "backends", len(cfg.Backends))
+		log.Info("serving", "endpoint", endpoint, "admin", edge.AdminAddr(), "backends", len(cfg.Backends))
 		if demo {
 			fmt.Fprintf(os.Stderr, banner, endpoint, endpoint, endpoint)
 		}

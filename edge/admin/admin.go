@@ -1,15 +1,18 @@
-// Package admin serves what operators and load balancers ask: liveness, readiness and the state of
-// the backends. It stays on loopback unless told otherwise.
+// Package admin serves what operators and load balancers ask: liveness, readiness, metrics, and
+// mcpedge.admin.v1 as REST. Nobody is authenticated here, so the listener stays on loopback unless told
+// otherwise.
+//
+// To the rest of the edge the REST face is one more transport: what it calls and reads are messages of
+// the newest stateless revision, sent in process to the era that serves them, from the principal admin.
 package admin
 
 import (
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // Readiness says whether traffic should come here. Safe for concurrent use.
@@ -21,8 +24,12 @@ type Readiness interface {
 // readyPath is where readiness is told.
 const readyPath = "/readyz"
 
-// Options are what the listener serves beside the state of the edge.
+// Options are what is served beside liveness and readiness, and to whom.
 type Options struct {
+	// Web bounds requests, and says which hosts and origins may call what is more than a probe.
+	Web web.Options
+	// API is served below /v1/, with its description at /openapi.json; nil: it is not.
+	API *API
 	// Profiles serves the Go runtime's at /debug/pprof/.
 	Profiles bool
 	// Metrics serves /metrics; nil: it is not served.
@@ -31,23 +38,13 @@ type Options struct {
 	Level *slog.LevelVar
 }
 
-// New makes the handler: /healthz (the process lives), /readyz (503 with the reason until it can
-// serve, and again while it drains), /backends (what each backend is doing, as JSON) and what the
-// options say.
+// New makes the handler: /healthz (the process lives) and /readyz (503 with the reason until it can
+// serve, and again while it drains), which like /metrics may be asked by any name, and what the options
+// say.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
+	o.Web.Refusal = refusal
+	g := guard{web.NewDoor(nil, o.Web)}
 	mux := http.NewServeMux()
-	if o.Metrics != nil {
-		mux.Handle("GET /metrics", o.Metrics)
-	}
-	if o.Level != nil {
-		mux.HandleFunc("GET /loglevel", func(w http.ResponseWriter, _ *http.Request) { tellLevel(w, o.Level) })
-		mux.HandleFunc("PUT /loglevel", func(w http.ResponseWriter, r *http.Request) { setLevel(w, r, o.Level) })
-	}
-	if o.Profiles {
-		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
 	})
@@ -58,38 +55,32 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 		}
 		_, _ = w.Write([]byte("ready\n"))
 	})
-	mux.HandleFunc("GET /backends", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		_ = enc.Encode(map[string]any{"backends": backends(pool)})
-	})
-	return mux
-}
-
-// backendView is one backend as /backends shows it.
-type backendView struct {
-	Name      string    `json:"name"`
-	Prefix    string    `json:"prefix,omitempty"`
-	State     string    `json:"state"`
-	Since     time.Time `json:"since"`
-	LastError string    `json:"lastError,omitempty"`
-	Problems  []string  `json:"problems,omitempty"`
-	Tools     int       `json:"tools"`
-	Resources int       `json:"resources"`
-	Templates int       `json:"templates"`
-	Prompts   int       `json:"prompts"`
-}
-
-func backends(pool *backend.Pool) []backendView {
-	views := []backendView{}
-	for _, b := range pool.Backends() {
-		s, c := b.Status(), b.Catalog()
-		views = append(views, backendView{
-			Name: b.Name(), Prefix: b.Prefix(), State: s.State.String(), Since: s.Since,
-			LastError: s.LastError, Problems: s.Problems,
-			Tools: len(c.Tools), Resources: len(c.Resources), Templates: len(c.Templates), Prompts: len(c.Prompts),
-		})
+	if o.Metrics != nil {
+		mux.Handle("GET /metrics", o.Metrics)
 	}
-	return views
+	g.mount(mux, ready, pool, o)
+	return g.bound(mux)
+}
+
+// mount serves what not every web page may ask.
+func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
+	const reading = "GET, OPTIONS"
+	if o.API != nil {
+		mux.Handle("/v1/", g.keep("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API)))
+		mux.Handle("/openapi.json", g.keep(reading, http.HandlerFunc(describe)))
+	}
+	if o.Level != nil {
+		mux.Handle("/loglevel", g.keep("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodPut {
+				setLevel(w, r, o.Level)
+				return
+			}
+			tellLevel(w, o.Level)
+		})))
+	}
+	if o.Profiles {
+		mux.Handle("/debug/pprof/", g.keep(reading, http.HandlerFunc(pprof.Index)))
+		mux.Handle("/debug/pprof/profile", g.keep(reading, http.HandlerFunc(pprof.Profile)))
+		mux.Handle("/debug/pprof/trace", g.keep(reading, http.HandlerFunc(pprof.Trace)))
+	}
 }

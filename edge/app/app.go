@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
@@ -43,6 +42,12 @@ type App struct {
 	unready atomic.Pointer[string]
 	// retiring: every answer closes its connection.
 	retiring atomic.Bool
+	started  time.Time
+	// adminAddr is a net.Addr once there is one.
+	adminAddr atomic.Value
+	// leaving is closed when the process is told to end by itself.
+	leaving chan struct{}
+	leave   func()
 }
 
 // Ready implements admin.Readiness.
@@ -64,6 +69,8 @@ func (a *App) notReady(format string, args ...any) {
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
+	ctx, cancel := a.untilDrain(ctx)
+	defer cancel()
 	mcpListener, err := net.Listen("tcp", a.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
@@ -79,15 +86,16 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 			failed <- err
 		}
 	}
+	a.adminAddr.Store(adminListener.Addr())
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
 	if err := a.startState(ctx); err != nil {
-		return errors.Join(err, mcpListener.Close(), a.close())
+		return errors.Join(err, mcpListener.Close(), a.close(ctx))
 	}
 	a.notReady("waiting for the backends to be tried")
 	a.stateful.Start(run)
 	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
-		return errors.Join(err, mcpListener.Close(), a.close())
+		return errors.Join(err, mcpListener.Close(), a.close(ctx))
 	}
 	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
@@ -115,10 +123,15 @@ func (a *App) shutdown() error {
 	if e := a.mcp.Shutdown(grace); e != nil {
 		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
 	}
-	return errors.Join(err, a.close())
+	return errors.Join(err, a.close(grace))
 }
 
-func (a *App) close() error {
+// close ends what is left. Whoever drained this replica by its admin address, or calls there, has the
+// answer before, within the grace.
+func (a *App) close(grace context.Context) error {
+	if a.admin.Shutdown(grace) != nil {
+		a.log.Warn("some requests to the admin address did not end within the grace")
+	}
 	a.stateful.Close()
 	a.pool.Close()
 	return errors.Join(a.medium.Close(), a.admin.Close(), a.closeTelemetry())
@@ -157,7 +170,8 @@ func (a *App) servers(router *era.Router) {
 		MaxHeaderBytes: int(a.cfg.Limits.Headers),
 	}
 	a.admin = &http.Server{
-		Handler: admin.New(a, a.pool, admin.Options{Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level}), ErrorLog: errorLog,
+		Handler: a.administration(router), ErrorLog: errorLog,
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: int(a.cfg.Limits.Headers),
 	}
 }

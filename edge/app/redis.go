@@ -33,9 +33,8 @@ func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (med
 	}
 	client.AddHook(redisHook{t})
 	goredis.SetLogger(redisLogger{log.With("component", "redis")})
-	host, _ := os.Hostname()
 	r, err := redis.New(client, redis.Options{
-		Limits: stateLimits(cfg.Limits), Replica: cmp.Or(cfg.Replica, host), Prefix: cfg.RedisPrefix, Logger: log,
+		Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: log,
 	})
 	if err != nil {
 		return nil, err
@@ -156,4 +155,10 @@ func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
 	if l.log.Enabled(ctx, slog.LevelDebug) {
 		l.log.DebugContext(ctx, fmt.Sprintf(format, args...))
 	}
+}
+
+// replicaName is this replica's in logs, to operators and in Redis.
+func replicaName(cfg config.Config) string {
+	host, _ := os.Hostname()
+	return cmp.Or(cfg.Replica, host)
 }

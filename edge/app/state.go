@@ -14,6 +14,7 @@ import (
 // medium is where the state lives, and what its life asks of the process.
 type medium interface {
 	state.Store
+	state.Directory
 	// Start connects. An error that is state.ErrUnavailable may pass.
 	Start(ctx context.Context) error
 	// Secret is the key that replicas on this medium share; nil when there is none to share.

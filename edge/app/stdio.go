@@ -22,7 +22,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	defer stop()
 	a.pool.Start(run)
 	if err := a.startState(ctx); err != nil {
-		return errors.Join(err, a.close())
+		return errors.Join(err, a.close(ctx))
 	}
 	a.stateful.Start(run)
 	a.awaitLists(ctx)
@@ -32,7 +32,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
 		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log,
 	})
-	return errors.Join(err, a.close())
+	return errors.Join(err, a.close(ctx))
 }
 
 // awaitLists waits until every backend was tried, for a while.

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,13 +33,12 @@ func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level =
 // processors get every finished span beside what the environment names.
 func Telemetry(cfg config.Config, log *slog.Logger, processors ...sdktrace.SpanProcessor) (*telemetry.Telemetry, error) {
 	reportOTel(log)
-	host, _ := os.Hostname()
 	system := ""
 	if cfg.Redis != "" {
 		system = "redis"
 	}
 	return telemetry.New(context.Background(), telemetry.Options{
-		Version: Version(), Replica: cmp.Or(cfg.Replica, host), Logger: log, Content: cfg.TraceContent,
+		Version: Version(), Replica: replicaName(cfg), Logger: log, Content: cfg.TraceContent,
 		StateSystem: system, Lookup: os.LookupEnv, SpanProcessors: processors,
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/credentials"
@@ -22,7 +23,8 @@ import (
 
 // New wires an edge by its settings. Nothing listens or dials yet.
 func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
-	a := &App{cfg: cfg, log: log}
+	a := &App{cfg: cfg, log: log, started: time.Now(), leaving: make(chan struct{})}
+	a.leave = sync.OnceFunc(func() { close(a.leaving) })
 	for _, o := range options {
 		o(a)
 	}

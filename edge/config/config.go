@@ -17,6 +17,11 @@ type Config struct {
 	Listen string `yaml:"listen"`
 	// Admin is the address of health, readiness and administration.
 	Admin string `yaml:"admin"`
+	// AllowRemoteAdmin allows an Admin beyond loopback: nobody is authenticated there.
+	AllowRemoteAdmin bool `yaml:"allow-remote-admin"`
+	// AdminHosts are the names the Host header may have on Admin, but for health and readiness; empty:
+	// loopback names on a loopback listener, any elsewhere.
+	AdminHosts []string `yaml:"admin-hosts"`
 	// AllowAnonymous allows a Listen beyond loopback without authentication.
 	AllowAnonymous bool `yaml:"allow-anonymous"`
 	// SSE serves HTTP+SSE beside Streamable HTTP.
@@ -261,18 +266,27 @@ func (c *Config) validateListeners() (errs []error) {
 	case !loopback && !c.AllowAnonymous:
 		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, or set allow-anonymous", c.Listen)
 	}
-	if _, _, err := net.SplitHostPort(c.Admin); err != nil {
+	loopback, err = isLoopback(c.Admin)
+	switch {
+	case err != nil:
 		wrong("admin: %q is no address: give host:port", c.Admin)
+	case !loopback && !c.AllowRemoteAdmin:
+		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, or set allow-remote-admin", c.Admin)
 	}
 	return errs
 }
 
 // AllowedHosts are the Host names to accept: the configured ones, else, on loopback, the names of loopback.
-func (c *Config) AllowedHosts() []string {
-	if len(c.Hosts) > 0 {
-		return c.Hosts
+func (c *Config) AllowedHosts() []string { return allowedHosts(c.Hosts, c.Listen) }
+
+// AllowedAdminHosts is AllowedHosts of the admin address.
+func (c *Config) AllowedAdminHosts() []string { return allowedHosts(c.AdminHosts, c.Admin) }
+
+func allowedHosts(configured []string, addr string) []string {
+	if len(configured) > 0 {
+		return configured
 	}
-	if loopback, err := isLoopback(c.Listen); err == nil && loopback {
+	if loopback, err := isLoopback(addr); err == nil && loopback {
 		return []string{"localhost", "127.0.0.1", "::1"}
 	}
 	return nil

@@ -91,6 +91,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"backend twice":     {args: []string{"--backend", "a=x:1", "--backend", "a=y:1"}, want: []string{`"a" is used twice`}},
 		"backend's name":    {args: []string{"--backend", "a b=x:1"}, want: []string{`"a b"`}},
 		"open to the world": {args: []string{"--listen", "0.0.0.0:80"}, want: []string{"allow-anonymous"}},
+		"admin for all":     {args: []string{"--admin", "0.0.0.0:9090"}, want: []string{"allow-remote-admin"}},
+		"admin's address":   {args: []string{"--admin", "9090"}, want: []string{`"9090"`, "host:port"}},
 		"no address":        {args: []string{"--listen", "x"}, want: []string{"host:port"}},
 		"state key":         {args: []string{"--state-key", "c2hvcnQ="}, want: []string{"32 bytes"}},
 		"redis":             {args: []string{"--redis", "localhost:6379"}, want: []string{"redis://"}},
@@ -125,7 +127,7 @@ func TestCommandWithoutListeners(t *testing.T) {
 	if _, err := Load("stdio", []string{"--config", path}, env(map[string]string{"MCPEDGE_ADMIN": "x"}), io.Discard); err != nil {
 		t.Error(err)
 	}
-	for _, flag := range []string{"--listen=127.0.0.1:1", "--admin=127.0.0.1:1", "--origin=*", "--sse=false"} {
+	for _, flag := range []string{"--listen=127.0.0.1:1", "--admin=127.0.0.1:1", "--admin-host=x", "--allow-remote-admin", "--origin=*", "--sse=false"} {
 		if _, err := Load("stdio", []string{flag}, env(nil), io.Discard); err == nil {
 			t.Errorf("%s was accepted", flag)
 		}
@@ -174,8 +176,19 @@ func TestOpenListenAndHosts(t *testing.T) {
 	if cfg.AllowedHosts() != nil {
 		t.Error("a public listener restricts hosts nobody configured")
 	}
-	if local := Default(); len(local.AllowedHosts()) != 3 {
-		t.Errorf("hosts %v", local.AllowedHosts())
+	if local := Default(); len(local.AllowedHosts()) != 3 || len(local.AllowedAdminHosts()) != 3 {
+		t.Errorf("hosts %v, of the admin address %v", local.AllowedHosts(), local.AllowedAdminHosts())
+	}
+	cfg, err = Load("serve", []string{"--admin", ":9090", "--allow-remote-admin", "--host", "mcp.example"}, env(nil), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.AllowedAdminHosts() != nil {
+		t.Error("the endpoint's hosts restrict the admin address")
+	}
+	cfg, err = Load("serve", []string{"--admin-host", "a", "--admin-host", "b"}, env(nil), io.Discard)
+	if err != nil || len(cfg.AllowedAdminHosts()) != 2 {
+		t.Errorf("hosts %v, %v", cfg.AllowedAdminHosts(), err)
 	}
 }
 

@@ -47,7 +47,7 @@ func (s setting) text() string {
 }
 
 func (c *Config) admin() setting {
-	return setting{"admin", &c.Admin, "address of /healthz, /readyz and /metrics"}
+	return setting{"admin", &c.Admin, "address of /healthz, /readyz, /metrics and the REST API"}
 }
 
 // listeners are the settings of who may call, and where.
@@ -56,6 +56,7 @@ func (c *Config) listeners() []setting {
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
 		c.admin(),
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
+		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback although nobody is authenticated there"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
 	}

@@ -22,8 +22,10 @@ const patience = 20 * time.Second
 type edge struct {
 	url  string
 	host string // host:port of url
-	log  *logs
-	stop context.CancelFunc
+	// admin is host:port of the admin address.
+	admin string
+	log   *logs
+	stop  context.CancelFunc
 	// ended is closed when Run has returned err.
 	ended chan struct{}
 	err   error
@@ -69,6 +71,7 @@ func startEdge(t *testing.T, backends []config.Backend, adjust ...func(*config.C
 	case <-time.After(patience):
 		t.Fatal("the edge did not serve in time")
 	}
+	e.admin = a.AdminAddr()
 	e.host = strings.TrimSuffix(strings.TrimPrefix(e.url, "http://"), "/mcp")
 	return e
 }

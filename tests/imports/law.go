@@ -26,7 +26,8 @@ var Law = []Package{
 	{"edge/state/memory", "the state of one replica", []string{"edge/state", "edge/mcp"}},
 	{"edge/state/redis", "the state of any number of replicas", []string{"edge/telemetry", "edge/state", "edge/mcp"}},
 	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/mcp"}},
-	{"edge/admin", "health, readiness, the state of the backends", []string{"edge/telemetry", "edge/backend"}},
+	{"edge/admin", "health, readiness, the REST face: catalog and calls, sessions, backends, drain", []string{
+		"edge/backend", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/telemetry", "edge/transport/web", "gen/mcpedge/admin/v1"}},
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{

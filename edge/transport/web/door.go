@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -75,9 +74,9 @@ func lists(allowed, method string) bool {
 	return false
 }
 
-// Refuse answers what the transport itself does not let through, as a JSON-RPC error without id.
+// Refuse answers what the transport itself does not let through.
 func (d *Door) Refuse(w http.ResponseWriter, status int, message string) {
-	d.Answer(w, status, jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil))
+	d.Answer(w, status, d.o.Refusal(status, message))
 }
 
 // Answer writes one JSON body and says when to come back where the status asks for it.

@@ -3,6 +3,7 @@ package web
 import (
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string
+	// Refusal renders the body of what is refused, JSON; nil: a JSON-RPC error without an id.
+	Refusal func(status int, message string) []byte
 }
 
 // DefaultMaxBody is what fits into a gRPC message of the default size (4 MiB) beside its context.
@@ -37,6 +40,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = 10 * time.Second
+	}
+	if o.Refusal == nil {
+		o.Refusal = func(_ int, message string) []byte {
+			return jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil)
+		}
 	}
 	return o
 }

@@ -1,0 +1,90 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// catalog implements CatalogService.
+type catalog struct {
+	pb.UnimplementedCatalogServiceServer
+	client *client
+}
+
+// ListTools implements CatalogService.
+func (c *catalog) ListTools(ctx context.Context, in *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+	out := &pb.ListToolsResponse{}
+	return out, c.list(ctx, mcp.MethodToolsList, in.GetPageToken(), "tools", out)
+}
+
+// ListResources implements CatalogService.
+func (c *catalog) ListResources(ctx context.Context, in *pb.ListResourcesRequest) (*pb.ListResourcesResponse, error) {
+	out := &pb.ListResourcesResponse{}
+	return out, c.list(ctx, mcp.MethodResourcesList, in.GetPageToken(), "resources", out)
+}
+
+// ListResourceTemplates implements CatalogService.
+func (c *catalog) ListResourceTemplates(ctx context.Context, in *pb.ListResourceTemplatesRequest) (*pb.ListResourceTemplatesResponse, error) {
+	out := &pb.ListResourceTemplatesResponse{}
+	return out, c.list(ctx, mcp.MethodTemplatesList, in.GetPageToken(), "resourceTemplates", out)
+}
+
+// ListPrompts implements CatalogService.
+func (c *catalog) ListPrompts(ctx context.Context, in *pb.ListPromptsRequest) (*pb.ListPromptsResponse, error) {
+	out := &pb.ListPromptsResponse{}
+	return out, c.list(ctx, mcp.MethodPromptsList, in.GetPageToken(), "prompts", out)
+}
+
+// GetTool implements CatalogService: it goes through the list.
+func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetToolResponse, error) {
+	for token, first := "", true; first || token != ""; first = false {
+		page, err := c.ListTools(ctx, &pb.ListToolsRequest{PageToken: token})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range page.GetTools() {
+			if t.GetFields()["name"].GetStringValue() == in.GetName() {
+				return &pb.GetToolResponse{Tool: t}, nil
+			}
+		}
+		token = page.GetNextPageToken()
+	}
+	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools names those that exist", in.GetName())
+}
+
+// list asks for a page and reads it into a response whose entries have the name that MCP gives them.
+func (c *catalog) list(ctx context.Context, method mcp.Method, token, name string, out proto.Message) error {
+	var p params
+	if token != "" {
+		p.text("cursor", token)
+	}
+	result, err := c.client.call(ctx, method, p, nil)
+	if err != nil {
+		return err
+	}
+	var page params
+	entries, _ := jsonrpc.Member(result, name)
+	page.raw(name, entries)
+	if next, ok := jsonrpc.Member(result, "nextCursor"); ok {
+		page.raw("nextPageToken", next)
+	}
+	return read(json.RawMessage(append(page, '}')), out)
+}
+
+// read makes protobuf of a result.
+func read(result json.RawMessage, out proto.Message) error {
+	if err := protojson.Unmarshal(result, out); err != nil {
+		return status.Errorf(codes.Internal,
+			"the result cannot be told in protobuf's JSON, which has doubles for numbers and each name once: %v: ask by MCP", err)
+	}
+	return nil
+}

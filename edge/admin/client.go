@@ -1,0 +1,131 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// administrator is who calls by REST. No token's issuer is without a scheme, so nobody else is this one.
+var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
+
+// everything is what a caller may be asked: it sees the requests and can answer them, or not.
+const everything = `{"elicitation":{"form":{},"url":{}},"sampling":{"tools":{},"context":{}},"roots":{}}`
+
+// client sends requests of the newest stateless revision to the edge it is a part of.
+type client struct {
+	server Server
+	// info is the clientInfo.
+	info []byte
+}
+
+func newClient(s Server, version string) *client {
+	info := jsonrpc.AppendString([]byte(`{"name":"mcpedge-admin","version":`), version)
+	return &client{server: s, info: append(info, '}')}
+}
+
+// params are a request's params while they are written.
+type params []byte
+
+func (p *params) key(name string) {
+	if len(*p) == 0 {
+		*p = append(*p, '{')
+	} else {
+		*p = append(*p, ',')
+	}
+	*p = append(jsonrpc.AppendString(*p, name), ':')
+}
+
+func (p *params) text(name, value string) {
+	p.key(name)
+	*p = jsonrpc.AppendString(*p, value)
+}
+
+func (p *params) raw(name string, value []byte) {
+	p.key(name)
+	*p = append(*p, value...)
+}
+
+// object writes a Struct; nil is left out.
+func (p *params) object(name string, value *structpb.Struct) error {
+	if value == nil {
+		return nil
+	}
+	raw, err := protojson.Marshal(value)
+	if err != nil {
+		return status.Errorf(codes.InvalidArgument, "%s: %v", name, err)
+	}
+	p.raw(name, raw)
+	return nil
+}
+
+// round writes what a later round has of those before it.
+func (p *params) round(r *pb.Round) error {
+	if r.GetState() != "" {
+		p.text("requestState", r.GetState())
+	}
+	if len(r.GetResponses()) == 0 {
+		return nil
+	}
+	var answers params
+	for _, key := range slices.Sorted(maps.Keys(r.GetResponses())) {
+		if err := answers.object(key, r.GetResponses()[key]); err != nil {
+			return err
+		}
+	}
+	p.raw("inputResponses", append(answers, '}'))
+	return nil
+}
+
+// call sends one request and returns its result. capabilities may be nil: everything.
+func (c *client) call(ctx context.Context, method mcp.Method, p params, capabilities *structpb.Struct) (json.RawMessage, error) {
+	var meta params
+	meta.text(mcp.MetaVersion, revision.Stateless().Version)
+	meta.raw(mcp.MetaClientInfo, c.info)
+	if capabilities == nil {
+		meta.raw(mcp.MetaCapabilities, []byte(everything))
+	} else if err := meta.object(mcp.MetaCapabilities, capabilities); err != nil {
+		return nil, err
+	}
+	for _, name := range traceHeaders {
+		if v, ok := ctx.Value(traceKey(name)).(string); ok {
+			meta.text(name, v)
+		}
+	}
+	p.raw("_meta", append(meta, '}'))
+	body := append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), jsonrpc.AppendString(nil, string(method))...)
+	body = append(append(body, `,"params":`...), p...)
+	var x exchange
+	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), Principal: administrator}, &x)
+	return x.result(ctx)
+}
+
+// traceHeaders go on as what `_meta` calls by the same names.
+var traceHeaders = [...]string{mcp.MetaTraceParent, mcp.MetaTraceState, mcp.MetaBaggage}
+
+type traceKey string
+
+// traced lets the trace context of an HTTP request reach the calls that are made for it.
+func traced(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx := r.Context()
+		for _, name := range traceHeaders {
+			if v := r.Header.Get(name); v != "" {
+				ctx = context.WithValue(ctx, traceKey(name), v)
+			}
+		}
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}

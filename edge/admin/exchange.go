@@ -1,0 +1,60 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Server is what a transport hands its exchanges to. Each method ends the exchange before it returns.
+type Server interface {
+	Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+	End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing)
+}
+
+// exchange keeps what a server answers. It has no stream: who is asked for neither progress nor messages
+// needs none.
+type exchange struct {
+	response *mcp.Response
+	accepted bool
+}
+
+var _ mcp.Outgoing = (*exchange)(nil)
+
+// Session implements mcp.Outgoing.
+func (x *exchange) Session(string) {}
+
+// Respond implements mcp.Outgoing.
+func (x *exchange) Respond(r mcp.Response) { x.response = &r }
+
+// Accept implements mcp.Outgoing.
+func (x *exchange) Accept() { x.accepted = true }
+
+// Open implements mcp.Outgoing.
+func (x *exchange) Open() (mcp.Stream, error) {
+	return nil, errors.New("a unary call has no stream")
+}
+
+// result is the outcome of a request.
+func (x *exchange) result(ctx context.Context) (json.RawMessage, error) {
+	switch {
+	case x.response == nil:
+		if err := ctx.Err(); err != nil {
+			return nil, status.FromContextError(err).Err()
+		}
+		return nil, status.Error(codes.Internal, "the request was not answered")
+	case x.response.Kind != mcp.KindNone:
+		return nil, failed(x.response.Kind, x.response.Body)
+	}
+	result, ok := jsonrpc.Member(x.response.Body, "result")
+	if !ok {
+		return nil, status.Error(codes.Internal, "the answer holds no result")
+	}
+	return result, nil
+}

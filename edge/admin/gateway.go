@@ -1,0 +1,87 @@
+package admin
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"net/http"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// API is what mcpedge.admin.v1 is served from.
+type API struct {
+	// Server takes calls, and the ends of sessions.
+	Server Server
+	// Sessions is where they are looked up.
+	Sessions state.Directory
+	// Replica is this process.
+	Replica Replica
+}
+
+// newGateway serves the API as REST, in process: there is no gRPC server.
+func newGateway(ready Readiness, pool *backend.Pool, api *API) http.Handler {
+	mux := runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.JSONPb{
+			MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true},
+		}),
+		// A name may have any character, "/" as %2F too.
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllCharacters),
+		// Else a POST with a form, which any web page can send, would be taken for a GET.
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithIncomingHeaderMatcher(func(string) (string, bool) { return "", false }),
+		runtime.WithErrorHandler(fail),
+		runtime.WithRoutingErrorHandler(lost),
+	)
+	ctx := context.Background()
+	err := errors.Join(
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version)}),
+		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions}),
+		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica}),
+	)
+	if err != nil {
+		panic(err) // The generated code registers its own constant patterns.
+	}
+	return traced(mux)
+}
+
+// fail answers with an error, and says when to come back where its status asks for it.
+func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	code := runtime.HTTPStatusFromCode(status.Code(err))
+	if h := (*runtime.HTTPStatusError)(nil); errors.As(err, &h) {
+		code = h.HTTPStatus
+	}
+	web.RetryAfter(w, code)
+	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, err)
+}
+
+// lost answers what no route leads to.
+func lost(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	const see = ": see /openapi.json for what is"
+	err := &runtime.HTTPStatusError{HTTPStatus: code, Err: status.Error(codes.NotFound, web.Quoted(r.URL.Path)+" is not served here"+see)}
+	switch code {
+	case http.StatusMethodNotAllowed:
+		err.Err = status.Error(codes.Unimplemented, r.Method+" of "+web.Quoted(r.URL.Path)+" is not served here"+see)
+	case http.StatusBadRequest:
+		err.Err = status.Error(codes.InvalidArgument, "the path "+web.Quoted(r.URL.Path)+" is malformed"+see)
+	}
+	fail(ctx, mux, m, w, r, err)
+}
+
+// document is the OpenAPI description, generated from the services' comments.
+//
+//go:embed openapi/admin.swagger.json
+var document []byte
+
+func describe(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", web.TypeJSON)
+	_, _ = w.Write(document)
+}

@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// guard keeps web pages of strangers, and what is too large or too slow, away from a handler.
+type guard struct{ door *web.Door }
+
+// keep lets in whom the door lets in, with one of the methods. The body of a POST is JSON and was read.
+func (g guard) keep(allowed string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := g.door.Enter(w, r, allowed); !ok {
+			return
+		}
+		if r.Method == http.MethodPost {
+			body, ok := g.door.Message(w, r)
+			if !ok {
+				return
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// bound gives every write its deadline.
+func (g guard) bound(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		g.door.Deadline(w)
+		next.ServeHTTP(&bounded{w, g.door}, r)
+	})
+}
+
+type bounded struct {
+	http.ResponseWriter
+	door *web.Door
+}
+
+// Unwrap is for http.ResponseController.
+func (b *bounded) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (b *bounded) WriteHeader(status int) {
+	b.door.Deadline(b.ResponseWriter)
+	b.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (b *bounded) Write(p []byte) (int, error) {
+	b.door.Deadline(b.ResponseWriter)
+	return b.ResponseWriter.Write(p)
+}
+
+// refusals are the codes of what is refused before anything looks at it.
+var refusals = map[int]codes.Code{
+	http.StatusForbidden:             codes.PermissionDenied,
+	http.StatusMethodNotAllowed:      codes.Unimplemented,
+	http.StatusRequestEntityTooLarge: codes.OutOfRange,
+}
+
+// refusal is a refused request's body, like that of any other error.
+func refusal(status int, message string) []byte {
+	code, ok := refusals[status]
+	if !ok {
+		code = codes.InvalidArgument
+	}
+	body, _ := protojson.Marshal(&spb.Status{Code: int32(code), Message: message})
+	return body
+}

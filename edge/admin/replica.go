@@ -1,0 +1,83 @@
+package admin
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// Replica is the process that is administered. Safe for concurrent use.
+type Replica interface {
+	// Status is a snapshot.
+	Status() Status
+	// Drain begins the end of the process and returns at once. It may be called again.
+	Drain()
+}
+
+// Status is how a replica is doing.
+type Status struct {
+	// Version of the edge, and the replica's name.
+	Version, Name string
+	// Started is when the process began.
+	Started time.Time
+	// Draining: it is on its way out.
+	Draining bool
+	// Sessions that it has a copy of, and the open streams of sessions.
+	Sessions, Streams int
+}
+
+// replica implements ReplicaService.
+type replica struct {
+	pb.UnimplementedReplicaServiceServer
+	ready Readiness
+	pool  *backend.Pool
+	self  Replica
+}
+
+// GetStatus implements ReplicaService.
+func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatusResponse, error) {
+	s := r.self.Status()
+	out := &pb.GetStatusResponse{
+		Version: s.Version, Replica: s.Name, Ready: true, Draining: s.Draining,
+		StartTime: timestamppb.New(s.Started), Uptime: durationpb.New(time.Since(s.Started)),
+		Sessions: int32(s.Sessions), Streams: int32(s.Streams),
+	}
+	if err := r.ready.Ready(); err != nil {
+		out.Ready, out.Reason = false, err.Error()
+	}
+	for _, b := range r.pool.Backends() {
+		out.Calls += int32(b.Status().Calls)
+	}
+	return out, nil
+}
+
+// Drain implements ReplicaService.
+func (r *replica) Drain(context.Context, *pb.DrainRequest) (*pb.DrainResponse, error) {
+	r.self.Drain()
+	return &pb.DrainResponse{}, nil
+}
+
+// ListBackends implements ReplicaService.
+func (r *replica) ListBackends(context.Context, *pb.ListBackendsRequest) (*pb.ListBackendsResponse, error) {
+	out := &pb.ListBackendsResponse{}
+	for _, b := range r.pool.Backends() {
+		s, c := b.Status(), b.Catalog()
+		one := &pb.Backend{
+			Name: s.Name, Target: s.Target, Prefix: b.Prefix(), State: s.State.String(), Since: timestamppb.New(s.Since),
+			LastError: s.LastError, Problems: s.Problems, Present: s.Present,
+			Tools: int32(len(c.Tools)), Resources: int32(len(c.Resources)),
+			ResourceTemplates: int32(len(c.Templates)), Prompts: int32(len(c.Prompts)),
+			Calls: int32(s.Calls), Watches: int32(s.Watches),
+		}
+		if !s.Loaded.IsZero() {
+			one.Loaded = timestamppb.New(s.Loaded)
+		}
+		out.Backends = append(out.Backends, one)
+	}
+	return out, nil
+}

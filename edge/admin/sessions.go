@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+const (
+	defaultSessions, maxSessions = 100, 1000
+	// directoryTimeout bounds one look into the state.
+	directoryTimeout = 5 * time.Second
+)
+
+// sessions implements SessionService.
+type sessions struct {
+	pb.UnimplementedSessionServiceServer
+	server    Server
+	directory state.Directory
+}
+
+// ListSessions implements SessionService.
+func (s *sessions) ListSessions(ctx context.Context, in *pb.ListSessionsRequest) (*pb.ListSessionsResponse, error) {
+	size := int(in.GetPageSize())
+	switch {
+	case size < 0 || size > maxSessions:
+		return nil, status.Errorf(codes.InvalidArgument, "pageSize is %d: give 1 to %d, or nothing", size, maxSessions)
+	case size == 0:
+		size = defaultSessions
+	}
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	page, next, err := s.directory.List(ctx, in.GetPageToken(), size)
+	if err != nil {
+		return nil, stateError(err)
+	}
+	out := &pb.ListSessionsResponse{NextPageToken: next}
+	for _, one := range page {
+		out.Sessions = append(out.Sessions, summary(one))
+	}
+	return out, nil
+}
+
+// GetSession implements SessionService.
+func (s *sessions) GetSession(ctx context.Context, in *pb.GetSessionRequest) (*pb.GetSessionResponse, error) {
+	one, err := s.look(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	out := summary(one)
+	out.ClientCapabilities = object(one.Capabilities)
+	out.Subscriptions = one.Subscriptions
+	return &pb.GetSessionResponse{Session: out}, nil
+}
+
+// EndSession implements SessionService: its owner sends a DELETE.
+func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSessionResponse, error) {
+	one, err := s.look(ctx, in.GetId())
+	if err != nil {
+		return nil, err
+	}
+	var x exchange
+	s.server.End(ctx, &mcp.Incoming{Session: one.ID, Principal: one.Principal}, &x)
+	if x.accepted {
+		return &pb.EndSessionResponse{}, nil
+	}
+	_, err = x.result(ctx)
+	return nil, err
+}
+
+func (s *sessions) look(ctx context.Context, id string) (*state.Sighting, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	one, err := s.directory.Look(ctx, id)
+	if err != nil {
+		return nil, stateError(err)
+	}
+	return one, nil
+}
+
+// summary is a session without what may be long.
+func summary(s *state.Sighting) *pb.Session {
+	out := &pb.Session{
+		Id: s.ID, LogId: telemetry.SessionPrint(s.ID), Revision: s.Version, ClientInfo: object(s.ClientInfo),
+		LogLevel: s.LogLevel.String(), Initialized: s.Initialized,
+		SubscriptionCount: int32(len(s.Subscriptions)), OpenCalls: int32(s.OpenCalls),
+		ExpireTime: timestamppb.New(s.Expires),
+	}
+	if !s.Principal.Anonymous() {
+		out.Principal = &pb.Principal{Subject: s.Principal.Subject, Issuer: s.Principal.Issuer}
+	}
+	return out
+}
+
+// object is what a client declared; nil when it did not, or not in a way that protobuf has.
+func object(raw []byte) *structpb.Struct {
+	v, ok := value(raw)
+	if !ok {
+		return nil
+	}
+	return v.GetStructValue()
+}
+
+func stateError(err error) error {
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		return status.Error(codes.NotFound, "the session does not exist or has ended: GET /v1/sessions names those that live")
+	case errors.Is(err, state.ErrCursor):
+		return status.Error(codes.InvalidArgument, "pageToken was not given out for this list: list again without it")
+	case errors.Is(err, context.Canceled):
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Unavailable, "the session state cannot be reached: try again later")
+}

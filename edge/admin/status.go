@@ -1,0 +1,77 @@
+package admin
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+// kinds is the one table from kinds to gRPC codes; grpc-gateway makes HTTP statuses of those.
+var kinds = map[mcp.Kind]codes.Code{
+	mcp.KindParse:              codes.InvalidArgument,
+	mcp.KindInvalidRequest:     codes.InvalidArgument,
+	mcp.KindMethodNotFound:     codes.Unimplemented,
+	mcp.KindInvalidParams:      codes.InvalidArgument,
+	mcp.KindUnknownTool:        codes.NotFound,
+	mcp.KindUnknownPrompt:      codes.NotFound,
+	mcp.KindResourceNotFound:   codes.NotFound,
+	mcp.KindBadCursor:          codes.InvalidArgument,
+	mcp.KindBadState:           codes.InvalidArgument,
+	mcp.KindHeaderMismatch:     codes.InvalidArgument,
+	mcp.KindMissingCapability:  codes.FailedPrecondition,
+	mcp.KindUnsupportedVersion: codes.FailedPrecondition,
+	mcp.KindSessionRequired:    codes.FailedPrecondition,
+	mcp.KindSessionNotFound:    codes.NotFound,
+	mcp.KindBadEventID:         codes.InvalidArgument,
+	mcp.KindForbidden:          codes.PermissionDenied,
+	mcp.KindUnauthenticated:    codes.Unauthenticated,
+	mcp.KindTooLarge:           codes.OutOfRange,
+	mcp.KindLimit:              codes.ResourceExhausted,
+	mcp.KindQuota:              codes.ResourceExhausted,
+	mcp.KindStateUnavailable:   codes.Unavailable,
+	mcp.KindUnavailable:        codes.Unavailable,
+	mcp.KindTimeout:            codes.DeadlineExceeded,
+	mcp.KindCancelled:          codes.Canceled,
+	mcp.KindUnknownOutcome:     codes.Unknown,
+	mcp.KindContract:           codes.Internal,
+	mcp.KindInternal:           codes.Internal,
+}
+
+// failed makes a status of a JSON-RPC error response. Its code and data are among the details.
+func failed(kind mcp.Kind, response []byte) error {
+	code, ok := kinds[kind]
+	if !ok {
+		code = codes.Internal
+	}
+	body, _ := jsonrpc.Member(response, "error")
+	raw, _ := jsonrpc.Member(body, "message")
+	message, _ := jsonrpc.Unquote(raw)
+	st := status.New(code, message)
+	raw, _ = jsonrpc.Member(body, "code")
+	n, err := strconv.ParseInt(string(raw), 10, 32)
+	if err != nil {
+		return st.Err()
+	}
+	detail := &pb.ErrorDetail{Code: int32(n)}
+	if data, ok := jsonrpc.Member(body, "data"); ok {
+		detail.Data, _ = value(data)
+	}
+	if with, err := st.WithDetails(detail); err == nil {
+		st = with
+	}
+	return st.Err()
+}
+
+// value is JSON as protobuf has it; false when it has a number that no double can hold, or a name twice.
+func value(raw json.RawMessage) (*structpb.Value, bool) {
+	v := &structpb.Value{}
+	return v, protojson.Unmarshal(raw, v) == nil
+}

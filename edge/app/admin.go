@@ -1,0 +1,67 @@
+package app
+
+import (
+	"context"
+	"net"
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+var _ admin.Replica = (*App)(nil)
+
+// administration is the handler of the admin address.
+func (a *App) administration(router *era.Router) http.Handler {
+	return admin.New(a, a.pool, admin.Options{
+		Web: web.Options{
+			MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
+			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry,
+		},
+		API:      &admin.API{Server: router, Sessions: a.medium, Replica: a},
+		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level,
+	})
+}
+
+// Status implements admin.Replica.
+func (a *App) Status() admin.Status {
+	c := a.stateful.Counters()
+	return admin.Status{
+		Version: Version(), Name: replicaName(a.cfg), Started: a.started, Draining: a.draining(),
+		Sessions: a.stateful.Held(), Streams: int(c.Streams.Load() + c.Standalone.Load()),
+	}
+}
+
+// AdminAddr is where the admin address listens; empty before Run does.
+func (a *App) AdminAddr() string {
+	if addr, ok := a.adminAddr.Load().(net.Addr); ok {
+		return addr.String()
+	}
+	return ""
+}
+
+// Drain implements admin.Replica: Run goes on as if its context had ended.
+func (a *App) Drain() { a.leave() }
+
+func (a *App) draining() bool {
+	select {
+	case <-a.leaving:
+		return true
+	default:
+		return a.retiring.Load()
+	}
+}
+
+// untilDrain is a context that ends with Drain, too.
+func (a *App) untilDrain(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-a.leaving:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}

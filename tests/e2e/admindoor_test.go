@@ -1,0 +1,96 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// TestAdminDoor: no web page reaches the admin address, neither by a name that was pointed at it nor with
+// a request that browsers send without asking; probes do, by whatever name.
+func TestAdminDoor(t *testing.T) {
+	_, _, o := startAdmin(t, func(c *config.Config) {
+		c.Origins, c.Hosts, c.Pprof = []string{"https://app.example"}, []string{"mcp.example"}, true
+	})
+	for _, path := range []string{"/v1/status", "/v1/tools", "/openapi.json", "/debug/pprof/", "/debug/pprof/trace"} {
+		for _, h := range [][2]string{
+			{"Host", "evil.example"}, {"Host", "mcp.example"}, {"Origin", "https://evil.example"},
+			{"Origin", "https://app.example"}, {"Origin", "null"},
+		} {
+			if r := o.do(http.MethodGet, path, "", h[0], h[1]); r.status != http.StatusForbidden || r.at("code") != 7.0 {
+				t.Errorf("%s with %s: status %d, %s", path, h, r.status, r.text)
+			}
+		}
+	}
+	o.do(http.MethodGet, "/v1/status", "", "Host", "localhost:1234").want(http.StatusOK)
+	o.do(http.MethodGet, "/v1/status", "", "Origin", "http://"+o.addr).want(http.StatusOK)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+		o.do(http.MethodGet, path, "", "Host", "10.0.0.7:9090").want(http.StatusOK)
+	}
+	for _, path := range []string{"/v1/drain", "/v1/tools/add:call", "/v1/status"} {
+		for _, kind := range []string{"", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data"} {
+			o.do(http.MethodPost, path, "a=1", "Content-Type", kind).want(http.StatusUnsupportedMediaType)
+		}
+		o.do(http.MethodPost, path, "{}", "Origin", "https://evil.example").want(http.StatusForbidden)
+		o.do(http.MethodPut, path, "{}").want(http.StatusMethodNotAllowed).has(12.0, "code")
+	}
+	o.do(http.MethodPost, "/v1/status", "{}", "X-HTTP-Method-Override", "GET").want(http.StatusMethodNotAllowed)
+	o.do(http.MethodDelete, "/v1/status", "").want(http.StatusMethodNotAllowed)
+	o.do(http.MethodOptions, "/v1/drain", "", "Origin", "https://evil.example").want(http.StatusForbidden)
+	// Nothing of it was done.
+	o.get("/v1/status").want(http.StatusOK).has(false, "draining")
+}
+
+// TestAdminIsDescribed: the OpenAPI document holds together, and what it describes is served.
+func TestAdminIsDescribed(t *testing.T) {
+	_, e, o := startAdmin(t)
+	doc := o.get("/openapi.json").want(http.StatusOK).has("2.0", "swagger").has("MCP Edge administration", "info", "title")
+	checkReferences(t, doc, doc.body)
+	seen := map[string]bool{}
+	drained := false
+	paths, _ := doc.at("paths").(map[string]any)
+	for path, item := range paths {
+		for method := range item.(map[string]any) {
+			id, _ := doc.at("paths", path, method, "operationId").(string)
+			if id == "" || seen[id] || doc.at("paths", path, method, "summary") == nil || doc.at("paths", path, method, "responses", "200") == nil {
+				t.Errorf("%s %s: operation %q is without an id of its own, a summary or a response", method, path, id)
+			}
+			seen[id] = true
+			if path == "/v1/drain" {
+				drained = true
+				continue // at the end
+			}
+			target := strings.NewReplacer("{name}", "nothing", "{id}", "nothing").Replace(path)
+			if r := o.do(strings.ToUpper(method), target, ""); strings.Contains(r.text, "not served here") || r.body == nil {
+				t.Errorf("%s %s: status %d: %s", method, path, r.status, r.text)
+			}
+		}
+	}
+	if len(seen) != 15 || !drained {
+		t.Errorf("%d operations are described: %v", len(seen), seen)
+	}
+	o.post("/v1/drain", "").want(http.StatusOK)
+	e.awaitEnd(t)
+}
+
+// checkReferences follows every $ref below v.
+func checkReferences(t *testing.T, doc *told, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			name, found := strings.CutPrefix(ref, "#/definitions/")
+			if !found || doc.at("definitions", name) == nil {
+				t.Errorf("the reference %s leads nowhere", ref)
+			}
+		}
+		for _, m := range v {
+			checkReferences(t, doc, m)
+		}
+	case []any:
+		for _, m := range v {
+			checkReferences(t, doc, m)
+		}
+	}
+}

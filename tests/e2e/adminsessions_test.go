@@ -1,0 +1,89 @@
+package e2e
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+)
+
+// TestAdminSessions: an operator sees the sessions of all replicas at any of them, and ends one there.
+func TestAdminSessions(t *testing.T) {
+	_, edges, _ := startReplicas(t, 2)
+	o, other := newOperator(t, edges[0]), newOperator(t, edges[1])
+	o.get("/v1/sessions").want(http.StatusOK).has("", "nextPageToken")
+	var want []string
+	for i := range 5 {
+		want = append(want, newSession(t, edges[i%2].url, vNov).id)
+	}
+	s := newSession(t, edges[0].url, vJun)
+	want = append(want, s.id)
+	got, _ := other.names("/v1/sessions", "sessions", "id")
+	paged := other.pagesOf("/v1/sessions?pageSize=2", 2)
+	for _, list := range [][]string{want, got, paged} {
+		slices.Sort(list)
+	}
+	if !slices.Equal(got, want) || !slices.Equal(paged, want) {
+		t.Errorf("listed %v and in pages of two %v, want %v", got, paged, want)
+	}
+
+	s.request("resources/subscribe", `{"uri":"test://note"}`).want(http.StatusOK)
+	s.request("logging/setLevel", `{"level":"warning"}`).want(http.StatusOK)
+	r := other.get("/v1/sessions/"+s.id).want(http.StatusOK).has(s.id, "session", "id").has(vJun, "session", "revision").
+		has("e2e", "session", "clientInfo", "name").has("warning", "session", "logLevel").has(true, "session", "initialized").
+		has("test://note", "session", "subscriptions", 0).has(1.0, "session", "subscriptionCount").has(nil, "session", "principal")
+	if r.at("session", "clientCapabilities", "elicitation") == nil {
+		t.Errorf("capabilities: %s", r.text)
+	}
+	text, _ := r.at("session", "expireTime").(string)
+	if at, err := time.Parse(time.RFC3339, text); err != nil || time.Until(at) < 50*time.Minute || time.Until(at) > 61*time.Minute {
+		t.Errorf("expires %s, want in about an hour", text)
+	}
+
+	// At the replica that the client does not use.
+	standalone := s.get("").want(http.StatusOK).events()
+	standalone.awaitMethod("notifications/resources/updated")
+	other.do(http.MethodDelete, "/v1/sessions/"+s.id, "").want(http.StatusOK)
+	standalone.end()
+	s.request("tools/list", "").want(http.StatusNotFound)
+	for _, at := range []*operator{o, other} {
+		at.get("/v1/sessions/"+s.id).want(http.StatusNotFound).has(5.0, "code")
+		at.do(http.MethodDelete, "/v1/sessions/"+s.id, "").want(http.StatusNotFound).has(5.0, "code")
+	}
+	for _, query := range []string{"pageSize=-1", "pageSize=1001", "pageSize=x", "pageToken=%21"} {
+		o.get("/v1/sessions?"+query).want(http.StatusBadRequest).has(3.0, "code")
+	}
+}
+
+// pagesOf lists the ids of sessions from a path with a query, with pages of at most size.
+func (o *operator) pagesOf(path string, size int) (out []string) {
+	o.t.Helper()
+	for token := ""; ; {
+		r := o.get(path + "&pageToken=" + url.QueryEscape(token)).want(http.StatusOK)
+		list, _ := r.at("sessions").([]any)
+		if len(list) > size {
+			o.t.Fatalf("a page of %d sessions", len(list))
+		}
+		for i := range list {
+			id, _ := r.at("sessions", i, "id").(string)
+			out = append(out, id)
+		}
+		if token, _ = r.at("nextPageToken").(string); token == "" {
+			return out
+		}
+	}
+}
+
+// TestAdminSessionsInMemory: the same of one replica that shares nothing.
+func TestAdminSessionsInMemory(t *testing.T) {
+	_, e, o := startAdmin(t)
+	s := newSession(t, e.url, vMar)
+	o.get("/v1/sessions").want(http.StatusOK).has(s.id, "sessions", 0, "id").has(vMar, "sessions", 0, "revision")
+	stream := s.call("ask_model", "").want(http.StatusOK).events()
+	stream.awaitMethod("sampling/createMessage")
+	o.get("/v1/sessions/"+s.id).want(http.StatusOK).has(1.0, "session", "openCalls")
+	o.do(http.MethodDelete, "/v1/sessions/"+s.id, "").want(http.StatusOK)
+	s.request("tools/list", "").want(http.StatusNotFound)
+	o.get("/v1/sessions").want(http.StatusOK).has(nil, "sessions", 0)
+}
