@@ -190,7 +190,7 @@ type ListPromptsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page.
+	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// At most so many; 0: the backend's choice.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -37,7 +37,8 @@ type PromptServiceClient interface {
 	GetPrompt(ctx context.Context, in *GetPromptRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetPromptResponse], error)
 	// CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions.
 	CompletePrompt(ctx context.Context, in *CompletePromptRequest, opts ...grpc.CallOption) (*CompletePromptResponse, error)
-	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently.
+	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
 	WatchPrompts(ctx context.Context, in *WatchPromptsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchPromptsResponse], error)
 }
@@ -120,7 +121,8 @@ type PromptServiceServer interface {
 	GetPrompt(*GetPromptRequest, grpc.ServerStreamingServer[GetPromptResponse]) error
 	// CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions.
 	CompletePrompt(context.Context, *CompletePromptRequest) (*CompletePromptResponse, error)
-	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently.
+	// WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
 	WatchPrompts(*WatchPromptsRequest, grpc.ServerStreamingServer[WatchPromptsResponse]) error
 	mustEmbedUnimplementedPromptServiceServer()

@@ -135,7 +135,7 @@ type ListResourcesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page.
+	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// At most so many; 0: the backend's choice.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
@@ -197,7 +197,8 @@ func (x *ListResourcesRequest) GetPageSize() int32 {
 // ListResourcesResponse is one page.
 type ListResourcesResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the order clients are to see them.
+	// In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from
+	// those of other backends: a scheme or an authority of one's own makes sure.
 	Resources []*Resource `protobuf:"bytes,1,rep,name=resources,proto3" json:"resources,omitempty"`
 	// Empty: the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -263,7 +264,7 @@ type ListResourceTemplatesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
 	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
-	// next_page_token of the page before; empty: the first page.
+	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// At most so many; 0: the backend's choice.
 	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`

@@ -42,7 +42,8 @@ type ResourceServiceClient interface {
 	// CompleteResourceTemplate suggests values for a variable of a template.
 	// UNIMPLEMENTED: no suggestions.
 	CompleteResourceTemplate(ctx context.Context, in *CompleteResourceTemplateRequest, opts ...grpc.CallOption) (*CompleteResourceTemplateResponse, error)
-	// WatchResources first sends `started`, then `changed` whenever a list would answer differently.
+	// WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
 	WatchResources(ctx context.Context, in *WatchResourcesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResourcesResponse], error)
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
@@ -160,7 +161,8 @@ type ResourceServiceServer interface {
 	// CompleteResourceTemplate suggests values for a variable of a template.
 	// UNIMPLEMENTED: no suggestions.
 	CompleteResourceTemplate(context.Context, *CompleteResourceTemplateRequest) (*CompleteResourceTemplateResponse, error)
-	// WatchResources first sends `started`, then `changed` whenever a list would answer differently.
+	// WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
 	WatchResources(*WatchResourcesRequest, grpc.ServerStreamingServer[WatchResourcesResponse]) error
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.

@@ -36,7 +36,8 @@ type ToolServiceClient interface {
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolResponse], error)
-	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently.
+	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
 	WatchTools(ctx context.Context, in *WatchToolsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchToolsResponse], error)
 }
@@ -109,7 +110,8 @@ type ToolServiceServer interface {
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolResponse]) error
-	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently.
+	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
+	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
 	WatchTools(*WatchToolsRequest, grpc.ServerStreamingServer[WatchToolsResponse]) error
 	mustEmbedUnimplementedToolServiceServer()
