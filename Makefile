@@ -18,7 +18,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas interop examples compose bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -51,6 +51,12 @@ conformance: ## Run the official conformance suite; CONFORMANCE_URL=… tests a 
 conformance-replicas: ## The same against three replicas on one Redis, behind a round-robin proxy
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
 	bin/conformance -url '' -replicas 3 -counts "$$CONFORMANCE_REPLICAS_COUNTS"; $(END)
+
+# What `make chaos` does, separated by commas, and for how long each; empty is everything.
+CHAOS    ?=
+DURATION ?= 60s
+chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s
+	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
 
 interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
 	@$(RUN); $(GO) run ./tests/interop; $(END)
