@@ -33,6 +33,9 @@ const (
 	BellCancelled
 	// BellRoots: the client's roots changed.
 	BellRoots
+	// BellReturned: the medium was away, and may have lost what it acknowledged last. It is not rung and
+	// names no session: the medium tells it.
+	BellReturned
 )
 
 // Bell is a hint about a session to the replicas that hold it. The record tells the truth.

@@ -34,12 +34,13 @@ func (r *run) ask(in *mcp.InputRequired) {
 	r.complete(asks)
 	r.settle()
 	began := time.Now()
-	err := r.write(func(ctx context.Context, w state.Write) error {
-		return r.e.store.Park(ctx, w, asks, keptState(r.asked+1, r.op.SpanContext(), in.State))
-	})
+	store, kept := r.e.store, keptState(r.asked+1, r.op.SpanContext(), in.State)
+	park := func(ctx context.Context, w state.Write) error { return store.Park(ctx, w, asks, kept) }
+	err := r.write(park)
 	r.stored("park", began, err)
 	switch {
 	case err == nil:
+		r.ended(len(kept)+bytesOf(asks), park)
 		r.op.Pause(&telemetry.Outcome{InputRequired: true})
 		r.e.counters.Appended.Add(int64(len(asks)))
 		r.s.park(r)
@@ -50,6 +51,13 @@ func (r *run) ask(in *mcp.InputRequired) {
 	case !lostCall(err):
 		r.e.log.WarnContext(r.ctx, "a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
 	}
+}
+
+func bytesOf(asks []state.Ask) (n int) {
+	for _, a := range asks {
+		n += len(a.Message)
+	}
+	return n
 }
 
 // asks makes server requests. A URL that the client was sent to and is asked for again keeps its id.

@@ -6,8 +6,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// bell handles what another replica tells. It returns when the news has taken effect here.
+// bell handles what another replica tells, or the store. It returns when the news has taken effect here.
 func (e *Era) bell(b state.Bell) {
+	if b.Kind == state.BellReturned {
+		if e.work.enter() {
+			defer e.work.leave()
+			e.redo()
+		}
+		return
+	}
 	s := e.held.get(b.Session)
 	if s == nil || !e.work.enter() {
 		return

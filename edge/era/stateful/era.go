@@ -35,6 +35,7 @@ type Era struct {
 	loops sync.WaitGroup
 
 	idle idle
+	ends ends
 	// insisting counts answers that the store has yet to take.
 	insisting atomic.Int64
 

@@ -172,19 +172,18 @@ func (r *run) finish(o outcome) {
 func (r *run) deliver(o outcome) {
 	r.settle()
 	began := time.Now()
-	err := r.write(func(ctx context.Context, w state.Write) error {
-		return r.e.store.Finish(ctx, w, o.body)
-	})
+	store := r.e.store
+	finish := func(ctx context.Context, w state.Write) error { return store.Finish(ctx, w, o.body) }
+	err := r.write(finish)
 	if errors.Is(err, state.ErrTooLarge) {
 		o = r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"the response of %d bytes is larger than what a stream may keep; ask for less", len(o.body)))
 		r.e.o.Telemetry.Hit(telemetry.BoundResult)
-		err = r.write(func(ctx context.Context, w state.Write) error {
-			return r.e.store.Finish(ctx, w, o.body)
-		})
+		err = r.write(finish)
 	}
 	r.stored("finish", began, err)
 	if err == nil {
+		r.ended(len(o.body), finish)
 		r.op.End(&o.seen)
 		r.e.counters.Appended.Add(1)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // lose makes replica a lost: it gives no sign of life and takes over nothing, but still works.
@@ -203,6 +204,90 @@ func TestNoReplicaTakesOverItself(t *testing.T) {
 			t.Errorf("%d takeovers", n)
 		}
 	})
+}
+
+// What ended a call here is written again when the store has been away, so that what it lost is there:
+// the client is asked, and gets the result of the one run.
+func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			return text(fmt.Sprint("attempt ", c.Attempt)), nil
+		}
+		lost := func(tool string, id int) *exchange {
+			w.faults.mu.Lock()
+			w.faults.forget = true
+			w.faults.mu.Unlock()
+			return w.post(w.a, s, callTool(id, tool))
+		}
+		x, y := lost("ask", 1), lost("safe", 2)
+		for range 2 { // the second changes nothing
+			w.a.bell(state.Bell{Kind: state.BellReturned})
+		}
+		after(10 * time.Millisecond)
+		w.wantMessages(y, progressMessage(1), `{"jsonrpc":"2.0","id":2,"result":{"text":"attempt 1"}}`)
+		ids, _ := asked(t, x)
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"a":1}`)))
+		after(10 * time.Second)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 2 {
+			t.Errorf("ended %v with %v", x.ended(), msgs)
+		}
+		if n := w.a.Counters().Takeovers.Load() + w.b.Counters().Takeovers.Load(); n != 0 {
+			t.Errorf("%d takeovers", n)
+		}
+	})
+}
+
+// A claim that the store lost with the answer that brought it: the claimer's end is written again all
+// the same, at an epoch that is ahead of the record's, and nobody has to answer twice.
+func TestClaimsThatTheStoreLost(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		stream, _, _ := strings.Cut(x.lastID(), ".")
+		w.b.ends.add(end{ // as if b had been given the answer and had finished the call
+			at: time.Now(), s: w.b.keep(s),
+			write: state.Write{Lease: state.Lease{Session: s, Stream: stream, Call: w.backend.seen()[0].ID, Epoch: 2}, N: 2},
+			op: func(ctx context.Context, wr state.Write) error {
+				return w.b.store.Finish(ctx, wr, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+			},
+		})
+		w.b.bell(state.Bell{Kind: state.BellReturned})
+		after(2 * time.Second)
+		if msgs := x.messages(); !x.ended() || msgs[len(msgs)-1] != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+			t.Errorf("ended %v with %v", x.ended(), msgs)
+		}
+		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{"a":1}`)))
+	})
+}
+
+// The ends that are kept are bounded by number, by bytes and by age, the time without new ones not counted.
+func TestEndsAreBounded(t *testing.T) {
+	var x ends
+	now := time.Now()
+	x.add(end{at: now, bytes: 1})
+	x.add(end{at: now.Add(endLife), bytes: 2})
+	if n := len(x.all()); n != 2 {
+		t.Errorf("%d ends, want those of %s", n, endLife)
+	}
+	x.add(end{at: now.Add(endLife + 1), bytes: 3})
+	if all := x.all(); len(all) != 2 || all[0].bytes != 2 {
+		t.Errorf("%d ends, the oldest of %d bytes", len(all), all[0].bytes)
+	}
+	for range maxEnds {
+		x.add(end{at: now.Add(endLife + 1), bytes: 1})
+	}
+	if n := len(x.all()); n != maxEnds || x.bytes != maxEnds {
+		t.Errorf("%d ends of %d bytes, want %d", n, x.bytes, maxEnds)
+	}
+	x.add(end{at: now.Add(endLife + 1), bytes: maxEndBytes})
+	if n := len(x.all()); n != 1 {
+		t.Errorf("%d ends beside one that takes all the room", n-1)
+	}
 }
 
 // A store that fails over may have lost what ended a call's run: the replica that is its owner by the

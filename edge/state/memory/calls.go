@@ -205,10 +205,14 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 	case w.Call != "" && w.Epoch < c.epoch:
 		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.epoch, w.Epoch, state.ErrFenced)
 	}
+	ahead := w.Call != "" && w.Epoch > c.epoch
 	if c.phase == state.PhaseWaiting {
+		if w.Call != "" && !ahead && !c.held && (c.Deadline.IsZero() || !now.After(c.Deadline)) {
+			return nil, fmt.Errorf("call %.40q waits for its client: %w", c.ID, state.ErrFenced)
+		}
 		c.unask(s)
 	}
-	if w.Call != "" && w.Epoch > c.epoch {
+	if ahead {
 		c.epoch, c.phase = w.Epoch, state.PhaseDispatched
 	} else if c.phase == state.PhaseDispatched {
 		c.Attempt++

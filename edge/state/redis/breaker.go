@@ -158,6 +158,7 @@ func (r *Replica) probe(s server) {
 	s.open.Store(false)
 	r.breakers.open.Add(-1)
 	r.log.Info("Redis answers again")
+	r.returned()
 }
 
 // end stops the probes and waits for them.

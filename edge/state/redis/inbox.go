@@ -28,6 +28,7 @@ func (r *Replica) receive(messages <-chan any) {
 			}
 			r.forget()
 			r.followers.wakeAll("")
+			r.returned()
 			r.restoreSecret()
 		case *redis.Message:
 			if m.Channel == r.inboxOf(r.id) {

@@ -170,3 +170,19 @@ func (r *Replica) rung(b bell) {
 		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })
 	}()
 }
+
+// returned tells this replica that Redis was away. It does not wait for what comes of it.
+func (r *Replica) returned() {
+	fn := r.answer.Load()
+	if fn == nil || r.left.Load() {
+		return
+	}
+	select {
+	case r.handlers <- struct{}{}:
+		go func() {
+			defer func() { <-r.handlers }()
+			(*fn)(state.Bell{Kind: state.BellReturned})
+		}()
+	default: // So many are under way that what this one is for is.
+	}
+}

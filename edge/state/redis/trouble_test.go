@@ -191,6 +191,37 @@ func TestRedisRestartsWithItsData(t *testing.T) {
 	w.whole()
 }
 
+// A replica is told that Redis was away, whether its connections broke or what it asked hung.
+func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]func(w *troubled){
+		"broken": func(w *troubled) { w.p.refuse(false) },
+		"hangs":  func(w *troubled) { w.p.hold(); w.trip(); w.p.release() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := startTroubled(t)
+			var told [2]chan state.Bell
+			for i, r := range []*redis.Replica{w.a, w.b} {
+				told[i] = make(chan state.Bell, 100)
+				r.Answering(func(b state.Bell) { told[i] <- b })
+			}
+			away(w)
+			for i := range told {
+				select {
+				case b := <-told[i]:
+					if b != (state.Bell{Kind: state.BellReturned}) {
+						t.Errorf("told %+v", b)
+					}
+				case <-time.After(patience):
+					t.Fatalf("replica %d was not told within %s", i, patience)
+				}
+			}
+			w.recovered()
+		})
+	}
+}
+
 func TestRedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	w := startTroubled(t)

@@ -15,7 +15,10 @@ var asking = []test{
 		if len(got) != 2 || got[0].Kind != state.EntryRequest || string(got[1].Data) != string(asksOf("q2")[0].Message) {
 			w.Fatalf("the log has %+v, want both requests", got)
 		}
-		c, _ := w.claim(w.b, x.which())
+		// Who took it for lost before it came to wait is too late; who cancels it is not.
+		_, err := w.b.Claim(w.Context(), x.which())
+		w.want(state.ErrFenced, err)
+		c, _ := w.claim(w.b, x.request())
 		if c.Phase != state.PhaseWaiting || string(c.State) != "state" {
 			w.Errorf("claimed %+v, want it waiting with its state", c)
 		}
@@ -139,7 +142,7 @@ func elicitations(w *world) {
 	asks := asksOf("q1", "q2", "q3")
 	asks[0].ElicitationID, asks[1].ElicitationID = "e1", "e2"
 	w.must(w.a.Park(w.Context(), x.next(), asks, nil))
-	y := open(w, x.which(), map[string]string{"key-q1": "e1", "key-q2": "e2"})
+	y := open(w, x.request(), map[string]string{"key-q1": "e1", "key-q2": "e2"})
 	done := notice("done")
 	done.Completes = "key-q1"
 	y.append(done)
@@ -150,6 +153,6 @@ func elicitations(w *world) {
 	asks = asksOf("q4")
 	asks[0].ElicitationID = "e4"
 	w.must(w.b.Park(w.Context(), y.next(), asks, nil))
-	y = open(w, y.which(), map[string]string{"key-q4": "e4"})
+	y = open(w, y.request(), map[string]string{"key-q4": "e4"})
 	y.finish()
 }

@@ -162,7 +162,7 @@ func wakes(w *world) {
 	w.token(wake)
 	x[1].finish()
 	w.token(wake)
-	_, y := w.claim(w.b, x[0].which())
+	_, y := w.claim(w.b, x[0].request())
 	w.must(w.b.Finish(w.Context(), y.next(), nil))
 	w.token(wake)
 	if _, last := w.all(w.b, "s", "st"); !last.Ended {

@@ -129,6 +129,11 @@ func (r *writer) which() state.Which {
 	return state.Which{Session: r.Session, Call: r.Call, Epoch: r.Epoch}
 }
 
+// request is the call by its client's request id.
+func (r *writer) request() state.Which {
+	return state.Which{Session: r.Session, RequestID: `"` + r.Call + `"`}
+}
+
 // claim takes a call over for a replica.
 func (w *world) claim(s state.Store, which state.Which) (*state.Claim, *writer) {
 	w.Helper()

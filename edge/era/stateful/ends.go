@@ -1,0 +1,95 @@
+package stateful
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// endLife is how long an end is kept while the store works; what was acknowledged before that has
+	// reached whoever takes its place.
+	endLife = 10 * time.Second
+	// maxEnds and maxEndBytes bound the ends that are kept; the oldest go first.
+	maxEnds, maxEndBytes = 1024, 16 << 20
+	// redoFor bounds how long one is tried again, redoAtOnce how many are at the same time.
+	redoFor, redoAtOnce = 10 * time.Second, 16
+)
+
+// ends are the writes by which calls of late stopped being this replica's: parked or finished. They were
+// acknowledged; but a store that fails over may have lost them, and then nobody runs the call and nobody
+// knows. So when the store has been away they are made again, as the numbered writes that they are: one
+// that is there changes nothing. Ages count from the newest, so that the time the store is away for is
+// none.
+type ends struct {
+	mu    sync.Mutex
+	list  []end
+	bytes int
+}
+
+// end is a write as it was acknowledged.
+type end struct {
+	at    time.Time
+	bytes int
+	s     *held
+	write state.Write
+	op    func(context.Context, state.Write) error
+}
+
+func (x *ends) add(en end) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.list = append(x.list, en)
+	x.bytes += en.bytes
+	drop := 0
+	for _, old := range x.list {
+		if len(x.list)-drop <= maxEnds && x.bytes <= maxEndBytes && en.at.Sub(old.at) <= endLife {
+			break
+		}
+		x.bytes -= old.bytes
+		drop++
+	}
+	x.list = slices.Delete(x.list, 0, drop)
+}
+
+func (x *ends) all() []end {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clone(x.list)
+}
+
+// ended keeps the write that the run has just made, for it is its last. op keeps nothing of the run but
+// those bytes.
+func (r *run) ended(bytes int, op func(context.Context, state.Write) error) {
+	r.e.ends.add(end{at: time.Now(), bytes: bytes, s: r.s, write: state.Write{Lease: r.lease, N: r.n}, op: op})
+}
+
+// redo makes the last writes again. The caller is inside the work gate.
+func (e *Era) redo() {
+	slots := make(chan struct{}, redoAtOnce)
+	var wg sync.WaitGroup
+	for _, en := range slices.Backward(e.ends.all()) { // What was lost is the newest.
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			en.redo(e)
+		})
+	}
+	wg.Wait()
+}
+
+// redo makes the write again, under a new lease if the store has lost others of the old one too. Whoever
+// owns the call by now keeps it.
+func (en end) redo(e *Era) {
+	r := &run{e: e, s: en.s, deadline: time.Now().Add(redoFor)}
+	r.call.ID, r.stream = en.write.Call, en.write.Stream
+	r.lease, r.n = en.write.Lease, en.write.N-1
+	r.ctx, r.cancel = context.WithCancelCause(e.life)
+	defer r.cancel(nil)
+	r.s.writes(r)
+	defer r.s.wrote(r)
+	_ = r.write(en.op)
+}
