@@ -12,6 +12,7 @@ type evidence struct {
 	clients   []*client
 	ledger    *ledger
 	losses    []loss
+	stalls    []stall
 	traffic   *traffic
 	rules     rules
 	disturbed time.Duration
@@ -35,22 +36,23 @@ func (r *report) judge(e *evidence) {
 			odd.miss(fmt.Sprintf("%s: %d", what, n))
 		}
 	}
+	happened := e.happened()
 	for _, c := range e.clients {
 		seen := map[string]bool{}
 		for _, x := range c.calls {
-			runs := e.ledger.of(x.tag)
-			losses := lossesOf(x, runs, e.losses)
-			say := func(why string) string { return why + "\n" + x.transcript(runs, e.losses) }
-			one.see(oneResponse(x, e.rules), say)
+			runs, rules := e.ledger.of(x.tag), e.rulesOf(x)
+			losses := lossesOf(x, runs, happened)
+			say := func(why string) string { return why + "\n" + x.transcript(runs, happened) }
+			one.see(oneResponse(x, rules), say)
 			ids.see(repeated(x, seen), say)
-			order.see(progress(x, e.rules), say)
+			order.see(progress(x, rules), say)
 			if x.tool == "countdown" {
-				calm.see(r.countdown(x, losses, e.rules), say)
+				calm.see(r.countdown(x, losses, rules), say)
 			} else {
-				unknown.see(r.booking(x, runs, losses, e.rules), say)
+				unknown.see(r.booking(x, runs, losses, rules), say)
 			}
 			quiet.see(r.silence(x, losses), say)
-			odd.see(oddities(x, e.rules), say)
+			odd.see(oddities(x), say)
 		}
 	}
 	r.bookings(e)
@@ -164,7 +166,7 @@ func (r *report) silence(c *call, losses []loss) string {
 	return fmt.Sprintf("silent for %.1f s", d.Seconds())
 }
 
-func oddities(c *call, _ rules) string {
+func oddities(c *call) string {
 	i := slices.IndexFunc(c.entries, func(e entry) bool { return e.kind == strange })
 	if i < 0 {
 		return ""
@@ -191,7 +193,7 @@ func (r *report) bookings(e *evidence) {
 			case n > 1:
 				why = fmt.Sprintf("booked %d times", n)
 			}
-			twice.see(why, func(why string) string { return why + "\n" + x.transcript(e.ledger.of(x.tag), e.losses) })
+			twice.see(why, func(why string) string { return why + "\n" + x.transcript(e.ledger.of(x.tag), e.happened()) })
 		}
 	}
 }

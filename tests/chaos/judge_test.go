@@ -176,6 +176,28 @@ func TestAnswersAndResumesElsewhere(t *testing.T) {
 	}
 }
 
+// What Redis itself keeps waiting is judged as when it is away; what does not overlap that, is not.
+func TestStallsExcuse(t *testing.T) {
+	e := &evidence{stalls: []stall{{at(1000), at(1500)}}}
+	for name, x := range map[string]struct {
+		call *call
+		want bool
+	}{
+		"during it":     {&call{entries: []entry{line(1200, entry{}), line(1300, entry{})}}, true},
+		"soon after it": {&call{entries: []entry{line(3000, entry{}), line(4000, entry{})}}, true},
+		"before it":     {&call{entries: []entry{line(0, entry{}), line(900, entry{})}}, false},
+		"long after it": {&call{entries: []entry{line(4000, entry{}), line(5000, entry{})}}, false},
+	} {
+		if got := e.rulesOf(x.call).unavailable; got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	c, runs := asking(response(9000, "", 0))
+	if got := silences(c, lossesOf(c, runs, e.happened())); got != 7500*time.Millisecond {
+		t.Errorf("silent for %s after the stall", got)
+	}
+}
+
 func TestBookings(t *testing.T) {
 	c, _ := asking(response(500, "", 0))
 	l := newLedger()

@@ -138,7 +138,14 @@ func runMode(ctx context.Context, dir, program string, o options, m mode) (*repo
 	if err != nil {
 		return r, err
 	}
+	seen := func() []stall { return nil }
+	if !m.rules.unavailable { // else Redis is disturbed itself
+		c := s.redis.Client()
+		defer c.Close()
+		seen = watch(c)
+	}
 	clients, traffic, err := s.play(ctx, o, m)
+	stalls := seen()
 	if err == nil {
 		err = r.leftovers(ctx, s, clients)
 	}
@@ -148,6 +155,8 @@ func runMode(ctx context.Context, dir, program string, o options, m mode) (*repo
 	if err != nil {
 		return r, err
 	}
-	r.judge(&evidence{clients: clients, ledger: s.ledger, losses: s.losses, traffic: traffic, rules: m.rules, disturbed: o.duration})
+	r.judge(&evidence{
+		clients: clients, ledger: s.ledger, losses: s.losses, stalls: stalls, traffic: traffic, rules: m.rules, disturbed: o.duration,
+	})
 	return r, nil
 }

@@ -106,6 +106,9 @@ func (r *report) count(e *evidence) {
 		{"questions without state", r.unavailable, 0},
 		{"trips booked again after lost writes", r.again, 0},
 	}
+	if n := len(e.stalls); n > 0 {
+		r.rows = append(r.rows, row{"times Redis did not answer, undisturbed: the machine is too busy", n, 0})
+	}
 	for what, n := range e.traffic.n {
 		r.rows = append(r.rows, row{what, n, 0})
 	}
