@@ -49,7 +49,7 @@ type Call struct {
 	Began time.Time
 }
 
-// Lease is the right to write about one call.
+// Lease is the right of one replica to write about one call.
 type Lease struct {
 	Session, Stream, Call string
 	// Epoch rises with every change of owner.

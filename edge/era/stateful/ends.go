@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -21,9 +22,8 @@ const (
 
 // ends are the writes by which calls of late stopped being this replica's: parked or finished. They were
 // acknowledged; but a store that fails over may have lost them, and then nobody runs the call and nobody
-// knows. So when the store has been away they are made again, as the numbered writes that they are: one
-// that is there changes nothing. Ages count from the newest, so that the time the store is away for is
-// none.
+// knows. So when the store has been away they are made again if they are not there. Ages count from the
+// newest, so that the time the store is away for is none.
 type ends struct {
 	mu    sync.Mutex
 	list  []end
@@ -81,15 +81,23 @@ func (e *Era) redo() {
 	wg.Wait()
 }
 
-// redo makes the write again, under a new lease if the store has lost others of the old one too. Whoever
-// owns the call by now keeps it.
+// redo makes the write again unless it is there, or the call is somebody else's. It has the number after
+// the write's own: with that it is refused when the write is there, for that ended the lease; and when it
+// is not, a write is missing before it, so that the log begins a new epoch, and a client that had seen
+// what is lost is told it again.
 func (en end) redo(e *Era) {
 	r := &run{e: e, s: en.s, deadline: time.Now().Add(redoFor)}
 	r.call.ID, r.stream = en.write.Call, en.write.Stream
-	r.lease, r.n = en.write.Lease, en.write.N-1
+	r.lease, r.n = en.write.Lease, en.write.N
 	r.ctx, r.cancel = context.WithCancelCause(e.life)
 	defer r.cancel(nil)
 	r.s.writes(r)
 	defer r.s.wrote(r)
-	_ = r.write(en.op)
+	_ = r.write(func(ctx context.Context, w state.Write) error {
+		err := en.op(ctx, w)
+		if errors.Is(err, state.ErrFenced) && w.Epoch == en.write.Epoch {
+			return nil
+		}
+		return err
+	})
 }

@@ -223,12 +223,17 @@ func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
 			return w.post(w.a, s, callTool(id, tool))
 		}
 		x, y := lost("ask", 1), lost("safe", 2)
-		for range 2 { // the second changes nothing
+		z := w.post(w.a, s, callTool(3, "ask")) // nothing of it is lost
+		for range 2 {                           // the second changes nothing
 			w.a.bell(state.Bell{Kind: state.BellReturned})
 		}
 		after(10 * time.Millisecond)
 		w.wantMessages(y, progressMessage(1), `{"jsonrpc":"2.0","id":2,"result":{"text":"attempt 1"}}`)
 		ids, _ := asked(t, x)
+		// Who had seen what was lost sees it anew: the ids are of a new epoch.
+		if ids2, _ := asked(t, z); len(ids) != 1 || len(ids2) != 1 || !strings.Contains(x.lastID(), ".2.") || !strings.Contains(z.lastID(), ".1.") {
+			t.Fatalf("asked %v at %s and %v at %s, want each once, the first anew", ids, x.lastID(), ids2, z.lastID())
+		}
 		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"a":1}`)))
 		after(10 * time.Second)
 		if msgs := x.messages(); !x.ended() || len(msgs) != 2 {

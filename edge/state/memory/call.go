@@ -108,7 +108,7 @@ func (r *Replica) write(ctx context.Context, w state.Write) (*session, *call, er
 		return nil, nil, err
 	}
 	c := s.calls[w.Call]
-	if err := r.m.fence(c, w, now); err != nil {
+	if err := r.fence(c, w, now); err != nil {
 		s.mu.Unlock()
 		return nil, nil, fmt.Errorf("call %.40q: %w", w.Call, err)
 	}
@@ -119,15 +119,17 @@ func (r *Replica) write(ctx context.Context, w state.Write) (*session, *call, er
 }
 
 // fence says why a write is refused.
-func (m *Medium) fence(c *call, w state.Write, now time.Time) error {
+func (r *Replica) fence(c *call, w state.Write, now time.Time) error {
 	switch {
-	case c == nil || c.stream.name != w.Stream || m.lapsed(c.stream, now):
+	case c == nil || c.stream.name != w.Stream || r.m.lapsed(c.stream, now):
 		return state.ErrNotFound
 	case w.Epoch > c.epoch:
-		m.rollback(c.stream, 0)
+		r.m.rollback(c.stream, 0)
 		return fmt.Errorf("epoch %d is ahead of the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrRollback)
 	case w.Epoch < c.epoch:
 		return fmt.Errorf("epoch %d is not the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrFenced)
+	case c.owner != r:
+		return fmt.Errorf("the lease is another replica's: %w", state.ErrFenced)
 	case w.N == 0:
 		return errors.New("a write has no number: the first under a lease is 1")
 	case w.N <= c.n:
@@ -135,7 +137,7 @@ func (m *Medium) fence(c *call, w state.Write, now time.Time) error {
 	case !c.held || c.phase == state.PhaseDone:
 		return fmt.Errorf("the lease has ended: %w", state.ErrFenced)
 	case w.N > c.n+1:
-		m.rollback(c.stream, 0)
+		r.m.rollback(c.stream, 0)
 		return fmt.Errorf("write %d does not follow the last one, %d: %w", w.N, c.n, state.ErrRollback)
 	}
 	return nil

@@ -20,6 +20,12 @@ var fenced = []test{
 			w.Errorf("the log is %q, want three notices and one response", got)
 		}
 	}},
+	{"a lease is of one replica alone", state.Limits{}, func(w *world) {
+		x := w.three()
+		w.want(state.ErrFenced, w.b.Append(w.Context(), x.same(), notice("3")))
+		w.want(state.ErrFenced, w.b.Finish(w.Context(), x.next(), response("c")))
+		w.must(w.a.Finish(w.Context(), x.same(), response("c")))
+	}},
 	{"a done call takes no write and no claim", state.Limits{}, func(w *world) {
 		x := w.begin2()
 		x.finish()

@@ -101,6 +101,7 @@ func manyAnswers(w *world) {
 		x.park(ids...)
 		var count [4]atomic.Int32
 		var claimed atomic.Pointer[state.Claim]
+		var owner atomic.Pointer[state.Store]
 		w.race(func(i int, s state.Store) {
 			for j := range ids {
 				out, c, err := s.Answer(w.Context(), "s", ids[(i+j)%3], answer("x"))
@@ -110,6 +111,7 @@ func manyAnswers(w *world) {
 				count[out].Add(1)
 				if c != nil {
 					claimed.Store(c)
+					owner.Store(&s)
 				}
 			}
 		})
@@ -120,7 +122,7 @@ func manyAnswers(w *world) {
 		if len(c.Answers) != 3 || c.Call.Round != round+2 {
 			w.Fatalf("%d answers, round %d, want 3 and %d", len(c.Answers), c.Call.Round, round+2)
 		}
-		x = w.under(w.a, c.Lease)
+		x = w.under(*owner.Load(), c.Lease)
 	}
 }
 

@@ -126,7 +126,7 @@ end
 
 -- Begins a write: nil when it is one to apply, else what the script returns.
 local function fence(stream, call, epoch, n)
-  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow')
   if not redis.call('HGET', K .. ':m', 'c:' .. call) or c[1] ~= stream or lapsed(stream)
     or redis.call('EXISTS', K .. ':t:' .. stream) == 0 then
     return { 'missing' }
@@ -137,6 +137,8 @@ local function fence(stream, call, epoch, n)
     return { 'rollback', 'epoch ' .. int(epoch) .. " is ahead of the call's, which is " .. c[2] }
   end
   if epoch < tonumber(c[2]) then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
+  -- After a failover another may have come to the same epoch.
+  if c[6] and c[6] ~= me then return { 'fenced', 'the lease is of ' .. c[6] } end
   if n <= last then return { 'ok', 0, 0 } end
   if c[4] ~= '1' or c[5] == DONE then return { 'fenced', 'the lease has ended' } end
   if n > last + 1 then
