@@ -40,7 +40,7 @@ func init() {
 
 func main() {
 	only := flag.String("only", "", "examples to run, separated by commas; empty: all")
-	limit := flag.Duration("limit", 15*time.Minute, "time limit of the whole run")
+	limit := flag.Duration("limit", 20*time.Minute, "time limit of the whole run")
 	counts := flag.String("counts", os.Getenv("EXAMPLES_COUNTS"), "file to write the passed and failed counts to")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
