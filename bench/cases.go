@@ -12,27 +12,32 @@ const (
 	revisionModern = "2026-07-28"
 )
 
+// args are those of the smallest tool call.
+const args = `{"text":"hello, edge"}`
+
+// echo is that call within a session.
+var echo = legacyCall{`"name":"echo","arguments":` + args, "hello, edge", 0}
+
+// modern prepares it for a server without sessions.
+func modern(name string, p *process) subject {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	h["MCP-Protocol-Version"] = []string{revisionModern}
+	h["Mcp-Method"] = []string{"tools/call"}
+	h["Mcp-Name"] = []string{"echo"}
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + args +
+		`,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revisionModern +
+		`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}}}}`
+	return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}
+}
+
 // cases prepares the requests: the smallest tool call, in each era, on few and many connections.
 func (f *fleet) cases() ([]benchCase, error) {
-	const args = `{"text":"hello, edge"}`
-	echo := legacyCall{`"name":"echo","arguments":` + args, "hello, edge", 0}
 	plain := http.Header{"Content-Type": {"application/json"}}
 	bridge := subject{"bridge", load.Target{Addr: f.bridge.addr, Path: "/", Header: plain, Body: []byte(args), Want: []byte("hello, edge")}, f.bridge}
-	modern := func(name string, p *process) subject {
-		h := plain.Clone()
-		h.Set("Accept", "application/json, text/event-stream")
-		h["MCP-Protocol-Version"] = []string{revisionModern}
-		h["Mcp-Method"] = []string{"tools/call"}
-		h["Mcp-Name"] = []string{"echo"}
-		body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + args +
-			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"` + revisionModern +
-			`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}}}}`
-		return subject{name, load.Target{Addr: p.addr, Path: "/mcp", Header: h, Body: []byte(body), Want: []byte("hello, edge")}, p}
-	}
 	var cases []benchCase
 	for _, n := range []int{8, 64} {
-		cases = append(cases, benchCase{fmt.Sprintf("modern-%d", n), n,
-			[]subject{modern("edge", f.edge), bridge, modern("sdk", f.sdkNoSessions)}})
+		cases = append(cases, benchCase{name: fmt.Sprintf("modern-%d", n), connections: n,
+			subjects: []subject{modern("edge", f.edge), bridge, modern("sdk", f.sdkNoSessions)}})
 		edge, err := legacy("edge", f.edge, echo)
 		if err != nil {
 			return nil, err
@@ -41,10 +46,10 @@ func (f *fleet) cases() ([]benchCase, error) {
 		if err != nil {
 			return nil, err
 		}
-		cases = append(cases, benchCase{fmt.Sprintf("legacy-%d", n), n, []subject{edge, bridge, sdk}})
+		cases = append(cases, benchCase{name: fmt.Sprintf("legacy-%d", n), connections: n, subjects: []subject{edge, bridge, sdk}})
 	}
 	streams, err := f.streams()
-	return append(cases, streams...), err
+	return append(append(cases, streams...), f.telemetry()...), err
 }
 
 // streams are calls with 20 progress events: as fast as they come, and at a pace at which nothing waits.

@@ -25,6 +25,10 @@ type fleet struct {
 	edge, bridge, sdkSessions, sdkNoSessions *process
 	edgeRedis, sdkEvents                     *process
 	redis                                    *redisserver.Server
+	// service is the tool service's address.
+	service string
+	// observed are the edges of the telemetry cases, once they run.
+	observed []observedEdge
 }
 
 // startFleet builds and starts the processes.
@@ -43,7 +47,7 @@ func startFleet() (*fleet, error) {
 
 func (f *fleet) start() error {
 	for name, pkg := range map[string]string{
-		"edge": "./edge", "service": "./bench/service", "bridge": "./bench/bridge", "sdk": "./bench/sdk",
+		"edge": "./edge", "service": "./bench/service", "bridge": "./bench/bridge", "sdk": "./bench/sdk", "sink": "./bench/sink",
 	} {
 		if out, err := exec.Command("go", "build", "-o", filepath.Join(f.dir, name), pkg).CombinedOutput(); err != nil {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
@@ -53,6 +57,7 @@ func (f *fleet) start() error {
 	if err != nil {
 		return err
 	}
+	f.service = service
 	if _, err = f.run("service", "", "--listen", service); err != nil {
 		return err
 	}
@@ -83,6 +88,11 @@ func (f *fleet) start() error {
 
 // startEdge runs an edge until it is ready.
 func (f *fleet) startEdge(args ...string) (*process, error) {
+	return f.startEdgeIn(nil, append(args, "--log-level", "warn")...)
+}
+
+// startEdgeIn does so with an environment of its own. What it says below a warning goes nowhere.
+func (f *fleet) startEdgeIn(env []string, args ...string) (*process, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -91,7 +101,7 @@ func (f *fleet) startEdge(args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := f.run("edge", addr, append(args, "--listen", addr, "--admin", admin, "--pprof", "--log-level", "warn")...)
+	p, err := f.runIn(env, "edge", addr, append(args, "--listen", addr, "--admin", admin, "--pprof")...)
 	if err != nil {
 		return nil, err
 	}
@@ -175,8 +185,15 @@ type usage struct {
 }
 
 func (f *fleet) run(name, addr string, args ...string) (*process, error) {
+	return f.runIn(nil, name, addr, args...)
+}
+
+func (f *fleet) runIn(env []string, name, addr string, args ...string) (*process, error) {
 	p := &process{cmd: exec.Command(filepath.Join(f.dir, name), args...), addr: addr}
-	p.cmd.Stderr = os.Stderr
+	p.cmd.Env = append(os.Environ(), env...)
+	if !slices.Contains(args, "info") { // else a line for each request
+		p.cmd.Stderr = os.Stderr
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -212,19 +229,8 @@ func (f *fleet) stop() {
 	_ = os.RemoveAll(f.dir)
 }
 
-// ticks is the kernel's unit of CPU time in /proc, 1/100 s on Linux.
-const ticks = 10 * time.Millisecond
-
-func (p *process) usage() (usage, error) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/stat")
-	if err != nil {
-		return usage{}, err
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	user, _ := strconv.ParseInt(fields[11], 10, 64)
-	system, _ := strconv.ParseInt(fields[12], 10, 64)
-	u := usage{cpu: time.Duration(user+system) * ticks}
-	if p.admin != "" {
+func (p *process) usage() (u usage, err error) {
+	if u.cpu, err = cpu(p.cmd.Process.Pid); err == nil && p.admin != "" {
 		u.mallocs, err = mallocs(p.admin)
 	}
 	return u, err

@@ -43,6 +43,11 @@ func run(rounds int, slice time.Duration, out, only string) error {
 		if only != "" && c.name != only {
 			continue
 		}
+		if c.start != nil {
+			if c.subjects, err = c.start(); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
 		r, err := measure(c, rounds, slice)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
@@ -65,6 +70,16 @@ type benchCase struct {
 	name        string
 	connections int
 	subjects    []subject // the edge first
+	// start, if set, makes the subjects when the case's turn comes.
+	start func() ([]subject, error)
+	// costs: what the others cost, compared with the first, is what the case is about.
+	costs bool
+}
+
+// cost is a subject's throughput and CPU time per call, over those of the first subject.
+type cost struct {
+	Throughput stats.Ratio `json:"throughput"`
+	CPU        stats.Ratio `json:"cpuPerCall"`
 }
 
 // subject is one server under load.
@@ -81,6 +96,8 @@ type report struct {
 	Subjects []subjectReport        `json:"subjects"`
 	// Later is by how much, in milliseconds, an event comes later than through the first subject: p50, p99.
 	Later map[string][2]stats.Difference `json:"eventsLaterMillis,omitempty"`
+	// Costs over the first subject.
+	Costs map[string]cost `json:"costs,omitempty"`
 }
 
 type subjectReport struct {
@@ -101,6 +118,7 @@ func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
 	calls := make([]int, n)
 	cpu := make([]time.Duration, n)
 	mallocs := make([]uint64, n)
+	perCall := make([][]float64, n) // CPU time, by round
 	delays := make([][]time.Duration, n)
 	var late [2][][]float64 // p50 and p99 of the events' delays, by subject and round
 	for i := range late {
@@ -134,12 +152,15 @@ func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
 			}
 			calls[k] += res.Calls
 			cpu[k] += after.cpu - before.cpu
+			perCall[k] = append(perCall[k], float64(after.cpu-before.cpu)/float64(res.Calls))
 			mallocs[k] += after.mallocs - before.mallocs
 		}
 	}
-	r := report{Case: c.name, Ratios: map[string]stats.Ratio{}, Later: map[string][2]stats.Difference{}}
+	r := report{Case: c.name, Ratios: map[string]stats.Ratio{}, Later: map[string][2]stats.Difference{}, Costs: map[string]cost{}}
 	for k, s := range c.subjects {
-		if k > 0 {
+		if k > 0 && c.costs {
+			r.Costs[s.name] = cost{stats.Of(perSecond[k], perSecond[0]), stats.Of(perCall[k], perCall[0])}
+		} else if k > 0 {
 			r.Ratios[s.name] = stats.Of(perSecond[0], perSecond[k])
 			if len(late[0][k]) > 0 && len(late[0][0]) > 0 {
 				r.Later[s.name] = [2]stats.Difference{stats.Minus(late[0][k], late[0][0]), stats.Minus(late[1][k], late[1][0])}
@@ -159,6 +180,10 @@ func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
 func (r report) print() {
 	fmt.Printf("\n%s\n", r.Case)
 	for _, s := range r.Subjects[1:] {
+		if c, ok := r.Costs[s.Name]; ok {
+			fmt.Printf("  %-7s / %s: %s\n", s.Name, r.Subjects[0].Name, c)
+			continue
+		}
 		fmt.Printf("  edge / %-7s %s\n", s.Name, r.Ratios[s.Name])
 		if later, ok := r.Later[s.Name]; ok {
 			fmt.Printf("  an event through %s comes later by %s ms at p50, %s ms at p99\n", s.Name, later[0], later[1])

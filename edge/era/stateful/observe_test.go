@@ -1,0 +1,240 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// observed gives a world's replicas a recorder of spans.
+func observed(t *testing.T, o *Options) *tracetest.InMemoryExporter {
+	t.Helper()
+	spans := tracetest.NewInMemoryExporter()
+	tel, err := telemetry.New(t.Context(), telemetry.Options{
+		StateSystem: "redis", SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Telemetry = tel
+	return spans
+}
+
+// story tells spans in the order of their ends, each with its outcome, parent and links.
+func story(spans tracetest.SpanStubs) []string {
+	names := map[trace.SpanID]string{}
+	for i, s := range spans {
+		names[s.SpanContext.SpanID()] = fmt.Sprintf("#%d", i)
+	}
+	var out []string
+	for _, s := range spans {
+		text := s.SpanKind.String() + " " + s.Name
+		for _, kv := range s.Attributes {
+			switch kv.Key {
+			case telemetry.AttrOutcome:
+				text += " " + kv.Value.AsString()
+			case telemetry.AttrAttempt, telemetry.AttrRound:
+				text += " " + kv.Value.Emit()
+			}
+		}
+		if s.Status.Code == codes.Error {
+			text += " ERROR"
+		}
+		if s.Parent.IsValid() {
+			text += " below " + names[s.Parent.SpanID()]
+		}
+		for _, l := range s.Links {
+			text += " " + l.Attributes[0].Value.AsString() + " " + names[l.SpanContext.SpanID()]
+		}
+		out = append(out, text)
+	}
+	return out
+}
+
+func wantStory(t *testing.T, spans *tracetest.InMemoryExporter, want ...string) {
+	t.Helper()
+	if got := story(spans.GetSpans()); !slices.Equal(got, want) {
+		t.Errorf("spans are\n  %s\nwant\n  %s", strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+	}
+	ids := map[trace.TraceID]bool{}
+	for _, s := range spans.GetSpans() {
+		ids[s.SpanContext.TraceID()] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("%d traces", len(ids))
+	}
+}
+
+// A takeover is a span of the call's trace, linked to what the lost replica ran, and the lost replica's
+// own span says that it lost the call.
+func TestTakeoverIsLinked(t *testing.T) {
+	var o Options
+	spans := observed(t, &o)
+	inWorld(t, o, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		spans.Reset()
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(float64(c.Attempt)))
+			if c.Attempt == 1 {
+				<-ctx.Done()
+				return mcp.Reply{}, context.Cause(ctx)
+			}
+			return text("again"), nil
+		}
+		x := w.post(w.a, s, callTool(1, "safe"))
+		w.lose()
+		after(10 * time.Second)
+		if len(x.messages()) == 0 {
+			t.Fatal("nothing was told")
+		}
+		w.a.Close() // the lost replica's run ends
+		after(time.Second)
+		wantStory(t, spans,
+			"client state.begin below #4",
+			"client state.claim below #4",
+			"client state.finish below #3",
+			"internal tools/call safe 1 2 ok below #4 taken_over #4",
+			"server tools/call safe 1 1 lost")
+	})
+}
+
+// A call whose outcome nobody knows ends as an error of the call's trace.
+func TestUnknownOutcomeIsLinked(t *testing.T) {
+	var o Options
+	spans := observed(t, &o)
+	inWorld(t, o, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		spans.Reset()
+		w.backend.tools["unsafe"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			<-ctx.Done()
+			return mcp.Reply{}, context.Cause(ctx)
+		}
+		w.post(w.a, s, callTool(1, "unsafe"))
+		w.lose()
+		after(10 * time.Second)
+		w.a.Close()
+		after(time.Second)
+		wantStory(t, spans,
+			"client state.begin below #4",
+			"client state.claim below #4",
+			"client state.finish below #3",
+			"internal tools/call unsafe 1 2 unknown_outcome ERROR below #4 taken_over #4",
+			"server tools/call unsafe 1 1 lost")
+	})
+}
+
+// Each round is linked to the one that asked, wherever it was answered; the duration of the call, its
+// user's included, is recorded once.
+func TestRoundsAreLinked(t *testing.T) {
+	var o Options
+	spans := observed(t, &o)
+	inWorld(t, o, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		spans.Reset()
+		w.backend.tools["ask"] = func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if c.Round > 2 {
+				return text("thanks"), nil
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{elicit("who")}}}, nil
+		}
+		x := w.post(w.a, s, callTool(1, "ask"))
+		for i, replica := range []*Era{w.b, w.a} {
+			after(20 * time.Second)
+			ask := mustParse(x.messages()[i])
+			w.wantAccepted(w.post(replica, s, `{"jsonrpc":"2.0","id":`+ask.ID.Raw()+`,"result":{"action":"accept"}}`))
+		}
+		after(time.Second)
+		wantStory(t, spans,
+			"client state.begin below #2",
+			"client state.park below #2",
+			"server tools/call ask 1 1 input_required",
+			"client state.answer below #2",
+			"client elicitation/create below #2",
+			"client state.park below #6",
+			"internal tools/call ask 2 1 input_required below #2 answered #2",
+			"client state.answer below #2",
+			"client elicitation/create below #6",
+			"client state.finish below #10",
+			"internal tools/call ask 3 1 ok below #2 answered #6")
+		for _, span := range spans.GetSpans() {
+			if span.Name == "elicitation/create" && span.EndTime.Sub(span.StartTime) != 20*time.Second {
+				t.Errorf("a request to the client took %s, want the 20 s of its user", span.EndTime.Sub(span.StartTime))
+			}
+		}
+		families, err := o.Telemetry.Gatherer().Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range families {
+			if f.GetName() != "mcp_server_operation_duration_seconds" {
+				continue
+			}
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					h := m.GetHistogram()
+					if l.GetValue() == "tools/call" && (h.GetSampleCount() != 1 || h.GetSampleSum() < 40) {
+						t.Errorf("%d observations, %v s: want 1 of 40 s", h.GetSampleCount(), h.GetSampleSum())
+					}
+				}
+			}
+		}
+	})
+}
+
+// The client learns which span its answer ends.
+func TestRequestsToClientsCarryTheirSpan(t *testing.T) {
+	var o Options
+	spans := observed(t, &o)
+	inWorld(t, o, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("one"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		message := x.messages()[0]
+		promised := telemetry.Promised([]byte(message))
+		ask := mustParse(message)
+		w.wantAccepted(w.post(w.b, s, `{"jsonrpc":"2.0","id":`+ask.ID.Raw()+`,"error":{"code":-1,"message":"no"}}`))
+		after(time.Second)
+		for _, span := range spans.GetSpans() {
+			if span.Name != "elicitation/create" {
+				continue
+			}
+			if !promised.IsValid() || span.SpanContext.SpanID() != promised.SpanID() || span.SpanContext.TraceID() != promised.TraceID() {
+				t.Errorf("the span is %v, the client was told %v in %s", span.SpanContext, promised, message)
+			}
+			if span.Status.Code != codes.Error || span.Status.Description != "no" {
+				t.Errorf("status %v", span.Status)
+			}
+			return
+		}
+		t.Error("no span for the request")
+	})
+}
+
+func TestKeptState(t *testing.T) {
+	sc := telemetry.ParseParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	for _, round := range []trace.SpanContext{{}, sc} {
+		for _, own := range []string{"", "x", "state \x00\xff"} {
+			asked, got, back := openState(keptState(300, round, []byte(own)))
+			if asked != 300 || !got.Equal(round) || string(back) != own {
+				t.Errorf("%q under %v came back as %d, %v, %q", own, round, asked, got, back)
+			}
+		}
+	}
+	for _, spoilt := range []string{"", "\x80", "\x01", "\x01\x80", "\x01\x09x"} {
+		if _, got, own := openState([]byte(spoilt)); got.IsValid() || own != nil {
+			t.Errorf("%q gives %v, %q", spoilt, got, own)
+		}
+	}
+}
