@@ -31,6 +31,7 @@ func (a *App) observeSessions() (errs []error) {
 		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n.Load())) }))
 	}
 	return append(errs,
+		a.telemetry.Observe(telemetry.Ready, func(emit telemetry.Emit) { emit(one(a.Ready() == nil)) }),
 		a.telemetry.Observe(telemetry.SessionsHeld, func(emit telemetry.Emit) { emit(float64(a.stateful.Held())) }),
 		a.telemetry.Observe(telemetry.ListensOpen, func(emit telemetry.Emit) { emit(float64(a.stateless.Listening())) }),
 		a.telemetry.Observe(telemetry.AnswersIgnored, func(emit telemetry.Emit) {

@@ -53,6 +53,7 @@ const (
 	WritesFenced      = "mcpedge.writes.fenced"
 	AnswersIgnored    = "mcpedge.answers.ignored"
 	StateErrors       = "mcpedge.state.errors"
+	Ready             = "mcpedge.ready"
 	BackendUp         = "mcpedge.backend.up"
 	BackendInState    = "mcpedge.backend.state"
 	BackendCalls      = "mcpedge.backend.calls"
@@ -102,8 +103,9 @@ var Catalogue = []Instrument{
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
 	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
-	{BackendUp, Gauge, "1", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
-	{BackendInState, Gauge, "1", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
+	{Ready, Gauge, "{replica}", "1 while this replica takes traffic, as /readyz tells, else 0", nil},
+	{BackendUp, Gauge, "{backend}", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
+	{BackendInState, Gauge, "{backend}", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
 	{BackendCalls, Gauge, "{call}", "Calls that the backend is running", []attribute.Key{AttrBackend}},
 	{BackendWatches, Gauge, "{watch}", "Resources that the backend is watching", []attribute.Key{AttrBackend}},
 	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, and lists that cannot be read", []attribute.Key{AttrBackend}},

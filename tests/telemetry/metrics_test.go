@@ -196,7 +196,7 @@ func TestFigures(t *testing.T) {
 		"mcpedge_sessions_created_total": 1, "mcpedge_sessions_held": 1, "mcpedge_streams_resumed_total": 1,
 		"mcpedge_events_replayed_total": 1, "mcpedge_log_appends_total": 2, "mcpedge_calls_begun_total": 1,
 		"mcpedge_calls_opened_total": 1, "mcpedge_queue_depth": 0, "mcpedge_streams_open": 0, "mcpedge_backend_calls": 0,
-		"mcpedge_backend_up_ratio": 1,
+		"mcpedge_backend_up": 1,
 	} {
 		var got float64
 		eventually(t, fmt.Sprintf("%s to be %v", name, want), func() bool {
