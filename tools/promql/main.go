@@ -1,0 +1,50 @@
+// Command promql says which metrics, and which labels of each, expressions of Prometheus's query language
+// need. It reads a JSON list of Query from standard input and writes the list of their Needs, in the same
+// order, to standard output.
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Query is one expression.
+type Query struct {
+	Expr string `json:"expr"`
+	// Labels that are read from the result: in a legend, as the column of a table.
+	Labels []string `json:"labels"`
+}
+
+// Needs are what a Query cannot do without.
+type Needs struct {
+	Selectors []Selector `json:"selectors"`
+	// Error says why the query can never give what is asked of it; empty: it can.
+	Error string `json:"error,omitempty"`
+}
+
+// Selector is one metric with the labels that its query uses of it, sorted.
+type Selector struct {
+	Metric string   `json:"metric"`
+	Labels []string `json:"labels"`
+}
+
+func main() {
+	if err := run(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "promql:", err)
+		os.Exit(1)
+	}
+}
+
+func run(in io.Reader, out io.Writer) error {
+	var queries []Query
+	if err := json.NewDecoder(in).Decode(&queries); err != nil {
+		return fmt.Errorf("standard input is no JSON list of queries: %w", err)
+	}
+	all := make([]Needs, len(queries))
+	for i, q := range queries {
+		all[i] = needs(q)
+	}
+	return json.NewEncoder(out).Encode(all)
+}
