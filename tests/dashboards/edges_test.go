@@ -1,0 +1,153 @@
+package dashboards
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpedge/mcpedge/tests/process"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/replicas"
+)
+
+// patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
+const patience = 60 * time.Second
+
+// The last revision with sessions, and the one without.
+const (
+	v2025 = "2025-11-25"
+	v2026 = "2026-07-28"
+)
+
+// series are metrics by name, each with its labels.
+type series map[string]map[string]bool
+
+// exercise runs two replicas on a Redis, has happen to them what makes series appear, a lost replica
+// included, and returns what they exported.
+func exercise(t *testing.T) series {
+	t.Helper()
+	runtime.LockOSThread() // to which the replicas are bound
+	defer runtime.UnlockOSThread()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
+	dir := t.TempDir()
+	if err := process.Build(ctx, dir, "github.com/mcpedge/mcpedge/edge"); err != nil {
+		t.Fatal(err)
+	}
+	f := startFixture(t)
+	group, err := replicas.New(replicas.Options{
+		Program: dir + "/edge", Dir: t.TempDir(), Redis: redisserver.ForTest(t).URL(), Count: 2,
+		Flags: func(int) []string {
+			return []string{"--backend=fixture=" + f.addr, "--lease=1s", "--stream-after=10ms"}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := group.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	first, second := group[0], group[1]
+	for _, version := range []string{v2025, v2026} {
+		use(t, ctx, first, version)
+	}
+	listen(t, ctx, first)
+	out := series{}
+	lose(t, ctx, f, first, second, func() { scrape(t, first, out) })
+	families := scrape(t, second, out)
+	for _, name := range []string{
+		"mcpedge_streams_resumed_total", "mcpedge_events_replayed_total", "mcpedge_calls_taken_over_total",
+		"mcpedge_calls_rerun_total", "mcpedge_calls_unknown_outcome_total", "mcpedge_ready", "mcpedge_backend_up",
+	} {
+		if m := families[name].GetMetric(); len(m) != 1 || m[0].GetCounter().GetValue()+m[0].GetGauge().GetValue() < 1 {
+			t.Errorf("%s is %v, want one series of at least 1", name, m)
+		}
+	}
+	if err := second.Stop(); err != nil {
+		t.Error(err)
+	}
+	return out
+}
+
+// scrape adds what a replica serves at /metrics to out.
+func scrape(t *testing.T, e *replicas.Edge, out series) map[string]*dto.MetricFamily {
+	t.Helper()
+	resp, err := http.Get("http://" + e.Admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(resp.Body)
+	if err != nil || len(families) == 0 {
+		t.Fatalf("%s says nothing at /metrics: %s: %v", e.Name(), resp.Status, err)
+	}
+	for name, f := range families {
+		names := []string{name}
+		if f.GetType() == dto.MetricType_HISTOGRAM {
+			names = []string{name + "_bucket", name + "_sum", name + "_count"}
+		}
+		for _, n := range names {
+			if out[n] == nil {
+				out[n] = map[string]bool{}
+			}
+			for _, m := range f.GetMetric() {
+				for _, l := range m.GetLabel() {
+					out[n][l.GetName()] = true
+				}
+			}
+		}
+		if f.GetType() == dto.MetricType_HISTOGRAM {
+			out[name+"_bucket"]["le"] = true
+		}
+	}
+	return families
+}
+
+// use is an official client that asks for all there is, wrongly too, and leaves.
+func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
+	t.Helper()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	asked := 0
+	client := mcp.NewClient(&mcp.Implementation{Name: "dashboards", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			if asked++; asked > 1 {
+				return nil, &jsonrpc.Error{Code: -1, Message: "not now"}
+			}
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
+		},
+	})
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: "http://" + e.Addr + "/mcp", HTTPClient: &http.Client{Transport: transport},
+	}, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := session.ListTools(ctx, nil); err != nil {
+		t.Error(err)
+	}
+	for _, tool := range []string{"count", "ask", "refuse", "break", "ask", "missing"} {
+		p := &mcp.CallToolParams{Name: tool, Arguments: map[string]any{}}
+		p.SetProgressToken(tool)
+		_, err := session.CallTool(ctx, p) // what fails is meant to
+		if (tool == "count" || tool == "refuse") && err != nil {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	if _, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet"}); err != nil {
+		t.Error(err)
+	}
+	if err := session.Close(); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,81 @@
+package dashboards
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/capability"
+)
+
+// fixture is a backend.
+type fixture struct {
+	addr string
+	// open lets the tools safe and unsafe end.
+	open chan struct{}
+}
+
+type nothing struct{}
+
+type nameForm struct {
+	Name string `json:"name"`
+}
+
+// startFixture serves a fixture until the test ends.
+func startFixture(t *testing.T) *fixture {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{addr: l.Addr().String(), open: make(chan struct{})}
+	s := capability.New("fixture", "1.0.0", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	f.tools(s)
+	capability.AddPrompt(s, &capability.Prompt{Name: "greet"},
+		func(context.Context, *capability.Call, map[string]string) (string, error) { return "Hello", nil })
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(ctx, l) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return f
+}
+
+func (f *fixture) tools(s *capability.Server) {
+	wait := func(ctx context.Context, c *capability.Call, _ nothing) (string, error) {
+		c.Progress(1, 2, "waiting")
+		select {
+		case <-f.open:
+			return "done", nil
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	capability.AddTool(s, "safe", "Waits, and may be run twice", wait, capability.Idempotent())
+	capability.AddTool(s, "unsafe", "Waits, and may not be run twice", wait)
+	capability.AddTool(s, "count", "Counts, with progress",
+		func(_ context.Context, c *capability.Call, _ nothing) (string, error) {
+			c.Progress(1, 1, "one")
+			return "one", nil
+		})
+	capability.AddTool(s, "ask", "Asks for a name",
+		func(_ context.Context, c *capability.Call, _ nothing) (string, error) {
+			in, err := capability.Ask[nameForm](c, "name", "Your name?")
+			return "Hello, " + in.Name, err
+		})
+	capability.AddTool(s, "refuse", "Fails, and says so",
+		func(context.Context, *capability.Call, nothing) (string, error) { return "", errors.New("no") })
+	capability.AddTool(s, "break", "Fails as a server",
+		func(context.Context, *capability.Call, nothing) (string, error) {
+			return "", status.Error(codes.Internal, "broken")
+		})
+}

@@ -1,0 +1,159 @@
+package dashboards
+
+import (
+	"bytes"
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// query is an expression with the labels that are read from its result.
+type query struct {
+	where  string
+	Expr   string   `json:"expr"`
+	Labels []string `json:"labels"`
+	needs
+}
+
+// needs are what tools/promql finds out.
+type needs struct {
+	Selectors []struct {
+		Metric string
+		Labels []string
+	} `json:"selectors"`
+	Error string `json:"error"`
+}
+
+var (
+	legendLabel = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
+	alertLabel  = regexp.MustCompile(`\$labels\.(\w+)`)
+	labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
+)
+
+func labels(re *regexp.Regexp, text string) (out []string) {
+	for _, m := range re.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// queries are all that a dashboard or an alert asks Prometheus, and what that needs.
+func queries(t *testing.T) []query {
+	t.Helper()
+	var all []query
+	for _, b := range boards(t) {
+		all = append(all, b.queries(t)...)
+	}
+	for _, r := range alerts(t) {
+		var text string
+		for _, a := range r.Annotations {
+			text += a
+		}
+		all = append(all, query{where: r.Alert, Expr: r.Expr, Labels: labels(alertLabel, text)})
+	}
+	parse(t, all)
+	return all
+}
+
+func (b *board) queries(t *testing.T) (all []query) {
+	for _, p := range b.Panels {
+		var columns []string
+		for _, x := range p.Transformations {
+			if x.Options.ByField != "" {
+				columns = append(columns, x.Options.ByField)
+			}
+			for from := range x.Options.RenameByName {
+				if !strings.HasPrefix(from, "Value") {
+					columns = append(columns, from)
+				}
+			}
+		}
+		for _, q := range p.Targets {
+			all = append(all, query{where: b.file + ": " + p.Title, Expr: q.Expr, Labels: append(labels(legendLabel, q.LegendFormat), columns...)})
+		}
+	}
+	for _, a := range b.Annotations.List {
+		if a.Expr != "" {
+			all = append(all, query{where: b.file + ": an annotation", Expr: a.Expr, Labels: labels(legendLabel, a.TitleFormat)})
+		}
+	}
+	for _, v := range b.Templating.List {
+		if v.Type != "query" {
+			continue
+		}
+		m := labelValues.FindStringSubmatch(v.Definition)
+		if m == nil {
+			t.Errorf("%s: the variable %s is %q, which is not understood", b.file, v.Name, v.Definition)
+			continue
+		}
+		all = append(all, query{where: b.file + ": $" + v.Name, Expr: m[1], Labels: m[2:]})
+	}
+	return all
+}
+
+// parse has Prometheus's parser say what queries need. What Grafana fills in is filled in.
+func parse(t *testing.T, all []query) {
+	t.Helper()
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h")
+	asked := slices.Clone(all)
+	for i := range asked {
+		asked[i].Expr = used.ReplaceAllString(fill.Replace(asked[i].Expr), "x")
+		if left := builtIn.FindString(asked[i].Expr); left != "" {
+			t.Errorf("%s uses %s: tell this test what Grafana puts there", asked[i].where, left)
+		}
+	}
+	in, err := json.Marshal(asked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", "run", "-C", "../../tools", "./promql")
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("tools/promql: %v: %s", err, &errs)
+	}
+	var found []needs
+	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) != len(all) {
+		t.Fatalf("tools/promql says of %d queries: %s (%v)", len(all), &out, err)
+	}
+	for i := range all {
+		all[i].needs = found[i]
+	}
+}
+
+// foreign are the metrics that others export: Prometheus itself, and redis_exporter.
+var foreign = map[string]bool{"up": true, "redis_memory_used_bytes": true, "redis_memory_max_bytes": true}
+
+// Every metric that a panel or an alert names, and each label it uses of it, is one that edges export.
+func TestQueriesNeedWhatEdgesExport(t *testing.T) {
+	exported := exercise(t)
+	named := map[string]bool{}
+	for _, q := range queries(t) {
+		if q.Error != "" {
+			t.Errorf("%s: %s\n%s", q.where, q.Error, q.Expr)
+		}
+		for _, s := range q.Selectors {
+			named[s.Metric] = true
+			labels := exported[s.Metric]
+			if labels == nil && !foreign[s.Metric] {
+				t.Errorf("%s: no edge exports %s", q.where, s.Metric)
+				continue
+			}
+			for _, l := range s.Labels {
+				if l != "job" && l != "instance" && !labels[l] {
+					t.Errorf("%s: %s has no label %s", q.where, s.Metric, l)
+				}
+			}
+		}
+	}
+	for name := range exported {
+		base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
+		ours := strings.HasPrefix(name, "mcp") // the runtime has more than anybody needs to see
+		if ours && !named[name] && !named[base+"_bucket"] {
+			t.Errorf("%s is exported, and neither a panel nor an alert shows it", name)
+		}
+	}
+}
