@@ -17,17 +17,18 @@ func TestComposeFile(t *testing.T) {
 		t.Errorf("edges %v: want two or more", p.edges())
 	}
 	for name, s := range p.Services {
-		if s.Healthcheck == nil || len(s.Healthcheck.Test) < 2 || s.Healthcheck.Test[0] != "CMD" {
+		checked := s.Healthcheck != nil && len(s.Healthcheck.Test) > 1 && s.Healthcheck.Test[0] == "CMD"
+		if !checked && (len(s.Profiles) == 0 || s.Healthcheck != nil) {
 			t.Errorf("%s: want a health check that needs no shell, have %+v", name, s.Healthcheck)
 		}
 		for other := range s.DependsOn {
-			if p.Services[other] == nil {
-				t.Errorf("%s depends on %s, which is no service", name, other)
+			if o := p.Services[other]; o == nil || len(o.Profiles) > 0 && len(s.Profiles) == 0 {
+				t.Errorf("%s depends on %s, which is no service, or does not always run", name, other)
 			}
 		}
 		for _, port := range s.Ports {
-			if name != "proxy" || port.HostIP != "127.0.0.1" {
-				t.Errorf("%s publishes %d on %q: want the proxy on 127.0.0.1 only", name, port.Target, port.HostIP)
+			if name != "proxy" && len(s.Profiles) == 0 || port.HostIP != "127.0.0.1" {
+				t.Errorf("%s publishes %d on %q: want the proxy and what has a profile, on 127.0.0.1 only", name, port.Target, port.HostIP)
 			}
 		}
 		for _, v := range s.Volumes {

@@ -34,6 +34,9 @@ type service struct {
 		HostIP string `json:"host_ip"`
 		Target int
 	}
+	// Profiles it belongs to; without one it always runs.
+	Profiles  []string
+	Networks  map[string]any
 	Volumes   []struct{ Type, Source, Target string }
 	StopGrace string `json:"stop_grace_period"`
 }
@@ -59,7 +62,7 @@ func load(t *testing.T) *project {
 func outside() []string {
 	var env []string
 	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "MCPEDGE_") && !strings.HasPrefix(v, "COMPOSE_") {
+		if !strings.HasPrefix(v, "MCPEDGE_") && !strings.HasPrefix(v, "COMPOSE_") && !strings.HasPrefix(v, "OTEL_") {
 			env = append(env, v)
 		}
 	}
