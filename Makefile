@@ -6,7 +6,7 @@ GO       = go
 TOOL     = $(GO) tool -modfile=tools/go.mod
 FUZZTIME = 15s
 # Packages whose fuzz targets `make fuzz` runs.
-FUZZPKGS = ./edge/jsonrpc ./edge/frame
+FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./...

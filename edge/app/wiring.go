@@ -79,7 +79,11 @@ func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewPool(backends, backend.Options{Logger: log, DialOptions: t.DialOptions()})
+	o := backend.Options{Logger: log}
+	if t.Tracing() {
+		o.Tracing = t
+	}
+	return backend.NewPool(backends, o)
 }
 
 // Backends turns the settings of the backends into what the pool takes, certificates read. log is for

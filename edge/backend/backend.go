@@ -22,13 +22,14 @@ type Backend struct {
 
 	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
 	// more than a peer allows streams on one connection; it is dialled with the first watch.
-	conn, side *grpc.ClientConn
-	adapted    *adapted // nil: the target speaks the contract
-	describer  pb.BackendServiceClient
-	tools      pb.ToolServiceClient
-	resources  pb.ResourceServiceClient
-	prompts    pb.PromptServiceClient
-	watcher    pb.ResourceServiceClient
+	// traced carries the calls that are traced; nil: none is.
+	conn, side, traced *grpc.ClientConn
+	adapted            *adapted // nil: the target speaks the contract
+	describer          pb.BackendServiceClient
+	tools              pb.ToolServiceClient
+	resources          pb.ResourceServiceClient
+	prompts            pb.PromptServiceClient
+	watcher            pb.ResourceServiceClient
 
 	calls   atomic.Int64
 	release func()
@@ -75,9 +76,13 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 		return nil, err
 	}
 	b.describer = pb.NewBackendServiceClient(b.conn)
-	b.tools = pb.NewToolServiceClient(b.conn)
-	b.resources = pb.NewResourceServiceClient(b.conn)
-	b.prompts = pb.NewPromptServiceClient(b.conn)
+	var work grpc.ClientConnInterface = b.conn
+	if b.traced != nil {
+		work = &fork{plain: b.conn, traced: b.traced, tracing: opts.Tracing}
+	}
+	b.tools = pb.NewToolServiceClient(work)
+	b.resources = pb.NewResourceServiceClient(work)
+	b.prompts = pb.NewPromptServiceClient(work)
 	b.watcher = pb.NewResourceServiceClient(b.side)
 	return b, nil
 }
@@ -94,13 +99,23 @@ func (b *Backend) dial(opts Options) (err error) {
 	if b.conn, err = dial(cfg, opts, b.tune, grpc.WithIdleTimeout(0)); err == nil {
 		b.side, err = dial(cfg, opts, b.tune)
 	}
+	if err == nil && opts.Tracing != nil {
+		b.traced, err = dial(cfg, opts, b.tune, append(opts.Tracing.DialOptions(), grpc.WithIdleTimeout(0))...)
+	}
 	if err != nil {
-		if b.conn != nil {
-			_ = b.conn.Close()
-		}
-		b.adapted.close()
+		b.hangUp()
 	}
 	return err
+}
+
+// hangUp closes the connections there are.
+func (b *Backend) hangUp() {
+	for _, conn := range []*grpc.ClientConn{b.conn, b.side, b.traced} {
+		if conn != nil {
+			_ = conn.Close()
+		}
+	}
+	b.adapted.close()
 }
 
 // start begins to connect; ctx ends it as close does.
@@ -113,9 +128,7 @@ func (b *Backend) start(ctx context.Context) {
 // close ends everything and waits for it.
 func (b *Backend) close() {
 	b.group.cancel()
-	_ = b.conn.Close()
-	_ = b.side.Close()
-	b.adapted.close()
+	b.hangUp()
 	b.group.wait()
 }
 

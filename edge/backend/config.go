@@ -68,6 +68,9 @@ type Options struct {
 	// DialOptions are added to each dial, after the pool's own.
 	DialOptions []grpc.DialOption
 
+	// Tracing gives calls that are traced a connection of their own; nil: none is.
+	Tracing Tracing
+
 	// tune replaces timings and bounds in tests; nil: defaultTuning.
 	tune *tuning
 }

@@ -22,10 +22,10 @@ const (
 
 const maxMetadataName = 1 << 10
 
-// withMetadata adds them, and the trace that the client is in: whoever traces replaces that by its own.
-func withMetadata(ctx context.Context, call *mcp.Call, name string) context.Context {
-	if meta := &call.Params.Meta; meta.TraceParent != nil || meta.Baggage != nil {
-		ctx = metadata.AppendToOutgoingContext(ctx, telemetry.Metadata(meta)...)
+// withMetadata adds them, and the trace context.
+func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name string) context.Context {
+	if pairs := t.Metadata(ctx, &call.Params.Meta); pairs != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, pairs...)
 	}
 	if len(name) > maxMetadataName {
 		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method))

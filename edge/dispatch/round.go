@@ -40,7 +40,7 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	}
 	r.owner, r.began = b, time.Now()
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
-	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.call, target), b.Timeout())
+	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
 	return ctx, func() { cancel(); release() }, nil
 }

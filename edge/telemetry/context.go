@@ -27,8 +27,8 @@ func FormatParent(sc trace.SpanContext) string {
 		return ""
 	}
 	id, span := sc.TraceID(), sc.SpanID()
-	b := make([]byte, 0, parentLen)
-	b = append(b, "00-"...)
+	var space [parentLen]byte
+	b := append(space[:0], "00-"...)
 	b = appendHex(b, id[:])
 	b = append(b, '-')
 	b = appendHex(b, span[:])
@@ -108,29 +108,6 @@ func headerParent(h mcp.Header) trace.SpanContext {
 		return trace.SpanContext{}
 	}
 	return ParseParent(h.Get("Traceparent"))
-}
-
-// Metadata is what of the client's trace context may go on as gRPC metadata, as keys and values:
-// traceparent, tracestate and baggage, as far as they are well-formed and bounded.
-func Metadata(m *mcp.Meta) (pairs []string) {
-	if text, _ := jsonrpc.Unquote(m.TraceParent); ParseParent(text).IsValid() {
-		pairs = append(pairs, mcp.MetaTraceParent, text)
-		pairs = pass(pairs, m.TraceState, mcp.MetaTraceState, maxTraceState)
-	}
-	return pass(pairs, m.Baggage, mcp.MetaBaggage, maxBaggage)
-}
-
-func pass(pairs []string, raw json.RawMessage, key string, most int) []string {
-	text, _ := jsonrpc.Unquote(raw)
-	if text == "" || len(text) > most {
-		return pairs
-	}
-	for i := range len(text) {
-		if text[i] < 0x20 || text[i] > 0x7e {
-			return pairs
-		}
-	}
-	return append(pairs, key, text)
 }
 
 // WithTrace puts a span context into the `_meta` of a params object that the edge sends, in the place of

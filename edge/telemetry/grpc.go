@@ -2,58 +2,64 @@ package telemetry
 
 import (
 	"context"
+	"encoding/json"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/stats"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// DialOptions make the edge's connections to backends part of its traces; none while tracing is off.
+// DialOptions make a connection to a backend part of the edge's traces; none while tracing is off.
 func (t *Telemetry) DialOptions() []grpc.DialOption {
 	if !t.Tracing() {
 		return nil
 	}
-	traced := otelgrpc.NewClientHandler(
+	return []grpc.DialOption{grpc.WithStatsHandler(otelgrpc.NewClientHandler(
 		otelgrpc.WithTracerProvider(t.traces), otelgrpc.WithMeterProvider(noopmetric.NewMeterProvider()),
-		otelgrpc.WithPropagators(propagation.TraceContext{}))
-	return []grpc.DialOption{grpc.WithStatsHandler(sampledOnly{traced})}
+		otelgrpc.WithPropagators(propagation.TraceContext{})))}
 }
 
-// sampledOnly traces the calls that belong to a sampled operation. Those of one that is not sampled only
-// tell the backend so; those that belong to none, such as the edge's own lists and watches, tell nothing.
-type sampledOnly struct{ stats.Handler }
+// Traced says whether a call belongs to a sampled operation.
+func (t *Telemetry) Traced(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
 
-// unsampledKey marks the context of a call that is not traced.
-type unsampledKey struct{}
-
-// TagRPC implements stats.Handler.
-func (h sampledOnly) TagRPC(ctx context.Context, info *stats.RPCTagInfo) context.Context {
-	span := trace.SpanFromContext(ctx)
-	if span.IsRecording() {
-		return h.Handler.TagRPC(ctx, info)
-	}
-	if sc := span.SpanContext(); sc.IsValid() {
-		// What the client sent gives way: the edge is between it and the backend.
-		md, ok := metadata.FromOutgoingContext(ctx)
-		if !ok {
-			md = metadata.MD{}
+// Metadata is what of the trace context goes on to a backend as gRPC metadata, as keys and values: the
+// operation's own, in the place of the client's, since the edge is between the two and a backend must know
+// what is not sampled; while tracing is off, what the client sent, as far as it is well-formed and bounded.
+// The client's baggage goes on in any case. A sampled call's own span replaces the first two in turn.
+func (t *Telemetry) Metadata(ctx context.Context, m *mcp.Meta) (pairs []string) {
+	if t.Tracing() {
+		if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+			pairs = append(make([]string, 0, 6), mcp.MetaTraceParent, FormatParent(sc))
+			if state := sc.TraceState(); state.Len() > 0 {
+				pairs = append(pairs, mcp.MetaTraceState, state.String())
+			}
+			return pass(pairs, m.Baggage, mcp.MetaBaggage, maxBaggage)
 		}
-		md.Set("traceparent", FormatParent(sc))
-		if state := sc.TraceState(); state.Len() > 0 {
-			md.Set("tracestate", state.String())
-		}
-		ctx = metadata.NewOutgoingContext(ctx, md)
 	}
-	return context.WithValue(ctx, unsampledKey{}, true)
+	if m.TraceParent == nil && m.Baggage == nil {
+		return nil
+	}
+	if text, _ := jsonrpc.Unquote(m.TraceParent); ParseParent(text).IsValid() {
+		pairs = append(pairs, mcp.MetaTraceParent, text)
+		pairs = pass(pairs, m.TraceState, mcp.MetaTraceState, maxTraceState)
+	}
+	return pass(pairs, m.Baggage, mcp.MetaBaggage, maxBaggage)
 }
 
-// HandleRPC implements stats.Handler.
-func (h sampledOnly) HandleRPC(ctx context.Context, s stats.RPCStats) {
-	if ctx.Value(unsampledKey{}) == nil {
-		h.Handler.HandleRPC(ctx, s)
+func pass(pairs []string, raw json.RawMessage, key string, most int) []string {
+	text, _ := jsonrpc.Unquote(raw)
+	if text == "" || len(text) > most {
+		return pairs
 	}
+	for i := range len(text) {
+		if text[i] < 0x20 || text[i] > 0x7e {
+			return pairs
+		}
+	}
+	return append(pairs, key, text)
 }

@@ -31,18 +31,20 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if !parent.IsValid() {
 		parent, carrier = carrier, trace.SpanContext{}
 	}
-	name := string(op.series.method)
-	if op.series.target != "" {
-		name += " " + op.series.target
-	}
 	kind := serverKind
 	if r.Internal {
 		kind = internalKind
 	}
-	// The goroutine's own span, if any, is somebody else's.
-	ctx, op.span = op.t.tracer.Start(trace.ContextWithSpanContext(ctx, parent), name, kind...)
+	if parent.IsValid() || trace.SpanContextFromContext(ctx).IsValid() {
+		// The context's own span, if any, is somebody else's.
+		ctx = trace.ContextWithSpanContext(ctx, parent)
+	}
+	ctx, op.span = op.t.tracer.Start(ctx, string(op.series.method), kind...)
 	if !op.span.IsRecording() {
 		return ctx
+	}
+	if op.series.target != "" {
+		op.span.SetName(string(op.series.method) + " " + op.series.target)
 	}
 	link(op.span, carrier, ReasonHTTP)
 	link(op.span, r.Before, r.Reason)
