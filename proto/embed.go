@@ -4,7 +4,8 @@ package proto
 
 import "embed"
 
-// Files holds the tree below proto/, such as mcpedge/v1/tools.proto.
+// Files holds what of the tree below proto/ backends are about, such as mcpedge/v1/tools.proto. The API of
+// the admin address is spoken as REST, and described by its OpenAPI document.
 //
-//go:embed mcpedge
+//go:embed mcpedge/v1 mcpedge/options
 var Files embed.FS

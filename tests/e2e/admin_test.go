@@ -282,6 +282,30 @@ func TestAdminStatusAndBackends(t *testing.T) {
 	standalone.end()
 }
 
+// Whoever leaves cancels the call, as in MCP.
+func TestAdminDisconnectCancels(t *testing.T) {
+	f, e, _ := startAdmin(t)
+	ctx, leave := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.admin+"/v1/tools/gate:call", strings.NewReader(`{"arguments":{"name":"g"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	gone := make(chan struct{})
+	go func() {
+		defer close(gone)
+		if _, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req); err == nil {
+			t.Error("the call was answered")
+		}
+	}()
+	<-f.started
+	leave()
+	<-gone
+	if err := <-f.ended; err == nil {
+		t.Error("the backend's call was not cancelled")
+	}
+}
+
 // A drain by REST is that of SIGTERM: what runs gets its answer, here and there, and the process leaves.
 func TestAdminDrain(t *testing.T) {
 	f, e, o := startAdmin(t)
