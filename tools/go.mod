@@ -13,7 +13,10 @@ tool (
 	honnef.co/go/tools/cmd/staticcheck
 )
 
-require github.com/prometheus/prometheus v0.309.1
+require (
+	github.com/prometheus/common v0.67.4
+	github.com/prometheus/prometheus v0.309.1
+)
 
 require (
 	buf.build/gen/go/bufbuild/bufplugin/protocolbuffers/go v1.36.12-20260722160903-4d94f3df3a7b.2 // indirect
@@ -79,7 +82,6 @@ require (
 	github.com/petermattis/goid v0.0.0-20260820044319-269ab09b5261 // indirect
 	github.com/prometheus/client_golang v1.23.2 // indirect
 	github.com/prometheus/client_model v0.6.2 // indirect
-	github.com/prometheus/common v0.67.4 // indirect
 	github.com/prometheus/procfs v0.16.1 // indirect
 	github.com/quic-go/qpack v0.6.0 // indirect
 	github.com/quic-go/quic-go v0.62.0 // indirect

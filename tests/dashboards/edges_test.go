@@ -37,12 +37,12 @@ func exercise(t *testing.T) series {
 	t.Helper()
 	runtime.LockOSThread() // to which the replicas are bound
 	defer runtime.UnlockOSThread()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
 	dir := t.TempDir()
-	if err := process.Build(ctx, dir, "github.com/mcpedge/mcpedge/edge"); err != nil {
+	if err := process.Build(t.Context(), dir, "github.com/mcpedge/mcpedge/edge"); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	defer cancel()
 	f := startFixture(t)
 	group, err := replicas.New(replicas.Options{
 		Program: dir + "/edge", Dir: t.TempDir(), Redis: redisserver.ForTest(t).URL(), Count: 2,

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
 )
 
@@ -87,7 +87,7 @@ func (w *walk) visit(n parser.Expr, need set) {
 
 func (w *walk) selector(n *parser.VectorSelector, need set) {
 	for _, m := range n.LabelMatchers {
-		if m.Name != labels.MetricName {
+		if m.Name != model.MetricNameLabel {
 			need = need.with(m.Name)
 		}
 	}
