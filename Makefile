@@ -18,7 +18,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser bench
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -67,6 +67,11 @@ examples: ## Build the example backends of every language and use them through a
 compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of two edges
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/compose; $(END)
+
+browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR writes what it shows there
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && \
+	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
+	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
 bench: ## Run the benchmarks
 	@$(RUN); $(GO) run ./bench; $(END)

@@ -71,6 +71,7 @@ func serve(ctx context.Context, args []string) error {
 		return err
 	}
 	demo := len(cfg.Backends) == 0
+	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
 	edge, log, stop, err := assemble(ctx, &cfg)
 	if err != nil {
 		return err
@@ -81,6 +82,9 @@ func serve(ctx context.Context, args []string) error {
 		if demo {
 			fmt.Fprintf(os.Stderr, banner, endpoint, endpoint, endpoint)
 		}
+		if cfg.Dev {
+			fmt.Fprintf(os.Stderr, devBanner, edge.AdminAddr())
+		}
 	})
 }
 
@@ -89,7 +93,8 @@ func serve(ctx context.Context, args []string) error {
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
 	log, level := newLogger(cfg.Log)
 	stop = func() {}
-	t, err := app.Telemetry(*cfg, log)
+	store := app.DevStore(*cfg)
+	t, err := app.Telemetry(*cfg, log, store)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -98,7 +103,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 			return nil, nil, nil, err
 		}
 	}
-	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithLogLevel(level)); err != nil {
+	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level)); err != nil {
 		stop()
 		return nil, nil, nil, err
 	}
@@ -118,6 +123,13 @@ Paste this into your client's configuration:
 or look around with the MCP Inspector:
 
     npx @modelcontextprotocol/inspector --cli %s --transport http --method tools/list
+
+`
+
+// devBanner is where a developer sees what the edge does.
+const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
+
+    http://%s/dev
 
 `
 

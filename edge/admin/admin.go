@@ -36,6 +36,8 @@ type Options struct {
 	Metrics http.Handler
 	// Level of the log, told and changed at /loglevel; nil: it is not served.
 	Level *slog.LevelVar
+	// Dev serves /dev, what is below it, and POST /v1/traces; nil: they are not served.
+	Dev http.Handler
 }
 
 // New makes the handler: /healthz (the process lives) and /readyz (503 with the reason until it can
@@ -68,6 +70,11 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 	if o.API != nil {
 		mux.Handle("/v1/", g.keep("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API)))
 		mux.Handle("/openapi.json", g.keep(reading, http.HandlerFunc(describe)))
+	}
+	if o.Dev != nil { // it keeps its own door
+		mux.Handle("/dev", o.Dev)
+		mux.Handle("/dev/", o.Dev)
+		mux.Handle("POST /v1/traces", o.Dev)
 	}
 	if o.Level != nil {
 		mux.Handle("/loglevel", g.keep("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

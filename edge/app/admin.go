@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/mcpedge/mcpedge/edge/admin"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -14,13 +16,17 @@ var _ admin.Replica = (*App)(nil)
 
 // administration is the handler of the admin address.
 func (a *App) administration(router *era.Router) http.Handler {
+	var page http.Handler
+	if a.dev != nil {
+		page = dev.Handler(a.dev, config.LoopbackHosts())
+	}
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
 			MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
 			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry,
 		},
 		API:      &admin.API{Server: router, Sessions: a.medium, Replica: a},
-		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level,
+		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
@@ -35,6 +36,7 @@ type App struct {
 	stateless *stateless.Era
 	sse       *sse.Handler // nil: not served
 	telemetry *telemetry.Telemetry
+	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
 	mcp       *http.Server
 	admin     *http.Server

@@ -16,6 +16,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -26,21 +27,38 @@ type Option func(*App)
 // makes.
 func WithTelemetry(t *telemetry.Telemetry) Option { return func(a *App) { a.telemetry = t } }
 
+// WithDev serves the page about the calls that are kept in a store, on the admin listener; nil: no page.
+func WithDev(store *dev.Store) Option { return func(a *App) { a.dev = store } }
+
 // WithLogLevel has the admin listener change the level of the log.
 func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level = level } }
 
-// Telemetry sets up what operators see of an edge, by its settings and the process's environment.
-// processors get every finished span beside what the environment names.
-func Telemetry(cfg config.Config, log *slog.Logger, processors ...sdktrace.SpanProcessor) (*telemetry.Telemetry, error) {
-	reportOTel(log)
-	system := ""
-	if cfg.Redis != "" {
-		system = "redis"
+// DevStore is where the last calls are kept for a developer to see; nil unless the settings want it.
+func DevStore(cfg config.Config) *dev.Store {
+	if !cfg.Dev {
+		return nil
 	}
-	return telemetry.New(context.Background(), telemetry.Options{
-		Version: Version(), Replica: replicaName(cfg), Logger: log, Content: cfg.TraceContent,
-		StateSystem: system, Lookup: os.LookupEnv, SpanProcessors: processors,
-	})
+	return dev.NewStore(dev.Options{})
+}
+
+// Telemetry sets up what operators see of an edge, by its settings and the process's environment. store,
+// unless it is nil, gets every span beside what the environment names: whatever the client wants to be
+// sampled, and with arguments and results, if nobody else gets those too.
+func Telemetry(cfg config.Config, log *slog.Logger, store *dev.Store) (*telemetry.Telemetry, error) {
+	reportOTel(log)
+	o := telemetry.Options{Version: Version(), Logger: log, Content: cfg.TraceContent, Lookup: os.LookupEnv}
+	if store != nil {
+		o.SpanProcessors = []sdktrace.SpanProcessor{store}
+		o.Content = o.Content || !telemetry.ExportsTraces(os.LookupEnv)
+		if _, named := os.LookupEnv("OTEL_TRACES_SAMPLER"); !named {
+			o.Sampler = sdktrace.AlwaysSample()
+		}
+	}
+	o.Replica = replicaName(cfg)
+	if cfg.Redis != "" {
+		o.StateSystem = "redis"
+	}
+	return telemetry.New(context.Background(), o)
 }
 
 // flushTimeout bounds how long the end of the process waits for the last spans and metrics to be sent.

@@ -32,7 +32,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	logGRPC(log)
 	var err error
 	if a.telemetry == nil {
-		if a.telemetry, err = Telemetry(cfg, log); err != nil {
+		if a.telemetry, err = Telemetry(cfg, log, a.dev); err != nil {
 			return nil, err
 		}
 	}

@@ -26,6 +26,9 @@ type Config struct {
 	AllowAnonymous bool `yaml:"allow-anonymous"`
 	// SSE serves HTTP+SSE beside Streamable HTTP.
 	SSE bool `yaml:"sse"`
+	// Dev keeps the last calls in memory and shows them on Admin, at /dev, with their arguments and
+	// results; Admin must be on loopback.
+	Dev bool `yaml:"dev"`
 	// Pprof serves the Go runtime's profiles on Admin, at /debug/pprof/.
 	Pprof bool `yaml:"pprof"`
 	// Origins of browsers that may call; "*" allows any.
@@ -270,6 +273,8 @@ func (c *Config) validateListeners() (errs []error) {
 	switch {
 	case err != nil:
 		wrong("admin: %q is no address: give host:port", c.Admin)
+	case c.Dev && !loopback:
+		wrong("dev: %q is reachable from other machines, and the page shows what was called with what: have admin on 127.0.0.1, or leave dev out", c.Admin)
 	case !loopback && !c.AllowRemoteAdmin:
 		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, or set allow-remote-admin", c.Admin)
 	}
@@ -287,9 +292,18 @@ func allowedHosts(configured []string, addr string) []string {
 		return configured
 	}
 	if loopback, err := isLoopback(addr); err == nil && loopback {
-		return []string{"localhost", "127.0.0.1", "::1"}
+		return LoopbackHosts()
 	}
 	return nil
+}
+
+// LoopbackHosts are the names of loopback in a Host header.
+func LoopbackHosts() []string { return []string{"localhost", "127.0.0.1", "::1"} }
+
+// AdminOnLoopback says whether only this machine reaches Admin.
+func (c *Config) AdminOnLoopback() bool {
+	loopback, err := isLoopback(c.Admin)
+	return err == nil && loopback
 }
 
 func isLoopback(addr string) (bool, error) {

@@ -93,6 +93,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"open to the world": {args: []string{"--listen", "0.0.0.0:80"}, want: []string{"allow-anonymous"}},
 		"admin for all":     {args: []string{"--admin", "0.0.0.0:9090"}, want: []string{"allow-remote-admin"}},
 		"admin's address":   {args: []string{"--admin", "9090"}, want: []string{`"9090"`, "host:port"}},
+		"dev for the world": {args: []string{"--dev", "--admin", "0.0.0.0:9090"}, want: []string{"0.0.0.0:9090", "127.0.0.1"}},
 		"no address":        {args: []string{"--listen", "x"}, want: []string{"host:port"}},
 		"state key":         {args: []string{"--state-key", "c2hvcnQ="}, want: []string{"32 bytes"}},
 		"redis":             {args: []string{"--redis", "localhost:6379"}, want: []string{"redis://"}},

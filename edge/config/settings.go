@@ -58,6 +58,7 @@ func (c *Config) listeners() []setting {
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
 		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback although nobody is authenticated there"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
+		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; the demo does without being told"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
 	}
 }

@@ -67,6 +67,11 @@ func (e environment) exports(signal string) bool {
 	return e.get("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || e.get("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != ""
 }
 
+// ExportsTraces says whether an environment names somebody to send spans to.
+func ExportsTraces(lookup func(key string) (string, bool)) bool {
+	return environment{lookup}.exports("TRACES")
+}
+
 // describe is the resource: what the environment says of it wins.
 func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{attribute.String("service.name", "mcpedge")}

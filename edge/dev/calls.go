@@ -1,0 +1,200 @@
+package dev
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// call is a request with all that was done for it: its rounds, wherever and for however many HTTP
+// requests they ran.
+type call struct {
+	// ops are the spans of its rounds and runs, the first one first. There is at least one.
+	ops []*span
+}
+
+func (c *call) first() *span { return c.ops[0] }
+func (c *call) last() *span  { return c.ops[len(c.ops)-1] }
+
+// picture is what a snapshot shows.
+type picture struct {
+	spans    map[key]*span
+	children map[key][]*span // by start
+	// calls, the latest first.
+	calls   []*call
+	dropped uint64
+}
+
+// isOperation tells a request that the edge served from what it did for it.
+func isOperation(s *span) bool {
+	return s.scope == telemetry.Scope && s.kind != trace.SpanKindClient && s.get(telemetry.AttrMethod) != ""
+}
+
+// draw finds the calls in a snapshot.
+func draw(spans []*span, dropped uint64) *picture {
+	p := &picture{spans: make(map[key]*span, len(spans)), children: map[key][]*span{}, dropped: dropped}
+	sortByStart(spans)
+	for _, s := range spans {
+		p.spans[s.key] = s
+	}
+	of := map[key]*call{}
+	for _, s := range spans {
+		if s.parent.IsValid() {
+			parent := key{s.key.trace, s.parent}
+			p.children[parent] = append(p.children[parent], s)
+		}
+		if !isOperation(s) {
+			continue
+		}
+		root := p.root(s)
+		c := of[root.key]
+		if c == nil {
+			c = new(call)
+			of[root.key] = c
+			p.calls = append(p.calls, c)
+		}
+		c.ops = append(c.ops, s)
+	}
+	slices.SortStableFunc(p.calls, func(a, b *call) int { return b.first().start.Compare(a.first().start) })
+	return p
+}
+
+// root is the first round of the call that an operation is a part of, as far as it is kept.
+func (p *picture) root(s *span) *span {
+	for range maxParts { // links come from anywhere, and may go round in circles
+		before, _ := p.before(s)
+		if before == nil {
+			break
+		}
+		s = before
+	}
+	return s
+}
+
+// before is the operation that s goes on with, and why. nil: there is none, or it is not kept.
+func (p *picture) before(s *span) (*span, telemetry.Reason) {
+	for i := range s.links {
+		switch why := telemetry.Reason(get(s.links[i].attrs, telemetry.AttrReason)); why {
+		case telemetry.ReasonAnswered, telemetry.ReasonContinued, telemetry.ReasonTakenOver:
+			if b := p.spans[s.links[i].to]; b != nil && isOperation(b) && b.start.Before(s.start) {
+				return b, why
+			}
+		}
+	}
+	return nil, ""
+}
+
+// summary is a call as the list shows it. Times are in microseconds since 1970, durations in microseconds.
+type summary struct {
+	ID       string  `json:"id"`
+	Method   string  `json:"method"`
+	Target   string  `json:"target,omitempty"`
+	Client   string  `json:"client,omitempty"`
+	Session  string  `json:"session,omitempty"`
+	Backend  string  `json:"backend,omitempty"`
+	Version  string  `json:"version,omitempty"`
+	Request  string  `json:"request,omitempty"`
+	Start    int64   `json:"start"`
+	Duration float64 `json:"duration"`
+	// Busy is how much of the duration the edge and its backends worked, without the wait for answers.
+	Busy    float64 `json:"busy"`
+	Running bool    `json:"running,omitempty"`
+	// Outcome is telemetry.AttrOutcome of the last round; empty while the first one runs.
+	Outcome string `json:"outcome,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
+	Error   string `json:"error,omitempty"`
+	Rounds  int    `json:"rounds"`
+	Spans   int    `json:"spans"`
+	// TakenOver says that another replica went on with a run.
+	TakenOver bool `json:"takenOver,omitempty"`
+}
+
+func (p *picture) summary(c *call, now time.Time) summary {
+	first, last := c.first(), c.last()
+	out := summary{
+		ID: first.key.String(), Method: first.get(telemetry.AttrMethod), Target: target(first),
+		Client: c.any(telemetry.AttrClient), Session: c.any(telemetry.AttrSession),
+		Backend: c.any(telemetry.AttrBackend), Version: c.any(telemetry.AttrVersion),
+		Request: first.get(telemetry.AttrRequestID),
+		Start:   first.start.UnixMicro(), Running: last.end.IsZero(),
+		Outcome: last.get(telemetry.AttrOutcome), Failed: last.failed || last.get(telemetry.AttrErrorType) != "",
+		Rounds: 1,
+	}
+	end := first.start
+	for _, op := range c.ops {
+		until := ending(op, now)
+		out.Busy += micros(until.Sub(op.start))
+		if until.After(end) {
+			end = until
+		}
+		if n, err := strconv.Atoi(op.get(telemetry.AttrRound)); err == nil && n < 1<<16 {
+			out.Rounds = max(out.Rounds, n)
+		}
+		out.Spans += p.size(op, 0)
+		_, why := p.before(op)
+		out.TakenOver = out.TakenOver || why == telemetry.ReasonTakenOver
+	}
+	out.Duration = micros(end.Sub(first.start))
+	if out.Failed {
+		out.Error = cmp.Or(last.message, last.get(telemetry.AttrErrorType))
+	}
+	return out
+}
+
+// maxDepth bounds how deep spans are followed below an operation.
+const maxDepth = 256
+
+// size is how many spans an operation led to, itself included, without the call's other rounds: those are
+// counted by themselves.
+func (p *picture) size(s *span, depth int) int {
+	n := 1
+	for _, child := range p.children[s.key] {
+		if depth < maxDepth && !p.goesOn(child) {
+			n += p.size(child, depth+1)
+		}
+	}
+	return n
+}
+
+// goesOn tells a later round from what was done for a round.
+func (p *picture) goesOn(s *span) bool {
+	if len(s.links) == 0 || !isOperation(s) {
+		return false
+	}
+	before, _ := p.before(s)
+	return before != nil
+}
+
+// any is an attribute of the latest round that has it.
+func (c *call) any(name attribute.Key) string {
+	for _, op := range slices.Backward(c.ops) {
+		if v := op.get(name); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// target is the tool, prompt or resource that a request is about.
+func target(s *span) string {
+	return cmp.Or(s.get(telemetry.AttrToolName), s.get(telemetry.AttrPromptName), s.get(telemetry.AttrResourceURI))
+}
+
+func ending(s *span, now time.Time) time.Time {
+	if s.end.IsZero() {
+		return now
+	}
+	return s.end
+}
+
+func micros(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 }
+
+func sortByStart(spans []*span) {
+	slices.SortStableFunc(spans, func(a, b *span) int { return a.start.Compare(b.start) })
+}

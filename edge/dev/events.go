@@ -1,0 +1,95 @@
+package dev
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+const (
+	// pace is how often, at most, a page hears of changes.
+	pace = 200 * time.Millisecond
+	// pulse is how often a page hears that nothing changed, and of what runs on.
+	pulse = 2 * time.Second
+)
+
+// events tells a page the calls: all in one event "calls", and from then on in events "changes" those
+// that are new or different, with the ids of those that are gone.
+func (h *handler) events(w http.ResponseWriter, r *http.Request) {
+	select {
+	case h.streams <- struct{}{}:
+		defer func() { <-h.streams }()
+	default:
+		h.door.Refuse(w, http.StatusServiceUnavailable, "too many pages are open: close one")
+		return
+	}
+	changed, stop := h.store.watch()
+	defer stop()
+	stream, err := h.door.Events(w)
+	if err != nil {
+		return
+	}
+	defer stream.Close()
+	f := feed{known: map[string]summary{}}
+	ticker := time.NewTicker(pulse)
+	defer ticker.Stop()
+	for {
+		if f.tell(stream, h.store.listing(time.Now())) != nil {
+			return
+		}
+		select { // whatever comes close together is told together
+		case <-time.After(pace):
+		case <-r.Context().Done():
+			return
+		}
+		select {
+		case <-changed:
+		case <-ticker.C:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// feed is what one page knows.
+type feed struct {
+	known map[string]summary
+	began bool
+}
+
+// changes is the data of an event.
+type changes struct {
+	listing
+	Gone []string `json:"gone,omitempty"`
+}
+
+func (f *feed) tell(stream *web.Events, now listing) error {
+	name, out := "changes", changes{listing: listing{Calls: []summary{}, Dropped: now.Dropped}}
+	if !f.began {
+		name, f.began = "calls", true
+	}
+	next := make(map[string]summary, len(now.Calls))
+	for _, c := range now.Calls {
+		next[c.ID] = c
+		if f.known[c.ID] != c {
+			out.Calls = append(out.Calls, c)
+		}
+	}
+	for id := range f.known {
+		if _, ok := next[id]; !ok {
+			out.Gone = append(out.Gone, id)
+		}
+	}
+	f.known = next
+	if name == "changes" && len(out.Calls)+len(out.Gone) == 0 {
+		return stream.Comment()
+	}
+	data, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	return stream.Send(frame.Event{Name: name, Data: data})
+}

@@ -1,0 +1,122 @@
+package dev
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"net/http"
+	"path"
+	"strconv"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+//go:embed page
+var files embed.FS
+
+// policy lets the page load what this process serves and nothing else, and run no script of its markup.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// maxStreams bounds the pages that are open at a time.
+const maxStreams = 16
+
+type handler struct {
+	store   *Store
+	door    *web.Door
+	streams chan struct{}
+}
+
+// Handler serves what is in a Store:
+//
+//	GET  /dev             the page
+//	GET  /dev/calls       the calls, the latest first, as JSON
+//	GET  /dev/calls/{id}  one call's waterfall
+//	GET  /dev/events      the calls as Server-Sent Events: all of them, then those that change
+//	POST /v1/traces       spans of other processes, by OTLP/HTTP
+//
+// hosts are the names that the Host header may have: a page of any other name is refused, and so is one
+// of another origin. The streams end when their requests' contexts do.
+func Handler(s *Store, hosts []string) http.Handler {
+	h := &handler{store: s, door: web.NewDoor(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /dev", h.file("index.html", "text/html; charset=utf-8"))
+	mux.HandleFunc("GET /dev/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dev", http.StatusMovedPermanently) })
+	for _, name := range []string{"page.js", "list.js", "waterfall.js", "scale.js", "span.js", "dom.js"} {
+		mux.HandleFunc("GET /dev/"+name, h.file(name, "text/javascript; charset=utf-8"))
+	}
+	mux.HandleFunc("GET /dev/page.css", h.file("page.css", "text/css; charset=utf-8"))
+	mux.HandleFunc("GET /dev/icon.svg", h.file("icon.svg", "image/svg+xml"))
+	mux.HandleFunc("GET /dev/calls", h.list)
+	mux.HandleFunc("GET /dev/calls/{id}", h.one)
+	mux.HandleFunc("GET /dev/events", h.events)
+	mux.HandleFunc("POST /v1/traces", h.export)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := h.door.Enter(w, r, "GET, HEAD, POST, OPTIONS"); !ok {
+			return
+		}
+		head := w.Header()
+		head.Set("Content-Security-Policy", policy)
+		head.Set("X-Content-Type-Options", "nosniff")
+		head.Set("Referrer-Policy", "no-referrer")
+		head.Set("Cache-Control", "no-store")
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// file serves an embedded file.
+func (h *handler) file(name, kind string) http.HandlerFunc {
+	content, err := files.ReadFile(path.Join("page", name))
+	if err != nil {
+		panic(err) // it is embedded, or this does not build
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
+	}
+}
+
+// listing is all calls.
+type listing struct {
+	Calls []summary `json:"calls"`
+	// Dropped is how many spans were, for want of room.
+	Dropped uint64 `json:"dropped"`
+}
+
+func (s *Store) listing(now time.Time) listing {
+	p := draw(s.snapshot())
+	out := listing{Calls: make([]summary, 0, len(p.calls)), Dropped: p.dropped}
+	for _, c := range p.calls {
+		out.Calls = append(out.Calls, p.summary(c, now))
+	}
+	return out
+}
+
+func (h *handler) list(w http.ResponseWriter, _ *http.Request) {
+	h.answer(w, h.store.listing(time.Now()))
+}
+
+func (h *handler) one(w http.ResponseWriter, r *http.Request) {
+	id, ok := parseKey(r.PathValue("id"))
+	if !ok {
+		http.Error(w, "a call's id is TRACE-SPAN in hexadecimal: take one of /dev/calls", http.StatusBadRequest)
+		return
+	}
+	p := draw(h.store.snapshot())
+	for _, c := range p.calls {
+		for _, op := range c.ops { // any round names the call
+			if op.key == id {
+				h.answer(w, p.waterfall(c, time.Now()))
+				return
+			}
+		}
+	}
+	http.Error(w, "no call "+strconv.Quote(id.String())+" is kept: it may have been dropped for newer ones", http.StatusNotFound)
+}
+
+func (h *handler) answer(w http.ResponseWriter, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	h.door.Deadline(w)
+	_ = json.NewEncoder(w).Encode(body) // the client is gone: nobody to tell
+}

@@ -1,0 +1,147 @@
+package dev
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// span is a copy of a span. It is not changed once it is in a Store.
+type span struct {
+	key     key
+	parent  trace.SpanID // zero: a root
+	name    string
+	kind    trace.SpanKind
+	service string
+	scope   string
+	start   time.Time
+	end     time.Time // zero: it runs
+	failed  bool
+	message string
+	attrs   []attr
+	events  []event
+	links   []link
+	bytes   int
+}
+
+// key identifies a span.
+type key struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+func (k key) String() string { return k.trace.String() + "-" + k.span.String() }
+
+// parseKey reads what String makes.
+func parseKey(s string) (k key, ok bool) {
+	t, sp, _ := strings.Cut(s, "-")
+	var err, err2 error
+	k.trace, err = trace.TraceIDFromHex(t)
+	k.span, err2 = trace.SpanIDFromHex(sp)
+	return k, err == nil && err2 == nil
+}
+
+type attr struct{ key, value string }
+
+type event struct {
+	name  string
+	at    time.Time
+	attrs []attr
+}
+
+type link struct {
+	to    key
+	attrs []attr
+}
+
+// get is an attribute's value; empty: it has none.
+func get(attrs []attr, name attribute.Key) string {
+	for i := range attrs {
+		if attrs[i].key == string(name) {
+			return attrs[i].value
+		}
+	}
+	return ""
+}
+
+func (s *span) get(name attribute.Key) string { return get(s.attrs, name) }
+
+// Bounds of what is kept of one span, beside those of the SDK that made it.
+const (
+	maxValue = 32 << 10 // bytes of one attribute's value
+	maxParts = 256      // attributes, events, links, each
+)
+
+// overhead is about what a span, an attribute, an event or a link takes beside its strings.
+const overhead = 64
+
+// copied copies what the SDK has of a span, which may still run.
+func copied(from sdktrace.ReadOnlySpan) *span {
+	sc := from.SpanContext()
+	s := &span{
+		key: key{sc.TraceID(), sc.SpanID()}, parent: from.Parent().SpanID(),
+		name: clip(from.Name()), kind: from.SpanKind(), scope: from.InstrumentationScope().Name,
+		start: from.StartTime(), end: from.EndTime(),
+		failed: from.Status().Code == codes.Error, message: clip(from.Status().Description),
+		attrs: copiedAttrs(from.Attributes()),
+	}
+	if r := from.Resource(); r != nil {
+		v, _ := r.Set().Value("service.name")
+		s.service = clip(v.AsString())
+	}
+	for _, e := range head(from.Events()) {
+		s.events = append(s.events, event{clip(e.Name), e.Time, copiedAttrs(e.Attributes)})
+	}
+	for _, l := range head(from.Links()) {
+		s.links = append(s.links, link{key{l.SpanContext.TraceID(), l.SpanContext.SpanID()}, copiedAttrs(l.Attributes)})
+	}
+	s.measure()
+	return s
+}
+
+func copiedAttrs(from []attribute.KeyValue) []attr {
+	out := make([]attr, 0, min(len(from), maxParts))
+	for _, kv := range head(from) {
+		out = append(out, attr{clip(string(kv.Key)), clip(kv.Value.String())})
+	}
+	return out
+}
+
+// head is as much of a list as is kept.
+func head[T any](list []T) []T { return list[:min(len(list), maxParts)] }
+
+// clip bounds a value, says so at its end, and makes valid UTF-8 of it.
+func clip(s string) string {
+	if len(s) > maxValue {
+		cut := maxValue
+		for cut > maxValue-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+			cut--
+		}
+		s = s[:cut] + "… (" + strconv.Itoa(len(s)-cut) + " bytes more)"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// measure reckons how much memory the span takes.
+func (s *span) measure() {
+	s.bytes = 4*overhead + len(s.name) + len(s.scope) + len(s.service) + len(s.message) + sizeOf(s.attrs)
+	for i := range s.events {
+		s.bytes += overhead + len(s.events[i].name) + sizeOf(s.events[i].attrs)
+	}
+	for i := range s.links {
+		s.bytes += overhead + sizeOf(s.links[i].attrs)
+	}
+}
+
+func sizeOf(attrs []attr) (n int) {
+	for i := range attrs {
+		n += overhead + len(attrs[i].key) + len(attrs[i].value)
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// edge is a running demo.
+type edge struct {
+	endpoint, page string
+}
+
+// startEdge starts the demo on ports of its own and ends it with the test.
+func startEdge(t *testing.T, flags ...string) edge {
+	t.Helper()
+	binary := os.Getenv("MCPEDGE_BINARY")
+	if binary == "" {
+		t.Fatal("MCPEDGE_BINARY names no binary: run make browser")
+	}
+	cmd := exec.Command(binary, append([]string{"--listen=127.0.0.1:0", "--admin=127.0.0.1:0", "--log-format=json", "--grace=2s"}, flags...)...)
+	cmd.Env = withoutOTel(os.Environ())
+	log, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string, 1024)
+	go func() {
+		defer close(lines)
+		for s := bufio.NewScanner(log); s.Scan(); {
+			select {
+			case lines <- s.Text():
+			default: // nobody reads any more
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the edge did not end well: %v", err)
+		}
+	})
+	return serving(t, lines)
+}
+
+// serving waits for the line that says where the edge is.
+func serving(t *testing.T, lines <-chan string) edge {
+	t.Helper()
+	timeout := time.After(30 * time.Second)
+	var seen bytes.Buffer
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				t.Fatalf("the edge ended before it served:\n%s", &seen)
+			}
+			seen.WriteString(line + "\n")
+			var entry struct{ Msg, Endpoint, Admin string }
+			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
+				return edge{entry.Endpoint, "http://" + entry.Admin + "/dev"}
+			}
+		case <-timeout:
+			t.Fatalf("the edge does not serve after 30 s:\n%s", &seen)
+		}
+	}
+}
+
+// withoutOTel keeps the edge from exporting what the test makes it do.
+func withoutOTel(env []string) (out []string) {
+	for _, kv := range env {
+		if !strings.HasPrefix(kv, "OTEL_") && !strings.HasPrefix(kv, "MCPEDGE_") {
+			out = append(out, kv)
+		}
+	}
+	return out
+}
