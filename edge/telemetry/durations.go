@@ -3,89 +3,112 @@ package telemetry
 import (
 	"context"
 	"maps"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
-
-	"github.com/mcpedge/mcpedge/edge/mcp"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/trace"
 )
 
-// durations records durations in series that are told apart by a key of few values.
+// durations is a histogram of durations whose series are told apart by a key. It counts without locks and
+// allocates nothing for a series it knows: every request passes here, some of them more than once, and the
+// SDK's own instruments take several times as long. The SDK's readers get it as a producer.
 type durations[K comparable] struct {
-	duration metric.Float64Histogram // nil: nothing is recorded
-	known    atomic.Pointer[map[K][]metric.RecordOption]
-	mu       sync.Mutex // of those who add a series
+	bounds     []float64 // nil: nothing is recorded
+	attributes func(K) []attribute.KeyValue
+	known      atomic.Pointer[map[K]*points]
+	began      time.Time
+	mu         sync.Mutex // of those who add a series
 }
 
-func (d *durations[K]) init(h metric.Float64Histogram) {
-	d.duration = h
-	d.known.Store(&map[K][]metric.RecordOption{})
+// points is one series.
+type points struct {
+	attributes attribute.Set
+	counts     []atomic.Uint64 // one more than there are bounds
+	sum        atomic.Uint64   // the bits of a float64
+	// exemplar is the last observation that belongs to a sampled span.
+	exemplar atomic.Pointer[metricdata.Exemplar[float64]]
 }
 
-// record makes a series' attributes once; beyond maxSeries they are not kept.
-func (d *durations[K]) record(ctx context.Context, key K, took time.Duration, attributes func(K) []attribute.KeyValue) {
-	if d.duration == nil {
+func (d *durations[K]) init(bounds []float64, attributes func(K) []attribute.KeyValue) {
+	d.bounds, d.attributes, d.began = bounds, attributes, time.Now()
+	d.known.Store(&map[K]*points{})
+}
+
+// record counts one duration; a sampled span in ctx becomes the series' exemplar.
+func (d *durations[K]) record(ctx context.Context, key K, took time.Duration) {
+	if d.bounds == nil {
 		return
 	}
-	options := (*d.known.Load())[key]
-	if options == nil {
-		options = d.add(key, attributes)
+	p := (*d.known.Load())[key]
+	if p == nil {
+		p = d.add(key)
 	}
-	d.duration.Record(ctx, took.Seconds(), options...)
+	seconds := took.Seconds()
+	i := 0
+	for i < len(d.bounds) && seconds > d.bounds[i] {
+		i++
+	}
+	p.counts[i].Add(1)
+	for {
+		before := p.sum.Load()
+		if p.sum.CompareAndSwap(before, math.Float64bits(math.Float64frombits(before)+seconds)) {
+			break
+		}
+	}
+	if sc := trace.SpanContextFromContext(ctx); sc.IsSampled() {
+		id, span := sc.TraceID(), sc.SpanID()
+		p.exemplar.Store(&metricdata.Exemplar[float64]{Time: time.Now(), Value: seconds, TraceID: id[:], SpanID: span[:]})
+	}
 }
 
-func (d *durations[K]) add(key K, attributes func(K) []attribute.KeyValue) []metric.RecordOption {
-	options := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attributes(key)...))}
+// add makes a series. The last one that may be is for all that come after it.
+func (d *durations[K]) add(key K) *points {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := *d.known.Load()
-	if len(before) >= maxSeries {
-		return options
+	if p := before[key]; p != nil {
+		return p
 	}
+	var rest K
+	attrs := d.attributes(key)
+	if len(before) >= maxSeries-1 {
+		if p := before[rest]; p != nil {
+			return p
+		}
+		key, attrs = rest, []attribute.KeyValue{attribute.Bool("otel.metric.overflow", true)}
+	}
+	p := &points{attributes: attribute.NewSet(attrs...), counts: make([]atomic.Uint64, len(d.bounds)+1)}
 	after := maps.Clone(before)
-	after[key] = options
+	after[key] = p
 	d.known.Store(&after)
-	return options
+	return p
 }
 
-// work is one kind of work of one backend, and how it ended.
-type work struct {
-	backend string
-	method  mcp.Method
-	outcome string
-}
-
-func (w work) attributes() []attribute.KeyValue {
-	return []attribute.KeyValue{AttrBackend.String(w.backend), AttrMethod.String(string(w.method)), AttrOutcome.String(w.outcome)}
-}
-
-// BackendCalled records one round of a call at a backend.
-func (t *Telemetry) BackendCalled(ctx context.Context, backend string, m mcp.Method, o *Outcome, took time.Duration) {
-	if t != nil {
-		t.backends.record(ctx, work{backend, m, o.String()}, took, work.attributes)
+// metric is what has been counted so far, since the beginning.
+func (d *durations[K]) metric(name string) (metricdata.Metrics, bool) {
+	if d.bounds == nil || len(*d.known.Load()) == 0 {
+		return metricdata.Metrics{}, false
 	}
-}
-
-// command is a Redis command, and how it ended.
-type command struct {
-	name   string
-	failed bool
-}
-
-func (c command) attributes() []attribute.KeyValue {
-	outcome := "ok"
-	if c.failed {
-		outcome = "error"
+	i, _ := named(name)
+	h := metricdata.Histogram[float64]{Temporality: metricdata.CumulativeTemporality}
+	now := time.Now()
+	for _, p := range *d.known.Load() {
+		point := metricdata.HistogramDataPoint[float64]{
+			Attributes: p.attributes, StartTime: d.began, Time: now, Bounds: d.bounds,
+			BucketCounts: make([]uint64, len(p.counts)), Sum: math.Float64frombits(p.sum.Load()),
+		}
+		for i := range p.counts {
+			point.BucketCounts[i] = p.counts[i].Load()
+			point.Count += point.BucketCounts[i]
+		}
+		if e := p.exemplar.Load(); e != nil {
+			point.Exemplars = []metricdata.Exemplar[float64]{*e}
+		}
+		h.DataPoints = append(h.DataPoints, point)
 	}
-	return []attribute.KeyValue{AttrCommand.String(c.name), AttrOutcome.String(outcome)}
-}
-
-// RedisCalled records one round trip to Redis. The command is one that the edge uses.
-func (t *Telemetry) RedisCalled(ctx context.Context, name string, failed bool, took time.Duration) {
-	if t != nil {
-		t.redis.record(ctx, command{name, failed}, took, command.attributes)
-	}
+	return metricdata.Metrics{Name: name, Description: i.Description, Unit: i.Unit, Data: h}, true
 }

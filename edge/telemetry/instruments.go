@@ -28,12 +28,12 @@ func (t *Telemetry) instruments() error {
 		errs = append(errs, err)
 		return h
 	}
-	t.server.init(histogram(ServerOperation, operationBounds))
-	t.client.init(histogram(ClientOperation, operationBounds))
+	t.server.init(operationBounds, series.attributes)
+	t.client.init(operationBounds, series.attributes)
+	t.backends.init(callBounds, work.attributes)
+	t.redis.init(redisBounds, command.attributes)
 	t.sessions = histogram(ServerSession, operationBounds)
 	t.listens = histogram(ListenDuration, listenBounds)
-	t.backends.init(histogram(BackendCall, callBounds))
-	t.redis.init(histogram(RedisCommand, redisBounds))
 	errs = append(errs, t.Observe(ClientRequests, func(emit Emit) {
 		t.clients.each(func(name string, ok, failed int64) {
 			emit(float64(ok), AttrClient.String(name), AttrOutcome.String("ok"))

@@ -158,7 +158,7 @@ func (op *Operation) end(o *Outcome, duration bool) {
 	failure, code := o.failure()
 	op.series.failure, op.series.code = failure, code
 	if duration {
-		t.server.record(op.context(), op.series, took, series.attributes)
+		t.server.record(op.context(), op.series, took)
 	}
 	op.client.count(failure != "")
 	t.access.line(t, op, o, took)

@@ -53,7 +53,7 @@ func (t *Telemetry) Answered(s *Sent) {
 	if s.Code != 0 {
 		key.failure = strconv.Itoa(s.Code)
 	}
-	t.client.record(context.Background(), key, time.Since(s.At), series.attributes)
+	t.client.record(context.Background(), key, time.Since(s.At))
 	if t.tracer == nil || !s.Promise.IsValid() || !s.Parent.IsValid() {
 		return
 	}
