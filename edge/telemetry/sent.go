@@ -39,9 +39,22 @@ type Sent struct {
 	Version string
 	Session string
 	Pipe    bool
-	// Code and Message of the error that the client answered with; 0: a result.
+	// Failed: the client answered with an error, of this Code and Message.
+	Failed  bool
 	Code    int
 	Message string
+}
+
+// otherFailure is the error.type of an error whose code the client made up: each would be a series.
+const otherFailure = "_OTHER"
+
+// failure is the error.type of an answer and the code to tell series apart by, 0 for none.
+func (s *Sent) failure() (string, int) {
+	switch s.Code {
+	case -1, -32700, -32600, -32601, -32602, -32603: // -1: the user refused (Sampling, "Error Handling")
+		return strconv.Itoa(s.Code), s.Code
+	}
+	return otherFailure, 0
 }
 
 // Answered records a request to the client whose answer has come: its span and its duration.
@@ -49,9 +62,9 @@ func (t *Telemetry) Answered(s *Sent) {
 	if t == nil || s.At.IsZero() {
 		return
 	}
-	key := series{method: knownMethod(s.Method), version: s.Version, pipe: s.Pipe, code: s.Code}
-	if s.Code != 0 {
-		key.failure = strconv.Itoa(s.Code)
+	key := series{method: knownMethod(s.Method), version: s.Version, pipe: s.Pipe}
+	if s.Failed {
+		key.failure, key.code = s.failure()
 	}
 	t.client.record(context.Background(), key, time.Since(s.At))
 	if t.tracer == nil || !s.Promise.IsValid() || !s.Parent.IsValid() {
@@ -65,7 +78,8 @@ func (t *Telemetry) Answered(s *Sent) {
 			attrs = append(attrs, AttrSession.String(s.Session))
 		}
 		span.SetAttributes(attrs...)
-		if s.Code != 0 {
+		if s.Failed {
+			span.SetAttributes(AttrStatusCode.String(strconv.Itoa(s.Code)))
 			span.SetStatus(codes.Error, s.Message)
 		}
 	}

@@ -95,6 +95,7 @@ func (r *run) answeredAll(c *state.Claim) {
 		if a.Error != nil {
 			code, _ := jsonrpc.Member(a.Error, "code")
 			message, _ := jsonrpc.Member(a.Error, "message")
+			sent.Failed = true
 			sent.Code, _ = strconv.Atoi(string(code))
 			sent.Message, _ = jsonrpc.Unquote(message)
 		}
