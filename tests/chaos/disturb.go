@@ -135,7 +135,7 @@ func roll(ctx context.Context, s *stage, _ options) error {
 
 // restartRedis restarts Redis with its data.
 func restartRedis(ctx context.Context, s *stage, _ options) error {
-	return every(ctx, 4*time.Second, func() error {
+	return every(ctx, 3*time.Second, func() error {
 		return s.lose("", "Redis was restarted", func() error { return s.redis.Restart(context.WithoutCancel(ctx)) })
 	})
 }
@@ -147,7 +147,7 @@ const behind = 200 * time.Millisecond
 // next standby.
 func promote(ctx context.Context, s *stage, _ options) error {
 	whole := context.WithoutCancel(ctx)
-	return every(ctx, 4*time.Second, func() error {
+	return every(ctx, 3*time.Second, func() error {
 		if err := s.standby.Detach(whole); err != nil {
 			return err
 		}
