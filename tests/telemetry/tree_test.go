@@ -72,7 +72,7 @@ func (p *printer) print(i, depth int) {
 	for _, ev := range s.Events {
 		text := ev.Name
 		for _, kv := range ev.Attributes {
-			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.Emit())
+			text += fmt.Sprintf(" %s=%s", kv.Key, kv.Value.String())
 		}
 		p.line(depth+1, "* %s", text)
 	}
@@ -96,7 +96,7 @@ func (p *printer) print(i, depth int) {
 func (p *printer) attributes(s tracetest.SpanStub, depth int) {
 	var list []string
 	for _, kv := range s.Attributes {
-		value := kv.Value.Emit()
+		value := kv.Value.String()
 		switch kv.Key {
 		case telemetry.AttrOutcome: // it is shown behind the name
 			continue

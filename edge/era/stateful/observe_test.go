@@ -45,7 +45,7 @@ func story(spans tracetest.SpanStubs) []string {
 			case telemetry.AttrOutcome:
 				text += " " + kv.Value.AsString()
 			case telemetry.AttrAttempt, telemetry.AttrRound:
-				text += " " + kv.Value.Emit()
+				text += " " + kv.Value.String()
 			}
 		}
 		if s.Status.Code == codes.Error {
