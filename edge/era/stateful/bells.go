@@ -10,8 +10,8 @@ import (
 func (e *Era) bell(b state.Bell) {
 	if b.Kind == state.BellReturned {
 		if e.work.enter() {
-			defer e.work.leave()
-			e.redo()
+			e.spawn(e.redo)
+			e.work.leave()
 		}
 		return
 	}

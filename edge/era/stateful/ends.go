@@ -55,10 +55,15 @@ func (x *ends) add(en end) {
 	x.list = slices.Delete(x.list, 0, drop)
 }
 
-func (x *ends) all() []end {
+// since are those that were added at a time or later.
+func (x *ends) since(t time.Time) []end {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return slices.Clone(x.list)
+	i := slices.IndexFunc(x.list, func(en end) bool { return !en.at.Before(t) })
+	if i < 0 {
+		return nil
+	}
+	return slices.Clone(x.list[i:])
 }
 
 // ended keeps the write that the run has just made, for it is its last. op keeps nothing of the run but
@@ -67,11 +72,20 @@ func (r *run) ended(bytes int, op func(context.Context, state.Write) error) {
 	r.e.ends.add(end{at: time.Now(), bytes: bytes, s: r.s, write: state.Write{Lease: r.lease, N: r.n}, op: op})
 }
 
-// redo makes the last writes again. The caller is inside the work gate.
+// redo makes the last writes again, and then those that had been acknowledged before the store was away
+// and were noted since. The caller is inside the work gate.
 func (e *Era) redo() {
+	began := time.Now()
+	e.redoAll(e.ends.since(time.Time{}))
+	if e.sleep(stateTimeout) {
+		e.redoAll(e.ends.since(began))
+	}
+}
+
+func (e *Era) redoAll(list []end) {
 	slots := make(chan struct{}, redoAtOnce)
 	var wg sync.WaitGroup
-	for _, en := range slices.Backward(e.ends.all()) { // What was lost is the newest.
+	for _, en := range slices.Backward(list) { // What was lost is the newest.
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()

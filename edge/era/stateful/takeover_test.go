@@ -270,27 +270,45 @@ func TestClaimsThatTheStoreLost(t *testing.T) {
 	})
 }
 
+// A write may be acknowledged before the store was away and be noted only when it is back.
+func TestEndsThatAreNotedLate(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.a.bell(state.Bell{Kind: state.BellReturned})
+		after(time.Second)
+		w.faults.mu.Lock()
+		w.faults.forget = true
+		w.faults.mu.Unlock()
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		after(stateTimeout)
+		if ids, _ := asked(t, x); len(ids) != 1 {
+			t.Errorf("asked %v", ids)
+		}
+	})
+}
+
 // The ends that are kept are bounded by number, by bytes and by age, the time without new ones not counted.
 func TestEndsAreBounded(t *testing.T) {
 	var x ends
 	now := time.Now()
 	x.add(end{at: now, bytes: 1})
 	x.add(end{at: now.Add(endLife), bytes: 2})
-	if n := len(x.all()); n != 2 {
+	if n := len(x.since(time.Time{})); n != 2 {
 		t.Errorf("%d ends, want those of %s", n, endLife)
 	}
 	x.add(end{at: now.Add(endLife + 1), bytes: 3})
-	if all := x.all(); len(all) != 2 || all[0].bytes != 2 {
+	if all := x.since(time.Time{}); len(all) != 2 || all[0].bytes != 2 {
 		t.Errorf("%d ends, the oldest of %d bytes", len(all), all[0].bytes)
 	}
 	for range maxEnds {
 		x.add(end{at: now.Add(endLife + 1), bytes: 1})
 	}
-	if n := len(x.all()); n != maxEnds || x.bytes != maxEnds {
+	if n := len(x.since(time.Time{})); n != maxEnds || x.bytes != maxEnds {
 		t.Errorf("%d ends of %d bytes, want %d", n, x.bytes, maxEnds)
 	}
 	x.add(end{at: now.Add(endLife + 1), bytes: maxEndBytes})
-	if n := len(x.all()); n != 1 {
+	if n := len(x.since(time.Time{})); n != 1 {
 		t.Errorf("%d ends beside one that takes all the room", n-1)
 	}
 }
