@@ -24,15 +24,12 @@ const maxMetadataName = 1 << 10
 
 // withMetadata adds them, and the trace context.
 func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name string) context.Context {
-	if pairs := t.Metadata(ctx, &call.Params.Meta); pairs != nil {
-		ctx = metadata.AppendToOutgoingContext(ctx, pairs...)
+	var space [10]string
+	pairs := t.AppendMetadata(append(space[:0], MetadataMethod, string(call.Method)), ctx, &call.Params.Meta)
+	if len(name) <= maxMetadataName {
+		if text := mcp.EncodeHeader(name); len(text) <= maxMetadataName {
+			pairs = append(pairs, MetadataName, text)
+		}
 	}
-	if len(name) > maxMetadataName {
-		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method))
-	}
-	text := mcp.EncodeHeader(name)
-	if len(text) > maxMetadataName {
-		return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method))
-	}
-	return metadata.AppendToOutgoingContext(ctx, MetadataMethod, string(call.Method), MetadataName, text)
+	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }
