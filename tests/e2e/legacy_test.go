@@ -170,12 +170,12 @@ func TestCancel(t *testing.T) {
 	s := newSession(t, e.url, vNov)
 	r := s.request("tools/call", toolParams("gate", `{"name":"never"}`, `"progressToken":1`))
 	<-f.started
+	stream := r.events()
+	stream.awaitMethod("notifications/progress")
 	s.notify("notifications/cancelled", `{"requestId":2,"reason":"enough"}`)
 	if err := <-f.ended; err == nil {
 		t.Error("the backend's call was not cancelled")
 	}
-	stream := r.events()
-	stream.awaitMethod("notifications/progress")
 	stream.end()
 }
 

@@ -108,7 +108,7 @@ func TestReflectedRedeploy(t *testing.T) {
 	stream := c.get("").events()
 	s.GRPC.Stop()
 	eventually(t, "a call fails", func() bool {
-		m := c.call("shop_get", `{}`).json()
+		m := c.call("shop_get", `{}`).final()
 		return m.Error != nil
 	})
 	reflecttest.Serve(t, after, reflecttest.Answer, reflecttest.Options{Addr: s.Addr})
