@@ -11,9 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -125,6 +128,44 @@ func TestRoundsAnywhere(t *testing.T) {
 	again := retry(t, asked, `{"name":`+answers["elicitation/create"]+`}`)
 	if got := newStateless(t, edges[1].url).call("ask_name", "", again).text(); got != "Hello, Ada" {
 		t.Errorf("the second round elsewhere gave %q", got)
+	}
+}
+
+// TestFreeOnTheRequestsPath: a plain call of a session that the replica holds runs no script in Redis, and
+// neither does a call of the stateless era: what Redis counts is the background's alone.
+func TestFreeOnTheRequestsPath(t *testing.T) {
+	_, edges, server := startReplicas(t, 1)
+	s, c := newSession(t, edges[0].url, vNov), newStateless(t, edges[0].url)
+	s.call("add", `{"a":1,"b":2}`).text()
+	client := redis.NewClient(&redis.Options{Addr: server.Addr})
+	defer func() { _ = client.Close() }()
+	const calls = 200
+	for name, call := range map[string]func(){
+		"a plain call of a warm session": func() { s.call("add", `{"a":1,"b":2}`).text() },
+		"a call of the stateless era":    func() { c.call("add", `{"a":1,"b":2}`).text() },
+	} {
+		if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for range calls {
+			call()
+		}
+		stats, err := client.Info(t.Context(), "commandstats").Result()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s, %d times:\n%s", name, calls, stats)
+		if strings.Contains(stats, "cmdstat_eval") {
+			t.Errorf("%s runs scripts in Redis", name)
+		}
+		for line := range strings.Lines(stats) {
+			_, rest, _ := strings.Cut(line, ":calls=")
+			if n, _, ok := strings.Cut(rest, ","); ok {
+				if n, _ := strconv.Atoi(n); n >= calls {
+					t.Errorf("%s costs a command of Redis: %s", name, line)
+				}
+			}
+		}
 	}
 }
 
