@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -53,7 +54,7 @@ func (f *fleet) start() error {
 			return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 		}
 	}
-	service, err := freeAddr()
+	service, err := freeport.Addr()
 	if err != nil {
 		return err
 	}
@@ -93,11 +94,11 @@ func (f *fleet) startEdge(args ...string) (*process, error) {
 
 // startEdgeIn does so with an environment of its own. What it says below a warning goes nowhere.
 func (f *fleet) startEdgeIn(env []string, args ...string) (*process, error) {
-	addr, err := freeAddr()
+	addr, err := freeport.Addr()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := freeAddr()
+	admin, err := freeport.Addr()
 	if err != nil {
 		return nil, err
 	}
@@ -125,15 +126,6 @@ func post(addr string, h http.Header, body string) (session string, err error) {
 		return "", fmt.Errorf("status %d: %s", resp.StatusCode, answer)
 	}
 	return resp.Header.Get("Mcp-Session-Id"), nil
-}
-
-func freeAddr() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 func dial(addr string) error {

@@ -34,7 +34,7 @@ func TestCheck(t *testing.T) {
 		"looping": {looping, []string{"tools cannot be read", "second time", "resources: 1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			addr, _ := test.fake.serve(t, "127.0.0.1:0")
+			addr, _ := test.fake.serve(t, "")
 			var out strings.Builder
 			err := check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &fast}, nil, &out)
 			if err == nil {

@@ -5,19 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-const (
-	// declined is how many rounds of questions are declined before a tool is left alone.
-	declined = 5
-	// brief is the deadline of calls that are left on purpose.
-	brief = 20 * time.Millisecond
-)
+// declined is how many rounds of questions are declined before a tool is left alone.
+const declined = 5
 
 // tools calls a tool that does not exist, and those that change nothing or were asked for.
 func (p *prober) tools(ctx context.Context) {
@@ -180,9 +175,10 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 
 // leaveTool lets the deadline end many calls and sees that the backend goes on to answer.
 func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
-	brieflyThere, cancel := context.WithTimeout(ctx, brief)
+	brieflyThere, cancel := context.WithTimeout(ctx, p.b.tune.brief)
 	defer cancel()
-	for range left {
+	begun := 0
+	for ; begun < left; begun++ {
 		if _, err := p.b.tools.CallTool(brieflyThere, &pb.CallToolRequest{
 			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
 			break // the time is over
@@ -190,8 +186,8 @@ func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, argumen
 	}
 	<-brieflyThere.Done()
 	if !p.answers(ctx, Tools) {
-		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, left)
+		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
 		return ""
 	}
-	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, left)
+	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
 }

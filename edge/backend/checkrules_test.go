@@ -297,7 +297,7 @@ func prompts(answer *pb.GetPromptResponse) func(*sample) {
 // A server with few threads whose feeds and calls hold one each must let go of them.
 func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 	hasty := patient
-	hasty.settle, hasty.reach = 500*time.Millisecond, time.Second
+	hasty.settle, hasty.reach, hasty.brief = 500*time.Millisecond, time.Second, 300*time.Millisecond
 	out, err := reportWithin(t, newSample().serve(t, 10), nil, hasty)
 	if err == nil || !strings.Contains(out, "must not") {
 		t.Errorf("feeds that hold all threads: %v:\n%s", err, out)
@@ -311,7 +311,7 @@ func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 			return s.Send(notThere())
 		}
 		if len(r.GetInputResponses()) == 0 && r.GetContext().GetRound() == 1 && s.Context().Err() == nil {
-			if deadline, ok := s.Context().Deadline(); ok && time.Until(deadline) < brief {
+			if deadline, ok := s.Context().Deadline(); ok && time.Until(deadline) < hasty.brief {
 				<-release // whatever the caller does
 			}
 		}

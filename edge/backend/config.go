@@ -87,6 +87,8 @@ type tuning struct {
 	gap time.Duration
 	// reach is how long Check tries to connect.
 	reach time.Duration
+	// brief is the deadline of the calls that Check leaves on purpose.
+	brief time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
 }
@@ -97,6 +99,7 @@ var defaultTuning = tuning{
 	settle:  3 * time.Second,
 	gap:     100 * time.Millisecond,
 	reach:   10 * time.Second,
+	brief:   20 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

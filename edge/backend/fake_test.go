@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 func TestMain(m *testing.M) {
@@ -210,9 +211,12 @@ func (f *fake) watchesOpen() int {
 	return len(f.watches)
 }
 
-// serve serves the fake at an address ("127.0.0.1:0": a free port) and returns it, and what kills it.
+// serve serves the fake at an address ("": a free one) and returns it, and what kills it.
 func (f *fake) serve(t *testing.T, addr string, services ...Kinds) (string, func()) {
 	t.Helper()
+	if addr == "" {
+		addr = freeAddr(t)
+	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatalf("listen on %s: %v", addr, err)
@@ -248,18 +252,17 @@ func (f *fake) serve(t *testing.T, addr string, services ...Kinds) (string, func
 // freeAddr is an address where nobody listens.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addr
 }
 
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond,
-	settle: 200 * time.Millisecond, gap: time.Millisecond, reach: 500 * time.Millisecond,
+	settle: 200 * time.Millisecond, gap: time.Millisecond, reach: 500 * time.Millisecond, brief: 20 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

@@ -46,7 +46,7 @@ func TestGoesAndComesBackChanged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake("a")
 			f.describe.Tools.ListChanged = !noFeed
-			addr, kill := f.serve(t, "127.0.0.1:0")
+			addr, kill := f.serve(t, "")
 			p, b, changes := started(t, Config{Target: addr, StaleAfter: time.Hour}, fast)
 			ready(t, p)
 			await(t, changes)
@@ -102,7 +102,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestGoesStale(t *testing.T) {
-	addr, kill := newFake("a").serve(t, "127.0.0.1:0")
+	addr, kill := newFake("a").serve(t, "")
 	p, b, changes := started(t, Config{Target: addr, StaleAfter: 50 * time.Millisecond}, fast)
 	ready(t, p)
 	await(t, changes)
@@ -118,7 +118,7 @@ func TestGoesStale(t *testing.T) {
 
 func TestFeedChanged(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	first := await(t, changes)
@@ -144,7 +144,7 @@ func TestFeedChanged(t *testing.T) {
 
 func TestFeedReopens(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, _, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	await(t, changes)
@@ -161,7 +161,7 @@ func TestFeedReopens(t *testing.T) {
 func TestRefreshWithoutFeed(t *testing.T) {
 	f := newFake("a")
 	f.noFeed = true
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr, Refresh: 10 * time.Millisecond}, fast)
 	ready(t, p)
 	await(t, changes)
@@ -177,7 +177,7 @@ func TestRefreshWithoutFeed(t *testing.T) {
 func TestFeedWithoutStarted(t *testing.T) {
 	f := newFake("a")
 	f.mute = true
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	tune := fast
 	tune.settle = 20 * time.Millisecond
 	p, b, changes := started(t, Config{Target: addr}, tune)
@@ -194,7 +194,7 @@ func TestFeedWithoutStarted(t *testing.T) {
 func TestWithoutDescribe(t *testing.T) {
 	f := newFake("a")
 	f.describe = nil
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	c := b.Catalog()
@@ -217,7 +217,7 @@ func TestSubsetOfServices(t *testing.T) {
 	f.prompts = func(*pb.ListPromptsRequest) (*pb.ListPromptsResponse, error) {
 		return &pb.ListPromptsResponse{Prompts: []*pb.Prompt{{Name: "p"}}}, nil
 	}
-	addr, _ := f.serve(t, "127.0.0.1:0", Prompts)
+	addr, _ := f.serve(t, "", Prompts)
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	if c := b.Catalog(); c.HasTools || c.HasResources || !c.HasPrompts || len(c.Prompts) != 1 || c.Digest.Tools != 0 || c.Digest.Prompts == 0 {
@@ -231,7 +231,7 @@ func TestOneListFails(t *testing.T) {
 	f.prompts = func(*pb.ListPromptsRequest) (*pb.ListPromptsResponse, error) {
 		return nil, status.Error(codes.Internal, "out of ink")
 	}
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	if got := await(t, changes); got.kinds != Tools|Resources {
@@ -326,7 +326,7 @@ func TestPaging(t *testing.T) {
 		}
 		return &pb.ListToolsResponse{Tools: toolsNamed("c"), Cache: hint}, nil
 	}
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	if c := b.Catalog(); !slices.Equal(names(c), []string{"a", "b", "c"}) || !c.ToolsHint.Public || c.Private {
@@ -359,7 +359,7 @@ func TestPagingBounds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFake()
 			f.tools = test.tools
-			addr, _ := f.serve(t, "127.0.0.1:0")
+			addr, _ := f.serve(t, "")
 			tune := fast
 			tune.retryMin, tune.retryMax = time.Hour, time.Hour
 			p, b, _ := started(t, Config{Target: addr}, tune)
@@ -377,7 +377,7 @@ func TestPagingBounds(t *testing.T) {
 // A hint, like the description, is no content: it is swapped in, and reported without a kind.
 func TestHintChanged(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, _, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	before := await(t, changes)
@@ -397,7 +397,7 @@ func TestHintChanged(t *testing.T) {
 func TestCloseAtAnyTime(t *testing.T) {
 	f := newFake("a")
 	f.tools = privateTools(nil)
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	for range 10 {
 		p, b, _ := started(t, Config{Target: addr, Refresh: time.Millisecond}, fast)
 		var all sync.WaitGroup

@@ -47,7 +47,7 @@ func TestPrivateLists(t *testing.T) {
 	var asked atomic.Int32
 	f := newFake()
 	f.tools = privateTools(&asked)
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	await(t, changes)
@@ -94,7 +94,7 @@ func TestPrivateShared(t *testing.T) {
 		}
 		return res, err
 	}
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	// One gives up; the reading it began goes on for the others.
@@ -128,7 +128,7 @@ func TestPrivateBounded(t *testing.T) {
 	var asked atomic.Int32
 	f := newFake()
 	f.tools = privateTools(&asked)
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	tune := fast
 	tune.principals = 2
 	p, b, _ := started(t, Config{Target: addr}, tune)
@@ -147,7 +147,7 @@ func TestPrivateBounded(t *testing.T) {
 func TestPrivateWhileDown(t *testing.T) {
 	f := newFake()
 	f.tools = privateTools(nil)
-	addr, kill := f.serve(t, "127.0.0.1:0")
+	addr, kill := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr, Refresh: time.Millisecond, StaleAfter: time.Hour}, fast)
 	ready(t, p)
 	seen(t, b, "ann")
@@ -170,7 +170,7 @@ func TestPrivateRefused(t *testing.T) {
 		}
 		return list(r)
 	}
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "eve"}); status.Code(err) != codes.PermissionDenied {

@@ -25,7 +25,7 @@ func watching(t *testing.T, b *Backend, p mcp.Principal, uri string) (<-chan str
 
 func TestWatchShared(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	one, stopOne := watching(t, b, mcp.Principal{Subject: "ann"}, "test:a")
@@ -66,7 +66,7 @@ func TestWatchShared(t *testing.T) {
 func TestWatchRefused(t *testing.T) {
 	f := newFake("a")
 	f.refuse["test:no"] = status.Error(codes.NotFound, "no such resource")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	_, err := b.Watch(t.Context(), mcp.Principal{}, "test:no", func(string) {})
@@ -83,7 +83,7 @@ func TestWatchRefused(t *testing.T) {
 
 func TestWatchReopens(t *testing.T) {
 	f := newFake("a")
-	addr, kill := f.serve(t, "127.0.0.1:0")
+	addr, kill := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	updates, _ := watching(t, b, mcp.Principal{}, "test:a")
@@ -106,7 +106,7 @@ func TestWatchReopens(t *testing.T) {
 
 func TestWatchRefusedLater(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	updates, stop := watching(t, b, mcp.Principal{}, "test:a")
@@ -125,7 +125,7 @@ func TestWatchRefusedLater(t *testing.T) {
 
 func TestWatchLimit(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	tune := fast
 	tune.watches = 1
 	p, b, _ := started(t, Config{Target: addr}, tune)
@@ -140,7 +140,7 @@ func TestWatchLimit(t *testing.T) {
 
 func TestWatchCancelled(t *testing.T) {
 	f := newFake("a")
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,7 +162,7 @@ func TestWatchCancelled(t *testing.T) {
 func TestWatchPrivate(t *testing.T) {
 	f := newFake()
 	f.tools = privateTools(nil)
-	addr, _ := f.serve(t, "127.0.0.1:0")
+	addr, _ := f.serve(t, "")
 	p, b, _ := started(t, Config{Target: addr}, fast)
 	ready(t, p)
 	watching(t, b, mcp.Principal{Subject: "ann", Issuer: "i"}, "test:a")

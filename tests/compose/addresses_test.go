@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"sync"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 // addresses puts the ports of containers on loopback: what a container calls tools:50051, or itself
@@ -29,14 +31,13 @@ func (a *addresses) of(service, port string) string {
 	defer a.mu.Unlock()
 	key := service + ":" + port
 	for a.local[key] == "" {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		addr, err := freeport.Addr()
 		if err != nil {
 			a.t.Fatal(err)
 		}
-		if addr := l.Addr().String(); !a.used[addr] {
+		if !a.used[addr] {
 			a.used[addr], a.local[key] = true, addr
 		}
-		_ = l.Close()
 	}
 	return a.local[key]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
@@ -116,11 +117,11 @@ type service struct {
 // startService serves s on a free port, or on the address given, until stop or the end of the test.
 func startService(t *testing.T, s *capability.Server, address ...string) *service {
 	t.Helper()
-	addr := "127.0.0.1:0"
+	listen := freeport.Listen
 	if len(address) > 0 {
-		addr = address[0]
+		listen = func() (net.Listener, error) { return net.Listen("tcp", address[0]) }
 	}
-	l, err := net.Listen("tcp", addr)
+	l, err := listen()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -190,12 +190,10 @@ func TestRefusesToLoseSessions(t *testing.T) {
 func TestStartsOnceRedisIsThere(t *testing.T) {
 	server := redisserver.ForTest(t)
 	server.Kill()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	admin, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	admin := l.Addr().String()
-	_ = l.Close()
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Redis = "127.0.0.1:0", admin, server.URL()
 	cfg.Backends = only(startService(t, newFixture().Server))

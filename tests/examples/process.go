@@ -3,11 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 const stopWithin = 15 * time.Second
@@ -75,7 +76,7 @@ func (p *process) tail() []byte {
 func freePorts(n int) ([]string, error) {
 	var addrs []string
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+		l, err := freeport.Listen()
 		if err != nil {
 			return nil, err
 		}

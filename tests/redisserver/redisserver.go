@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 // patience is how long a server may take to answer.
@@ -43,7 +45,7 @@ func (s *Server) URL() string { return "redis://" + s.Addr }
 // Start runs a server that keeps nothing on disk unless the arguments, which come last, say so. It
 // returns once the server answers. Close it.
 func Start(args ...string) (*Server, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := freeport.Listen()
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
 // patience bounds every wait for a condition.
@@ -185,12 +186,11 @@ func (r *rig) run(cfg config.Config, o ...app.Option) *replica {
 
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := freeport.Addr()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	return addr
 }
 
 // eventually waits until the condition holds.

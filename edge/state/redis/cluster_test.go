@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -56,7 +57,7 @@ func startCluster(t *testing.T) *goredis.ClusterClient {
 
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := freeport.Listen()
 	must(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
