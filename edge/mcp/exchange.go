@@ -72,4 +72,6 @@ type StreamEvent struct {
 	Data []byte
 	// Retry is how long a client should wait before it reconnects; 0: not said.
 	Retry time.Duration
+	// More: the next event is sent right after this one, which need not leave before it does.
+	More bool
 }

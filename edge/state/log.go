@@ -24,8 +24,8 @@ const MaxPosition = 1 << 52
 
 // String is the event id.
 func (p Position) String() string {
-	b := make([]byte, 0, len(p.Stream)+24)
-	b = append(b, p.Stream...)
+	var room [64]byte
+	b := append(room[:0], p.Stream...)
 	b = append(b, '.')
 	b = strconv.AppendUint(b, p.Epoch, 36)
 	b = append(b, '.')

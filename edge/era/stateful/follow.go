@@ -224,22 +224,23 @@ func (f *follower) catchUp(ctx context.Context) bool {
 	return false
 }
 
-// send writes a page's events. A client that does not take them in time is let go: it resumes.
+// send writes a page's events, all of them at once where that is possible. A client that does not take them in time is let go: it resumes.
 func (f *follower) send(page state.Page) bool {
 	f.pos.Epoch = page.Epoch
 	if f.prime {
 		f.prime = false
-		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint}) != nil {
+		prime := mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint, More: len(page.Entries) > 0}
+		if f.st.Send(prime) != nil {
 			return false
 		}
 		f.told = time.Now()
 	}
-	for _, en := range page.Entries {
+	for i, en := range page.Entries {
 		if en.Kind == state.EntryResponse {
 			f.s.answeredHere(f.pos.Stream)
 		}
 		f.pos.Seq = en.Seq
-		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data}) != nil {
+		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data, More: i+1 < len(page.Entries)}) != nil {
 			return false
 		}
 		f.sent++

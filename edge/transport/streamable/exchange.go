@@ -63,7 +63,11 @@ var _ mcp.Stream = stream{}
 
 // Send implements mcp.Stream.
 func (s stream) Send(ev mcp.StreamEvent) error {
-	return s.events.Send(frame.Event{ID: ev.ID, Data: ev.Data, Retry: ev.Retry})
+	event := frame.Event{ID: ev.ID, Data: ev.Data, Retry: ev.Retry}
+	if ev.More {
+		return s.events.Hold(event)
+	}
+	return s.events.Send(event)
 }
 
 // KeepAlive implements mcp.Stream with a comment line.

@@ -17,7 +17,7 @@ type Events struct {
 	w       http.ResponseWriter
 	door    *Door
 	control *http.ResponseController
-	buf     []byte
+	buf     []byte // what is held
 }
 
 // Events begins a stream. The headers leave at once, so that proxies and clients see it.
@@ -32,24 +32,40 @@ func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
 	return e, e.flush()
 }
 
-// Send writes one event.
+// Send writes one event, behind those that are held.
 func (e *Events) Send(ev frame.Event) error {
-	e.buf = frame.AppendEvent(e.buf[:0], ev)
+	e.buf = frame.AppendEvent(e.buf, ev)
+	return e.write()
+}
+
+// Hold is Send for an event after which another is sent at once: it leaves with that one, or when much
+// is held. Many small events so cost one write.
+func (e *Events) Hold(ev frame.Event) error {
+	e.buf = frame.AppendEvent(e.buf, ev)
+	if len(e.buf) < maxHeld {
+		return nil
+	}
 	return e.write()
 }
 
 // Comment writes what clients ignore and proxies take for a sign of life.
 func (e *Events) Comment() error {
-	e.buf = frame.AppendComment(e.buf[:0], "")
+	e.buf = frame.AppendComment(e.buf, "")
 	return e.write()
 }
 
-// keepBuffer is the largest buffer an idle stream may hold on to.
-const keepBuffer = 4 << 10
+const (
+	// keepBuffer is the largest buffer an idle stream may hold on to.
+	keepBuffer = 4 << 10
+	// maxHeld is how many bytes leave without waiting for the event that follows: the write timeout is
+	// for a piece that a slow client can take.
+	maxHeld = 32 << 10
+)
 
 func (e *Events) write() error {
 	e.door.Deadline(e.w)
 	_, err := e.w.Write(e.buf)
+	e.buf = e.buf[:0]
 	if cap(e.buf) > keepBuffer {
 		e.buf = nil
 	}

@@ -6,11 +6,55 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
 )
+
+// What is held leaves with the next event as one piece, or when it is much.
+func TestHeldEventsLeaveTogether(t *testing.T) {
+	w := &pieces{ResponseRecorder: httptest.NewRecorder()}
+	events, err := NewDoor(nil, Options{}).Events(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2"} {
+		if err := events.Hold(frame.Event{ID: id, Data: []byte("{}")}); err != nil || len(w.sent) > 0 {
+			t.Fatalf("event %s left as %q, error %v: it is to be held", id, w.sent, err)
+		}
+	}
+	if err := events.Send(frame.Event{ID: "3"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := events.Comment(); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"id: 1\ndata: {}\n\nid: 2\ndata: {}\n\nid: 3\ndata: \n\n", ":\n\n"}
+	if !slices.Equal(w.sent, want) {
+		t.Errorf("wrote %q, want %q", w.sent, want)
+	}
+	for range 2 {
+		if err := events.Hold(frame.Event{Data: make([]byte, maxHeld-100)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.sent); n != 3 || len(w.sent[2]) < maxHeld {
+		t.Errorf("%d pieces: much is to leave at once", n)
+	}
+}
+
+// pieces records each write.
+type pieces struct {
+	*httptest.ResponseRecorder
+	sent []string
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.sent = append(p.sent, string(b))
+	return len(b), nil
+}
 
 // A stream may be silent for longer than one write may take, over HTTP/1 and HTTP/2, and ends whole.
 func TestSilentStreamOutlivesTheWriteTimeout(t *testing.T) {
