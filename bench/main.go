@@ -1,7 +1,8 @@
-// Command bench is the one measure of the edge's speed. It starts the edge, a tool service, the bare
-// bridge (see bench/bridge) and the official Go SDK's server (see bench/sdk), each a process of its
-// own, and drives the same tool call through all of them in interleaved rounds. What it reports first
-// are ratios from within the run, with 95 % intervals: absolute figures depend on the machine.
+// Command bench is the one measure of the edge's speed. Each case starts what it compares, each a process
+// of its own: edges, the gRPC service behind them, the bare bridge (see bench/bridge), servers of the
+// official Go SDK (see bench/sdk); and puts the same work to all of them in interleaved rounds. What it
+// reports first are ratios from within the run, with 95 % intervals: absolute figures depend on the
+// machine. The edge runs with its default settings; the log it writes goes to /dev/null.
 package main
 
 import (
@@ -10,196 +11,130 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"os/signal"
+	"regexp"
+	"slices"
+	"syscall"
 	"time"
-
-	"github.com/mcpedge/mcpedge/bench/internal/load"
-	"github.com/mcpedge/mcpedge/bench/internal/stats"
 )
+
+// settings are the command line's.
+type settings struct {
+	rounds                    int
+	slice                     time.Duration
+	only                      *regexp.Regexp
+	json, benchfmt, profileTo string
+}
 
 func main() {
 	log.SetFlags(0)
-	rounds := flag.Int("rounds", 20, "interleaved rounds")
-	slice := flag.Duration("slice", 400*time.Millisecond, "length of one measurement")
-	out := flag.String("json", "", "write the results to this `file`")
-	only := flag.String("case", "", "run only the case of this name")
+	log.SetPrefix("bench: ")
+	var s settings
+	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: 20 where there is a bound to show, else fewer")
+	flag.DurationVar(&s.slice, "slice", 400*time.Millisecond, "length of one measurement")
+	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
+	flag.StringVar(&s.benchfmt, "benchfmt", "", "write the rounds to this `file` as Go benchmarks, for benchstat")
+	flag.StringVar(&s.profileTo, "profile", "", "write CPU profiles to this `directory`, taken in extra rounds")
+	only := flag.String("case", "", "run only the cases whose names match this `regexp`")
 	flag.Parse()
-	if err := run(*rounds, *slice, *out, *only); err != nil {
-		log.Fatal("bench: ", err)
+	var err error
+	if s.only, err = regexp.Compile(*only); err != nil {
+		log.Fatalf("-case: %v", err)
+	}
+	if s.rounds != 0 && s.rounds < 2 {
+		log.Fatalf("-rounds %d: an interval takes at least 2", s.rounds)
+	}
+	if err := s.run(); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func run(rounds int, slice time.Duration, out, only string) error {
-	f, err := startFleet()
+func (s settings) run() error {
+	cases := slices.DeleteFunc(allCases(), func(c benchCase) bool { return !s.only.MatchString(c.name) })
+	if len(cases) == 0 {
+		return fmt.Errorf("-case %s matches none of the cases", s.only)
+	}
+	if err := raiseFiles(); err != nil {
+		return err
+	}
+	if s.profileTo != "" {
+		if err := os.MkdirAll(s.profileTo, 0o755); err != nil {
+			return err
+		}
+	}
+	f, err := newFleet()
 	if err != nil {
 		return err
 	}
-	defer f.stop()
-	cases, err := f.cases()
-	if err != nil {
-		return err
-	}
+	defer f.close()
+	stopped := make(chan os.Signal, 1)
+	signal.Notify(stopped, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-stopped
+		f.close()
+		os.Exit(1)
+	}()
 	var reports []report
 	for _, c := range cases {
-		if only != "" && c.name != only {
-			continue
-		}
-		if c.start != nil {
-			if c.subjects, err = c.start(); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-		}
-		r, err := measure(c, rounds, slice)
+		r, err := s.runCase(f, c)
+		f.stop()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		r.print()
+		r.print(os.Stdout)
 		reports = append(reports, r)
 	}
-	if out == "" {
+	printVerdicts(os.Stdout, reports)
+	return s.write(reports)
+}
+
+func (s settings) runCase(f *fleet, c benchCase) (report, error) {
+	subjects, err := c.start(f)
+	if err != nil {
+		return report{}, err
+	}
+	rounds := c.rounds
+	if s.rounds > 0 {
+		rounds = s.rounds
+	}
+	found, calls, err := measure(subjects, rounds, s.slice)
+	if err != nil {
+		return report{}, err
+	}
+	if s.profileTo != "" {
+		if err := profile(s.profileTo, c.name, subjects, s.slice); err != nil {
+			return report{}, err
+		}
+	}
+	return newReport(c.name, subjects, c.claims, found, calls)
+}
+
+// write writes the files that were asked for.
+func (s settings) write(reports []report) error {
+	if s.json != "" {
+		data, err := json.MarshalIndent(reports, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(s.json, append(data, '\n'), 0o644); err != nil {
+			return err
+		}
+	}
+	if s.benchfmt == "" {
 		return nil
 	}
-	data, err := json.MarshalIndent(reports, "", "  ")
+	w, err := os.Create(s.benchfmt)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(out, append(data, '\n'), 0o644)
-}
-
-// benchCase is one way to call, on a number of connections, through each subject.
-type benchCase struct {
-	name        string
-	connections int
-	subjects    []subject // the edge first
-	// start, if set, makes the subjects when the case's turn comes.
-	start func() ([]subject, error)
-	// costs: what the others cost, compared with the first, is what the case is about.
-	costs bool
-}
-
-// cost is a subject's throughput and CPU time per call, over those of the first subject.
-type cost struct {
-	Throughput stats.Ratio `json:"throughput"`
-	CPU        stats.Ratio `json:"cpuPerCall"`
-}
-
-// subject is one server under load.
-type subject struct {
-	name   string
-	target load.Target
-	proc   *process
-}
-
-// report is the outcome of one case, as printed and as written.
-type report struct {
-	Case     string                 `json:"case"`
-	Ratios   map[string]stats.Ratio `json:"edgeOver"`
-	Subjects []subjectReport        `json:"subjects"`
-	// Later is by how much, in milliseconds, an event comes later than through the first subject: p50, p99.
-	Later map[string][2]stats.Difference `json:"eventsLaterMillis,omitempty"`
-	// Costs over the first subject.
-	Costs map[string]cost `json:"costs,omitempty"`
-}
-
-type subjectReport struct {
-	Name          string  `json:"name"`
-	CallsPerSec   float64 `json:"callsPerSecond"`
-	P50, P99      float64 // milliseconds
-	CPUPerCall    float64 `json:"cpuMicrosPerCall"`
-	AllocsPerCall float64 `json:"allocsPerCall,omitempty"`
-	EventP50      float64 `json:"eventP50Millis,omitempty"`
-	EventP99      float64 `json:"eventP99Millis,omitempty"`
-}
-
-// measure runs the rounds; the order of the subjects turns from round to round.
-func measure(c benchCase, rounds int, slice time.Duration) (report, error) {
-	n := len(c.subjects)
-	perSecond := make([][]float64, n)
-	latencies := make([][]time.Duration, n)
-	calls := make([]int, n)
-	cpu := make([]time.Duration, n)
-	mallocs := make([]uint64, n)
-	perCall := make([][]float64, n) // CPU time, by round
-	delays := make([][]time.Duration, n)
-	var late [2][][]float64 // p50 and p99 of the events' delays, by subject and round
-	for i := range late {
-		late[i] = make([][]float64, n)
+	if err := writeBenchmarks(w, reports); err != nil {
+		_ = w.Close()
+		return err
 	}
-	for round := -1; round < rounds; round++ { // the first is for warming up
-		for i := range n {
-			k := (i + max(round, 0)) % n
-			s := c.subjects[k]
-			before, err := s.proc.usage()
-			if err != nil {
-				return report{}, err
-			}
-			res, err := load.Run(s.target, c.connections, slice)
-			if err != nil {
-				return report{}, fmt.Errorf("%s: %w", s.name, err)
-			}
-			after, err := s.proc.usage()
-			if err != nil {
-				return report{}, err
-			}
-			if round < 0 {
-				continue
-			}
-			perSecond[k] = append(perSecond[k], res.PerSecond())
-			latencies[k] = append(latencies[k], res.Latencies...)
-			if len(res.Delays) > 0 {
-				delays[k] = append(delays[k], res.Delays...)
-				late[0][k] = append(late[0][k], millis(stats.Quantile(res.Delays, 0.5)))
-				late[1][k] = append(late[1][k], millis(stats.Quantile(res.Delays, 0.99)))
-			}
-			calls[k] += res.Calls
-			cpu[k] += after.cpu - before.cpu
-			perCall[k] = append(perCall[k], float64(after.cpu-before.cpu)/float64(res.Calls))
-			mallocs[k] += after.mallocs - before.mallocs
-		}
-	}
-	r := report{Case: c.name, Ratios: map[string]stats.Ratio{}, Later: map[string][2]stats.Difference{}, Costs: map[string]cost{}}
-	for k, s := range c.subjects {
-		if k > 0 && c.costs {
-			r.Costs[s.name] = cost{stats.Of(perSecond[k], perSecond[0]), stats.Of(perCall[k], perCall[0])}
-		} else if k > 0 {
-			r.Ratios[s.name] = stats.Of(perSecond[0], perSecond[k])
-			if len(late[0][k]) > 0 && len(late[0][0]) > 0 {
-				r.Later[s.name] = [2]stats.Difference{stats.Minus(late[0][k], late[0][0]), stats.Minus(late[1][k], late[1][0])}
-			}
-		}
-		r.Subjects = append(r.Subjects, subjectReport{
-			Name: s.name, CallsPerSec: stats.Mean(perSecond[k]),
-			P50: millis(stats.Quantile(latencies[k], 0.5)), P99: millis(stats.Quantile(latencies[k], 0.99)),
-			CPUPerCall:    float64(cpu[k].Microseconds()) / float64(calls[k]),
-			AllocsPerCall: float64(mallocs[k]) / float64(calls[k]),
-			EventP50:      millis(stats.Quantile(delays[k], 0.5)), EventP99: millis(stats.Quantile(delays[k], 0.99)),
-		})
-	}
-	return r, nil
+	return w.Close()
 }
 
-func (r report) print() {
-	fmt.Printf("\n%s\n", r.Case)
-	for _, s := range r.Subjects[1:] {
-		if c, ok := r.Costs[s.Name]; ok {
-			fmt.Printf("  %-7s / %s: %s\n", s.Name, r.Subjects[0].Name, c)
-			continue
-		}
-		fmt.Printf("  edge / %-7s %s\n", s.Name, r.Ratios[s.Name])
-		if later, ok := r.Later[s.Name]; ok {
-			fmt.Printf("  an event through %s comes later by %s ms at p50, %s ms at p99\n", s.Name, later[0], later[1])
-		}
-	}
-	for _, s := range r.Subjects {
-		allocs := "      –"
-		if s.AllocsPerCall > 0 {
-			allocs = fmt.Sprintf("%7.0f", s.AllocsPerCall)
-		}
-		fmt.Printf("  %-14s %9.0f calls/s   p50 %6.2f ms   p99 %6.2f ms   %6.1f CPU-µs/call   %s allocs/call\n",
-			s.Name, s.CallsPerSec, s.P50, s.P99, s.CPUPerCall, allocs)
-		if s.EventP50 > 0 {
-			fmt.Printf("  %-14s an event takes p50 %.2f ms, p99 %.2f ms from the tool to the client\n", "", s.EventP50, s.EventP99)
-		}
-	}
+// allCases in the order in which they run.
+func allCases() []benchCase {
+	return slices.Concat(callCases(), listCases(), eventCases(), sessionCases(), startCases(), telemetryCases())
 }
-
-func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

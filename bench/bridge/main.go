@@ -1,24 +1,23 @@
 // Command bridge is the practical limit the edge is measured against: net/http in front, one gRPC call
-// of the same contract on one shared connection behind, and no MCP at all.
+// of the same contract on one shared connection behind, and no MCP at all. The path is the tool's name,
+// the body its arguments.
 package main
 
 import (
 	"encoding/json"
 	"flag"
-	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/mcpedge/mcpedge/bench/internal/serve"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 func main() {
-	listen := flag.String("listen", "127.0.0.1:0", "address")
 	backend := flag.String("backend", "", "gRPC target")
 	flag.Parse()
 	cc, err := grpc.NewClient(*backend, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -26,35 +25,47 @@ func main() {
 		log.Fatal(err)
 	}
 	client := mcpedgev1.NewToolServiceClient(cc)
-	l, err := net.Listen("tcp", *listen)
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(l.Addr())
-	log.Fatal(http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve.HTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		// The body is the arguments: the only JSON this server ever parses is its own answer.
-		stream, err := client.CallTool(r.Context(), &mcpedgev1.CallToolRequest{Name: "echo", ArgumentsJson: string(body)})
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		msg, err := stream.Recv()
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadGateway)
-			return
-		}
-		text, err := json.Marshal(msg.GetResult().GetContent()[0].GetText().GetText())
+		answer, err := call(r, client, string(body))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusBadGateway)
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"content":[{"type":"text","text":%s}]}`, text)
-		_, _ = stream.Recv() // the end of the stream
-	})))
+		_, _ = w.Write(answer)
+	}))
+}
+
+// call answers with what the tool does: its text, and its structured content as it is, which nobody
+// parses or validates here.
+func call(r *http.Request, client mcpedgev1.ToolServiceClient, arguments string) ([]byte, error) {
+	stream, err := client.CallTool(r.Context(), &mcpedgev1.CallToolRequest{Name: r.URL.Path[1:], ArgumentsJson: arguments})
+	if err != nil {
+		return nil, err
+	}
+	msg, err := stream.Recv()
+	if err != nil {
+		return nil, err
+	}
+	result := msg.GetResult()
+	structured := result.GetStructuredContentJson()
+	content := structured
+	if len(result.GetContent()) > 0 {
+		content = result.GetContent()[0].GetText().GetText()
+	}
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, err
+	}
+	answer := append(append([]byte(`{"content":[{"type":"text","text":`), text...), "}]"...)
+	if structured != "" {
+		answer = append(append(answer, `,"structuredContent":`...), structured...)
+	}
+	_, _ = stream.Recv() // the end of the stream
+	return append(answer, '}'), nil
 }

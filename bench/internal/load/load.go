@@ -1,36 +1,17 @@
 // Package load is a lean HTTP/1.1 load generator: it shares the machine with what it measures, so it
-// spends as little as it can. Each connection sends one prepared request after the other.
+// spends as little as it can.
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
-	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// IDPlaceholder in a body becomes a new id with every request: a number of as many digits, since no
-// id may be used twice in a session.
-const IDPlaceholder = "999000999000"
-
-// Target is one server with the request to send it.
-type Target struct {
-	Addr string
-	Path string
-	// Header of every request, beside Host and Content-Length.
-	Header http.Header
-	Body   []byte
-	// Want must occur in every answer's body.
-	Want []byte
-	// Events is how many events of each answer carry the time they were sent at (see stamp); 0: none.
-	Events int
-}
+// Call is one unit of work on a connection: one request with its answer, or several that belong together.
+// An answer that is not as wanted is an error. Many connections use it at once.
+type Call func(*Conn) error
 
 // Result of one run.
 type Result struct {
@@ -44,22 +25,16 @@ type Result struct {
 // PerSecond is the throughput.
 func (r Result) PerSecond() float64 { return float64(r.Calls) / r.Elapsed.Seconds() }
 
-// Run keeps n connections busy for d. An answer that is not 200, or lacks Want, is an error.
-func Run(t Target, n int, d time.Duration) (Result, error) {
-	request := t.bytes()
-	id := bytes.Index(request, []byte(IDPlaceholder))
-	conns := make([]*conn, n)
+// Run keeps n connections to a host:port busy for d, each with one call after the other.
+func Run(addr string, call Call, n int, d time.Duration) (Result, error) {
+	conns := make([]*Conn, n)
 	for i := range conns {
-		c, err := net.Dial("tcp", t.Addr)
+		c, err := dial(addr, nil, 16<<10)
 		if err != nil {
 			return Result{}, err
 		}
-		defer c.Close()
-		conns[i] = &conn{c: c, r: bufio.NewReaderSize(c, 16<<10), want: t.Want, events: t.Events}
-		conns[i].request = bytes.Clone(request)
-		if id >= 0 {
-			conns[i].id = conns[i].request[id : id+len(IDPlaceholder)]
-		}
+		defer c.c.Close()
+		conns[i] = c
 	}
 	var wg sync.WaitGroup
 	errs := make(chan error, n)
@@ -71,8 +46,7 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 				if sent.Sub(start) >= d {
 					return
 				}
-				c.renumber(ids.Add(1))
-				if err := c.call(c.request); err != nil {
+				if err := call(c); err != nil {
 					errs <- err
 					return
 				}
@@ -95,143 +69,32 @@ func Run(t Target, n int, d time.Duration) (Result, error) {
 	}
 }
 
-func (t Target) bytes() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n", t.Path, t.Addr, len(t.Body))
-	_ = t.Header.Write(&b)
-	b.WriteString("\r\n")
-	b.Write(t.Body)
-	return b.Bytes()
-}
-
-// ids numbers the requests of the process: every run of one target goes on in the same session.
-var ids atomic.Int64
-
-// renumber gives the request its id.
-func (c *conn) renumber(n int64) {
-	if c.id != nil {
-		strconv.AppendInt(c.id[:0], 100_000_000_000+n, 10)
-	}
-}
-
-type conn struct {
-	c         net.Conn
-	r         *bufio.Reader
-	request   []byte
-	id        []byte // the digits of the id, within request; nil: none
-	want      []byte
-	body      bytes.Buffer
-	latencies []time.Duration
-	events    int
-	delays    []time.Duration
-}
-
-// stamp stands before the time of sending, in Unix nanoseconds, in an event.
-var stamp = []byte(`"message":"`)
-
-// arrived notes the events of a chunk that begins at a place of the body.
-func (c *conn) arrived(chunk []byte) {
-	now := time.Now().UnixNano()
-	for {
-		at := bytes.Index(chunk, stamp)
-		if at < 0 {
-			return
-		}
-		chunk = chunk[at+len(stamp):]
-		c.delays = append(c.delays, time.Duration(now-int64(number(chunk, 10))))
-	}
-}
-
-func (c *conn) call(request []byte) error {
-	if _, err := c.c.Write(request); err != nil {
-		return err
-	}
-	length, chunked, status, err := c.head()
+// Once makes a single call on a connection of its own.
+func Once(addr string, call Call) error {
+	c, err := dial(addr, nil, 16<<10)
 	if err != nil {
 		return err
 	}
-	c.body.Reset()
-	seen := len(c.delays)
-	if chunked {
-		err = c.chunks()
-	} else {
-		_, err = io.CopyN(&c.body, c.r, int64(length))
-	}
-	if err != nil {
-		return err
-	}
-	if status != 200 || !bytes.Contains(c.body.Bytes(), c.want) {
-		return fmt.Errorf("status %d, body %.300q: want 200 and %q", status, c.body.Bytes(), c.want)
-	}
-	if got := len(c.delays) - seen; got != c.events {
-		return fmt.Errorf("%d events with a time of sending, want %d: %.300q", got, c.events, c.body.Bytes())
-	}
-	return nil
+	defer c.c.Close()
+	return call(c)
 }
 
-// head reads the status line and the headers.
-func (c *conn) head() (length int, chunked bool, status int, err error) {
-	line, err := c.r.ReadSlice('\n')
-	if err != nil {
-		return 0, false, 0, err
-	}
-	if len(line) < 12 {
-		return 0, false, 0, fmt.Errorf("status line %q", line)
-	}
-	status = number(line[9:12], 10)
-	for {
-		if line, err = c.r.ReadSlice('\n'); err != nil {
-			return 0, false, 0, err
-		}
-		if len(line) <= 2 {
-			return length, chunked, status, nil
-		}
-		if v, ok := cutHeader(line, "content-length:"); ok {
-			length = number(v, 10)
-		} else if v, ok := cutHeader(line, "transfer-encoding:"); ok {
-			chunked = bytes.Equal(v, []byte("chunked"))
-		}
-	}
-}
-
-func (c *conn) chunks() error {
-	for {
-		line, err := c.r.ReadSlice('\n')
+// Wanting is the call that sends r and wants a 200 with a text in its body, and so many events that carry
+// the time they were sent at.
+func Wanting(r Request, want string, events int) Call {
+	wanted := []byte(want)
+	return func(c *Conn) error {
+		seen := len(c.delays)
+		a, err := c.Do(r)
 		if err != nil {
 			return err
 		}
-		n := number(bytes.TrimSpace(line), 16)
-		begin := c.body.Len()
-		if _, err := io.CopyN(&c.body, c.r, int64(n)); err != nil {
-			return err
+		if a.Status != 200 || !bytes.Contains(a.Body, wanted) {
+			return fmt.Errorf("status %d, body %.300q: want 200 and %q", a.Status, a.Body, want)
 		}
-		if c.events > 0 {
-			c.arrived(c.body.Bytes()[begin:])
+		if got := len(c.delays) - seen; got != events {
+			return fmt.Errorf("%d events with a time of sending, want %d: %.300q", got, events, a.Body)
 		}
-		if _, err := c.r.Discard(2); err != nil || n == 0 {
-			return err
-		}
+		return nil
 	}
-}
-
-func cutHeader(line []byte, name string) ([]byte, bool) {
-	if len(line) < len(name) || !bytes.EqualFold(line[:len(name)], []byte(name)) {
-		return nil, false
-	}
-	return bytes.TrimSpace(line[len(name):]), true
-}
-
-func number(b []byte, base int) int {
-	n := 0
-	for _, d := range b {
-		switch {
-		case d >= '0' && d <= '9':
-			n = n*base + int(d-'0')
-		case base == 16 && d >= 'a' && d <= 'f':
-			n = n*base + int(d-'a') + 10
-		default:
-			return n
-		}
-	}
-	return n
 }

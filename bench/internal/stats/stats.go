@@ -1,4 +1,4 @@
-// Package stats turns interleaved rounds into ratios with confidence intervals.
+// Package stats turns interleaved rounds into figures with 95 % confidence intervals.
 package stats
 
 import (
@@ -8,64 +8,50 @@ import (
 	"time"
 )
 
-// Ratio is the geometric mean of per-round ratios with its 95 % confidence interval. Pairing by round
-// cancels what the machine does to both sides at once.
-type Ratio struct {
+// Interval is a figure with its 95 % confidence interval, from so many rounds.
+type Interval struct {
 	Mean, Low, High float64
 	Rounds          int
 }
 
-// Of compares two series, round by round; both have the same length, at least 2.
-func Of(a, b []float64) Ratio {
-	n := float64(len(a))
+// String shows the figure and its interval.
+func (i Interval) String() string {
+	digits := 2
+	if math.Abs(i.Mean) >= 100 {
+		digits = 0
+	}
+	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, i.Mean, digits, i.Low, digits, i.High)
+}
+
+// Ratio is the geometric mean of the ratios of two series, round by round; both have the same length, at
+// least 2. Pairing by round cancels what the machine does to both sides at once.
+func Ratio(a, b []float64) Interval {
 	logs := make([]float64, len(a))
-	mean := 0.0
 	for i := range a {
 		logs[i] = math.Log(a[i] / b[i])
-		mean += logs[i] / n
 	}
-	variance := 0.0
-	for _, l := range logs {
-		variance += (l - mean) * (l - mean) / (n - 1)
-	}
-	half := student(len(a)-1) * math.Sqrt(variance/n)
-	return Ratio{Mean: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half), Rounds: len(a)}
+	of := Of(logs)
+	return Interval{Mean: math.Exp(of.Mean), Low: math.Exp(of.Low), High: math.Exp(of.High), Rounds: of.Rounds}
 }
 
-// String shows the ratio and its interval.
-func (r Ratio) String() string { return fmt.Sprintf("%.2f [%.2f, %.2f]", r.Mean, r.Low, r.High) }
-
-// Shows says whether the interval clears a bound from below: "yes", or "not shown".
-func (r Ratio) Shows(atLeast float64) string {
-	if r.Low >= atLeast {
-		return "yes"
-	}
-	return "not shown"
-}
-
-// Difference is the mean of per-round differences with its 95 % confidence interval.
-type Difference struct {
-	Mean, Low, High float64
-	Rounds          int
-}
-
-// Minus subtracts b from a, round by round; both have the same length, at least 2.
-func Minus(a, b []float64) Difference {
-	n := float64(len(a))
-	mean, variance := 0.0, 0.0
+// Difference is the mean of what a has more than b, round by round; both have the same length, at least 2.
+func Difference(a, b []float64) Interval {
+	differences := make([]float64, len(a))
 	for i := range a {
-		mean += (a[i] - b[i]) / n
+		differences[i] = a[i] - b[i]
 	}
-	for i := range a {
-		d := a[i] - b[i] - mean
-		variance += d * d / (n - 1)
-	}
-	half := student(len(a)-1) * math.Sqrt(variance/n)
-	return Difference{Mean: mean, Low: mean - half, High: mean + half, Rounds: len(a)}
+	return Of(differences)
 }
 
-// String shows the difference and its interval.
-func (d Difference) String() string { return fmt.Sprintf("%.2f [%.2f, %.2f]", d.Mean, d.Low, d.High) }
+// Of is the mean of a series of at least 2.
+func Of(v []float64) Interval {
+	n, mean, variance := float64(len(v)), Mean(v), 0.0
+	for _, x := range v {
+		variance += (x - mean) * (x - mean) / (n - 1)
+	}
+	half := student(len(v)-1) * math.Sqrt(variance/n)
+	return Interval{Mean: mean, Low: mean - half, High: mean + half, Rounds: len(v)}
+}
 
 // student is the two-sided 95 % quantile of Student's t.
 func student(df int) float64 {
@@ -86,11 +72,61 @@ func Mean(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Quantile of durations; it sorts d.
+// Quantile of durations; it sorts d. Of none, it is 0.
 func Quantile(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
 	slices.Sort(d)
 	return d[int(q*float64(len(d)-1))]
+}
+
+// Bound is what a figure must keep to. The zero Bound asks for nothing.
+type Bound struct {
+	Value float64
+	// Most: the figure must not be above the value, else not below it.
+	Most bool
+}
+
+// AtLeast bounds from below.
+func AtLeast(v float64) Bound { return Bound{Value: v} }
+
+// AtMost bounds from above.
+func AtMost(v float64) Bound { return Bound{Value: v, Most: true} }
+
+// String shows the bound; the zero Bound is empty.
+func (b Bound) String() string {
+	switch {
+	case b == Bound{}:
+		return ""
+	case b.Most:
+		return fmt.Sprintf("≤ %g", b.Value)
+	}
+	return fmt.Sprintf("≥ %g", b.Value)
+}
+
+// The verdicts.
+const (
+	Yes      = "yes"
+	No       = "no"
+	NotShown = "not shown"
+)
+
+// Verdict says whether a figure keeps to the bound: Yes when its whole interval does, No when no part of
+// it does, else NotShown. The zero Bound has none, "".
+func (b Bound) Verdict(i Interval) string {
+	if b == (Bound{}) {
+		return ""
+	}
+	low, high, value := i.Low, i.High, b.Value
+	if b.Most {
+		low, high, value = -i.High, -i.Low, -b.Value
+	}
+	switch {
+	case low >= value:
+		return Yes
+	case high < value:
+		return No
+	}
+	return NotShown
 }

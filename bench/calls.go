@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/bench/internal/fixture"
+	"github.com/mcpedge/mcpedge/bench/internal/load"
+)
+
+// work is one request, with what its answer must have in it.
+type work struct {
+	method, target, params, meta string
+	want                         string
+	events                       int
+	// bridged are the arguments, where the bridge can do it too.
+	bridged string
+}
+
+// tool is the work of calling one.
+func tool(name, arguments, want string) work {
+	return work{method: "tools/call", target: name, params: `"name":"` + name + `","arguments":` + arguments, want: want, bridged: arguments}
+}
+
+// call prepares the work for a client.
+func (w work) call(c client) load.Call {
+	return load.Wanting(c(w.method, w.target, w.params, w.meta), w.want, w.events)
+}
+
+var (
+	echo       = tool("echo", `{"text":"hello, edge"}`, "hello, edge")
+	long       = tool("length", `{"text":"`+strings.Repeat("The edge passes what it is given. ", 64<<10/34+1)[:64<<10]+`"}`, "65536")
+	big        = tool("big", `{}`, "big:")
+	structured = tool("measure", `{"text":"north"}`, `"structuredContent"`)
+	read       = work{method: "resources/read", target: fixture.BlobURI, params: `"uri":"` + fixture.BlobURI + `"`, want: `"blob"`}
+)
+
+// callCases are plain requests, answered with JSON. The bounds hold on 64 connections.
+func callCases() []benchCase {
+	var cases []benchCase
+	for _, e := range eras {
+		for _, n := range []int{1, 8, 64, 512} {
+			c := callCase(fmt.Sprintf("%s-%d", e.name, n), e, echo, n)
+			c.claims = append(c.claims, ratio(p99, "edge", "sdk"))
+			if n == 64 {
+				c.rounds = shown
+				c.claims = []claim{ratio(callRate, "edge", "bridge").atLeast(0.8), ratio(callRate, "edge", "sdk").atLeast(2),
+					ratio(p99, "edge", "sdk").atMost(1)}
+			}
+			cases = append(cases, c)
+		}
+		cases = append(cases,
+			callCase(e.name+"-argument-8", e, long, 8),
+			callCase(e.name+"-result-8", e, big, 8),
+			callCase(e.name+"-structured-8", e, structured, 8),
+			callCase(e.name+"-resource-8", e, read, 8))
+	}
+	return cases
+}
+
+// callCase puts one request to the edge, to the bridge if it can do the same, and to the SDK.
+func callCase(name string, e era, w work, connections int) benchCase {
+	c := benchCase{name: name, rounds: some, claims: []claim{ratio(callRate, "edge", "sdk")}}
+	if w.bridged != "" {
+		c.claims = append([]claim{ratio(callRate, "edge", "bridge")}, c.claims...)
+	}
+	c.start = func(f *fleet) ([]subject, error) {
+		backends, err := f.service()
+		if err != nil {
+			return nil, err
+		}
+		edge, err := f.edge(backends...)
+		if err != nil {
+			return nil, err
+		}
+		sdk, err := f.serving("sdk", e.sdk...)
+		if err != nil {
+			return nil, err
+		}
+		subjects, err := speaking(e, w, connections, server{"edge", edge}, server{"sdk", sdk})
+		if err != nil || w.bridged == "" {
+			return subjects, err
+		}
+		_, target, _ := strings.Cut(backends[1], "=")
+		bridge, err := f.serving("bridge", "--backend", target)
+		if err != nil {
+			return nil, err
+		}
+		request := load.Prepare(http.MethodPost, bridge.addr, "/"+w.target, http.Header{"Content-Type": {"application/json"}}, w.bridged)
+		return slices.Insert(subjects, 1, under("bridge", bridge, load.Wanting(request, w.want, 0), connections)), nil
+	}
+	return c
+}
+
+// server is one that speaks the protocol.
+type server struct {
+	name string
+	proc *process
+}
+
+// speaking makes subjects of servers that all get the same work.
+func speaking(e era, w work, connections int, servers ...server) ([]subject, error) {
+	var subjects []subject
+	for _, s := range servers {
+		c, err := e.connect(s.proc.addr)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		subjects = append(subjects, under(s.name, s.proc, w.call(c), connections))
+	}
+	return subjects, nil
+}

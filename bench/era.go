@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/bench/internal/load"
+)
+
+// era is one of the protocol's two, as a client speaks it.
+type era struct {
+	name string
+	// sdk are the flags that make the SDK's server speak it.
+	sdk []string
+	// connect prepares a client of a server.
+	connect func(addr string) (client, error)
+}
+
+// client prepares the request of a method. target is the name or URI that it is about, "" for none; params
+// are members of a JSON object without its braces, meta those of its _meta.
+type client func(method, target, params, meta string) load.Request
+
+var (
+	modern = era{"modern", []string{"--stateless"}, connectModern}
+	legacy = era{"legacy", nil, connectLegacy}
+	eras   = []era{modern, legacy}
+)
+
+const (
+	revisionLegacy = "2025-11-25"
+	revisionModern = "2026-07-28"
+)
+
+func plainHeader() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+}
+
+// connectModern needs nothing of the server: each request tells everything.
+func connectModern(addr string) (client, error) {
+	return func(method, target, params, meta string) load.Request {
+		h := plainHeader()
+		h["MCP-Protocol-Version"] = []string{revisionModern}
+		h["Mcp-Method"] = []string{method}
+		if target != "" {
+			h["Mcp-Name"] = []string{target}
+		}
+		all := join(params, `"_meta":{`+join(meta, `"io.modelcontextprotocol/protocolVersion":"`+revisionModern+
+			`","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"}`)+`}`)
+		return load.Prepare(http.MethodPost, addr, "/mcp", h,
+			`{"jsonrpc":"2.0","id":`+load.IDPlaceholder+`,"method":"`+method+`","params":{`+all+`}}`)
+	}, nil
+}
+
+// connectLegacy opens a session, which all connections share.
+func connectLegacy(addr string) (client, error) {
+	var id []byte
+	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initialize(addr, c); return err }); err != nil {
+		return nil, err
+	}
+	return sessionClient(addr, id), nil
+}
+
+// sessionClient is the client within a session.
+func sessionClient(addr string, id []byte) client {
+	return func(method, _, params, meta string) load.Request {
+		if meta != "" {
+			params = join(params, `"_meta":{`+meta+`}`)
+		}
+		return load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(id),
+			`{"jsonrpc":"2.0","id":`+load.IDPlaceholder+`,"method":"`+method+`","params":{`+params+`}}`)
+	}
+}
+
+func sessionHeader(id []byte) http.Header {
+	h := plainHeader()
+	h["MCP-Protocol-Version"] = []string{revisionLegacy}
+	if id != nil {
+		h["Mcp-Session-Id"] = []string{string(id)}
+	}
+	return h
+}
+
+// initialize opens a session on a connection and returns its id.
+func initialize(addr string, c *load.Conn) ([]byte, error) {
+	a, err := c.Do(load.Prepare(http.MethodPost, addr, "/mcp", plainHeader(), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
+		revisionLegacy+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`))
+	if err != nil {
+		return nil, err
+	}
+	if a.Status != http.StatusOK || len(a.Session) == 0 {
+		return nil, fmt.Errorf("initialize: status %d, session %q: %.300q", a.Status, a.Session, a.Body)
+	}
+	id := append([]byte(nil), a.Session...)
+	a, err = c.Do(load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(id), `{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	if err == nil && a.Status != http.StatusAccepted {
+		err = fmt.Errorf("initialized: status %d: %.300q", a.Status, a.Body)
+	}
+	return id, err
+}
+
+// join puts a comma between members where there are any on both sides.
+func join(a, b string) string {
+	if a != "" && b != "" {
+		return a + "," + b
+	}
+	return a + b
+}
