@@ -24,11 +24,11 @@ func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
 	if len(raw) == 0 {
 		return c, nil
 	}
-	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		if jsonrpc.TypeOf(value) != jsonrpc.Object {
 			return nil
 		}
-		switch key {
+		switch string(key) {
 		case "elicitation":
 			_, c.ElicitForm = jsonrpc.Member(value, "form")
 			_, c.ElicitURL = jsonrpc.Member(value, "url")

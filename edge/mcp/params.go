@@ -86,12 +86,12 @@ func ParseParams(method Method, raw json.RawMessage) (Params, error) {
 	if len(raw) == 0 {
 		return p, nil
 	}
-	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		if key == target {
+	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		if string(key) == target {
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
 			return nil
 		}
-		switch key {
+		switch string(key) {
 		case "arguments":
 			p.Arguments = value
 		case "_meta":
@@ -134,8 +134,8 @@ func (m *Meta) parse(raw json.RawMessage) error {
 		return Errorf(KindInvalidParams, "_meta must be an object")
 	}
 	m.Raw = raw
-	return jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		switch key {
+	return jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		switch string(key) {
 		case "progressToken":
 			return m.token(value)
 		case MetaVersion:
