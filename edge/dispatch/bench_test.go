@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"errors"
+	"io"
 	"testing"
 
 	"google.golang.org/grpc/metadata"
@@ -9,40 +11,62 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// BenchmarkCall is one tools/call over a real connection; beside it is the same RPC with nothing of
-// ours around it, to read it by.
-func BenchmarkCall(b *testing.B) {
+// hotCalls are tools/calls over a real connection: of a tool that takes any object, and of one with a schema.
+var hotCalls = map[string]string{
+	"free":  `{"name":"echo","arguments":{"a":1,"b":2}}`,
+	"typed": `{"name":"add","arguments":{"a":1,"b":2}}`,
+}
+
+// hotPath returns what runs each of them, and the same RPC with nothing of ours around it, to read them by.
+func hotPath(t testing.TB) (calls map[string]func(), bare func()) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "echo", InputSchemaJson: `{"type":"object"}`}, {Name: "add", InputSchemaJson: addSchema}}}
-	reply := toolText("hello")
-	f.onCall = stream(nil, reply)
-	d := start(b, Options{}, f)
-	r := rules(b, modern)
-	for name, params := range map[string]string{
-		"free":  `{"name":"echo","arguments":{"a":1,"b":2}}`,
-		"typed": `{"name":"add","arguments":{"a":1,"b":2}}`,
-	} {
+	f.onCall = stream(nil, toolText("hello"))
+	d := start(t, Options{}, f)
+	r := rules(t, modern)
+	calls = map[string]func(){}
+	for name, params := range hotCalls {
+		call := request(t, mcp.MethodToolsCall, params)
+		calls[name] = func() {
+			if _, err := d.Call(t.Context(), r, call, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	client := d.views.shared.Load().parts[0].backend.Tools()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "mcp-method", "tools/call", "mcp-name", "echo")
+	return calls, func() {
+		s, err := client.CallTool(ctx, &pb.CallToolRequest{Name: "echo", ArgumentsJson: `{"a":1,"b":2}`})
+		for err == nil {
+			_, err = s.Recv()
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	calls, bare := hotPath(b)
+	calls["bare RPC"] = bare
+	for name, call := range calls {
 		b.Run(name, func(b *testing.B) {
-			call := request(b, mcp.MethodToolsCall, params)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := d.Call(b.Context(), r, call, nil); err != nil {
-					b.Fatal(err)
-				}
+				call()
 			}
 		})
 	}
-	b.Run("bare RPC", func(b *testing.B) {
-		client := d.views.shared.Load().parts[0].backend.Tools()
-		ctx := metadata.AppendToOutgoingContext(b.Context(), "mcp-method", "tools/call", "mcp-name", "echo")
-		b.ReportAllocs()
-		for b.Loop() {
-			s, err := client.CallTool(ctx, &pb.CallToolRequest{Name: "echo", ArgumentsJson: `{"a":1,"b":2}`})
-			if err != nil {
-				b.Fatal(err)
-			}
-			for err == nil {
-				_, err = s.Recv()
-			}
+}
+
+// TestCallAllocates holds what dispatching adds to a bare RPC to a ceiling. The validator's part of a typed
+// call is the library's.
+func TestCallAllocates(t *testing.T) {
+	calls, bare := hotPath(t)
+	const runs = 2000
+	base := testing.AllocsPerRun(runs, bare)
+	for name, ceiling := range map[string]float64{"free": 32, "typed": 60} {
+		if n := testing.AllocsPerRun(runs, calls[name]) - base; n > ceiling {
+			t.Errorf("a %s call makes %v allocations more than a bare RPC, want at most %v", name, n, ceiling)
 		}
-	})
+	}
 }

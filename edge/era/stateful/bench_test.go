@@ -18,23 +18,36 @@ func (d *discard) Respond(mcp.Response)      {}
 func (d *discard) Accept()                   {}
 func (d *discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
 
-func BenchmarkDirectCall(b *testing.B) {
+// hotPath returns what runs a call that is answered directly, in a session.
+func hotPath(t testing.TB) func() {
 	m := memory.New(state.Limits{})
-	defer m.Close()
+	t.Cleanup(m.Close)
 	be := newBackend()
 	be.tools["echo"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
 		return mcp.Reply{Result: []byte(`{"content":[]}`)}, nil
 	}
 	e := New(quiet{be}, m.Replica("a"), Options{})
-	defer e.Close()
-	ctx := b.Context()
+	t.Cleanup(e.Close)
+	ctx := t.Context()
 	d := &discard{}
 	e.Message(ctx, &mcp.Incoming{}, mustParse(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`), d)
 	in := &mcp.Incoming{Session: d.session}
 	msg := mustParse(callTool(1, "echo"))
+	return func() { e.Message(ctx, in, msg, d) }
+}
+
+func BenchmarkDirectCall(b *testing.B) {
+	call := hotPath(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		e.Message(ctx, in, msg, d)
+		call()
+	}
+}
+
+// TestDirectCallAllocates holds the era's part of the hot path to a ceiling.
+func TestDirectCallAllocates(t *testing.T) {
+	if n := testing.AllocsPerRun(1000, hotPath(t)); n > 13 {
+		t.Errorf("a direct call makes %v allocations, want at most 13", n)
 	}
 }
 

@@ -1,0 +1,43 @@
+package stateless
+
+import (
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// discard is a transport that forgets.
+type discard struct{}
+
+func (discard) Session(string)            {}
+func (discard) Respond(mcp.Response)      {}
+func (discard) Accept()                   {}
+func (discard) Open() (mcp.Stream, error) { panic("a direct call was opened") }
+
+// hotPath returns what runs a call that is answered directly, from the body on.
+func hotPath(t testing.TB) func() {
+	e, err := New(&fakeDispatch{call: complete}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, header := callRequest()
+	router := &era.Router{Stateless: e}
+	ctx, in := t.Context(), &mcp.Incoming{Body: []byte(body), Header: header}
+	return func() { router.Post(ctx, in, discard{}) }
+}
+
+func BenchmarkCall(b *testing.B) {
+	call := hotPath(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		call()
+	}
+}
+
+// TestCallAllocates holds the era's part of the hot path, with the reading of the message, to a ceiling.
+func TestCallAllocates(t *testing.T) {
+	if n := testing.AllocsPerRun(1000, hotPath(t)); n > 9 {
+		t.Errorf("a call makes %v allocations, want at most 9", n)
+	}
+}
