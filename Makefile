@@ -18,7 +18,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser bench
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser bench bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -73,5 +73,16 @@ browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR write
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
 	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
-bench: ## Run the benchmarks
-	@$(RUN); $(GO) run ./bench; $(END)
+# Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
+BENCHFLAGS    =
+BENCHBASELINE = bench/baseline.txt
+bench: ## Run the benchmarks: ratios to a bare bridge and the official SDK, with verdicts on what is bounded
+	@$(RUN); $(GO) run ./bench $(BENCHFLAGS); $(END)
+
+bench-baseline: ## Run the benchmarks and save their rounds as bench/baseline.txt
+	@$(RUN); $(GO) run ./bench $(BENCHFLAGS) -benchfmt $(BENCHBASELINE); $(END)
+
+bench-compare: ## Run the benchmarks and compare them with the baseline, by benchstat; on the baseline's machine
+	@$(RUN); test -f $(BENCHBASELINE) || { echo "$(BENCHBASELINE) is missing: make bench-baseline writes it"; exit 1; }; \
+	mkdir -p bin && $(GO) run ./bench $(BENCHFLAGS) -benchfmt bin/bench.txt && \
+	$(TOOL) benchstat -ignore goversion $(BENCHBASELINE) bin/bench.txt; $(END)

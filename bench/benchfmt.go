@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 	"unicode"
 )
 
@@ -14,11 +15,12 @@ import (
 //
 //	BenchmarkModern-64/edge 4021 99475 ns/op 64250 cpu-ns/op 102 allocs/op 2.17 calls/s-over-sdk
 //
-// with the ratios of the claims, which compare between machines where nothing else does.
-func writeBenchmarks(w io.Writer, reports []report) error {
+// with the ratios of the claims, which compare between machines where nothing else does. The lines above
+// them say which machine this is: benchstat compares no results that differ in them.
+func writeBenchmarks(w io.Writer, reports []report, slice time.Duration) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: github.com/mcpedge/mcpedge/bench\ncpu: %s\ncores: %d\ngoversion: %s\n",
-		runtime.GOOS, runtime.GOARCH, cpuModel(), runtime.NumCPU(), runtime.Version())
+	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: github.com/mcpedge/mcpedge/bench\ncpu: %s\ncores: %d\ngoversion: %s\nslice: %s\n",
+		runtime.GOOS, runtime.GOARCH, cpuModel(), runtime.NumCPU(), runtime.Version(), slice)
 	for _, r := range reports {
 		for _, s := range r.Subjects {
 			for round, calls := range r.calls[s.Name] {

@@ -17,12 +17,14 @@ type benchCase struct {
 	claims []claim
 	// rounds of the case, unless the command line says otherwise.
 	rounds int
+	// cold: each round has processes of its own, and none goes before those that count.
+	cold bool
 }
 
 // Rounds: as many as show what a bound asks for, and fewer where nothing does.
 const (
 	shown = 20
-	some  = 10
+	some  = 8
 )
 
 // subject is one server under work.

@@ -5,7 +5,7 @@ import "fmt"
 // ticking is a call with 20 progress events.
 func ticking(more string) work {
 	w := tool("tick", `{"events":20`+more+`}`, "ticked")
-	w.meta, w.events, w.bridged = `"progressToken":"p"`, 20, ""
+	w.meta, w.events = `"progressToken":"p"`, 20
 	return w
 }
 

@@ -106,7 +106,12 @@ func (f *fleet) redisServer() (string, error) {
 
 // serving starts a program of ours that prints its address and that of its profiles.
 func (f *fleet) serving(name string, args ...string) (*process, error) {
-	p, err := f.printing(name, nil, args...)
+	return f.servingIn(nil, name, args...)
+}
+
+// servingIn does so with an environment of its own.
+func (f *fleet) servingIn(env []string, name string, args ...string) (*process, error) {
+	p, err := f.printing(name, env, args...)
 	if err == nil && len(p.addrs) != 2 {
 		err = fmt.Errorf("%s printed %q: want its address and that of its profiles", name, p.addrs)
 	}

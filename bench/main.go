@@ -30,7 +30,7 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: 20 where there is a bound to show, else fewer")
+	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: its own, 20 where there is a bound to show")
 	flag.DurationVar(&s.slice, "slice", 400*time.Millisecond, "length of one measurement")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
 	flag.StringVar(&s.benchfmt, "benchfmt", "", "write the rounds to this `file` as Go benchmarks, for benchstat")
@@ -76,12 +76,13 @@ func (s settings) run() error {
 	}()
 	var reports []report
 	for _, c := range cases {
+		begun := time.Now()
 		r, err := s.runCase(f, c)
 		f.stop()
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
-		r.print(os.Stdout)
+		r.print(os.Stdout, time.Since(begun))
 		reports = append(reports, r)
 	}
 	printVerdicts(os.Stdout, reports)
@@ -97,7 +98,7 @@ func (s settings) runCase(f *fleet, c benchCase) (report, error) {
 	if s.rounds > 0 {
 		rounds = s.rounds
 	}
-	found, calls, err := measure(subjects, rounds, s.slice)
+	found, calls, err := measure(subjects, rounds, s.slice, c.cold)
 	if err != nil {
 		return report{}, err
 	}
@@ -127,7 +128,7 @@ func (s settings) write(reports []report) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBenchmarks(w, reports); err != nil {
+	if err := writeBenchmarks(w, reports, s.slice); err != nil {
 		_ = w.Close()
 		return err
 	}

@@ -9,11 +9,16 @@ import (
 // series is what the rounds of a case found: by subject and metric, one value for each round.
 type series map[string]map[metric][]float64
 
-// measure runs the rounds, and one before them for warming up. In each, the subjects come in another
-// order, so that none always follows the same one.
-func measure(subjects []subject, rounds int, slice time.Duration) (series, map[string][]int, error) {
+// measure runs the rounds and, unless it is to start cold, one before them for warming up. In each, the
+// subjects come in another order, so that none always follows the same one. It also returns the calls of
+// each subject's rounds, at least 1.
+func measure(subjects []subject, rounds int, slice time.Duration, cold bool) (series, map[string][]int, error) {
 	found, calls := series{}, map[string][]int{}
-	for round := -1; round < rounds; round++ {
+	first := -1
+	if cold {
+		first = 0
+	}
+	for round := first; round < rounds; round++ {
 		for _, k := range rand.Perm(len(subjects)) {
 			s := subjects[k]
 			one, err := s.measured(slice)

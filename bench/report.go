@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/bench/internal/stats"
 )
@@ -104,8 +105,8 @@ func (f finding) String() string {
 }
 
 // print shows the ratios first: the figures below them depend on the machine.
-func (r report) print(w io.Writer) {
-	fmt.Fprintf(w, "\n%s\n", r.Case)
+func (r report) print(w io.Writer, took time.Duration) {
+	fmt.Fprintf(w, "\n%s (%.0f s)\n", r.Case, took.Seconds())
 	for _, f := range r.Claims {
 		fmt.Fprintf(w, "  %s\n", f)
 	}

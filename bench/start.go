@@ -14,9 +14,9 @@ const (
 // startCases are about the program itself.
 func startCases() []benchCase {
 	return []benchCase{
-		{name: "start-to-ready", rounds: shown, start: starting, claims: []claim{figureOf(ready, "20-backends").atMost(mostStart)}},
+		{name: "start-to-ready", rounds: shown, cold: true, start: starting, claims: []claim{figureOf(ready, "20-backends").atMost(mostStart)}},
 		// Sizes do not differ between rounds: two make an interval.
-		{name: "binary", rounds: 2, start: binaries, claims: []claim{
+		{name: "binary", rounds: 2, cold: true, start: binaries, claims: []claim{
 			figureOf(size, "released").atMost(mostSize), figureOf(size, "plain").atMost(mostSize)}},
 	}
 }
