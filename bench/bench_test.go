@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -198,5 +199,22 @@ func TestProfile(t *testing.T) {
 	}
 	if len(order) == 0 || order[len(order)-1] != "edge" {
 		t.Errorf("the rounds under the profile are of %v", order)
+	}
+}
+
+func TestAClosedFleetStartsNothing(t *testing.T) {
+	f, err := newFleet()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.close()
+	if _, err := f.begin(nil); !errors.Is(err, errClosed) {
+		t.Errorf("an edge starts: %v", err)
+	}
+	if _, err := f.redisServer(); !errors.Is(err, errClosed) {
+		t.Errorf("Redis starts: %v", err)
+	}
+	if _, err := os.Stat(f.dir); !os.IsNotExist(err) {
+		t.Errorf("the programs stay: %v", err)
 	}
 }

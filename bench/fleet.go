@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,30 +24,39 @@ type fleet struct {
 	procs []*process
 	redis []*redisserver.Server
 	last  []func()
+	// building is done, and cancel has been called, when no more is to be started.
+	building context.Context
+	cancel   context.CancelFunc
 }
 
-// newFleet builds the programs. Close it.
+var errClosed = errors.New("the benchmarks are being stopped")
+
+// newFleet has no programs yet. Close it.
 func newFleet() (*fleet, error) {
 	dir, err := os.MkdirTemp("", "mcpedge-bench-")
-	if err != nil {
-		return nil, err
-	}
 	f := &fleet{dir: dir}
+	f.building, f.cancel = context.WithCancel(context.Background())
+	return f, err
+}
+
+// buildAll builds the programs, in the module's root.
+func (f *fleet) buildAll() error {
 	for name, pkg := range map[string]string{
 		"edge": "./edge", "service": "./bench/service", "bridge": "./bench/bridge", "sdk": "./bench/sdk",
 		"sink": "./bench/sink", "sse": "./bench/sse",
 	} {
 		if err := f.build(name, pkg); err != nil {
-			f.close()
-			return nil, err
+			return err
 		}
 	}
-	return f, nil
+	return nil
 }
 
 func (f *fleet) build(name, pkg string, args ...string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	args = append([]string{"build", "-o", filepath.Join(f.dir, name)}, append(args, pkg)...)
-	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(f.building, "go", args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
@@ -96,6 +106,9 @@ func (f *fleet) begin(env []string, args ...string) (*process, error) {
 func (f *fleet) redisServer() (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.building.Err() != nil {
+		return "", errClosed
+	}
 	s, err := redisserver.Start()
 	if err != nil {
 		return "", err
@@ -146,6 +159,9 @@ func (f *fleet) printing(name string, env []string, args ...string) (*process, e
 func (f *fleet) run(p *process) (*process, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.building.Err() != nil {
+		return nil, errClosed
+	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -184,8 +200,9 @@ func (f *fleet) stop() {
 	f.procs, f.redis, f.last = nil, nil, nil
 }
 
-// close ends the processes and removes the programs.
+// close ends the processes and removes the programs; no more can be started.
 func (f *fleet) close() {
+	f.cancel()
 	f.stop()
 	_ = os.RemoveAll(f.dir)
 }

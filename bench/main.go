@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -52,7 +53,11 @@ func main() {
 func (s settings) run() error {
 	cases := slices.DeleteFunc(allCases(), func(c benchCase) bool { return !s.only.MatchString(c.name) })
 	if len(cases) == 0 {
-		return fmt.Errorf("-case %s matches none of the cases", s.only)
+		var names []string
+		for _, c := range allCases() {
+			names = append(names, c.name)
+		}
+		return fmt.Errorf("-case %s matches none of these: %s", s.only, strings.Join(names, " "))
 	}
 	if err := raiseFiles(); err != nil {
 		return err
@@ -74,6 +79,9 @@ func (s settings) run() error {
 		f.close()
 		os.Exit(1)
 	}()
+	if err := f.buildAll(); err != nil {
+		return err
+	}
 	var reports []report
 	for _, c := range cases {
 		begun := time.Now()

@@ -10,8 +10,10 @@ import (
 
 // Interval is a figure with its 95 % confidence interval, from so many rounds.
 type Interval struct {
-	Mean, Low, High float64
-	Rounds          int
+	Mean   float64 `json:"mean"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Rounds int     `json:"rounds"`
 }
 
 // String shows the figure and its interval.
