@@ -110,7 +110,7 @@ func callCase(name string, e era, w work, connections int, bridges ...bridge) be
 				return nil, err
 			}
 			request := load.Prepare(http.MethodPost, bridge.addr, "/"+w.target, http.Header{"Content-Type": {"application/json"}}, w.arguments)
-			subjects = append(subjects, under(b.name, bridge, load.Wanting(request, w.want, 0), connections))
+			subjects = append(subjects, under(b.name, bridge, connections, load.Wanting(request, w.want, 0)))
 		}
 		return subjects, nil
 	}
@@ -123,15 +123,22 @@ type server struct {
 	proc *process
 }
 
+// perClient is how many connections share a client: a server may bound the calls of one session.
+const perClient = 64
+
 // speaking makes subjects of servers that all get the same work.
 func speaking(e era, w work, connections int, servers ...server) ([]subject, error) {
 	var subjects []subject
 	for _, s := range servers {
-		c, err := e.connect(s.proc.addr)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+		var calls []load.Call
+		for n := 0; n < connections; n += perClient {
+			c, err := e.connect(s.proc.addr)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", s.name, err)
+			}
+			calls = append(calls, w.call(c))
 		}
-		subjects = append(subjects, under(s.name, s.proc, w.call(c), connections))
+		subjects = append(subjects, under(s.name, s.proc, connections, calls...))
 	}
 	return subjects, nil
 }

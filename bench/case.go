@@ -106,10 +106,10 @@ func figureOf(m metric, of string) claim { return claim{metric: m, of: of} }
 func (c claim) atLeast(v float64) claim { c.bound = stats.AtLeast(v); return c }
 func (c claim) atMost(v float64) claim  { c.bound = stats.AtMost(v); return c }
 
-// under is the subject that makes the same call on so many connections.
-func under(name string, p *process, call load.Call, connections int) subject {
+// under is the subject that makes the same call on so many connections, or several calls in turn.
+func under(name string, p *process, connections int, calls ...load.Call) subject {
 	return subject{name, p, func(d time.Duration) (sample, error) {
-		r, err := load.Run(p.addr, call, connections, d)
+		r, err := load.Run(p.addr, calls, connections, d)
 		if err != nil {
 			return sample{}, err
 		}

@@ -51,7 +51,7 @@ func connectModern(addr string) (client, error) {
 	}, nil
 }
 
-// connectLegacy opens a session, which all connections share.
+// connectLegacy opens a session, which the client's connections share.
 func connectLegacy(addr string) (client, error) {
 	var id []byte
 	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initialize(addr, c); return err }); err != nil {

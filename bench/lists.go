@@ -52,7 +52,7 @@ func listCase(e era, tools, page int) benchCase {
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}
-			subjects = append(subjects, under(s.name, s.proc, listing(cl, tools), 8))
+			subjects = append(subjects, under(s.name, s.proc, 8, listing(cl, tools)))
 		}
 		return subjects, nil
 	}

@@ -7,6 +7,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -82,19 +83,27 @@ func (s settings) run() error {
 	if err := f.buildAll(); err != nil {
 		return err
 	}
-	var reports []report
+	var (
+		reports  []report
+		failures []error
+	)
 	for _, c := range cases {
 		begun := time.Now()
 		r, err := s.runCase(f, c)
 		f.stop()
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
+		if errors.Is(err, errClosed) {
+			return err
+		}
+		if err != nil { // the other cases have nothing to do with it
+			failures = append(failures, fmt.Errorf("%s: %w", c.name, err))
+			log.Print(failures[len(failures)-1])
+			continue
 		}
 		r.print(os.Stdout, time.Since(begun))
 		reports = append(reports, r)
 	}
 	printVerdicts(os.Stdout, reports)
-	return s.write(reports)
+	return errors.Join(append(failures, s.write(reports))...)
 }
 
 func (s settings) runCase(f *fleet, c benchCase) (report, error) {

@@ -145,7 +145,7 @@ func printVerdicts(w io.Writer, reports []report) {
 	for _, r := range reports {
 		for _, f := range r.Claims {
 			if f.Verdict != "" {
-				fmt.Fprintf(w, "  %-9s  %-24s %-40s %-22s %s\n", f.Verdict, r.Case, f.what(), f.Found, f.Bound)
+				fmt.Fprintf(w, "  %-9s  %-26s %-40s %-22s %s\n", f.Verdict, r.Case, f.what(), f.Found, f.Bound)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func startingSessions(f *fleet) ([]subject, error) {
 	var subjects []subject
 	for _, s := range append(servers, server{"sdk", sdk}) {
 		addr := s.proc.addr
-		subjects = append(subjects, under(s.name, s.proc, func(c *load.Conn) error {
+		subjects = append(subjects, under(s.name, s.proc, 8, func(c *load.Conn) error {
 			id, err := initialize(addr, c)
 			if err != nil {
 				return err
@@ -48,7 +48,7 @@ func startingSessions(f *fleet) ([]subject, error) {
 				err = fmt.Errorf("DELETE: status %d: %.300q", a.Status, a.Body)
 			}
 			return err
-		}, 8))
+		}))
 	}
 	return subjects, nil
 }

@@ -25,8 +25,9 @@ type Result struct {
 // PerSecond is the throughput.
 func (r Result) PerSecond() float64 { return float64(r.Calls) / r.Elapsed.Seconds() }
 
-// Run keeps n connections to a host:port busy for d, each with one call after the other.
-func Run(addr string, call Call, n int, d time.Duration) (Result, error) {
+// Run keeps n connections to a host:port busy for d, each with one call after the other. Where there are
+// several calls, each connection makes one of them, in turn.
+func Run(addr string, calls []Call, n int, d time.Duration) (Result, error) {
 	conns := make([]*Conn, n)
 	for i := range conns {
 		c, err := dial(addr, nil, 16<<10)
@@ -39,7 +40,8 @@ func Run(addr string, call Call, n int, d time.Duration) (Result, error) {
 	var wg sync.WaitGroup
 	errs := make(chan error, n)
 	start := time.Now()
-	for _, c := range conns {
+	for i, c := range conns {
+		call := calls[i%len(calls)]
 		wg.Go(func() {
 			for {
 				sent := time.Now()

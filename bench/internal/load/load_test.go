@@ -60,12 +60,12 @@ func TestRequestsGoOutAsPrepared(t *testing.T) {
 func TestRunCountsAndFails(t *testing.T) {
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("fine")) })
 	r := Prepare(http.MethodPost, addr, "/", nil, "x")
-	got, err := Run(addr, Wanting(r, "fine", 0), 3, 50*time.Millisecond)
+	got, err := Run(addr, []Call{Wanting(r, "fine", 0)}, 3, 50*time.Millisecond)
 	if err != nil || got.Calls == 0 || got.Calls != len(got.Latencies) || got.Elapsed < 50*time.Millisecond {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, call := range []Call{Wanting(r, "well", 0), Wanting(r, "fine", 1)} {
-		if _, err := Run(addr, call, 3, time.Second); err == nil {
+		if _, err := Run(addr, []Call{call, call}, 3, time.Second); err == nil {
 			t.Error("an answer that is not as wanted is no error")
 		}
 	}
@@ -80,7 +80,7 @@ func TestEventsAreTimed(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "data: done\n\n")
 	})
-	got, err := Run(addr, Wanting(Prepare(http.MethodPost, addr, "/", nil, ""), "done", 2), 1, 20*time.Millisecond)
+	got, err := Run(addr, []Call{Wanting(Prepare(http.MethodPost, addr, "/", nil, ""), "done", 2)}, 1, 20*time.Millisecond)
 	if err != nil || len(got.Delays) != 2*got.Calls {
 		t.Fatalf("%d delays of %d calls, %v", len(got.Delays), got.Calls, err)
 	}
