@@ -33,7 +33,7 @@ func next(t testing.TB, feed mcp.Feed) []mcp.Change {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	got, err := feed.Next(ctx)
+	got, err := feed.Next(ctx, time.Minute)
 	if err != nil {
 		t.Fatalf("no change came: %v", err)
 	}
@@ -45,7 +45,7 @@ func silent(t testing.TB, feed mcp.Feed) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if got, err := feed.Next(ctx); err == nil {
+	if got, err := feed.Next(ctx, time.Minute); err == nil {
 		t.Errorf("told %v", got)
 	}
 }
@@ -203,7 +203,7 @@ func TestCloseEndsAFeed(t *testing.T) {
 	feed := open(t, d, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
 	waiting := make(chan error)
 	go func() {
-		_, err := feed.Next(context.Background())
+		_, err := feed.Next(context.Background(), time.Minute)
 		waiting <- err
 	}()
 	feed.Close()

@@ -23,10 +23,10 @@ const maxPendingURIs = 1024
 type feed struct {
 	d         *Dispatch
 	principal mcp.Principal
-	// ctx ends with the feed, and with it what it waits for.
+	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
-	// wake holds a token when something is pending.
+	// wake holds a token when something is pending, or the feed was closed.
 	wake chan struct{}
 
 	// updating is held while watches are opened and closed, which waits for backends.
@@ -78,31 +78,34 @@ func (f *feed) honoured() mcp.Filter {
 }
 
 // Next implements mcp.Feed. Updated resources are told at once, changed lists after their jitter.
-func (f *feed) Next(ctx context.Context) ([]mcp.Change, error) {
-	for {
-		out, wait, err := f.take(time.Now())
+func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
+	now := time.Now()
+	for end := now.Add(idle); ; now = time.Now() {
+		out, wait, err := f.take(now)
 		if err != nil || len(out) > 0 {
 			return out, err
 		}
-		if err := f.sleep(ctx, wait); err != nil {
+		left := end.Sub(now)
+		if left <= 0 {
+			return nil, nil
+		}
+		if wait == 0 {
+			wait = left
+		}
+		if err := f.sleep(ctx, min(wait, left)); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// sleep waits until something becomes pending or, with a wait above 0, until it is over.
+// sleep waits until something becomes pending, but no longer than told. Tens of thousands of streams spend
+// their time here: it needs no context of its own.
 func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
-	var later <-chan time.Time
-	if wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		later = timer.C
-	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
 	select {
 	case <-f.wake:
-	case <-later:
-	case <-f.ctx.Done():
-		return errFeedClosed
+	case <-timer.C:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -205,6 +208,7 @@ func (f *feed) Close() {
 		stops = append(stops, w)
 	}
 	f.watches, f.pending, f.changed, f.isQueued = nil, 0, nil, nil
+	f.ring()
 	f.mu.Unlock()
 	for _, w := range stops {
 		w.stop()

@@ -35,7 +35,7 @@ func TestJitter(t *testing.T) {
 
 func next2(t *testing.T, f *feed) []mcp.Change {
 	t.Helper()
-	got, err := f.Next(t.Context())
+	got, err := f.Next(t.Context(), 2*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

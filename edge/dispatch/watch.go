@@ -91,6 +91,10 @@ func (f *feed) rerouteWatches() {
 // rewatch ends the watches that the filter or the view no longer has and opens those that are missing.
 // tell: what is opened counts as changed, since nobody watched it before. updating is held.
 func (f *feed) rewatch(ctx context.Context, v *view, tell bool) {
+	if len(f.asked.URIs) == 0 {
+		f.drop(nil)
+		return
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(f.ctx, cancel)()

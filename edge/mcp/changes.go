@@ -1,6 +1,9 @@
 package mcp
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Filter is the set of changes somebody wants to hear of.
 type Filter struct {
@@ -47,8 +50,9 @@ type Feed interface {
 	// Honoured is the part of the filter that is in force: kinds the backends can report, URIs that
 	// were not refused.
 	Honoured() Filter
-	// Next waits for changes and returns all that are pending. It fails when ctx ends or the feed closes.
-	Next(ctx context.Context) ([]Change, error)
+	// Next waits for changes and returns all that are pending; none once idle, which must be positive, has
+	// passed without any. It fails when ctx ends or the feed closes.
+	Next(ctx context.Context, idle time.Duration) ([]Change, error)
 	// Update replaces the filter; what stays in it is not interrupted. With tell, the URIs that begin to
 	// be watched count as changed: somebody relied on them before. It returns Honoured.
 	Update(ctx context.Context, f Filter, tell bool) (Filter, error)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -136,8 +137,8 @@ func (f *feed) Honoured() mcp.Filter {
 	return f.filter
 }
 
-func (f *feed) Next(ctx context.Context) ([]mcp.Change, error) {
-	for {
+func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
+	for over := time.After(idle); ; {
 		f.mu.Lock()
 		out := f.pending
 		f.pending = nil
@@ -147,6 +148,8 @@ func (f *feed) Next(ctx context.Context) ([]mcp.Change, error) {
 		}
 		select {
 		case <-f.token:
+		case <-over:
+			return nil, nil
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-f.ended:

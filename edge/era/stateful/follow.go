@@ -33,7 +33,11 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	}
 	rules = rec.rules
 	if in.LastEventID == "" {
-		err = e.attach(ctx, in, s, out)
+		var w *standalone
+		if w, err = e.attach(ctx, in, s, out); w != nil {
+			defer w.detach()
+			w.stay()
+		}
 	} else {
 		err = e.resumeStream(ctx, in, s, rec, out)
 	}

@@ -29,45 +29,46 @@ func standaloneFilter(rec *record) mcp.Filter {
 	return f
 }
 
-// attach makes the exchange the session's standalone stream and stays until it ends. The newest
-// attachment wins. An error means that nothing was opened.
-func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Outgoing) *mcp.Error {
+// attach makes the exchange the session's standalone stream, for the caller to stay with and detach. The
+// newest attachment wins. An error means that nothing was opened; neither, that the client is gone.
+func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Outgoing) (*standalone, *mcp.Error) {
 	if e.isDraining() {
-		return shuttingDown()
+		return nil, shuttingDown()
 	}
 	rec, err := e.update(ctx, s, state.Patch{Attach: true, Token: rand.Text()})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
 	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
 	feed, ferr := e.dispatch.Changes(ctx, in.Principal, listsOnly)
 	if ferr != nil && ctx.Err() != nil {
-		out.Accept() // The client is gone.
-		return nil
+		out.Accept()
+		return nil, nil
 	}
 	if ferr != nil {
-		return mcp.AsError(ferr)
+		return nil, mcp.AsError(ferr)
 	}
-	defer feed.Close()
-	a := &attachment{number: rec.Attachment, feed: feed}
-	ctx, a.cancel = context.WithCancelCause(ctx)
-	defer a.cancel(nil)
-	if err := e.occupy(s, a); err != nil {
-		return err
-	}
-	defer s.vacate(a)
-	st, oerr := out.Open()
-	if oerr != nil {
-		return nil
-	}
+	w := &standalone{e: e, s: s, in: in, a: &attachment{number: rec.Attachment, feed: feed}}
+	w.ctx, w.a.cancel = context.WithCancelCause(ctx)
 	e.counters.Standalone.Add(1)
-	defer e.counters.Standalone.Add(-1)
-	w := &standalone{e: e, s: s, a: a, st: st, in: in}
-	if w.greet(ctx) == nil {
-		w.stay(ctx)
+	err = e.occupy(s, w.a)
+	if err == nil {
+		var oerr error
+		if w.st, oerr = out.Open(); oerr == nil && w.greet(w.ctx) == nil {
+			return w, nil
+		}
 	}
-	return nil
+	w.detach()
+	return nil, err
+}
+
+// detach gives the session's standalone stream up.
+func (w *standalone) detach() {
+	w.e.counters.Standalone.Add(-1)
+	w.s.vacate(w.a)
+	w.a.cancel(nil)
+	w.a.feed.Close()
 }
 
 // occupy makes a the session's attachment here.
@@ -126,6 +127,9 @@ func (e *Era) spawnSync(s *held, a *attachment) {
 
 // standalone writes to an attached stream, in its exchange's goroutine.
 type standalone struct {
+	// ctx ends with the exchange, and when the attachment is superseded.
+	ctx context.Context
+
 	e  *Era
 	s  *held
 	a  *attachment
@@ -174,19 +178,18 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 }
 
 // stay sends changes and keeps the stream alive until its context ends. It needs no other goroutine:
-// the wait for changes ends when the stream is to be kept alive.
-func (w *standalone) stay(ctx context.Context) {
+// the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it on
+// every idle stream, are to be small: the stack is given back only while little of it is used.
+func (w *standalone) stay() {
+	ctx := w.ctx
 	for ctx.Err() == nil {
-		wctx, cancel := context.WithTimeout(ctx, w.e.o.KeepAlive)
-		changes, err := w.a.feed.Next(wctx)
-		idle := wctx.Err() != nil
-		cancel()
+		changes, err := w.a.feed.Next(ctx, w.e.o.KeepAlive)
 		switch {
 		case ctx.Err() != nil:
 			return
-		case err == nil:
+		case err == nil && len(changes) > 0:
 			err = w.send(ctx, changes)
-		case idle:
+		case err == nil:
 			if err = w.st.KeepAlive(); err == nil && w.unwatched {
 				err = w.watch(ctx)
 			}

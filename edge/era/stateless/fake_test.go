@@ -52,8 +52,10 @@ func newFeed() *fakeFeed {
 }
 
 func (f *fakeFeed) Honoured() mcp.Filter { return f.honoured }
-func (f *fakeFeed) Next(ctx context.Context) ([]mcp.Change, error) {
+func (f *fakeFeed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
 	select {
+	case <-time.After(idle):
+		return nil, nil
 	case c := <-f.changes:
 		return c, nil
 	case <-ctx.Done():

@@ -3,7 +3,6 @@ package stateless
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 	"sync"
 
@@ -74,22 +73,20 @@ type subscription struct {
 
 // follow passes changes on. nil: the replica drains, and the result is due; else the client is gone.
 func (s *subscription) follow(ctx context.Context, e *Era) error {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(e.draining, cancel)()
 	for {
-		wait, cancel := context.WithTimeout(ctx, e.opts.KeepAlive)
-		stop := context.AfterFunc(e.draining, cancel)
-		changes, err := s.feed.Next(wait)
-		idle := wait.Err()
-		stop()
-		cancel()
+		changes, err := s.feed.Next(wait, e.opts.KeepAlive)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case err == nil && len(changes) == 0:
+			err = s.stream.KeepAlive()
 		case err == nil:
 			err = s.send(changes)
 		case e.draining.Err() != nil:
 			return nil
-		case errors.Is(idle, context.DeadlineExceeded):
-			err = s.stream.KeepAlive()
 		}
 		if err != nil {
 			return err
