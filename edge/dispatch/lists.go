@@ -146,20 +146,20 @@ func (l *list) cursorAt(i int) cursor {
 	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash}
 }
 
-// page renders the entries from start on, as many as fit, and says where to go on; -1: nowhere.
-func (l *list) page(dst []byte, out *rendering, start, size, bytes int) ([]byte, int) {
+// page is the entries from start on, as many as fit, and where to go on; -1: nowhere.
+func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 	from := sort.Search(len(out.items), func(i int) bool { return out.items[i].entry >= start })
 	if from == len(out.items) {
-		return dst, -1
+		return nil, -1
 	}
 	begin := out.items[from].from
 	to := from + sort.Search(len(out.items)-from, func(i int) bool { return out.items[from+i].to-begin > bytes })
 	to = max(from+1, min(to, from+size))
-	dst = append(dst, out.body[begin:out.items[to-1].to]...)
+	body = out.body[begin:out.items[to-1].to]
 	if to == len(out.items) {
-		return dst, -1
+		return body, -1
 	}
-	return dst, out.items[to-1].entry
+	return body, out.items[to-1].entry
 }
 
 // list answers a list method (MCP, "Pagination").
@@ -179,12 +179,10 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 				"the cursor is too old: its backend %q is no longer configured; list again without a cursor", clip(c.owner))
 		}
 	}
-	out := l.under(r.rules)
+	body, last := l.under(r.rules).page(start, r.d.opts.PageSize, r.d.opts.PageBytes)
 	const tail = 512
-	dst := make([]byte, 0, min(len(out.body), r.d.opts.PageBytes)+len(l.kind.head())+tail)
-	dst = append(dst, l.kind.head()...)
-	dst, last := l.page(dst, out, start, r.d.opts.PageSize, r.d.opts.PageBytes)
-	dst = append(dst, ']')
+	dst := make([]byte, 0, len(l.kind.head())+len(body)+tail)
+	dst = append(append(append(dst, l.kind.head()...), body...), ']')
 	next := ""
 	if last >= 0 {
 		next = l.cursorAt(last).String()

@@ -249,7 +249,7 @@ func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
 	}
 	l.spans["a"] = span{0, 4}
 	for range 2 {
-		if got, last := l.page(nil, l.under(rules(t, modern)), 0, 10, 100); string(got) != `"first","last"` || last != -1 {
+		if got, last := l.under(rules(t, modern)).page(0, 10, 100); string(got) != `"first","last"` || last != -1 {
 			t.Errorf("got %s, last %d", got, last)
 		}
 	}
@@ -257,7 +257,7 @@ func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
 	// Pages go on behind what is left out.
-	got, last := l.page(nil, l.under(rules(t, modern)), 0, 1, 100)
+	got, last := l.under(rules(t, modern)).page(0, 1, 100)
 	if start, ok := l.after(l.cursorAt(last)); string(got) != `"first"` || !ok || start != 1 {
 		t.Errorf("got %s, then from %d", got, start)
 	}
