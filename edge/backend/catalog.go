@@ -74,6 +74,8 @@ type Catalog struct {
 	Digest mcp.Digest
 	// Present: the backend was listed, and has not been unreachable for longer than StaleAfter.
 	Present bool
+	// Unread are the kinds of a present backend whose list could not be read.
+	Unread Kinds
 }
 
 // absent is the catalog of a backend that is not there.
@@ -85,8 +87,9 @@ type lists [len(each)]*list
 // assemble makes a catalog. describe is not kept if no list is there.
 func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	c := &Catalog{Describe: describe}
-	for _, one := range l {
+	for i, one := range l {
 		if one == nil {
+			c.Unread |= each[i]
 			continue
 		}
 		c.Present = true
@@ -122,7 +125,7 @@ func changes(a, b *Catalog) (kinds Kinds, differs bool) {
 	if a.Digest.Prompts != b.Digest.Prompts || a.HasPrompts != b.HasPrompts {
 		kinds |= Prompts
 	}
-	differs = kinds != 0 || a.Present != b.Present || a.Private != b.Private ||
+	differs = kinds != 0 || a.Present != b.Present || a.Unread != b.Unread || a.Private != b.Private ||
 		a.ToolsHint != b.ToolsHint || a.ResourcesHint != b.ResourcesHint ||
 		a.TemplatesHint != b.TemplatesHint || a.PromptsHint != b.PromptsHint ||
 		!proto.Equal(a.Describe, b.Describe)

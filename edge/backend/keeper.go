@@ -205,7 +205,8 @@ func (k *keeper) readSome(ctx context.Context, kinds Kinds) {
 		}
 		l, err := k.b.read(ctx, kind, nil)
 		if err != nil {
-			if k.parts[i].err == nil && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
+			known := k.parts[i].err
+			if (known == nil || known.Error() != err.Error()) && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
 				k.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", err)
 			}
 			k.parts[i].fail(err)

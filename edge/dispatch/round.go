@@ -89,14 +89,14 @@ func (r *round) blame(err error) *mcp.Error {
 	return r.broken("%s", e.Message)
 }
 
-// notServed: no backend has the method's feature, or none that can be reached now.
+// notServed: no backend has the method's feature, or none is known that can be used now.
 func (r *round) notServed() *mcp.Error {
 	if r.view.failed != nil {
 		return mcp.AsError(r.view.failed)
 	}
 	if r.view.incomplete() {
 		return mcp.Errorf(mcp.KindUnavailable,
-			"no backend that serves %s can be reached now: try again later", r.call.Method)
+			"no backend can be asked for %s now: one is down, or its list cannot be read; try again later", r.call.Method)
 	}
 	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", r.call.Method)
 }

@@ -32,10 +32,10 @@ type part struct {
 	catalog *backend.Catalog
 }
 
-// incomplete reports whether a configured backend is missing: lists must then not be kept by clients,
-// and a feature that nobody serves may yet exist.
+// incomplete reports whether a configured backend, or a list of one, is missing: lists must then not be
+// kept by clients, and a feature that nobody serves may yet exist.
 func (v *view) incomplete() bool {
-	return v.failed != nil || slices.ContainsFunc(v.parts, func(p part) bool { return !p.catalog.Present })
+	return v.failed != nil || slices.ContainsFunc(v.parts, func(p part) bool { return !p.catalog.Present || p.catalog.Unread != 0 })
 }
 
 // catalog is the catalog that a backend has in this view.

@@ -115,6 +115,32 @@ func TestUnreachableBackend(t *testing.T) {
 	}
 }
 
+// A list beyond the bounds is not there: the operator reads why, and clients are not told that there is none.
+func TestListThatCannotBeRead(t *testing.T) {
+	f := &fake{name: "big", tools: tools(0, backend.MaxEntries+1), prompts: []*pb.Prompt{{Name: "p"}}}
+	var log lockedBuffer
+	pool, err := backend.NewPool([]backend.Config{{Name: "big", Target: f.serve(t)}},
+		backend.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
+	pool.Start(t.Context())
+	await(t, "the prompts", func() bool { return d.views.shared.Load().features.Prompts })
+	for _, method := range []mcp.Method{mcp.MethodToolsList, mcp.MethodToolsCall} {
+		if _, err := d.Call(t.Context(), rules(t, modern), request(t, method, `{"name":"tool-0"}`), nil); kindOf(t, err) != mcp.KindUnavailable {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+	if _, err := listPage(t, d, modern, mcp.MethodPromptsList, `{}`, mcp.Principal{}); err != nil {
+		t.Errorf("the other list: %v", err)
+	}
+	if text := log.String(); strings.Count(text, "a list cannot be read") != 1 || !strings.Contains(text, "more than 10000 entries") {
+		t.Errorf("the log: %s", text)
+	}
+}
+
 func TestPrivateLists(t *testing.T) {
 	a := &fake{name: "a", tools: tools(0, 1), cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}
 	b := &fake{name: "b", prefix: "b_", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
