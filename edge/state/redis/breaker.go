@@ -183,10 +183,10 @@ func (r *Replica) pipe(ctx context.Context, fill func(redis.Pipeliner)) error {
 	})
 }
 
-// eval runs a script on the server that has the key.
-func (r *Replica) eval(ctx context.Context, s *script, key string, args ...any) (v any, err error) {
-	err = r.send(ctx, key, func() error {
-		v, err = s.Run(ctx, r.client, []string{key}, args...).Result()
+// eval runs a script on the server that has the keys.
+func (r *Replica) eval(ctx context.Context, s *script, keys []string, args ...any) (v any, err error) {
+	err = r.send(ctx, keys[0], func() error {
+		v, err = s.Run(ctx, r.client, keys, args...).Result()
 		return err
 	})
 	return v, err

@@ -16,7 +16,8 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	if name == "" || strings.Contains(name, ".") || len(calls) == 0 {
 		return nil, fmt.Errorf("stream %.40q with %d calls: the name must have no dot, and a stream has a call", name, len(calls))
 	}
-	args := []any{name, len(calls), calls[0].Trace}
+	args := make([]any, 0, 5+7*len(calls))
+	args = append(args, name, indexed(id, name), bucketLife.Milliseconds(), len(calls), calls[0].Trace)
 	leases := make([]state.Lease, len(calls))
 	for i := range calls {
 		c := &calls[i]
@@ -26,10 +27,12 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt, len(c.Params))
 		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: 1}
 	}
-	if err := r.index(ctx, id, name); err != nil {
-		return nil, err
+	if r.bucketsApart {
+		if err := r.index(ctx, id, name); err != nil {
+			return nil, err
+		}
 	}
-	rep, err := r.run(ctx, beginScript, id, args...)
+	rep, err := r.runIndexed(ctx, beginScript, id, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +41,9 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		r.tails.begin(place{r.session(id), name}, calls[0].Trace)
 		return leases, nil
 	case "gone":
-		r.unindex(ctx, id, name)
+		if r.bucketsApart {
+			r.unindex(ctx, id, name)
+		}
 		return nil, noSession(id)
 	case "limit":
 		return nil, fmt.Errorf("session %.40q has %.60s: %w", id, rep.text(0), state.ErrLimit)
@@ -84,8 +89,8 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 	if response != nil {
 		entries = []state.Entry{{Kind: state.EntryResponse, Data: response}}
 	}
-	rep, err := r.write(ctx, finishScript, w, entries, has, response)
-	if err == nil && rep.number(1) == 1 {
+	rep, err := r.write(ctx, finishScript, w, entries, has, response, indexed(w.Session, w.Stream))
+	if err == nil && rep.number(1) == 1 && r.bucketsApart {
 		r.unindex(ctx, w.Session, w.Stream)
 	}
 	return err

@@ -56,7 +56,7 @@ func (r *Replica) write(ctx context.Context, s *script, w state.Write, entries [
 		return reply{}, errors.New("a write has no number: the first under a lease is 1")
 	}
 	head := []any{w.Stream, w.Call, strconv.FormatUint(w.Epoch, 10), strconv.FormatUint(w.N, 10)}
-	rep, err := r.run(ctx, s, w.Session, append(head, args...)...)
+	rep, err := r.runIndexed(ctx, s, w.Session, append(head, args...)...)
 	r.keepTail(w, entries, rep, err)
 	r.followers.wake(r.session(w.Session), w.Stream)
 	if err != nil {

@@ -39,7 +39,7 @@ func (r *Replica) reserve(ctx context.Context, key, id string, check int) (code 
 		return "", nil, err
 	}
 	life := max(r.limits.SessionTTL.Milliseconds()*3/2, 1)
-	v, err := r.eval(ctx, acquireScript, key, safe(id), r.limits.SessionsPerPrincipal, life, check)
+	v, err := r.eval(ctx, acquireScript, []string{key}, safe(id), r.limits.SessionsPerPrincipal, life, check)
 	if err != nil {
 		return "", nil, unavailable(ctx, err)
 	}

@@ -37,6 +37,10 @@ type Replica struct {
 	prefix string
 	id     string
 	log    *slog.Logger
+	// shared is what setShared prepared. bucketsApart: the index of unfinished streams may be on other servers
+	// than the sessions, and no script can change both.
+	shared       []any
+	bucketsApart bool
 
 	answer    atomic.Pointer[func(state.Bell)]
 	handlers  chan struct{} // bounds the handlers of bells that run at once
@@ -84,6 +88,8 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 		r.log = slog.New(slog.DiscardHandler)
 	}
 	r.uses.init(renewal(r.limits))
+	r.setShared()
+	r.bucketsApart = clustered(client)
 	r.breakers.init(client)
 	r.followers.init()
 	r.rings.init()

@@ -94,21 +94,52 @@ func (p reply) number(i int) int64 {
 
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
-// args are a session script's arguments, behind those that all share.
-func (r *Replica) args(own ...any) []any {
+// setShared prepares the arguments that all scripts on sessions share, but for the last one of them.
+func (r *Replica) setShared() {
 	l := &r.limits
-	return append([]any{
-		r.id, l.SessionTTL.Milliseconds(), l.LogTTL.Milliseconds(), l.Lease.Milliseconds(), l.LogEvents, l.LogBytes, r.inboxOf(""),
-		l.SessionBytes, l.StreamsPerSession, l.ClaimLife().Milliseconds(), r.uses.every.Milliseconds(),
-	}, own...)
+	number := func(n int64) string { return strconv.FormatInt(n, 10) }
+	r.shared = []any{
+		r.id, number(l.SessionTTL.Milliseconds()), number(l.LogTTL.Milliseconds()), number(l.Lease.Milliseconds()),
+		number(int64(l.LogEvents)), number(int64(l.LogBytes)), r.inboxOf(""), number(int64(l.SessionBytes)),
+		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.uses.every.Milliseconds()),
+	}
 }
 
-// run runs a script on a session.
+// args are a session script's arguments, behind those that all share. counted: this replica's use of the
+// session need not be counted.
+func (r *Replica) args(counted string, own ...any) []any {
+	args := make([]any, 0, len(r.shared)+1+len(own))
+	return append(append(append(args, r.shared...), counted), own...)
+}
+
+// run runs a script on a session, and counts a use of it.
 func (r *Replica) run(ctx context.Context, s *script, session string, own ...any) (reply, error) {
+	return r.evalRun(ctx, s, session, []string{r.session(session)}, r.args("0", own...))
+}
+
+// runIndexed runs a script on the calls of a session, with the index of unfinished streams where that is on
+// the same server. A use is counted if that was not done of late.
+func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own ...any) (reply, error) {
+	keys := []string{r.session(session)}
+	if !r.bucketsApart {
+		keys = append(keys, r.bucketOf(session))
+	}
+	counted := r.uses.early(session)
+	if counted {
+		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
+	}
+	p, err := r.evalRun(ctx, s, session, keys, r.args("0", own...))
+	if err == nil && p.code != "gone" {
+		r.uses.counted(session)
+	}
+	return p, err
+}
+
+func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	v, err := r.eval(ctx, s, r.session(session), r.args(own...)...)
+	v, err := r.eval(ctx, s, keys, args...)
 	if err != nil {
 		return reply{}, unavailable(ctx, err)
 	}
@@ -135,7 +166,7 @@ func (r *Replica) renew(ctx context.Context, session, due string) {
 	until, key, _ := strings.Cut(due, " ")
 	actx, cancel := aside(ctx)
 	defer cancel()
-	if _, err := r.eval(actx, renewScript, key, safe(session), until); err != nil {
+	if _, err := r.eval(actx, renewScript, []string{key}, safe(session), until); err != nil {
 		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
 	}
 }
@@ -148,7 +179,7 @@ func (r *Replica) each(ctx context.Context, s *script, sessions []string, own fu
 	cmds := make([]*redis.Cmd, len(sessions))
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for i, id := range sessions {
-			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args(own(i)...)...)
+			cmds[i] = s.EvalSha(ctx, p, []string{r.session(id)}, r.args("0", own(i)...)...)
 		}
 	})
 	if errors.Is(err, errResting) {
@@ -158,7 +189,7 @@ func (r *Replica) each(ctx context.Context, s *script, sessions []string, own fu
 	for i, cmd := range cmds {
 		v, err := cmd.Result()
 		if redis.HasErrorPrefix(err, "NOSCRIPT") {
-			v, err = r.eval(ctx, s, r.session(sessions[i]), r.args(own(i)...)...)
+			v, err = r.eval(ctx, s, []string{r.session(sessions[i])}, r.args("0", own(i)...)...)
 		}
 		if err != nil {
 			return nil, unavailable(ctx, err)

@@ -71,7 +71,7 @@ func (r *Replica) index(ctx context.Context, session, stream string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_, err := r.eval(ctx, indexScript, r.bucketOf(session), indexed(session, stream), bucketLife.Milliseconds())
+	_, err := r.eval(ctx, indexScript, []string{r.bucketOf(session)}, indexed(session, stream), bucketLife.Milliseconds())
 	if err != nil {
 		return unavailable(ctx, err)
 	}
@@ -210,7 +210,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 	for bucket, members := range stale {
 		args := append([]any{staleAge.Milliseconds()}, members...)
-		if _, err := r.eval(ctx, pruneScript, bucket, args...); err != nil {
+		if _, err := r.eval(ctx, pruneScript, []string{bucket}, args...); err != nil {
 			return unavailable(ctx, err)
 		}
 	}

@@ -50,6 +50,14 @@ func (u *uses) forget() {
 	clear(u.due)
 }
 
+// early tells whether a session's next use need not be counted.
+func (u *uses) early(id string) bool {
+	now := time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return now.Before(u.due[id])
+}
+
 // split tells the sessions whose use has to be counted from those for which it is too early. Now and
 // then it forgets those that nobody revalidates any more.
 func (u *uses) split(ids []string) (due, early []string) {

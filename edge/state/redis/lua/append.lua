@@ -3,11 +3,9 @@
 -- last number, and how many were added.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
-  local refused = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
+  local refused, s, c = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
   if refused then return refused end
-  local key, s = K .. ':c:' .. call, loadstream(stream)
-  local highest = redis.call('HGET', key, 'pr')
-  local count = tonumber(ARGV[A + 6])
+  local key, highest, count = K .. ':c:' .. call, c.progress, tonumber(ARGV[A + 6])
   for i = 1, count do
     local at = A + 6 + (i - 1) * 4
     local kind, data, progress, completes = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
@@ -15,11 +13,14 @@ return run(function()
     if kind == '3' and completes ~= '' then redis.call('HDEL', key, 'o:' .. completes) end
     add(s, kind, data, progress)
   end
-  if highest then redis.call('HSET', key, 'pr', highest) end
-  if ARGV[A + 5] == '1' then redis.call('HSET', key, 'ph', DISPATCHED) end
-  redis.call('HSET', key, 'n', ARGV[A + 4])
-  savestream(s)
-  keepstream(stream, call)
+  bound(s)
+  local fields = { 'n', ARGV[A + 4] }
+  if highest then table.insert(fields, 'pr') table.insert(fields, highest) end
+  if ARGV[A + 5] == '1' then table.insert(fields, 'ph') table.insert(fields, DISPATCHED) end
+  redis.call('HSET', key, unpack(fields))
+  if count > 0 then savestream(s) end
+  -- Else they live until the deadline and longer already.
+  if now > tonumber(c.deadline) then keepstream(stream, call) end
   if count > 0 then wake(stream) end
   return { 'ok', s.dropped, 0, int(s.ep), int(s.seq), s.added }
 end)

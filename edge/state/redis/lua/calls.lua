@@ -4,12 +4,14 @@ local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
 
 -- Tells the other replicas that follow a stream, or any if it is nil, that its log changed.
 local function wake(stream)
-  local told = {}
+  local told, own = {}, me .. ' '
   for _, m in ipairs(redis.call('ZRANGE', K .. ':f', 0, -1)) do
-    local replica, name = string.match(m, '^(%S+) %S+ (.*)$')
-    if replica ~= me and (stream == nil or name == stream) and not told[replica .. ' ' .. name] then
-      told[replica .. ' ' .. name] = true
-      redis.call('PUBLISH', inbox .. replica, 'w' .. #K .. ':' .. K .. name)
+    if string.sub(m, 1, #own) ~= own then
+      local replica, name = string.match(m, '^(%S+) %S+ (.*)$')
+      if (stream == nil or name == stream) and not told[replica .. ' ' .. name] then
+        told[replica .. ' ' .. name] = true
+        redis.call('PUBLISH', inbox .. replica, 'w' .. #K .. ':' .. K .. name)
+      end
     end
   end
 end
@@ -18,7 +20,7 @@ local function loadstream(stream)
   local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf')
   if not v[1] then return nil end
   return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]),
-    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0, added = 0 }
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0, added = 0, fresh = {} }
 end
 
 local function savestream(s)
@@ -56,8 +58,7 @@ local function drop(s)
   total = total - tonumber(len)
 end
 
--- Appends an entry within the bounds on the log, then on the session. Kinds 1 and 2 may be dropped, the
--- oldest first.
+-- Appends an entry; bound must follow. Kinds 1 and 2 may be dropped.
 local function add(s, kind, data, progress)
   local soft = kind == '1' or kind == '2'
   if soft and #data > maxbytes then
@@ -72,12 +73,25 @@ local function add(s, kind, data, progress)
   else
     redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data)
   end
-  if soft then
-    redis.call('RPUSH', K .. ':d:' .. s.name, int(s.seq) .. ' ' .. #data)
-    s.soft = s.soft + 1
+  if soft then table.insert(s.fresh, int(s.seq) .. ' ' .. #data) end
+end
+
+-- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped,
+-- and sets until when the keys live that the entries made.
+local function bound(s)
+  local born, fresh, dropped = s.seq == s.added, #s.fresh, s.dropped
+  for i = 1, fresh, 1000 do
+    redis.call('RPUSH', K .. ':d:' .. s.name, unpack(s.fresh, i, math.min(i + 999, fresh)))
   end
+  local bare = fresh > 0 and s.soft == 0
+  s.soft = s.soft + fresh
   while (s.cnt > maxevents or s.len > maxbytes) and s.soft > 0 do drop(s) end
   while not room(0) and s.soft > 0 do drop(s) end
+  if s.added > 0 and (born or bare) then
+    local left = math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1)
+    if born then redis.call('PEXPIRE', K .. ':l:' .. s.name, left) end
+    if s.soft > 0 then redis.call('PEXPIRE', K .. ':d:' .. s.name, left) end
+  end
 end
 
 -- Begins an epoch of the log above its own and another that somebody has seen.
@@ -124,16 +138,15 @@ local function closeall(call)
   end
 end
 
--- Begins a write: nil when it is one to apply, else what the script returns.
+-- Begins a write: what the script returns, unless it is one to apply; then nil, the stream and the call's
+-- deadline, bytes of its params, number of asks and highest progress.
 local function fence(stream, call, epoch, n)
-  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow')
-  if not redis.call('HGET', K .. ':m', 'c:' .. call) or c[1] ~= stream or lapsed(stream)
-    or redis.call('EXISTS', K .. ':t:' .. stream) == 0 then
-    return { 'missing' }
-  end
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'na', 'pr')
+  local s = c[1] == stream and redis.call('HEXISTS', K .. ':m', 'c:' .. call) == 1 and loadstream(stream)
+  if not s or s.unf == 0 and lapsed(stream) then return { 'missing' } end
   local last = tonumber(c[3])
   if epoch > tonumber(c[2]) then
-    raise(loadstream(stream), 0)
+    raise(s, 0)
     return { 'rollback', 'epoch ' .. int(epoch) .. " is ahead of the call's, which is " .. c[2] }
   end
   if epoch < tonumber(c[2]) then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
@@ -142,10 +155,10 @@ local function fence(stream, call, epoch, n)
   if n <= last then return { 'ok', 0, 0 } end
   if c[4] ~= '1' or c[5] == DONE then return { 'fenced', 'the lease has ended' } end
   if n > last + 1 then
-    raise(loadstream(stream), 0)
+    raise(s, 0)
     return { 'rollback', 'write ' .. int(n) .. ' does not follow the last one, ' .. c[3] }
   end
-  return nil
+  return nil, s, { deadline = c[7], len = tonumber(c[8]), asks = tonumber(c[9] or 0), progress = c[10] }
 end
 
 -- What a claim gives.

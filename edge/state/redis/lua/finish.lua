@@ -1,38 +1,43 @@
--- Ends a call. ARGV: stream, call, epoch, n, 1 if there is a response, response. Returns how many
--- entries were dropped, 1 when the stream has ended, the log's epoch and last number, and how many were
--- added.
+-- Ends a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: stream, call, epoch,
+-- n, 1 if there is a response, response, the stream's entry in the index. Returns how many entries were
+-- dropped, 1 when the stream has ended, the log's epoch and last number, and how many were added.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
-  local refused = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
+  local refused, s, c = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
   if refused then
     -- A repetition: the index may still have to be told.
     if refused[1] == 'ok' and redis.call('ZSCORE', K .. ':e', stream) then refused[3] = 1 end
     return refused
   end
-  local key, s = K .. ':c:' .. call, loadstream(stream)
+  local key = K .. ':c:' .. call
   -- Only what fences late writers is kept.
-  local left = redis.call('HMGET', key, 'ep', 'dl', 'len')
-  total = total - tonumber(left[3])
-  if ARGV[A + 5] == '1' then add(s, '5', ARGV[A + 6]) end
-  forget(call)
+  total = total - c.len
+  if ARGV[A + 5] == '1' then
+    add(s, '5', ARGV[A + 6])
+    bound(s)
+  end
+  if c.asks > 0 then forget(call) end
   redis.call('DEL', key)
-  redis.call('HSET', key, 'st', stream, 'ep', left[1], 'dl', left[2], 'n', ARGV[A + 4], 'hd', 0, 'ph', DONE)
+  redis.call('HSET', key, 'st', stream, 'ep', ARGV[A + 3], 'dl', c.deadline, 'n', ARGV[A + 4], 'hd', 0, 'ph', DONE)
   s.unf = s.unf - 1
   savestream(s)
-  keepstream(stream, call)
-  if redis.call('HINCRBY', K, 'run', -1) <= 0 then redis.call('HDEL', K, 'run', 'dl') end
-  if s.unf == 0 then
-    redis.call('HINCRBY', K, 'open', -1)
+  sess.run = math.max(sess.run - 1, 0)
+  if sess.run == 0 then sess.dl = 0 end
+  if s.unf > 0 then
+    keepstream(stream, call)
+  else
+    sess.open = math.max(sess.open - 1, 0)
     -- To the microsecond: the oldest are forgotten first.
     redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), stream)
-    redis.call('HSET', K .. ':m', 'z:' .. stream, int(s.len))
-    local till, calls = int(now + logttl + 1), callsof(stream)
+    local calls, till, kept = callsof(stream), int(now + logttl + 1), redis.call('ZCARD', K .. ':e')
     for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
     for _, k in ipairs(streamkeys(stream)) do redis.call('PEXPIREAT', k, till) end
-    local kept = redis.call('ZCARD', K .. ':e')
+    redis.call('HSET', K .. ':m', 'z:' .. stream, int(s.len))
+    if kept == 1 then redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, now + ttl))) end
     if kept > maxstreams then
       for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
     end
+    if KEYS[2] then redis.call('ZREM', KEYS[2], ARGV[A + 7]) end
   end
   wake(stream)
   if s.unf == 0 then

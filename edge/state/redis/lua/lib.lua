@@ -13,8 +13,10 @@ local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
 -- The longest pause between two uses that a replica counts; a session lives so much longer.
 local renewal = tonumber(ARGV[11])
+-- This replica's use of the session was counted less than renewal ago: it is among the holders.
+local counted = ARGV[12] == '1'
 -- A script's own arguments begin behind these.
-local A = 11
+local A = 12
 
 -- The bytes of the session's logs and of the params of its calls that are not done; see run.
 local total = 0
@@ -39,18 +41,22 @@ end
 
 -- Forgets a finished stream and its calls. Its keys may have expired, so its size is in the map too.
 local function dropstream(stream)
-  local calls = callsof(stream)
-  for i = 1, calls and #calls or 0, 2 do
-    redis.call('DEL', K .. ':c:' .. calls[i])
-    redis.call('HDEL', K .. ':m', 'c:' .. calls[i])
-    if redis.call('HGET', K .. ':m', 'r:' .. calls[i + 1]) == calls[i] then
-      redis.call('HDEL', K .. ':m', 'r:' .. calls[i + 1])
+  local m = redis.call('HMGET', K .. ':m', 's:' .. stream, 'z:' .. stream)
+  local calls, keys, fields, requests = m[1] and cmsgpack.unpack(m[1]) or {}, streamkeys(stream), { 's:' .. stream, 'z:' .. stream }, {}
+  for i = 1, #calls, 2 do
+    table.insert(keys, K .. ':c:' .. calls[i])
+    table.insert(fields, 'c:' .. calls[i])
+    table.insert(requests, 'r:' .. calls[i + 1])
+  end
+  if #requests > 0 then
+    for i, call in ipairs(redis.call('HMGET', K .. ':m', unpack(requests))) do
+      if call == calls[2 * i - 1] then table.insert(fields, requests[i]) end
     end
   end
-  redis.call('DEL', unpack(streamkeys(stream)))
-  total = total - tonumber(redis.call('HGET', K .. ':m', 'z:' .. stream) or 0)
-  redis.call('HDEL', K .. ':m', 's:' .. stream, 'z:' .. stream)
+  redis.call('DEL', unpack(keys))
+  redis.call('HDEL', K .. ':m', unpack(fields))
   redis.call('ZREM', K .. ':e', stream)
+  total = total - tonumber(m[2] or 0)
 end
 
 -- Whether a finished stream can no longer be replayed.
@@ -59,46 +65,60 @@ local function lapsed(stream)
   return ended and now - tonumber(ended) > logttl
 end
 
--- Counts a use of the session: sets the expiry of its keys and, unless hold is false, registers the
--- holder. Returns the index entry that is due to be renewed: "until key", or "".
-local function keep(hold)
-  if hold ~= false and redis.call('ZADD', K .. ':h', now, me) == 1 then
-    redis.call('ZREMRANGEBYSCORE', K .. ':h', '-inf', '(' .. int(now - holding))
-  end
-  local s = redis.call('HMGET', K, 'run', 'dl', 'idx', 'own', 'any')
+-- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
+-- the unfinished streams, and until when the other keys live. "any" says that there ever was a stream.
+local sess
+
+-- Counts a use of the session: registers the holder unless hold is false, and sets the expiry of its keys.
+-- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
+-- as "until key", or "", and when the session ends, if that has changed.
+local function keep(hold, own, idx)
   local till = now + ttl + renewal
-  if tonumber(s[1] or 0) > 0 then till = math.max(till, tonumber(s[2]) + ttl) end
-  local f = redis.call('ZREVRANGE', K .. ':f', 0, 0, 'WITHSCORES')
-  if f[2] then
+  if sess.run > 0 then till = math.max(till, sess.dl + ttl) end
+  if not counted then
+    if hold ~= false and redis.call('ZADD', K .. ':h', now, me) == 1 then
+      redis.call('ZREMRANGEBYSCORE', K .. ':h', '-inf', '(' .. int(now - holding))
+    end
     redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now))
-    till = math.max(till, tonumber(f[2]))
-    redis.call('PEXPIREAT', K .. ':f', int(till))
+  elseif sess.lasts and now + renewal <= sess.dl then
+    -- It lives as long as its calls already.
+    return ''
+  end
+  if lease > ttl + renewal then
+    local f = redis.call('ZREVRANGE', K .. ':f', 0, 0, 'WITHSCORES')
+    if f[2] then till = math.max(till, tonumber(f[2])) end
   end
   redis.call('PEXPIREAT', K, int(till))
-  redis.call('PEXPIREAT', K .. ':h', int(till))
-  if s[5] then
-    redis.call('PEXPIREAT', K .. ':m', int(till))
-    redis.call('PEXPIREAT', K .. ':e', int(till))
+  if not counted or till > sess.aux then
+    sess.aux = till + renewal
+    for _, suffix in ipairs({ ':h', ':f', ':m', ':e' }) do redis.call('PEXPIREAT', K .. suffix, int(sess.aux)) end
   end
-  if till <= tonumber(s[3]) - ttl / 4 then return '' end
-  local idx = int(till + ttl / 2)
+  if till <= tonumber(idx) - ttl / 4 then return '' end
+  idx = int(till + ttl / 2)
   redis.call('HSET', K, 'idx', idx)
-  return idx .. ' ' .. s[4]
+  return idx .. ' ' .. own
 end
 
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
--- returns put second. The field "any" says that the session ever had a stream.
+-- returns put second.
 local function run(main, hold)
-  local s = redis.call('HMGET', K, 'own', 'any', 'by')
+  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux')
   if not s[1] then return { 'gone', '' } end
-  total = tonumber(s[3] or 0)
-  local before = total
-  if s[2] then
+  sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0), aux = tonumber(s[8] or 0) }
+  sess.lasts = sess.run > 0
+  total = tonumber(s[4] or 0)
+  local before, calls, open, aux = total, sess.run, sess.open, sess.aux
+  if sess.any and not counted then
     local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
   end
   local r = main()
-  if total ~= before then redis.call('HSET', K, 'by', int(total)) end
-  table.insert(r, 2, keep(hold))
+  sess.lasts = sess.lasts and sess.run == calls
+  table.insert(r, 2, keep(hold, s[1], s[2]))
+  if sess.run ~= calls or sess.open ~= open then
+    redis.call('HSET', K, 'by', int(total), 'run', sess.run, 'dl', int(sess.dl), 'open', sess.open, 'any', 1, 'aux', int(sess.aux))
+  elseif sess.any and (total ~= before or sess.aux ~= aux) then
+    redis.call('HSET', K, 'by', int(total), 'aux', int(sess.aux))
+  end
   return r
 end

@@ -4,7 +4,7 @@ local stream, call = ARGV[A + 1], ARGV[A + 2]
 local count = tonumber(ARGV[A + 6])
 local function arg(i, j) return ARGV[A + 6 + (i - 1) * 5 + j] end
 return run(function()
-  local refused = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
+  local refused, s = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
   if refused then return refused end
   local key, seen = K .. ':c:' .. call, {}
   for i = 1, count do
@@ -23,7 +23,6 @@ return run(function()
     return { 'ok', 0, 0 }
   end
   closeall(call)
-  local s = loadstream(stream)
   redis.call('HSET', key, 'ph', WAITING, 'hd', 0, 'na', count, 'miss', count)
   for i = 1, count do
     redis.call('HSET', key, 'i:' .. i, arg(i, 1), 'g:' .. i, arg(i, 4), 'a:' .. i, arg(i, 5))
@@ -31,6 +30,7 @@ return run(function()
     if arg(i, 3) ~= '' then redis.call('HSET', key, 'o:' .. arg(i, 2), arg(i, 3)) end
     add(s, '4', arg(i, 4))
   end
+  bound(s)
   savestream(s)
   keepstream(stream, call)
   wake(stream)
