@@ -178,8 +178,8 @@ type Calls interface {
 	// written under it. Whoever claims a call writes soon: a claim that nothing follows for
 	// Limits.ClaimLife is an orphan.
 	Claim(ctx context.Context, w Which) (*Claim, error)
-	// Finish appends the response and marks the call done; the last call of a stream ends it. A nil
-	// response (the client cancelled) ends the call without an event. ErrFenced, ErrNotFound,
-	// ErrTooLarge.
-	Finish(ctx context.Context, w Write, response []byte) error
+	// Finish appends entries as Append does, and the response behind them, and marks the call done; the last
+	// call of a stream ends it. A nil response (the client cancelled) ends the call without that event.
+	// ErrFenced, ErrNotFound, ErrTooLarge.
+	Finish(ctx context.Context, w Write, response []byte, before ...Entry) error
 }

@@ -1,6 +1,8 @@
 package stateful
 
 import (
+	"errors"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -26,6 +28,13 @@ func (s *held) end(cause error) {
 	if s.standalone != nil {
 		s.standalone.cancel(cause)
 	}
+}
+
+// gone says that the session is not there any more.
+func (s *held) gone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return errors.Is(s.ended, errGone)
 }
 
 // begin registers a call under its request id.

@@ -159,7 +159,14 @@ func (r *run) leave(o outcome) {
 func (r *run) finish(o outcome) {
 	// The client may use the id again as soon as it has the response.
 	r.s.finished(r)
+	// What waits comes before the response.
+	if r.end() && o.body != nil && r.opened() != nil && r.s.gone() {
+		o = r.e.failure(r.rules, r.id, sessionNotFound())
+	}
 	if r.group != nil && r.group.keep(r, o) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.e.counters.DroppedUnread.Add(int64(len(r.take())))
 		return
 	}
 	if o.body != nil {
@@ -168,13 +175,22 @@ func (r *run) finish(o outcome) {
 	r.deliver(o)
 }
 
-// deliver writes the response to the log.
+// deliver writes the response to the log, behind what waits.
 func (r *run) deliver(o outcome) {
-	r.settle()
+	r.end()
+	before := r.rest()
 	began := time.Now()
 	store := r.e.store
-	finish := func(ctx context.Context, w state.Write) error { return store.Finish(ctx, w, o.body) }
+	finish := func(ctx context.Context, w state.Write) error { return store.Finish(ctx, w, o.body, before...) }
 	err := r.write(finish)
+	if len(before) > 0 && errors.Is(err, state.ErrTooLarge) {
+		batch := before
+		before = nil
+		r.append(batch)
+		err = r.write(finish)
+	} else {
+		r.written(before, err)
+	}
 	if errors.Is(err, state.ErrTooLarge) {
 		o = r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"the response of %d bytes is larger than what a stream may keep; ask for less", len(o.body)))
@@ -183,7 +199,11 @@ func (r *run) deliver(o outcome) {
 	}
 	r.stored("finish", began, err)
 	if err == nil {
-		r.ended(len(o.body), finish)
+		size := len(o.body)
+		for _, en := range before {
+			size += len(en.Data)
+		}
+		r.ended(size, finish)
 		r.op.End(&o.seen)
 		r.e.counters.Appended.Add(1)
 	}
@@ -213,13 +233,6 @@ func (r *run) Emit(_ context.Context, ev mcp.Event) error {
 		r.muted = false
 	}
 	r.e.o.Telemetry.Event(r.ctx, &ev)
-	if err := r.opened(); err != nil {
-		r.e.counters.DroppedUnread.Add(1)
-		if r.ctx.Err() != nil {
-			return context.Cause(r.ctx)
-		}
-		return nil
-	}
 	kind := state.EntryLog
 	if ev.Method == mcp.NotifyProgress {
 		kind = state.EntryProgress
@@ -265,10 +278,10 @@ func (r *run) pause(last *mcp.Call, in *mcp.InputRequired) *mcp.Call {
 // noteState keeps the backend's state with the record, where there is one: should this replica be
 // lost, another goes on from here.
 func (r *run) noteState(kept []byte) bool {
+	r.settle()
 	if !r.attached() {
 		return false
 	}
-	r.settle()
 	err := r.write(func(ctx context.Context, w state.Write) error {
 		return r.e.store.Park(ctx, w, nil, keptState(r.asked, r.before, kept))
 	})

@@ -22,7 +22,9 @@ type faults struct {
 	unsaid int  // so many replies to Answer and Claim are lost
 	blind  int  // so many readings fail
 	slow   time.Duration
-	forget bool // the medium forgets a Park or Finish that it has acknowledged
+	// appends counts those that were passed on.
+	appends int
+	forget  bool // the medium forgets a Park or Finish that it has acknowledged
 }
 
 func (f *faults) set(down, mute bool) {
@@ -77,14 +79,14 @@ func (f *faults) Begin(ctx context.Context, s, stream string, calls []state.Call
 	return leases, err
 }
 
-func (f *faults) Finish(ctx context.Context, w state.Write, response []byte) error {
+func (f *faults) Finish(ctx context.Context, w state.Write, response []byte, before ...state.Entry) error {
 	if err := f.err(); err != nil {
 		return err
 	}
 	if f.forgets() {
 		return nil
 	}
-	return f.Store.Finish(ctx, w, response)
+	return f.Store.Finish(ctx, w, response, before...)
 }
 
 func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
@@ -94,6 +96,7 @@ func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Ent
 	f.mu.Lock()
 	lose, slow := f.lose && len(entries) > 0, f.slow
 	f.lose = f.lose && !lose
+	f.appends++
 	f.mu.Unlock()
 	time.Sleep(slow)
 	if lose {

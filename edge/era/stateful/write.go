@@ -11,7 +11,8 @@ import (
 )
 
 // writer is a run's way to its log. Events queue up and one goroutine, which lives while there are
-// any, writes all that wait in one step; so a slow store never blocks the backend.
+// any, begins the log if there is none and writes all that wait in one step; so a slow store never blocks
+// the backend. What waits when the run ends goes with the response.
 type writer struct {
 	mu  sync.Mutex
 	has bool // there is a lease
@@ -23,6 +24,8 @@ type writer struct {
 	bytes  int
 	// idle is open while the queue is being written; nil before.
 	idle chan struct{}
+	// writing: some of what was queued is being written. ending: what waits is left to the response.
+	writing, ending bool
 
 	// The rest belongs to who writes: the flush, or after settle the run.
 	lease state.Lease
@@ -96,26 +99,49 @@ func (r *run) shed() bool {
 
 // flush writes what waits until nothing does.
 func (r *run) flush() {
+	// What cannot be written is dropped below.
+	_ = r.opened()
 	for {
 		r.mu.Lock()
-		batch := r.queue
-		r.queue, r.bytes = nil, 0
-		if len(batch) == 0 {
+		r.writing = len(r.queue) > 0 && !r.ending
+		if !r.writing {
 			close(r.idle)
 			r.idle = nil
 			r.mu.Unlock()
 			return
 		}
+		batch := r.take()
+		has := r.has
 		r.mu.Unlock()
-		err := r.write(func(ctx context.Context, w state.Write) error {
-			return r.e.store.Append(ctx, w, batch...)
-		})
-		r.e.counters.Queued.Add(-int64(len(batch)))
-		if err != nil {
-			r.e.counters.DroppedUnwritten.Add(int64(len(batch)))
-		} else {
-			r.e.counters.Appended.Add(int64(len(batch)))
+		if !has {
+			r.e.counters.DroppedUnread.Add(int64(len(batch)))
+			continue
 		}
+		r.append(batch)
+	}
+}
+
+// take empties the queue. r.mu is locked.
+func (r *run) take() []state.Entry {
+	batch := r.queue
+	r.queue, r.bytes = nil, 0
+	r.e.counters.Queued.Add(-int64(len(batch)))
+	return batch
+}
+
+func (r *run) append(batch []state.Entry) {
+	err := r.write(func(ctx context.Context, w state.Write) error {
+		return r.e.store.Append(ctx, w, batch...)
+	})
+	r.written(batch, err)
+}
+
+// written counts entries that were to be written.
+func (r *run) written(batch []state.Entry, err error) {
+	if err != nil {
+		r.e.counters.DroppedUnwritten.Add(int64(len(batch)))
+	} else {
+		r.e.counters.Appended.Add(int64(len(batch)))
 	}
 }
 
@@ -128,6 +154,26 @@ func (r *run) settle() {
 	if idle != nil {
 		<-idle
 	}
+}
+
+// end leaves what waits to the response; true when something does.
+func (r *run) end() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ending = true
+	return len(r.queue) > 0
+}
+
+// rest returns what waits, after end. Afterwards, with dispatch returned, the caller is the only writer.
+func (r *run) rest() []state.Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if idle := r.idle; r.writing {
+		r.mu.Unlock()
+		<-idle
+		r.mu.Lock()
+	}
+	return r.take()
 }
 
 // lostCall says that the call is not this replica's any more, or not there.

@@ -221,7 +221,7 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 }
 
 // Finish implements state.Calls.
-func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) error {
+func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte, before ...state.Entry) error {
 	s, c, err := r.write(ctx, w)
 	if err != nil {
 		return err
@@ -233,7 +233,11 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) er
 	if err := r.m.bounded("a response", len(response)); err != nil {
 		return err
 	}
+	if err := r.m.admitAll(before); err != nil {
+		return err
+	}
 	s.bytes -= len(c.Params)
+	r.m.addAll(s, c, before)
 	if response != nil {
 		r.m.add(s, c.stream, state.Entry{Kind: state.EntryResponse, Data: response})
 	}

@@ -20,20 +20,10 @@ func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.En
 	if c == nil {
 		return nil
 	}
-	for i := range entries {
-		if err := r.m.admit(&entries[i]); err != nil {
-			return err
-		}
+	if err := r.m.admitAll(entries); err != nil {
+		return err
 	}
-	for _, e := range entries {
-		switch {
-		case e.Kind == state.EntryProgress && (!c.hasProgress || e.Progress > c.progress):
-			c.progress, c.hasProgress = e.Progress, true
-		case e.Kind == state.EntryNotice && e.Completes != "":
-			delete(c.open, e.Completes)
-		}
-		r.m.add(s, c.stream, e)
-	}
+	r.m.addAll(s, c, entries)
 	if w.Dispatched {
 		c.phase = state.PhaseDispatched
 	}
@@ -44,7 +34,29 @@ func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.En
 	return nil
 }
 
-// admit says why an entry cannot be appended.
+// admitAll says why entries cannot be appended.
+func (m *Medium) admitAll(entries []state.Entry) error {
+	for i := range entries {
+		if err := m.admit(&entries[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addAll appends entries of a call of a locked session.
+func (m *Medium) addAll(s *session, c *call, entries []state.Entry) {
+	for _, e := range entries {
+		switch {
+		case e.Kind == state.EntryProgress && (!c.hasProgress || e.Progress > c.progress):
+			c.progress, c.hasProgress = e.Progress, true
+		case e.Kind == state.EntryNotice && e.Completes != "":
+			delete(c.open, e.Completes)
+		}
+		m.add(s, c.stream, e)
+	}
+}
+
 func (m *Medium) admit(e *state.Entry) error {
 	switch e.Kind {
 	case state.EntryProgress, state.EntryLog:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -77,19 +78,20 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 }
 
 // Finish implements state.Calls.
-func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte) error {
+func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte, before ...state.Entry) error {
 	if err := r.bounded("a response", len(response)); err != nil {
 		return err
 	}
-	has := 1
-	if response == nil {
-		has = 0
+	packed, err := r.packEntries(before)
+	if err != nil {
+		return err
 	}
-	var entries []state.Entry
+	has, entries := 0, before
 	if response != nil {
-		entries = []state.Entry{{Kind: state.EntryResponse, Data: response}}
+		has = 1
+		entries = append(slices.Clip(before), state.Entry{Kind: state.EntryResponse, Data: response})
 	}
-	rep, err := r.write(ctx, finishScript, w, entries, has, response, indexed(w.Session, w.Stream))
+	rep, err := r.write(ctx, finishScript, w, entries, has, response, indexed(w.Session, w.Stream), packed)
 	if err == nil && rep.number(1) == 1 && r.bucketsApart {
 		r.unindex(ctx, w.Session, w.Stream)
 	}

@@ -86,6 +86,39 @@ func TestEveryKeyExpires(t *testing.T) {
 	}
 }
 
+// Keys that went when they were empty expire when they come back, whether or not a use is counted with that.
+func TestEveryKeyThatComesBackExpires(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 100 * time.Millisecond}})
+	must(t, r.Create(t.Context(), record("s")))
+	for round := range 3 {
+		l, err := r.Begin(t.Context(), "s", fmt.Sprint("st", round), []state.Call{call(fmt.Sprint("c", round))})
+		must(t, err)
+		expire := func(when string, least int) {
+			list := keys(t, c)
+			if len(list) < least {
+				t.Fatalf("%s there are only the keys %q", when, list)
+			}
+			for _, k := range list {
+				if ttl := c.PTTL(t.Context(), k).Val(); ttl <= 0 {
+					t.Errorf("round %d, %s: key %s never expires", round, when, k)
+				}
+			}
+		}
+		expire("once begun", 7)
+		must(t, r.Append(t.Context(), state.Write{Lease: l[0], N: 1}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		expire("once written", 9)
+		must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 2}, []byte("{}")))
+		expire("once ended", 8)
+		await(t, "nothing is left of the stream", func() bool {
+			_, err := r.Load(t.Context(), "s")
+			must(t, err)
+			return c.Exists(t.Context(), "mcpedge:{s}:m", "mcpedge:{s}:e", "mcpedge:{s}:f").Val() == 0
+		})
+	}
+}
+
 func TestDeleteLeavesNoKey(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))

@@ -1,6 +1,8 @@
 package statetest
 
 import (
+	"slices"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -41,6 +43,21 @@ var fenced = []test{
 		}
 	}},
 	{"a repeated write is the same write", state.Limits{}, repeated},
+	{"what comes before a response is one step with it", state.Limits{ResultBytes: 100}, func(w *world) {
+		x := w.begin2()
+		big := state.Entry{Kind: state.EntryNotice, Data: make([]byte, 101)}
+		before := []state.Entry{notice("1"), {Kind: state.EntryProgress, Data: []byte("2"), Progress: 2}}
+		w.want(state.ErrTooLarge, w.a.Finish(w.Context(), x.next(), response("c"), notice("0"), big))
+		w.want(state.ErrTooLarge, w.a.Finish(w.Context(), x.same(), big.Data, before...))
+		_, y := w.claim(w.b, x.which())
+		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("c"), before...))
+		w.must(w.b.Finish(w.Context(), y.next(), response("c"), before...))
+		w.must(w.b.Finish(w.Context(), y.same(), response("c"), before...))
+		want := []string{string(before[0].Data), "2", string(response("c"))}
+		if got, _ := w.all(w.a, "s", "st"); !slices.Equal(got, want) {
+			w.Errorf("the log is %q, want %q", got, want)
+		}
+	}},
 	{"a write too large leaves its number free", state.Limits{ResultBytes: 100}, func(w *world) {
 		x := w.three()
 		big := make([]byte, 101)

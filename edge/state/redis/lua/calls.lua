@@ -94,6 +94,19 @@ local function bound(s)
   end
 end
 
+-- Appends packed entries of a call, if any: kind, data, progress, key of the elicitation it completes, and so
+-- on. Returns the highest progress, given that so far or nil.
+local function addall(s, call, packed, highest)
+  local e = packed ~= '' and cmsgpack.unpack(packed) or {}
+  for i = 1, #e, 4 do
+    local kind, progress = e[i], e[i + 2]
+    if kind == '1' and (not highest or tonumber(progress) > tonumber(highest)) then highest = progress end
+    if kind == '3' and e[i + 3] ~= '' then redis.call('HDEL', K .. ':c:' .. call, 'o:' .. e[i + 3]) end
+    add(s, kind, e[i + 1], progress)
+  end
+  return highest
+end
+
 -- Begins an epoch of the log above its own and another that somebody has seen.
 local function raise(s, seen)
   local key = K .. ':t:' .. s.name

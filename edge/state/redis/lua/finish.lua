@@ -1,5 +1,6 @@
 -- Ends a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: stream, call, epoch,
--- n, 1 if there is a response, response, the stream's entry in the index. Returns how many entries were
+-- n, 1 if there is a response, response, the stream's entry in the index, entries before the response as addall
+-- takes them. Returns how many entries were
 -- dropped, 1 when the stream has ended, the log's epoch and last number, and how many were added.
 local stream, call = ARGV[A + 1], ARGV[A + 2]
 return run(function()
@@ -12,10 +13,9 @@ return run(function()
   local key = K .. ':c:' .. call
   -- Only what fences late writers is kept.
   total = total - c.len
-  if ARGV[A + 5] == '1' then
-    add(s, '5', ARGV[A + 6])
-    bound(s)
-  end
+  addall(s, call, ARGV[A + 8])
+  if ARGV[A + 5] == '1' then add(s, '5', ARGV[A + 6]) end
+  bound(s)
   if c.asks > 0 then forget(call) end
   redis.call('DEL', key)
   redis.call('HSET', key, 'st', stream, 'ep', ARGV[A + 3], 'dl', c.deadline, 'n', ARGV[A + 4], 'hd', 0, 'ph', DONE)

@@ -71,7 +71,7 @@ local sess
 
 -- Counts a use of the session: registers the holder unless hold is false, and sets the expiry of its keys.
 -- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
--- as "until key", or "", and when the session ends, if that has changed.
+-- as "until key", or "".
 local function keep(hold, own, idx)
   local till = now + ttl + renewal
   if sess.run > 0 then till = math.max(till, sess.dl + ttl) end
@@ -79,7 +79,7 @@ local function keep(hold, own, idx)
     if hold ~= false and redis.call('ZADD', K .. ':h', now, me) == 1 then
       redis.call('ZREMRANGEBYSCORE', K .. ':h', '-inf', '(' .. int(now - holding))
     end
-    redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now))
+    if sess.any then redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now)) end
   elseif sess.lasts and now + renewal <= sess.dl then
     -- It lives as long as its calls already.
     return ''
@@ -91,7 +91,11 @@ local function keep(hold, own, idx)
   redis.call('PEXPIREAT', K, int(till))
   if not counted or till > sess.aux then
     sess.aux = till + renewal
-    for _, suffix in ipairs({ ':h', ':f', ':m', ':e' }) do redis.call('PEXPIREAT', K .. suffix, int(sess.aux)) end
+    redis.call('PEXPIREAT', K .. ':h', int(sess.aux))
+    if sess.any then
+      redis.call('PEXPIREAT', K .. ':m', int(sess.aux))
+      redis.call('PEXPIREAT', K .. ':e', int(sess.aux))
+    end
   end
   if till <= tonumber(idx) - ttl / 4 then return '' end
   idx = int(till + ttl / 2)
