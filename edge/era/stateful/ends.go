@@ -52,7 +52,8 @@ func (x *ends) add(en end) {
 		x.bytes -= old.bytes
 		drop++
 	}
-	x.list = slices.Delete(x.list, 0, drop)
+	clear(x.list[:drop])
+	x.list = x.list[drop:]
 }
 
 // since are those that were added at a time or later.
