@@ -25,6 +25,8 @@ type Era struct {
 
 	held   shards
 	timers sync.Pool
+	// workers run the calls.
+	workers workers
 
 	// life ends with Close. Only work that is off the requests' path hangs on it.
 	life   context.Context
@@ -48,7 +50,7 @@ var _ era.Stateful = (*Era)(nil)
 // New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
 // without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}}
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}, workers: workers{next: make(chan *run)}}
 	e.log = e.o.Logger
 	e.life, e.kill = context.WithCancel(context.Background())
 	e.held.init()

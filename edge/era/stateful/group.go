@@ -90,12 +90,12 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// start runs the calls, each in a goroutine that the client's leaving does not end.
+// start runs the calls, each apart from the exchange: the client's leaving does not end it.
 func (g *group) start() {
 	g.e.counters.Calls.Add(int64(len(g.runs)))
 	for _, r := range g.runs {
 		g.e.work.add()
-		go r.main()
+		g.e.workers.start(g.e.life, r)
 	}
 }
 
