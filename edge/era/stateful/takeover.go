@@ -70,6 +70,9 @@ func (x idle) runs(e *Era) func(state.Which) bool {
 // takeOver claims one call and finishes it: by going on, by running it again, or by telling the client
 // what is known. A claim that another replica won is no error.
 func (e *Era) takeOver(w state.Which) {
+	if s := e.held.get(w.Session); s != nil && s.runsHere(w.Call) {
+		return // The reply that made the call this replica's came after all.
+	}
 	sctx, cancel := e.bounded(e.life)
 	defer cancel()
 	began := time.Now()
