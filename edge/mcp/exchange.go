@@ -40,7 +40,8 @@ type Outgoing interface {
 	Respond(r Response)
 	// Accept ends the exchange without a body: a notification or an answer was taken.
 	Accept()
-	// Open commits to an event stream, which ends when the era returns.
+	// Open commits to an event stream, which ends when the era returns. Its head may leave no earlier than
+	// what is written first, so that something should be, at once.
 	Open() (Stream, error)
 }
 
@@ -72,6 +73,6 @@ type StreamEvent struct {
 	Data []byte
 	// Retry is how long a client should wait before it reconnects; 0: not said.
 	Retry time.Duration
-	// More: the next event is sent right after this one, which need not leave before it does.
+	// More: the next event is sent, or the stream ended, right after this event, which need not leave before.
 	More bool
 }

@@ -117,6 +117,8 @@ func (s *held) removeReader(stream string, r *reader) {
 
 // follows says how a stream is followed.
 type follows struct {
+	// opening: the stream's head leaves with what is written first.
+	opening bool
 	// prime: a first event without data is due, so that the client has an id to come back with.
 	prime bool
 	// caughtUp, if set, is told how many events were there at first.
@@ -155,6 +157,10 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	defer e.putTimer(t)
 	for {
 		on := f.catchUp(ctx)
+		if on && f.opening && st.KeepAlive() != nil {
+			return
+		}
+		f.opening = false
 		if f.caughtUp != nil {
 			f.caughtUp(f.sent)
 			f.caughtUp = nil
@@ -237,20 +243,20 @@ func (f *follower) send(page state.Page) bool {
 		if f.st.Send(prime) != nil {
 			return false
 		}
-		f.told = time.Now()
+		f.told, f.opening = time.Now(), false
 	}
 	for i, en := range page.Entries {
 		if en.Kind == state.EntryResponse {
 			f.s.answeredHere(f.pos.Stream)
 		}
 		f.pos.Seq = en.Seq
-		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data, More: i+1 < len(page.Entries)}) != nil {
+		if f.st.Send(mcp.StreamEvent{ID: f.pos.String(), Data: en.Data, More: i+1 < len(page.Entries) || page.Ended}) != nil {
 			return false
 		}
 		f.sent++
 	}
 	if len(page.Entries) > 0 {
-		f.told = time.Now()
+		f.told, f.opening = time.Now(), false
 	}
 	return true
 }

@@ -165,7 +165,7 @@ func (g *group) follow(ctx context.Context, out mcp.Outgoing) {
 	if err != nil {
 		return // The client is gone; the calls run on into the log.
 	}
-	g.e.follow(ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{prime: g.rec.rules.Priming})
+	g.e.follow(ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{opening: true, prime: g.rec.rules.Priming})
 }
 
 // abandon notes that the client has left.

@@ -93,7 +93,7 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 		}
 		a.timer = time.AfterFunc(a.keepAlive, a.tick)
 	}
-	return a.send(jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params))
+	return a.send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params)})
 }
 
 // end sends the response, whichever way is open.
@@ -106,7 +106,7 @@ func (a *answer) end(body []byte, kind mcp.Kind) {
 		return
 	}
 	if a.flight.Finish() {
-		_ = a.send(body)
+		_ = a.send(mcp.StreamEvent{Data: body, More: true}) // the stream's end
 	}
 }
 
@@ -120,9 +120,9 @@ func (a *answer) stop() {
 	}
 }
 
-func (a *answer) send(data []byte) error {
+func (a *answer) send(ev mcp.StreamEvent) error {
 	if a.err == nil {
-		a.err = a.stream.Send(mcp.StreamEvent{Data: data})
+		a.err = a.stream.Send(ev)
 	}
 	return a.err
 }

@@ -14,7 +14,9 @@ type exchange struct {
 	w        http.ResponseWriter
 	door     *web.Door
 	accepted int // the status of Accept
-	events   *web.Events
+	// reader: the client asked for a stream, and for nothing that would come at once.
+	reader bool
+	events *web.Events
 }
 
 var _ mcp.Outgoing = (*exchange)(nil)
@@ -41,9 +43,12 @@ func (x *exchange) Accept() {
 }
 
 // Open implements mcp.Outgoing.
-func (x *exchange) Open() (mcp.Stream, error) {
-	var err error
-	x.events, err = x.door.Events(x.w)
+func (x *exchange) Open() (_ mcp.Stream, err error) {
+	if x.reader {
+		x.events, err = x.door.Events(x.w)
+	} else {
+		x.events = x.door.Answering(x.w)
+	}
 	return stream{x.events}, err
 }
 

@@ -73,6 +73,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 		return
 	}
 	x := h.exchange(w, http.StatusAccepted)
+	x.reader = true
 	h.server.Listen(r.Context(), in, x)
 	x.end()
 }

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -261,4 +263,93 @@ func TestStatusTable(t *testing.T) {
 			t.Errorf("modern kind %d: %d, want %d", c.kind, got, c.modern)
 		}
 	}
+}
+
+// An answering stream costs one write for its head and what is there at once, and one for its last event
+// and end. A reader's head leaves by itself.
+func TestHeadAndEndLeaveWithEvents(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		want   []string
+	}{
+		{http.MethodPost, []string{"HTTP/1.1 200 OK,id: a,id: b", "id: c,end"}},
+		{http.MethodGet, []string{"HTTP/1.1 200 OK", "id: a,id: b", "id: c,end"}},
+	} {
+		t.Run(c.method, func(t *testing.T) {
+			send := func(out mcp.Outgoing) {
+				st, err := out.Open()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = st.Send(mcp.StreamEvent{ID: "a", More: true})
+				_ = st.Send(mcp.StreamEvent{ID: "b"})
+				_ = st.Send(mcp.StreamEvent{ID: "c", More: true})
+			}
+			s := httptest.NewUnstartedServer(New(&streaming{send}, nil, Options{}))
+			var writes writeLog
+			s.Listener = &loggingListener{s.Listener, &writes}
+			s.Start()
+			defer s.Close()
+			do(t, c.method, s.URL, "{}", nil)
+			if got := writes.seen("HTTP/1.1 200 OK", "id: a", "id: b", "id: c", "0\r\n\r\n=end"); !slices.Equal(got, c.want) {
+				t.Errorf("writes %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// streaming answers everything with the same events.
+type streaming struct{ send func(mcp.Outgoing) }
+
+func (s *streaming) Post(_ context.Context, _ *mcp.Incoming, out mcp.Outgoing)   { s.send(out) }
+func (s *streaming) Listen(_ context.Context, _ *mcp.Incoming, out mcp.Outgoing) { s.send(out) }
+func (s *streaming) End(_ context.Context, _ *mcp.Incoming, out mcp.Outgoing)    { out.Accept() }
+
+// writeLog is what was written to connections, write by write.
+type writeLog struct {
+	mu     sync.Mutex
+	writes []string
+}
+
+// seen names what each write holds, of the marks ("text" or "text=name") that are looked for.
+func (l *writeLog) seen(marks ...string) (out []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.writes {
+		var found []string
+		for _, m := range marks {
+			text, name, ok := strings.Cut(m, "=")
+			if !ok {
+				name = text
+			}
+			if strings.Contains(w, text) {
+				found = append(found, name)
+			}
+		}
+		out = append(out, strings.Join(found, ","))
+	}
+	return out
+}
+
+type loggingListener struct {
+	net.Listener
+	log *writeLog
+}
+
+func (l *loggingListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	return &loggingConn{c, l.log}, err
+}
+
+type loggingConn struct {
+	net.Conn
+	log *writeLog
+}
+
+func (c *loggingConn) Write(b []byte) (int, error) {
+	c.log.mu.Lock()
+	c.log.writes = append(c.log.writes, string(b))
+	c.log.mu.Unlock()
+	return c.Conn.Write(b)
 }

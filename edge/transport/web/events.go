@@ -22,14 +22,19 @@ type Events struct {
 
 // Events begins a stream. The headers leave at once, so that proxies and clients see it.
 func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
+	d.Deadline(w)
+	e := d.Answering(w)
+	return e, e.flush()
+}
+
+// Answering begins a stream whose headers leave with what is written first.
+func (d *Door) Answering(w http.ResponseWriter) *Events {
 	h := w.Header()
 	h.Set("Content-Type", TypeEvents)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	d.Deadline(w)
 	w.WriteHeader(http.StatusOK)
-	e := &Events{w: w, door: d, control: http.NewResponseController(w)}
-	return e, e.flush()
+	return &Events{w: w, door: d, control: http.NewResponseController(w)}
 }
 
 // Send writes one event, behind those that are held.
@@ -38,8 +43,8 @@ func (e *Events) Send(ev frame.Event) error {
 	return e.write()
 }
 
-// Hold is Send for an event after which another is sent at once: it leaves with that one, or when much
-// is held. Many small events so cost one write.
+// Hold is Send for an event after which another is sent, or the stream closed, at once: it leaves with
+// that, or when much is held. Many small events so cost one write.
 func (e *Events) Hold(ev frame.Event) error {
 	e.buf = frame.AppendEvent(e.buf, ev)
 	if len(e.buf) < maxHeld {
@@ -88,6 +93,12 @@ func (e *Events) flush() error {
 	return nil
 }
 
-// Close ends the stream: what the server still writes for it is bounded too. Nothing may be written
-// any more. The caller's handler returns next.
-func (e *Events) Close() { e.door.Deadline(e.w) }
+// Close ends the stream: what the server still writes for it is bounded too, and what is held leaves with
+// the end. Nothing may be written any more. The caller's handler returns next.
+func (e *Events) Close() {
+	e.door.Deadline(e.w)
+	if len(e.buf) > 0 {
+		_, _ = e.w.Write(e.buf)
+		e.buf = nil
+	}
+}
