@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -102,6 +103,11 @@ func (d *decoder) array() any {
 
 func (d *decoder) str() string {
 	from := d.pos
+	rest := d.raw[min(from+1, len(d.raw)):]
+	if n := bytes.IndexByte(rest, '"'); n >= 0 && bytes.IndexByte(rest[:n], '\\') < 0 {
+		d.pos = from + 1 + n + 1
+		return string(rest[:n])
+	}
 	for d.pos++; d.pos < len(d.raw) && d.raw[d.pos] != '"'; d.pos++ {
 		if d.raw[d.pos] == '\\' {
 			d.pos++

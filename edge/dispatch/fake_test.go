@@ -378,7 +378,7 @@ func request(t testing.TB, method mcp.Method, params string) *mcp.Call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &mcp.Call{ID: "call-1", Attempt: 1, Round: 1, Method: method, Params: p}
+	return &mcp.Call{ID: "call-1", Attempt: 1, Round: 1, Method: method, Params: *p}
 }
 
 // events is a sink that keeps what it is told.

@@ -79,13 +79,20 @@ const (
 	MetaBaggage     = "baggage"
 )
 
-// ParseParams opens the params of a message that jsonrpc.Parse accepted. It fails only when `_meta`
-// is present and no object.
-func ParseParams(method Method, raw json.RawMessage) (Params, error) {
-	p, target := Params{Raw: raw}, method.target()
+// ParseParams is Parse into params of their own, never nil.
+func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
+	p := new(Params)
+	return p, p.Parse(method, raw)
+}
+
+// Parse makes p the params of a message that jsonrpc.Parse accepted. It fails only when `_meta` is present
+// and no object, and leaves p zero.
+func (p *Params) Parse(method Method, raw json.RawMessage) error {
+	*p = Params{Raw: raw}
 	if len(raw) == 0 {
-		return p, nil
+		return nil
 	}
+	target := method.target()
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		if string(key) == target {
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
@@ -124,9 +131,10 @@ func ParseParams(method Method, raw json.RawMessage) (Params, error) {
 		return nil
 	})
 	if err != nil {
-		return Params{}, Errorf(KindInvalidParams, "params: %v", err)
+		*p = Params{}
+		return Errorf(KindInvalidParams, "params: %v", err)
 	}
-	return p, nil
+	return nil
 }
 
 func (m *Meta) parse(raw json.RawMessage) error {

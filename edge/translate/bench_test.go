@@ -36,7 +36,7 @@ func benchmarkCall(tb testing.TB) *mcp.Call {
 		tb.Fatal(err)
 	}
 	return &mcp.Call{
-		ID: "0123456789abcdef", Attempt: 1, Round: 1, Method: mcp.MethodToolsCall, Params: p,
+		ID: "0123456789abcdef", Attempt: 1, Round: 1, Method: mcp.MethodToolsCall, Params: *p,
 		Client: mcp.Client{Info: p.Meta.ClientInfo, Capabilities: capabilities},
 	}
 }

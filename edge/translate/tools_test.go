@@ -184,7 +184,7 @@ func callOf(t *testing.T, method mcp.Method, params string) *mcp.Call {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &mcp.Call{ID: "c1", Attempt: 1, Round: 2, Params: p}
+	return &mcp.Call{ID: "c1", Attempt: 1, Round: 2, Params: *p}
 }
 
 func TestCallToolRequest(t *testing.T) {

@@ -68,16 +68,15 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	if len(g.runs) > 0 {
 		r = new(run)
 	}
-	params, err := mcp.ParseParams(mcp.Method(msg.Method), append([]byte(nil), msg.Params...))
-	if err != nil {
+	r.call = mcp.Call{
+		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method),
+		Principal: g.in.Principal, Client: g.rec.client, LogLevel: g.rec.LogLevel,
+	}
+	if err := r.call.Params.Parse(r.call.Method, append([]byte(nil), msg.Params...)); err != nil {
 		return err
 	}
 	r.init(g.e, g.s, g.rec, msg.ID)
 	r.group = g
-	r.call = mcp.Call{
-		ID: rand.Text(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Params: params,
-		Principal: g.in.Principal, Client: g.rec.client, LogLevel: g.rec.LogLevel,
-	}
 	r.deadline = time.Now().Add(g.e.o.CallLifetime)
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := g.e.begin(g.s, r, false); err != nil {

@@ -24,7 +24,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules 
 	// What is wrong with the params is told by whoever serves the message.
 	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	r := telemetry.Request{
-		Method: mcp.Method(msg.Method), ID: msg.ID, Params: &params, Version: rules.Version, Header: in.Header,
+		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
 		Pipe: in.Header == nil,
 	}
 	if rec != nil {

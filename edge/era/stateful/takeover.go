@@ -127,18 +127,17 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim, why telemetry.Reason)
 	if err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
-	params, err := mcp.ParseParams(c.Call.Method, c.Call.Params)
-	if err != nil {
+	r := new(run)
+	if err := r.call.Params.Parse(c.Call.Method, c.Call.Params); err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}
-	r := new(run)
 	r.asked, r.before, r.call.State = openState(c.State)
 	r.openElicitations = c.OpenElicitations
 	if r.deadline = c.Call.Deadline; r.deadline.IsZero() {
 		r.deadline = time.Now().Add(e.o.CallLifetime)
 	}
 	r.call.ID, r.call.Attempt, r.call.Round = c.Call.ID, max(c.Call.Attempt, 1), r.asked+1
-	r.call.Method, r.call.Params, r.call.LogLevel = c.Call.Method, params, c.Call.LogLevel
+	r.call.Method, r.call.LogLevel = c.Call.Method, c.Call.LogLevel
 	s := e.put(c.Session)
 	rec := s.rec.Load()
 	r.init(e, s, rec, id)

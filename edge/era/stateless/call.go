@@ -13,15 +13,12 @@ import (
 
 // call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
 // cancellation ends ctx, and with it the backend's work.
-func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
-	call := &mcp.Call{
-		Attempt: 1, Method: mcp.Method(msg.Method), Params: params, Header: in.Header, Principal: in.Principal,
-		Client: mcp.Client{Info: params.Meta.ClientInfo},
-	}
-	state, err := e.prepare(call, params)
-	ctx, op := e.observeCall(ctx, msg.ID, rules, call, &state)
+func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
+	call.Client.Info = call.Params.Meta.ClientInfo
+	state, err := e.prepare(call)
+	ctx, op := e.observeCall(ctx, id, rules, call, &state)
 	if err != nil {
-		refuse(&op, out, rules, msg.ID, err)
+		refuse(&op, out, rules, id, err)
 		return
 	}
 	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry}
@@ -38,15 +35,16 @@ func (e *Era) call(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, r
 	if err != nil {
 		e := mcp.AsError(err)
 		op.End(failure(rules, e))
-		way.end(errorBody(rules, msg.ID, e), e.Kind)
+		way.end(errorBody(rules, id, e), e.Kind)
 		return
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result})
-	way.end(jsonrpc.AppendResult(make([]byte, 0, len(reply.Result)+48), msg.ID, reply.Result), mcp.KindNone)
+	way.end(jsonrpc.AppendResult(make([]byte, 0, len(reply.Result)+48), id, reply.Result), mcp.KindNone)
 }
 
 // prepare reads what `_meta` and the rounds before say about the call.
-func (e *Era) prepare(call *mcp.Call, params mcp.Params) (sealed, error) {
+func (e *Era) prepare(call *mcp.Call) (sealed, error) {
+	params := &call.Params
 	var err error
 	if call.Client.Capabilities, err = mcp.ParseCapabilities(params.Meta.Capabilities); err != nil {
 		return sealed{}, missing(mcp.MetaCapabilities)
@@ -59,7 +57,7 @@ func (e *Era) prepare(call *mcp.Call, params mcp.Params) (sealed, error) {
 		}
 		call.LogLevel = level
 	}
-	return e.resume(call, params)
+	return e.resume(call)
 }
 
 // answer is the way back of one call: JSON when the result comes first, a stream from the first event

@@ -30,65 +30,65 @@ var methods = map[mcp.Method]bool{
 
 // envelope checks what every request must carry, in the order that decides which error is told: the
 // version header, `_meta`, their agreement, the version, Mcp-Method, the method, Mcp-Name. The rules
-// are never nil. Without headers (stdio) only the body counts.
-func envelope(in *mcp.Incoming, msg jsonrpc.Message) (*revision.Rules, mcp.Params, error) {
+// are never nil. Without headers (stdio) only the body counts. params becomes the message's, as far as it
+// could be read.
+func envelope(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (*revision.Rules, error) {
 	rules := revision.Stateless()
-	params, version, err := metadata(in, msg)
+	version, err := metadata(in, msg, params)
 	if err != nil {
-		return rules, params, err
+		return rules, err
 	}
 	served, ok := revision.ByVersion(version)
 	if !ok || !served.Stateless {
-		return rules, params, unsupported(version)
+		return rules, unsupported(version)
 	}
 	rules = served
 	if in.Header != nil {
 		if err := once(in.Header, headerMethod); err != nil {
-			return rules, params, err
+			return rules, err
 		}
 		if got := in.Header.Get(headerMethod); got != msg.Method {
-			return rules, params, mismatch(headerMethod, got, "method", msg.Method)
+			return rules, mismatch(headerMethod, got, "method", msg.Method)
 		}
 	}
 	named, ok := methods[mcp.Method(msg.Method)]
 	if !ok {
-		return rules, params, mcp.Errorf(mcp.KindMethodNotFound, "method %.100q does not exist in revision %s", msg.Method, version)
+		return rules, mcp.Errorf(mcp.KindMethodNotFound, "method %.100q does not exist in revision %s", msg.Method, version)
 	}
 	if named {
 		err = name(in, params)
 	}
-	return rules, params, err
+	return rules, err
 }
 
 // metadata reads the required members of `_meta` and holds the version header against them.
-func metadata(in *mcp.Incoming, msg jsonrpc.Message) (mcp.Params, string, error) {
+func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string, error) {
 	header := ""
 	if in.Header != nil {
 		if err := once(in.Header, era.HeaderVersion); err != nil {
-			return mcp.Params{}, "", err
+			return "", err
 		}
 		if header = in.Header.Get(era.HeaderVersion); header == "" {
-			return mcp.Params{}, "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
+			return "", mcp.Errorf(mcp.KindHeaderMismatch, "header MCP-Protocol-Version is missing: send the version that _meta names")
 		}
 	}
-	params, err := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
-	if err != nil {
-		return params, "", err
+	if err := params.Parse(mcp.Method(msg.Method), msg.Params); err != nil {
+		return "", err
 	}
 	if params.Meta.Raw == nil {
-		return params, "", missing("_meta")
+		return "", missing("_meta")
 	}
 	version, ok := jsonrpc.Unquote(params.Meta.Version)
 	if !ok {
-		return params, "", missing(mcp.MetaVersion)
+		return "", missing(mcp.MetaVersion)
 	}
 	if in.Header != nil && header != version {
-		return params, "", mismatch("MCP-Protocol-Version", header, mcp.MetaVersion, version)
+		return "", mismatch("MCP-Protocol-Version", header, mcp.MetaVersion, version)
 	}
 	if jsonrpc.TypeOf(params.Meta.Capabilities) != jsonrpc.Object {
-		return params, "", missing(mcp.MetaCapabilities)
+		return "", missing(mcp.MetaCapabilities)
 	}
-	return params, version, nil
+	return version, nil
 }
 
 // once refuses a header that was sent again: whoever routes by it may have read the other value.
@@ -100,7 +100,7 @@ func once(h mcp.Header, name string) error {
 }
 
 // name holds Mcp-Name against the request's target.
-func name(in *mcp.Incoming, params mcp.Params) error {
+func name(in *mcp.Incoming, params *mcp.Params) error {
 	if !params.HasTarget {
 		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name or uri of what is asked for, as a string")
 	}

@@ -118,20 +118,22 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 }
 
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	rules, params, err := envelope(in, msg)
+	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, Principal: in.Principal}
+	params := &call.Params
+	rules, err := envelope(in, msg, params)
 	if err != nil {
-		_, op := e.observe(ctx, in, msg, rules, &params)
+		_, op := e.observe(ctx, in, msg, rules, params)
 		refuse(&op, out, rules, msg.ID, err)
 		return
 	}
 	if mcp.Method(msg.Method) == mcp.MethodDiscover {
-		ctx, op := e.observe(ctx, in, msg, rules, &params)
+		ctx, op := e.observe(ctx, in, msg, rules, params)
 		e.discover(ctx, in, msg.ID, rules, out, &op)
 		return
 	}
 	ctx, flight, ok := in.Conn.Begin(ctx, msg.ID)
 	if !ok {
-		_, op := e.observe(ctx, in, msg, rules, &params)
+		_, op := e.observe(ctx, in, msg, rules, params)
 		refuse(&op, out, rules, msg.ID, mcp.Errorf(mcp.KindInvalidRequest,
 			"the request id %.40s is in use by a request that is still in flight: use a new one", msg.ID.Raw()))
 		return
@@ -145,7 +147,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.listen(ctx, in, msg, rules, params, out, flight)
 		return
 	}
-	e.call(ctx, in, msg, rules, params, out, flight)
+	e.call(ctx, msg.ID, rules, call, out, flight)
 }
 
 // refuse ends an exchange, and the operation it is, with an error.

@@ -14,8 +14,8 @@ import (
 
 // listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
 // changes, each tagged with the subscription's id, until the client leaves or the replica drains.
-func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
-	ctx, op := e.observe(ctx, in, msg, rules, &params)
+func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
+	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
 	filter, err := e.filter(params.Notifications)
 	if err != nil {

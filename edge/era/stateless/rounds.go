@@ -2,7 +2,6 @@ package stateless
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"time"
 
@@ -22,8 +21,9 @@ const maxStateWait = 5 * time.Second
 
 // resume makes a call what its earlier rounds made it: id, round, answers and state. A first round,
 // and answers that come without a state, start a call of their own.
-func (e *Era) resume(call *mcp.Call, params mcp.Params) (sealed, error) {
-	state := sealed{CallID: rand.Text(), Round: 1, Expires: time.Now().Add(e.opts.CallLifetime)}
+func (e *Era) resume(call *mcp.Call) (sealed, error) {
+	params := &call.Params
+	state := sealed{CallID: mcp.NewCallID(), Round: 1, Expires: time.Now().Add(e.opts.CallLifetime)}
 	if !multiRound(call.Method) {
 		call.ID, call.Round = state.CallID, state.Round
 		return state, nil
@@ -34,7 +34,7 @@ func (e *Era) resume(call *mcp.Call, params mcp.Params) (sealed, error) {
 			return state, mcp.Errorf(mcp.KindBadState, "requestState must be the string that was issued")
 		}
 		var err error
-		state, err = e.sealer.open(text, binding(call.Principal, call.Method, params), time.Now())
+		state, err = e.sealer.open(text, binding(call), time.Now())
 		if err != nil {
 			return state, mcp.Errorf(mcp.KindBadState, "%v", err)
 		}
@@ -77,7 +77,7 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	for _, r := range in.Requests {
 		state.Methods[r.Key] = r.Method
 	}
-	text, err := e.sealer.seal(state, binding(call.Principal, call.Method, call.Params))
+	text, err := e.sealer.seal(state, binding(call))
 	if err != nil {
 		return nil, err
 	}

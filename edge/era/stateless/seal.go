@@ -71,13 +71,13 @@ func newSealer(keys [][]byte) (*sealer, error) {
 	return s, nil
 }
 
-// binding is the associated data of a request.
-func binding(p mcp.Principal, m mcp.Method, params mcp.Params) []byte {
+// binding is the associated data of a call.
+func binding(call *mcp.Call) []byte {
 	h := sha256.New()
-	for _, part := range []string{p.Key(), string(m), params.Target} {
+	for _, part := range []string{call.Principal.Key(), string(call.Method), call.Params.Target} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)
 	}
-	h.Write(jsonrpc.Compact(nil, params.Arguments))
+	h.Write(jsonrpc.Compact(nil, call.Params.Arguments))
 	return h.Sum(nil)
 }
 

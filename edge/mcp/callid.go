@@ -1,0 +1,18 @@
+package mcp
+
+import (
+	"encoding/base32"
+	"encoding/binary"
+	"math/rand/v2"
+)
+
+// NewCallID makes the id of a new call: 26 letters and digits, from 128 random bits. It tells calls apart
+// and is no secret: who may act on a call is never decided by it.
+func NewCallID() string {
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], rand.Uint64())
+	binary.BigEndian.PutUint64(b[8:], rand.Uint64())
+	return callIDs.EncodeToString(b[:])
+}
+
+var callIDs = base32.StdEncoding.WithPadding(base32.NoPadding)
