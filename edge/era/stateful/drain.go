@@ -45,6 +45,7 @@ func (e *Era) Close() {
 	if !first {
 		return
 	}
+	e.workers.close()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := e.store.Leave(ctx); err != nil {

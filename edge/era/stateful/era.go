@@ -50,10 +50,11 @@ var _ era.Stateful = (*Era)(nil)
 // New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
 // without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}, workers: workers{next: make(chan *run)}}
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}}
 	e.log = e.o.Logger
 	e.life, e.kill = context.WithCancel(context.Background())
 	e.held.init()
+	e.workers.init()
 	s.Answering(e.bell)
 	return e
 }

@@ -94,7 +94,7 @@ func (g *group) start() {
 	g.e.counters.Calls.Add(int64(len(g.runs)))
 	for _, r := range g.runs {
 		g.e.work.add()
-		g.e.workers.start(g.e.life, r)
+		g.e.workers.start(r)
 	}
 }
 

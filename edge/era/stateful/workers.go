@@ -1,9 +1,6 @@
 package stateful
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "sync/atomic"
 
 // idleWorkers bounds the goroutines that wait for a call: each holds a stack of 8 to 16 KiB.
 const idleWorkers = 64
@@ -17,27 +14,28 @@ type workers struct {
 	idle atomic.Int32
 }
 
-// start runs r in a goroutine that waits, or in a new one. Those that wait end with life.
-func (w *workers) start(life context.Context, r *run) {
+func (w *workers) init() { w.next = make(chan *run) }
+
+// start runs r in a goroutine that waits, or in a new one.
+func (w *workers) start(r *run) {
 	select {
 	case w.next <- r:
 	default:
-		go w.work(life, r)
+		go w.work(r)
 	}
 }
 
-func (w *workers) work(life context.Context, r *run) {
-	for {
+func (w *workers) work(r *run) {
+	for r != nil {
 		r.main()
 		if w.idle.Add(1) > idleWorkers {
 			w.idle.Add(-1)
 			return
 		}
-		select {
-		case r = <-w.next:
-			w.idle.Add(-1)
-		case <-life.Done():
-			return
-		}
+		r = <-w.next
+		w.idle.Add(-1)
 	}
 }
+
+// close ends those that wait. Nothing is started any more.
+func (w *workers) close() { close(w.next) }
