@@ -22,6 +22,8 @@ type view struct {
 	instructions string
 	// private: some backend's lists depend on the caller, so this view is no answer to one.
 	private bool
+	// missing: a configured backend, or a list of one, is not there.
+	missing bool
 	// failed is why a backend's part is missing from a caller's own view; nil: nothing is.
 	failed error
 }
@@ -34,9 +36,7 @@ type part struct {
 
 // incomplete reports whether a configured backend, or a list of one, is missing: lists must then not be
 // kept by clients, and a feature that nobody serves may yet exist.
-func (v *view) incomplete() bool {
-	return v.failed != nil || slices.ContainsFunc(v.parts, func(p part) bool { return !p.catalog.Present || p.catalog.Unread != 0 })
-}
+func (v *view) incomplete() bool { return v.failed != nil || v.missing }
 
 // catalog is the catalog that a backend has in this view.
 func (v *view) catalog(b *backend.Backend) *backend.Catalog {
@@ -70,6 +70,7 @@ func newView(parts []part, prev *view, report *reporter) *view {
 	v.features = m.features()
 	v.instructions = m.instructions()
 	v.conflicts = slices.Concat(v.tools.conflicts, v.resources.conflicts, v.prompts.conflicts, m.conflicts)
+	v.missing = slices.ContainsFunc(parts, func(p part) bool { return !p.catalog.Present || p.catalog.Unread != 0 })
 	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.catalog.Private })
 	for _, c := range v.conflicts {
 		report.conflict(c)
