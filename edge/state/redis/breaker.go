@@ -115,7 +115,7 @@ func outage(ctx context.Context, err error, took time.Duration) bool {
 	switch {
 	case err == nil, errors.As(err, &reply), errors.Is(err, redis.ErrClosed), errors.Is(ctx.Err(), context.Canceled):
 		return false
-	case ctx.Err() != nil:
+	case ended(ctx) != nil:
 		return took >= slow
 	}
 	return true

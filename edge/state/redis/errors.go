@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -14,13 +15,25 @@ import (
 // unavailable is what an operation gives when Redis could not be asked, or would not do it: the
 // context's own error when that has ended, else state.ErrUnavailable with the cause.
 func unavailable(ctx context.Context, err error) error {
-	if ended := ctx.Err(); ended != nil {
-		return ended
+	if end := ended(ctx); end != nil {
+		return end
 	}
 	if why := trouble(err); why != "" {
 		return fmt.Errorf("%w: %s: %w", state.ErrUnavailable, why, err)
 	}
 	return fmt.Errorf("%w: %w", state.ErrUnavailable, err)
+}
+
+// ended is the context's error, also when its time is over and only its timer is late: a connection has the
+// same deadline, and may notice first.
+func ended(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // troubles are the error replies with which a Redis that answers says that it cannot serve, by their
