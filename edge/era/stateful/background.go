@@ -13,7 +13,7 @@ import (
 // ctx or with Close. Call it once.
 func (e *Era) Start(ctx context.Context) {
 	e.beat(ctx)
-	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining} {
+	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining, e.rest} {
 		e.loops.Go(func() { e.every(ctx, job) })
 	}
 }
@@ -56,6 +56,9 @@ func (e *Era) sweepUnlessDraining(ctx context.Context) {
 
 // touchAtOnce bounds the sessions that one operation revalidates.
 const touchAtOnce = 1024
+
+// rest gives up what only a busy edge needs.
+func (e *Era) rest(context.Context) { e.workers.trim() }
 
 // revalidate extends the expiry of the sessions in use, notices those that changed or ended unheard,
 // and gives up copies that nobody used for a while.

@@ -9,7 +9,7 @@ const idleWorkers = 64
 // A goroutine that has run one waits for the next: its stack has grown to what a call takes, and a new one
 // would copy its own several times on the way there.
 type workers struct {
-	// next is taken by those that wait.
+	// next is taken by those that wait; nil ends one.
 	next chan *run
 	idle atomic.Int32
 }
@@ -34,6 +34,18 @@ func (w *workers) work(r *run) {
 		}
 		r = <-w.next
 		w.idle.Add(-1)
+	}
+}
+
+// trim ends half of those that wait: without calls, soon none is left. It is called once in a while, and
+// not beside close.
+func (w *workers) trim() {
+	for range (w.idle.Load() + 1) / 2 {
+		select {
+		case w.next <- nil:
+		default:
+			return
+		}
 	}
 }
 
