@@ -21,8 +21,10 @@ type benchCase struct {
 	cold bool
 }
 
-// Rounds: as many as show what a bound asks for, and fewer where nothing does.
+// Rounds: as many as show what a bound asks for, more where it is about a few percent, and fewer where
+// nothing is asked.
 const (
+	fine  = 40
 	shown = 20
 	some  = 8
 )
