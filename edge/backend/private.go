@@ -108,6 +108,9 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 	// A drop divides flights too: what is asked after a change must not get what was read before it.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
+		if kept, now := b.private.get([]byte(key)); kept != nil && now == generation && time.Since(kept.read) < b.cfg.Refresh {
+			return kept.catalog, nil // A reading has ended since the caller looked.
+		}
 		if !b.group.enter() {
 			return nil, status.Error(codes.Canceled, "the edge is shutting down")
 		}
