@@ -87,25 +87,16 @@ func callCase(name string, e era, w work, connections int, bridges ...bridge) be
 	}
 	c.claims = append(c.claims, ratio(callRate, "edge", "sdk"))
 	c.start = func(f *fleet) ([]subject, error) {
-		backends, err := f.service()
+		servers, backend, err := f.edgeAndSDK(e.sdk...)
 		if err != nil {
 			return nil, err
 		}
-		edge, err := f.edge(backends...)
+		subjects, err := speaking(e, w, connections, servers...)
 		if err != nil {
 			return nil, err
 		}
-		sdk, err := f.serving("sdk", e.sdk...)
-		if err != nil {
-			return nil, err
-		}
-		subjects, err := speaking(e, w, connections, server{"edge", edge}, server{"sdk", sdk})
-		if err != nil {
-			return nil, err
-		}
-		_, target, _ := strings.Cut(backends[1], "=")
 		for _, b := range bridges {
-			bridge, err := f.servingIn(b.env, "bridge", "--backend", target)
+			bridge, err := f.servingIn(b.env, "bridge", "--backend", backend)
 			if err != nil {
 				return nil, err
 			}

@@ -29,20 +29,12 @@ func changesCase(e era, sdkFlags ...string) benchCase {
 	return benchCase{name: e.name + "-changes-1000", rounds: some,
 		claims: []claim{ratio(medianLag, "edge", "sdk"), ratio(lastLag, "edge", "sdk")},
 		start: func(f *fleet) ([]subject, error) {
-			backends, err := f.service()
-			if err != nil {
-				return nil, err
-			}
-			edge, err := f.edge(backends...)
-			if err != nil {
-				return nil, err
-			}
-			sdk, err := f.serving("sdk", append(sdkFlags, e.sdk...)...)
+			servers, _, err := f.edgeAndSDK(append(sdkFlags, e.sdk...)...)
 			if err != nil {
 				return nil, err
 			}
 			var subjects []subject
-			for _, s := range []server{{"edge", edge}, {"sdk", sdk}} {
+			for _, s := range servers {
 				one, err := f.listening(e, s)
 				if err != nil {
 					return nil, fmt.Errorf("%s: %w", s.name, err)

@@ -32,19 +32,11 @@ func eventCases() []benchCase {
 			later(eventP50), later(eventP99)),
 		legacyCase("paced-events-8", `,"pauseMillis":2`, false, ratio(callRate, "redis", "edge"), later(eventP50), later(eventP99)),
 		{name: "modern-events-8", rounds: some, claims: []claim{ratio(callRate, "edge", "sdk")}, start: func(f *fleet) ([]subject, error) {
-			backends, err := f.service()
+			servers, _, err := f.edgeAndSDK("--events", "--stateless")
 			if err != nil {
 				return nil, err
 			}
-			edge, err := f.edge(backends...)
-			if err != nil {
-				return nil, err
-			}
-			sdk, err := f.serving("sdk", "--events", "--stateless")
-			if err != nil {
-				return nil, err
-			}
-			return speaking(modern, ticking(""), 8, server{"edge", edge}, server{"sdk", sdk})
+			return speaking(modern, ticking(""), 8, servers...)
 		}},
 	}
 }

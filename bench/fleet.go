@@ -77,6 +77,24 @@ func (f *fleet) service(args ...string) (backends []string, err error) {
 // edge runs one until it is ready.
 func (f *fleet) edge(args ...string) (*process, error) { return f.edgeIn(nil, args...) }
 
+// edgeAndSDK are an edge of a service of its own, whose address it also gives, and the SDK's server.
+func (f *fleet) edgeAndSDK(sdkFlags ...string) (servers []server, backend string, err error) {
+	backends, err := f.service()
+	if err != nil {
+		return nil, "", err
+	}
+	edge, err := f.edge(backends...)
+	if err != nil {
+		return nil, "", err
+	}
+	sdk, err := f.serving("sdk", sdkFlags...)
+	if err != nil {
+		return nil, "", err
+	}
+	_, backend, _ = strings.Cut(backends[1], "=")
+	return []server{{"edge", edge}, {"sdk", sdk}}, backend, nil
+}
+
 // edgeIn does so with an environment of its own.
 func (f *fleet) edgeIn(env []string, args ...string) (*process, error) {
 	p, err := f.begin(env, args...)

@@ -89,7 +89,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	var space [128]byte
 	key := appendKey(space[:0], p)
 	kept, generation := b.private.get(key)
-	if kept != nil && time.Since(kept.read) < b.cfg.Refresh {
+	if b.fresh(kept) {
 		return kept.catalog, nil
 	}
 	fresh, err := b.readShared(ctx, string(key), p, generation)
@@ -102,13 +102,16 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	return nil, err
 }
 
+// fresh says whether what is kept need not be read again; nil is nothing.
+func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.read) < b.cfg.Refresh }
+
 // readShared reads a principal's catalog once for all who wait for it. The reading goes on when one
 // of them leaves.
 func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
 	// A drop divides flights too: what is asked after a change must not get what was read before it.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
-		if kept, now := b.private.get([]byte(key)); kept != nil && now == generation && time.Since(kept.read) < b.cfg.Refresh {
+		if kept, now := b.private.get([]byte(key)); now == generation && b.fresh(kept) {
 			return kept.catalog, nil // A reading has ended since the caller looked.
 		}
 		if !b.group.enter() {

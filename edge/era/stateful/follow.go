@@ -234,7 +234,8 @@ func (f *follower) catchUp(ctx context.Context) bool {
 	return false
 }
 
-// send writes a page's events, all of them at once where that is possible. A client that does not take them in time is let go: it resumes.
+// send writes a page's events, all of them at once where that is possible. A client that does not take them
+// in time is let go: it resumes.
 func (f *follower) send(page state.Page) bool {
 	f.pos.Epoch = page.Epoch
 	if f.prime {

@@ -57,6 +57,7 @@ func (m *Medium) addAll(s *session, c *call, entries []state.Entry) {
 	}
 }
 
+// admit says why an entry cannot be appended.
 func (m *Medium) admit(e *state.Entry) error {
 	switch e.Kind {
 	case state.EntryProgress, state.EntryLog:
