@@ -82,10 +82,10 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte, be
 	if err := r.bounded("a response", len(response)); err != nil {
 		return err
 	}
-	packed, err := r.packEntries(before)
-	if err != nil {
+	if err := r.admitAll(before); err != nil {
 		return err
 	}
+	packed := packEntries(before, r.limits.LogBytes)
 	has, entries := 0, before
 	if response != nil {
 		has = 1

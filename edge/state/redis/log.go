@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,47 +18,25 @@ const (
 
 // Append implements state.Log.
 func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
-	packed, err := r.packEntries(entries)
-	if err != nil {
+	if err := r.admitAll(entries); err != nil {
 		return err
 	}
 	dispatched := 0
 	if w.Dispatched {
 		dispatched = 1
 	}
-	_, err = r.write(ctx, appendScript, w, entries, dispatched, packed)
+	_, err := r.write(ctx, appendScript, w, entries, dispatched, packEntries(entries, r.limits.LogBytes))
 	return err
 }
 
-// packEntries makes one argument of entries, since each argument of a script costs Redis as much as a small
-// command: an array in MessagePack of each one's kind, data, progress and key of the elicitation it completes.
-// No entries make nothing.
-func (r *Replica) packEntries(entries []state.Entry) ([]byte, error) {
-	if len(entries) == 0 {
-		return nil, nil
-	}
-	size := 5
+// admitAll says why entries cannot be appended.
+func (r *Replica) admitAll(entries []state.Entry) error {
 	for i := range entries {
 		if err := r.admit(&entries[i]); err != nil {
-			return nil, err
+			return err
 		}
-		size += len(entries[i].Data) + len(entries[i].Completes) + 48
 	}
-	var number [32]byte
-	b := binary.BigEndian.AppendUint32(append(make([]byte, 0, size), 0xdd), uint32(4*len(entries)))
-	for i := range entries {
-		e := &entries[i]
-		b = packText(b, strconv.AppendUint(number[:0], uint64(e.Kind), 10))
-		b = packText(b, e.Data)
-		b = packText(b, strconv.AppendFloat(number[:0], e.Progress, 'g', -1, 64))
-		b = packText(b, e.Completes)
-	}
-	return b, nil
-}
-
-func packText[T string | []byte](b []byte, text T) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, 0xdb), uint32(len(text)))
-	return append(b, text...)
+	return nil
 }
 
 // admit says why an entry cannot be appended.
@@ -106,19 +83,20 @@ func (r *Replica) keepTail(w state.Write, entries []state.Entry, rep reply, err 
 	r.tails.wrote(at, uint64(rep.number(2)), uint64(rep.number(3)), entries, rep.number(1) == 1)
 }
 
-// Read implements state.Log. A page is at most 256 entries, and ends early at 1 MiB.
+// Read implements state.Log. A page of the medium's choice is at most 256 chunks, and ends early at 1 MiB.
 func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
 	if after.Epoch > state.MaxPosition || after.Seq > state.MaxPosition {
 		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
 	}
-	if max <= 0 || max > pageSize {
-		max = pageSize
+	chunks := pageSize
+	if max > 0 {
+		chunks = min(max, pageSize)
 	}
-	if page, ok := r.tails.read(place{r.session(id), after.Stream}, after, max); ok {
+	if page, ok := r.tails.read(place{r.session(id), after.Stream}, after, chunks); ok {
 		return page, ctx.Err()
 	}
 	rep, err := r.run(ctx, readScript, id, after.Stream, strconv.FormatUint(after.Epoch, 10),
-		strconv.FormatUint(after.Seq, 10), max, pageBytes)
+		strconv.FormatUint(after.Seq, 10), chunks, pageBytes)
 	switch {
 	case err != nil:
 		return state.Page{}, err
@@ -135,40 +113,14 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 	page := state.Page{
 		Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
 	}
+	floor := uint64(rep.number(5))
 	for _, v := range rep.list(0) {
-		e, err := readEntry(v)
-		if err != nil {
+		if page.Entries, err = readChunk(page.Entries, v, after.Seq, floor); err != nil {
 			return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, err)
 		}
-		page.Entries = append(page.Entries, e)
+	}
+	if max > 0 && len(page.Entries) > max {
+		page.Entries, page.Ended, page.AtEnd = page.Entries[:max], false, false
 	}
 	return page, nil
-}
-
-// readEntry reads an entry of a Redis stream: its id and its fields k, d and maybe p.
-func readEntry(v any) (state.Entry, error) {
-	var e state.Entry
-	pair, _ := v.([]any)
-	if len(pair) != 2 {
-		return e, errRecord
-	}
-	id, _ := pair[0].(string)
-	seq, _, _ := strings.Cut(id, "-")
-	e.Seq = count(seq)
-	fields, _ := pair[1].([]any)
-	for ; len(fields) > 1; fields = fields[2:] {
-		value, _ := fields[1].(string)
-		switch fields[0] {
-		case "k":
-			e.Kind = state.EntryKind(count(value))
-		case "d":
-			e.Data = []byte(value)
-		case "p":
-			e.Progress, _ = strconv.ParseFloat(value, 64)
-		}
-	}
-	if e.Seq == 0 || e.Kind == 0 {
-		return e, errRecord
-	}
-	return e, nil
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 )
 
@@ -87,4 +89,46 @@ func BenchmarkTouch(b *testing.B) {
 	b.ReportMetric(float64(took.Nanoseconds())/1000/float64(n), "redis-µs/session")
 	b.ReportMetric(float64((after-before).Nanoseconds())/1000/float64(n), "redis-cpu-µs/session")
 	b.ReportMetric(0, "ns/op")
+}
+
+// A call with 20 events that leave with its response: what Redis needs for it.
+func BenchmarkCallWithEvents(b *testing.B) {
+	c := connect(b, startServer(b))
+	r := start(b, c, redis.Options{})
+	ctx := b.Context()
+	must(b, r.Create(ctx, record("s")))
+	events := make([]state.Entry, 20)
+	for i := range events {
+		events[i] = state.Entry{Kind: state.EntryProgress, Progress: float64(i), Data: bytes.Repeat([]byte("x"), 120)}
+	}
+	var began, finished time.Duration
+	took := func(sum *time.Duration, op func() error) {
+		before := commandStatsTook(b, c)
+		must(b, op())
+		*sum += commandStatsTook(b, c) - before
+	}
+	n := 0
+	for b.Loop() {
+		n++
+		stream := fmt.Sprintf("st%015d", n)
+		one := call(fmt.Sprintf("c%032d", n))
+		var leases []state.Lease
+		took(&began, func() (err error) {
+			leases, err = r.Begin(ctx, "s", stream, []state.Call{one})
+			return err
+		})
+		_, stop := r.Follow("s", stream)
+		took(&finished, func() error {
+			return r.Finish(ctx, state.Write{Lease: leases[0], N: 1}, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), events...)
+		})
+		stop()
+	}
+	b.ReportMetric(float64(began.Nanoseconds())/1000/float64(n), "µs/begin")
+	b.ReportMetric(float64(finished.Nanoseconds())/1000/float64(n), "µs/finish")
+	b.ReportMetric(0, "ns/op")
+}
+
+func commandStatsTook(b *testing.B, c *goredis.Client) time.Duration {
+	_, took := commandStats(b, c)
+	return took
 }

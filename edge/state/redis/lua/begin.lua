@@ -58,7 +58,7 @@ return run(function()
     redis.call('PEXPIREAT', K .. ':c:' .. id, int(math.max(till, now) + ttl))
     longest = math.max(longest, till)
   end
-  redis.call('HSET', K .. ':t:' .. stream, 'ep', 1, 'seq', 0, 'cnt', 0, 'len', 0, 'soft', 0, 'unf', count, 'tr', ARGV[A + 5])
+  redis.call('HSET', K .. ':t:' .. stream, 'ep', 1, 'seq', 0, 'cnt', 0, 'len', 0, 'soft', 0, 'floor', 0, 'unf', count, 'tr', ARGV[A + 5])
   redis.call('PEXPIREAT', K .. ':t:' .. stream, int(math.max(longest, now) + ttl))
   -- These may be new.
   local aux = int(math.max(sess.aux, now + math.max(lease, renewal)))

@@ -17,15 +17,15 @@ local function wake(stream)
 end
 
 local function loadstream(stream)
-  local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf')
+  local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor')
   if not v[1] then return nil end
   return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]),
-    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), dropped = 0, added = 0, fresh = {} }
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7]), dropped = 0, added = 0 }
 end
 
 local function savestream(s)
   redis.call('HSET', K .. ':t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
-    'soft', s.soft, 'unf', s.unf)
+    'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor))
 end
 
 -- Sets until when the keys of an unfinished stream and of one of its calls live.
@@ -50,59 +50,76 @@ local function room(more)
   return true
 end
 
--- Drops the oldest entry that may be dropped; there is one.
-local function drop(s)
-  local seq, len = string.match(redis.call('LPOP', K .. ':d:' .. s.name), '^(%d+) (%d+)$')
-  redis.call('XDEL', K .. ':l:' .. s.name, seq .. '-0')
-  s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - tonumber(len), s.soft - 1, s.dropped + 1
-  total = total - tonumber(len)
+-- A log is a Redis stream. What may be dropped is kept in chunks: entries that were written together, under
+-- the number of the last of them, as "s" and what packChunk made of them. Other entries are kept one by one, as
+-- "k", kind, "d", data. Of the droppable entries those up to the stream's floor are gone, wherever they stand.
+
+-- Drops the oldest droppable entries for as long as over says so and there are any.
+local function shed(s, over)
+  local log = K .. ':l:' .. s.name
+  local from = '(' .. int(s.floor) .. '-0'
+  while s.soft > 0 and over(s) do
+    local chunks = redis.call('XRANGE', log, from, '+', 'COUNT', 8)
+    if #chunks == 0 then s.soft = 0 end
+    for _, chunk in ipairs(chunks) do
+      from = '(' .. chunk[1]
+      if chunk[2][1] == 's' then
+        local last, e = tonumber(string.match(chunk[1], '^%d+')), cmsgpack.unpack(chunk[2][2])
+        for i = 2, #e, 3 do
+          local seq = last - (#e - 1 - i) / 3
+          if seq > s.floor then
+            if not over(s) then return end
+            s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - #e[i], s.soft - 1, s.dropped + 1
+            s.floor, total = seq, total - #e[i]
+          end
+        end
+        redis.call('XDEL', log, chunk[1])
+      end
+    end
+  end
 end
 
--- Appends an entry; bound must follow. Kinds 1 and 2 may be dropped.
-local function add(s, kind, data, progress)
-  local soft = kind == '1' or kind == '2'
-  if soft and #data > maxbytes then
-    s.dropped = s.dropped + 1
-    return
-  end
-  local log = K .. ':l:' .. s.name
-  s.added = s.added + 1
-  s.seq, s.cnt, s.len, total = s.seq + 1, s.cnt + 1, s.len + #data, total + #data
-  if kind == '1' then
-    redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data, 'p', progress)
-  else
-    redis.call('XADD', log, int(s.seq) .. '-0', 'k', kind, 'd', data)
-  end
-  if soft then table.insert(s.fresh, int(s.seq) .. ' ' .. #data) end
+local function grow(s, count, bytes)
+  s.added = s.added + count
+  s.seq, s.cnt, s.len, total = s.seq + count, s.cnt + count, s.len + bytes, total + bytes
 end
+
+-- Appends an entry that is kept; bound must follow.
+local function add(s, kind, data)
+  grow(s, 1, #data)
+  redis.call('XADD', K .. ':l:' .. s.name, int(s.seq) .. '-0', 'k', kind, 'd', data)
+end
+
+local function full(s) return s.cnt > maxevents or s.len > maxbytes end
+local function crowded() return not room(0) end
 
 -- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped,
--- and sets until when the keys live that the entries made.
+-- and sets until when the log lives, if it is new.
 local function bound(s)
-  local born, fresh, dropped = s.seq == s.added, #s.fresh, s.dropped
-  for i = 1, fresh, 1000 do
-    redis.call('RPUSH', K .. ':d:' .. s.name, unpack(s.fresh, i, math.min(i + 999, fresh)))
-  end
-  local bare = fresh > 0 and s.soft == 0
-  s.soft = s.soft + fresh
-  while (s.cnt > maxevents or s.len > maxbytes) and s.soft > 0 do drop(s) end
-  while not room(0) and s.soft > 0 do drop(s) end
-  if s.added > 0 and (born or bare) then
-    local left = math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1)
-    if born then redis.call('PEXPIRE', K .. ':l:' .. s.name, left) end
-    if s.soft > 0 then redis.call('PEXPIRE', K .. ':d:' .. s.name, left) end
+  shed(s, full)
+  if crowded() then shed(s, crowded) end
+  if s.added > 0 and s.seq == s.added then
+    redis.call('PEXPIRE', K .. ':l:' .. s.name, math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1))
   end
 end
 
--- Appends packed entries of a call, if any: kind, data, progress, key of the elicitation it completes, and so
--- on. Returns the highest progress, given that so far or nil.
+-- Appends what packEntries made, if anything. Returns the highest progress, given that so far or nil.
 local function addall(s, call, packed, highest)
   local e = packed ~= '' and cmsgpack.unpack(packed) or {}
-  for i = 1, #e, 4 do
-    local kind, progress = e[i], e[i + 2]
-    if kind == '1' and (not highest or tonumber(progress) > tonumber(highest)) then highest = progress end
-    if kind == '3' and e[i + 3] ~= '' then redis.call('HDEL', K .. ':c:' .. call, 'o:' .. e[i + 3]) end
-    add(s, kind, e[i + 1], progress)
+  for i = 1, #e, 5 do
+    local kind, data, count, progress = e[i], e[i + 1], e[i + 2], e[i + 4]
+    if progress ~= '' and (not highest or tonumber(progress) > tonumber(highest)) then highest = progress end
+    if kind == 's' then
+      grow(s, count, e[i + 3])
+      s.soft = s.soft + count
+      redis.call('XADD', K .. ':l:' .. s.name, int(s.seq) .. '-0', 's', data)
+    elseif kind == 'x' then
+      s.dropped = s.dropped + count
+    elseif kind == 'o' then
+      redis.call('HDEL', K .. ':c:' .. call, 'o:' .. data)
+    else
+      add(s, kind, data)
+    end
   end
   return highest
 end

@@ -5,8 +5,7 @@
 --   :h holders, replica -> last use        :f followers, "replica number stream" -> until
 --   :m what is where (see begin.lua)       :e finished streams -> when they ended
 --   :t:<stream> the stream's counters      :l:<stream> its log, a Redis stream of ids <seq>-0
---   :d:<stream> its droppable entries      :c:<call> the call's record
---   :x the holders of an erased session
+--   :c:<call> the call's record            :x the holders of an erased session
 local K = KEYS[1]
 local me, ttl, logttl, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local maxevents, maxbytes, inbox = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
@@ -30,7 +29,7 @@ local endless, holding = 30 * 24 * 3600 * 1000, 600 * 1000
 local function int(n) return string.format('%.0f', n) end
 
 local function streamkeys(stream)
-  return { K .. ':t:' .. stream, K .. ':l:' .. stream, K .. ':d:' .. stream }
+  return { K .. ':t:' .. stream, K .. ':l:' .. stream }
 end
 
 -- The calls of a stream, as call, request id, call, request id ...; nil when there is no such stream.

@@ -1,0 +1,188 @@
+package redis
+
+import (
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// A script costs Redis as much for each of its arguments as for a small command, and a log for each of its
+// entries. So the entries of a write are one argument, and those of them that may be dropped are kept in
+// chunks, which no script has to open until the log is full. Both are arrays in MessagePack, which scripts read, in
+// these forms only:
+const (
+	packedArray  = 0xdd
+	packedString = 0xdb
+	packedInt    = 0xd2
+)
+
+const (
+	// chunkEntries and chunkBytes bound a chunk: what is dropped of it is freed with the rest of it.
+	chunkEntries, chunkBytes = 64, 64 << 10
+	// chunkItem is what an entry takes in a chunk beside its data, at the most.
+	chunkItem = 3*5 + 1 + 24
+)
+
+// packEntries makes one argument of entries, for the scripts' function addall. An array of five for each chunk:
+// "s", the chunk, how many entries it has, the bytes of their data, the highest progress or nothing. For each other
+// entry: kind, data. Before the one that completes an elicitation: "o", its key. For droppable entries of more
+// than most bytes, which no log has room for: "x", nothing, how many, 0, the highest progress. No entries make nothing.
+func packEntries(entries []state.Entry, most int) []byte {
+	if len(entries) == 0 {
+		return nil
+	}
+	size := 5
+	for i := range entries {
+		size += len(entries[i].Data) + len(entries[i].Completes) + 2*48
+	}
+	b := append(make([]byte, 0, size), packedArray, 0, 0, 0, 0)
+	items := 0
+	item := func(kind string, data []byte, count, bytes int, progress []byte) {
+		b = packText(b, kind)
+		b = packText(b, data)
+		b = packNumber(b, count)
+		b = packNumber(b, bytes)
+		b = packText(b, progress)
+		items += 5
+	}
+	var number [32]byte
+	for len(entries) > 0 {
+		e := &entries[0]
+		if droppable(e) {
+			n, bytes := 1, len(e.Data)
+			if bytes <= most {
+				n, bytes = chunkOf(entries, most)
+				item("s", packChunk(entries[:n], bytes), n, bytes, highest(number[:0], entries[:n]))
+			} else {
+				item("x", nil, n, 0, highest(number[:0], entries[:n]))
+			}
+			entries = entries[n:]
+			continue
+		}
+		if e.Completes != "" {
+			item("o", []byte(e.Completes), 0, 0, nil)
+		}
+		item(strconv.Itoa(int(e.Kind)), e.Data, 0, 0, nil)
+		entries = entries[1:]
+	}
+	binary.BigEndian.PutUint32(b[1:], uint32(items))
+	return b
+}
+
+func droppable(e *state.Entry) bool {
+	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
+}
+
+// chunkOf is how many of the entries, the first of which is droppable and not too large, make a chunk, and the
+// bytes of their data.
+func chunkOf(entries []state.Entry, most int) (n, bytes int) {
+	for n < min(len(entries), chunkEntries) && droppable(&entries[n]) {
+		size := len(entries[n].Data)
+		if size > most || n > 0 && bytes+size > chunkBytes {
+			break
+		}
+		n, bytes = n+1, bytes+size
+	}
+	return n, bytes
+}
+
+// highest is the highest progress as text; nothing when there is none.
+func highest(b []byte, entries []state.Entry) []byte {
+	top, ok := 0.0, false
+	for i := range entries {
+		if e := &entries[i]; e.Kind == state.EntryProgress && (!ok || e.Progress > top) {
+			top, ok = e.Progress, true
+		}
+	}
+	if !ok {
+		return nil
+	}
+	return strconv.AppendFloat(b, top, 'g', -1, 64)
+}
+
+// packChunk makes a chunk of entries: kind, data, progress of each.
+func packChunk(entries []state.Entry, bytes int) []byte {
+	b := append(make([]byte, 0, 5+bytes+len(entries)*chunkItem), packedArray)
+	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries)))
+	var number [32]byte
+	for i := range entries {
+		e := &entries[i]
+		b = packText(b, strconv.AppendUint(number[:0], uint64(e.Kind), 10))
+		b = packText(b, e.Data)
+		b = packText(b, strconv.AppendFloat(number[:0], e.Progress, 'g', -1, 64))
+	}
+	return b
+}
+
+func packText[T string | []byte](b []byte, text T) []byte {
+	b = binary.BigEndian.AppendUint32(append(b, packedString), uint32(len(text)))
+	return append(b, text...)
+}
+
+func packNumber(b []byte, n int) []byte {
+	return binary.BigEndian.AppendUint32(append(b, packedInt), uint32(n))
+}
+
+// readChunk appends what one entry of the Redis stream has after a number, without droppable entries up to the floor.
+func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, error) {
+	pair, _ := v.([]any)
+	if len(pair) != 2 {
+		return to, errRecord
+	}
+	id, _ := pair[0].(string)
+	last, _, _ := strings.Cut(id, "-")
+	fields, _ := pair[1].([]any)
+	text := func(i int) string { s, _ := fields[i].(string); return s }
+	switch {
+	case count(last) == 0 || len(fields) < 2:
+		return to, errRecord
+	case text(0) == "s":
+		return unpackChunk(to, text(1), count(last), max(after, floor))
+	case len(fields) < 4 || text(0) != "k" || text(2) != "d":
+		return to, errRecord
+	}
+	e := state.Entry{Kind: state.EntryKind(count(text(1))), Data: []byte(text(3)), Seq: count(last)}
+	if e.Kind == 0 {
+		return to, errRecord
+	}
+	return append(to, e), nil
+}
+
+// unpackChunk appends those entries of a chunk that have a number above after; the last one of all has last.
+func unpackChunk(to []state.Entry, chunk string, last, after uint64) ([]state.Entry, error) {
+	size, rest, ok := unpackLength(chunk, packedArray)
+	if !ok || size%3 != 0 || uint64(size/3) > last {
+		return to, errRecord
+	}
+	next := func() (field string) {
+		var n int
+		if n, rest, ok = unpackLength(rest, packedString); !ok || n > len(rest) {
+			ok = false
+			return ""
+		}
+		field, rest = rest[:n], rest[n:]
+		return field
+	}
+	for seq := last - uint64(size/3) + 1; seq <= last; seq++ {
+		e := state.Entry{Kind: state.EntryKind(count(next())), Seq: seq}
+		data, progress := next(), next()
+		if !ok || e.Kind == 0 {
+			return to, errRecord
+		}
+		if seq > after {
+			e.Data = []byte(data)
+			e.Progress, _ = strconv.ParseFloat(progress, 64)
+			to = append(to, e)
+		}
+	}
+	return to, nil
+}
+
+func unpackLength(b string, form byte) (n int, rest string, ok bool) {
+	if len(b) < 5 || b[0] != form {
+		return 0, "", false
+	}
+	return int(binary.BigEndian.Uint32([]byte(b[1:5]))), b[5:], true
+}
