@@ -154,6 +154,10 @@ type Calls interface {
 	// gives the same leases. ErrNotFound when the session is gone, ErrLimit for a stream too many,
 	// ErrExists when the stream or a call is somebody else's.
 	Begin(ctx context.Context, session, stream string, calls []Call) ([]Lease, error)
+	// Conclude records a call that has ended already, with its whole stream: what Begin and Finish together
+	// would leave, in one step and with no lease. The call's id cannot be claimed. The same Conclude again is a
+	// repetition. ErrNotFound when the session is gone, ErrExists when the stream is there, ErrTooLarge.
+	Conclude(ctx context.Context, session, stream string, call Call, response []byte, before ...Entry) error
 	// Park ends a round that needs the client: the asks' messages go to the log, the pending set is
 	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step. With no
 	// asks there is nothing to wait for: the state is kept, the next round is ready (round + 1, attempt

@@ -215,20 +215,62 @@ func (g *group) open() error {
 	case time.Now().Before(g.retryAt):
 		return state.ErrUnavailable
 	}
-	if g.stream == "" {
-		g.stream = rand.Text()[:16]
-	}
+	g.name()
 	leases, err := g.begin()
 	if err != nil {
-		g.retryAt = time.Now().Add(g.e.o.StreamAfter)
+		g.unsure = g.unsure || stateError(err).Kind == mcp.KindStateUnavailable
 		g.beginFailed(err)
 		return err
 	}
+	g.isOpen()
+	g.begun(leases)
+	return nil
+}
+
+// name gives the stream its name. g.mu is locked.
+func (g *group) name() {
+	if g.stream == "" {
+		g.stream = rand.Text()[:16]
+	}
+}
+
+// isOpen notes that the log is there. g.mu is locked.
+func (g *group) isOpen() {
 	g.phase = opened
 	g.e.counters.CallsOpened.Add(int64(len(g.runs)))
-	g.begun(leases)
 	g.signal()
-	return nil
+}
+
+// conclude writes the whole stream of a call that has ended before anything of it was written. False when that
+// is not so, or the store did not take it: the call is then to be ended as any other, with what waits.
+func (g *group) conclude(r *run, o outcome) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.phase != direct || g.array || time.Now().Before(g.retryAt) {
+		return false
+	}
+	g.name()
+	call, before, store := r.stateCall(false), r.rest(), g.e.store
+	call.Params = nil // Nobody runs it again.
+	r.lease, r.n = state.Lease{Session: g.s.id, Stream: g.stream, Call: call.ID, Epoch: 1}, 1
+	write := func(ctx context.Context, w state.Write) error {
+		return store.Conclude(ctx, w.Session, w.Stream, call, o.body, before...)
+	}
+	ctx, cancel := g.e.bounded(g.e.life)
+	defer cancel()
+	began := time.Now()
+	err := write(ctx, state.Write{Lease: r.lease})
+	r.stored("conclude", began, err)
+	if err != nil {
+		if !errors.Is(err, state.ErrTooLarge) {
+			g.beginFailed(err)
+		}
+		r.putBack(before)
+		return false
+	}
+	r.finished(before, o, write)
+	g.isOpen()
+	return true
 }
 
 func (g *group) begin() ([]state.Lease, error) {
@@ -258,8 +300,10 @@ func (g *group) tidy() {
 	}
 }
 
-// beginFailed sees to a session that is gone: its calls have nobody left.
+// beginFailed puts the next attempt off, and sees to a session that is gone: its calls have nobody left.
+// g.mu is locked.
 func (g *group) beginFailed(err error) {
+	g.retryAt = time.Now().Add(g.e.o.StreamAfter)
 	if errors.Is(err, state.ErrNotFound) {
 		g.e.drop(g.s, errGone)
 		return
@@ -267,7 +311,6 @@ func (g *group) beginFailed(err error) {
 	if errors.Is(err, state.ErrLimit) {
 		g.e.o.Telemetry.Hit(telemetry.BoundStreams)
 	}
-	g.unsure = g.unsure || stateError(err).Kind == mcp.KindStateUnavailable
 	g.e.counters.StateErrors.Add(1)
 	g.e.log.WarnContext(g.runs[0].ctx, "a stream could not be begun; the call goes on without one", "error", err)
 }

@@ -204,7 +204,7 @@ func (w *world) begin(fn func(ctx context.Context, x *exchange)) *exchange {
 	return x
 }
 
-// post sends a message and returns when nothing moves any more.
+// post sends a message and returns when nothing moves any more, and no event waits for others.
 func (w *world) post(e *Era, session, body string) *exchange {
 	w.t.Helper()
 	in := w.incoming(session)
@@ -227,6 +227,7 @@ func (w *world) post(e *Era, session, body string) *exchange {
 		clear(in.Body)
 	})
 	synctest.Wait()
+	after(gather)
 	return x
 }
 

@@ -150,8 +150,10 @@ func (r *run) leave(o outcome) {
 		r.op.Pause(&lost)
 	}
 	r.s.finished(r)
-	if r.group != nil {
-		r.group.keep(r, o)
+	if r.group != nil && r.group.keep(r, o) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.unwritten()
 	}
 }
 
@@ -160,8 +162,13 @@ func (r *run) finish(o outcome) {
 	// The client may use the id again as soon as it has the response.
 	r.s.finished(r)
 	// What waits comes before the response.
-	if r.end() && o.body != nil && r.opened() != nil && r.s.gone() {
-		o = r.e.failure(r.rules, r.id, sessionNotFound())
+	if r.end() && o.body != nil {
+		if r.group != nil && r.group.conclude(r, o) {
+			return
+		}
+		if r.opened() != nil && r.s.gone() {
+			o = r.e.failure(r.rules, r.id, sessionNotFound())
+		}
 	}
 	if r.group != nil && r.group.keep(r, o) {
 		r.mu.Lock()
@@ -188,7 +195,7 @@ func (r *run) deliver(o outcome) {
 		before = nil
 		r.append(batch)
 		err = r.write(finish)
-	} else {
+	} else if err != nil {
 		r.written(before, err)
 	}
 	if errors.Is(err, state.ErrTooLarge) {
@@ -199,17 +206,22 @@ func (r *run) deliver(o outcome) {
 	}
 	r.stored("finish", began, err)
 	if err == nil {
-		size := len(o.body)
-		for _, en := range before {
-			size += len(en.Data)
-		}
-		r.ended(size, finish)
-		r.op.End(&o.seen)
-		r.e.counters.Appended.Add(1)
+		r.finished(before, o, finish)
 	}
 	if err != nil && !lostCall(err) {
 		r.e.log.WarnContext(r.ctx, "a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
 	}
+}
+
+// finished notes that the call's last write was made, of entries and the outcome.
+func (r *run) finished(before []state.Entry, o outcome, write func(context.Context, state.Write) error) {
+	size := len(o.body)
+	for _, en := range before {
+		size += len(en.Data)
+	}
+	r.ended(size, write)
+	r.op.End(&o.seen)
+	r.e.counters.Appended.Add(int64(len(before)) + 1)
 }
 
 // opened makes sure that the call has a record.

@@ -23,8 +23,9 @@ type faults struct {
 	blind  int  // so many readings fail
 	slow   time.Duration
 	// appends counts those that were passed on.
-	appends int
-	forget  bool // the medium forgets a Park or Finish that it has acknowledged
+	appends   int
+	concluded []string // the streams
+	forget    bool     // the medium forgets a Park or Finish that it has acknowledged
 }
 
 func (f *faults) set(down, mute bool) {
@@ -87,6 +88,24 @@ func (f *faults) Finish(ctx context.Context, w state.Write, response []byte, bef
 		return nil
 	}
 	return f.Store.Finish(ctx, w, response, before...)
+}
+
+func (f *faults) Conclude(ctx context.Context, s, stream string, c state.Call, response []byte, before ...state.Entry) error {
+	if err := f.err(); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	deaf := f.deaf
+	f.concluded = append(f.concluded, stream)
+	f.mu.Unlock()
+	if f.forgets() {
+		return nil
+	}
+	err := f.Store.Conclude(ctx, s, stream, c, response, before...)
+	if deaf {
+		return state.ErrUnavailable
+	}
+	return err
 }
 
 func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {

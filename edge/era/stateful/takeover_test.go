@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -214,12 +215,14 @@ func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(2 * gather) // so that there is a record
 			return text(fmt.Sprint("attempt ", c.Attempt)), nil
 		}
 		lost := func(tool string, id int) *exchange {
 			w.faults.mu.Lock()
 			w.faults.forget = true
 			w.faults.mu.Unlock()
+			defer after(2 * gather)
 			return w.post(w.a, s, callTool(id, tool))
 		}
 		x, y := lost("ask", 1), lost("safe", 2)
@@ -241,6 +244,36 @@ func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
 		}
 		if n := w.a.Counters().Takeovers.Load() + w.b.Counters().Takeovers.Load(); n != 0 {
 			t.Errorf("%d takeovers", n)
+		}
+	})
+}
+
+// The same for a call that was concluded in one write: who comes back to its stream finds it.
+func TestConcludedStreamsThatTheStoreLostAreWrittenAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["quick"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			return text("ok"), nil
+		}
+		w.faults.mu.Lock()
+		w.faults.forget = true
+		w.faults.mu.Unlock()
+		w.post(w.a, s, callTool(1, "quick"))
+		at := state.Position{Stream: w.faults.concluded[0]}
+		if _, err := w.faults.Read(t.Context(), s, at, 0); !errors.Is(err, state.ErrNotFound) {
+			t.Fatalf("reading what is lost: %v", err)
+		}
+		for range 2 { // the second changes nothing
+			w.a.bell(state.Bell{Kind: state.BellReturned})
+		}
+		after(time.Second)
+		page, err := w.faults.Read(t.Context(), s, at, 0)
+		if err != nil || len(page.Entries) != 2 || !page.Ended || page.Epoch != 1 {
+			t.Errorf("the stream has %+v: %v", page, err)
+		}
+		if n := len(w.backend.seen()); n != 1 {
+			t.Errorf("%d runs", n)
 		}
 	})
 }

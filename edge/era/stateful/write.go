@@ -10,6 +10,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
+// gather is how long the first events of a call wait for those that follow: what a quick call tells of its
+// progress, and its response, are then one write to the store and one to the client.
+const gather = time.Millisecond
+
 // writer is a run's way to its log. Events queue up and one goroutine, which lives while there are
 // any, begins the log if there is none and writes all that wait in one step; so a slow store never blocks
 // the backend. What waits when the run ends goes with the response.
@@ -22,8 +26,10 @@ type writer struct {
 	timer  *time.Timer
 	queue  []state.Entry
 	bytes  int
-	// idle is open while the queue is being written; nil before.
+	// idle is open while the queue is being written, or is about to be; nil before.
 	idle chan struct{}
+	// gathering begins to write the first events; nil when nothing waits for it.
+	gathering *time.Timer
 	// writing: some of what was queued is being written. ending: what waits is left to the response.
 	writing, ending bool
 
@@ -77,9 +83,30 @@ func (r *run) push(en state.Entry) {
 			break
 		}
 	}
-	if r.idle == nil && len(r.queue) > 0 {
-		r.idle = make(chan struct{})
+	if r.idle != nil || len(r.queue) == 0 {
+		return
+	}
+	r.idle = make(chan struct{})
+	if r.has {
 		r.e.spawn(r.flush)
+	} else {
+		r.gathering = time.AfterFunc(gather, func() { r.e.spawn(r.flush) })
+	}
+}
+
+// ungather takes it back that what waits is about to be written; false when it is not, or no longer.
+// r.mu is locked.
+func (r *run) ungather() bool {
+	pending := r.gathering != nil && r.gathering.Stop()
+	r.gathering = nil
+	return pending
+}
+
+// unwritten takes back what nobody has begun to write. r.mu is locked.
+func (r *run) unwritten() {
+	if r.ungather() {
+		close(r.idle)
+		r.idle = nil
 	}
 }
 
@@ -129,6 +156,17 @@ func (r *run) take() []state.Entry {
 	return batch
 }
 
+// putBack undoes a take. Nothing was queued since.
+func (r *run) putBack(batch []state.Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.queue = batch
+	for i := range batch {
+		r.bytes += len(batch[i].Data)
+	}
+	r.e.counters.Queued.Add(int64(len(batch)))
+}
+
 func (r *run) append(batch []state.Entry) {
 	err := r.write(func(ctx context.Context, w state.Write) error {
 		return r.e.store.Append(ctx, w, batch...)
@@ -149,6 +187,9 @@ func (r *run) written(batch []state.Entry, err error) {
 // writer.
 func (r *run) settle() {
 	r.mu.Lock()
+	if r.ungather() {
+		r.e.spawn(r.flush)
+	}
 	idle := r.idle
 	r.mu.Unlock()
 	if idle != nil {
@@ -161,6 +202,7 @@ func (r *run) end() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ending = true
+	r.unwritten()
 	return len(r.queue) > 0
 }
 

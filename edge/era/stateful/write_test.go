@@ -2,6 +2,8 @@ package stateful
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +36,47 @@ func TestEventsThatWaitGoWithTheResponse(t *testing.T) {
 			t.Errorf("20 events that came at once took %d writes", w.faults.appends)
 		}
 	})
+}
+
+// A call that ends while its first events wait is one write, and one that takes longer has a record by then.
+func TestQuickCallsAreOneWrite(t *testing.T) {
+	for _, version := range []string{v1125, v0618} {
+		inWorld(t, Options{}, func(t *testing.T, w *world) {
+			s := w.initialize(version)
+			var pause time.Duration
+			w.backend.tools["burst"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+				for i := range 2 {
+					if err := sink.Emit(ctx, progress(float64(i))); err != nil {
+						return mcp.Reply{}, err
+					}
+				}
+				time.Sleep(pause)
+				return text("ok"), nil
+			}
+			for i, c := range []struct {
+				pause     time.Duration
+				concluded int
+			}{{gather - 1, 1}, {gather + 1, 1}, {0, 2}} {
+				pause = c.pause
+				x := w.post(w.a, s, callTool(i+1, "burst"))
+				after(time.Second)
+				w.wantMessages(x, progressMessage(0), progressMessage(1), fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"text":"ok"}}`, i+1))
+				if !x.ended() {
+					t.Errorf("after %v the exchange goes on", pause)
+				}
+				if n := len(w.faults.concluded); n != c.concluded {
+					t.Errorf("after %v, %d calls were concluded in one write, want %d", pause, n, c.concluded)
+				}
+				// It is there for any replica.
+				stream, _, _ := strings.Cut(x.lastID(), ".")
+				y := w.listen(w.b, s, stream+".1.1")
+				w.wantMessages(y, x.messages()[1:]...)
+			}
+			if n := w.a.Counters().Queued.Load(); n != 0 {
+				t.Errorf("%d events wait", n)
+			}
+		})
+	}
 }
 
 // Where no log can be begun what waits is dropped, and the response is the exchange's body.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -20,12 +21,8 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	if l := s.streams[name]; l != nil {
-		if r.m.lapsed(l, now) {
-			r.m.dropStream(s, l)
-		} else {
-			return r.begun(s, l, calls)
-		}
+	if l := r.m.streamOf(s, name, now); l != nil {
+		return r.begun(s, l, calls)
 	}
 	if s.open >= r.m.limits.StreamsPerSession {
 		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", id, s.open, state.ErrLimit)
@@ -60,6 +57,16 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	return leases, nil
 }
 
+// streamOf is the stream of a locked session that has the name; nil when there is none any more.
+func (m *Medium) streamOf(s *session, name string, now time.Time) *stream {
+	l := s.streams[name]
+	if l != nil && m.lapsed(l, now) {
+		m.dropStream(s, l)
+		return nil
+	}
+	return l
+}
+
 // vacant says whether the calls' ids can be used.
 func (s *session) vacant(calls []state.Call) error {
 	for i := range calls {
@@ -90,6 +97,42 @@ func (r *Replica) begun(s *session, l *stream, calls []state.Call) ([]state.Leas
 		return nil, fmt.Errorf("stream %.40q: %w", l.name, state.ErrExists)
 	}
 	return leases, nil
+}
+
+// Conclude implements state.Calls.
+func (r *Replica) Conclude(ctx context.Context, id, name string, one state.Call, response []byte, before ...state.Entry) error {
+	if name == "" || strings.Contains(name, ".") || one.ID == "" {
+		return fmt.Errorf("stream %.40q of call %.40q: the name must have no dot, and the call an id", name, one.ID)
+	}
+	if err := r.m.bounded("a response", len(response)); err != nil {
+		return err
+	}
+	if err := r.m.admitAll(before); err != nil {
+		return err
+	}
+	s, now, err := r.enter(ctx, id)
+	if err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if l := r.m.streamOf(s, name, now); l != nil {
+		if len(l.calls) == 1 && l.calls[0].ID == one.ID && l.unfinished == 0 {
+			return nil
+		}
+		return fmt.Errorf("stream %.40q: %w", name, state.ErrExists)
+	}
+	one.Params = nil
+	l := &stream{name: name, epoch: 1, unfinished: 1}
+	c := &call{Call: one, stream: l, phase: state.PhaseDone}
+	l.calls = []*call{c}
+	put(&s.streams, name, l)
+	r.m.streamCount.Add(1)
+	r.m.addAll(s, c, before)
+	r.m.add(s, l, state.Entry{Kind: state.EntryResponse, Data: response})
+	l.unfinished = 0
+	s.end(l)
+	r.m.trim(s)
+	return nil
 }
 
 // Park implements state.Calls.
@@ -257,9 +300,14 @@ func (m *Medium) done(s *session, c *call) {
 		m.running.remove(s)
 	}
 	if c.stream.unfinished--; c.stream.unfinished == 0 {
-		c.stream.ended = s.used
 		s.open--
-		s.finished++
-		c.stream.place = s.finished
+		s.end(c.stream)
 	}
+}
+
+// end makes a stream the last of the finished ones.
+func (s *session) end(l *stream) {
+	l.ended = s.used
+	s.finished++
+	l.place = s.finished
 }

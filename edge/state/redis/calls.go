@@ -98,6 +98,35 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte, be
 	return err
 }
 
+// Conclude implements state.Calls.
+func (r *Replica) Conclude(ctx context.Context, id, name string, c state.Call, response []byte, before ...state.Entry) error {
+	if name == "" || strings.Contains(name, ".") || c.ID == "" {
+		return fmt.Errorf("stream %.40q of call %.40q: the name must have no dot, and the call an id", name, c.ID)
+	}
+	if err := r.bounded("a response", len(response)); err != nil {
+		return err
+	}
+	if err := r.admitAll(before); err != nil {
+		return err
+	}
+	rep, err := r.runIndexed(ctx, concludeScript, id, name, c.ID, c.RequestID, c.Trace, response, packEntries(before, r.limits.LogBytes))
+	switch {
+	case err != nil:
+		return err
+	case rep.code == "gone":
+		return noSession(id)
+	case rep.code != "ok":
+		return fmt.Errorf("stream %.40q: %w", name, state.ErrExists)
+	}
+	at, entries := place{r.session(id), name}, append(slices.Clip(before), state.Entry{Kind: state.EntryResponse, Data: response})
+	if rep.number(4) == int64(len(entries)) {
+		r.tails.begin(at, c.Trace)
+		r.tails.wrote(at, uint64(rep.number(2)), uint64(rep.number(3)), entries, true)
+	}
+	r.dropped.Add(uint64(rep.number(0)))
+	return nil
+}
+
 // bounded holds a length against ResultBytes.
 func (r *Replica) bounded(what string, n int) error {
 	if n <= r.limits.ResultBytes {

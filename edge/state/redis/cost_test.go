@@ -39,7 +39,8 @@ func (x *trips) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 
 // mostCommands bounds what the scripts run that are on the way of a call's events.
 var mostCommands = map[string]int{
-	"Begin": 26, "Append of one event": 14, "Append of 32 events": 14, "Finish": 30, "Finish behind 32 events": 28, "Touch": 1,
+	"Begin": 26, "Append of one event": 14, "Append of 32 events": 14, "Finish": 30, "Finish behind 32 events": 28,
+	"Conclude behind 32 events": 20, "Touch": 1,
 }
 
 // What each operation takes: round trips, the commands that its script runs, and Redis's time. What is on
@@ -141,6 +142,7 @@ func TestRoundTrips(t *testing.T) {
 		})
 		n = 0
 		measure("Finish behind 32 events", 1, func() error { return r.Finish(ctx, write(), []byte(`{}`), log(32)...) })
+		measure("Conclude behind 32 events", 1, func() error { return r.Conclude(ctx, "s", "st3", call("c3"), []byte(`{}`), log(32)...) })
 		measure("Ring without others", 1, func() error { return r.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "alone"}) })
 		measure("Beat", 1, func() error { return r.Beat(ctx) })
 		measure("Orphans", 3, func() error { _, err := r.Orphans(ctx, 10, nil); return err })

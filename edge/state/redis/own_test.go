@@ -55,6 +55,7 @@ func use(t *testing.T, r *redis.Replica, id string) (leases []state.Lease, stop 
 	must(t, r.Park(ctx, state.Write{Lease: leases[0], N: 2},
 		[]state.Ask{{ID: "q", Key: "k", ElicitationID: "e", Message: []byte("{}")}}, []byte("state")))
 	must(t, r.Finish(ctx, state.Write{Lease: leases[2], N: 2}, []byte("{}")))
+	must(t, r.Conclude(ctx, id, "concluded", call("concluded"), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
 	_, stop = r.Follow(id, "runs")
 	return leases, stop
 }

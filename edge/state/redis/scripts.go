@@ -62,6 +62,7 @@ var (
 	answerScript, claimScript    = calls("answer"), calls("claim")
 	finishScript, readScript     = calls("finish"), calls("read")
 	orphansScript                = calls("orphans")
+	concludeScript               = calls("conclude")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
 )

@@ -31,7 +31,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 	}{
 		{"Invariant 1 anywhere", anywhere},
 		{"Invariant 2 log before wire", logBeforeWire},
-		{"Invariant 3 one response", oneResponse},
+		{"Invariant 3 one response", slices.Concat(oneResponse, concluded)},
 		{"Invariant 4 fenced", fenced},
 		{"Invariant 5 asking and answering are atomic", asking},
 		{"Invariant 6 holders and bells", bells},

@@ -13,6 +13,7 @@ return run(function()
   redis.call('HSET', K .. ':c:' .. call, unpack(fields))
   if ARGV[A + 6] ~= '' then
     bound(s)
+    keeplog(s)
     savestream(s)
   end
   -- Else they live until the deadline and longer already.

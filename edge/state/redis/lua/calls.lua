@@ -23,9 +23,10 @@ local function loadstream(stream)
     len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7]), dropped = 0, added = 0 }
 end
 
-local function savestream(s)
+-- Writes the stream's counters, and other fields given.
+local function savestream(s, ...)
   redis.call('HSET', K .. ':t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
-    'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor))
+    'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor), ...)
 end
 
 -- Sets until when the keys of an unfinished stream and of one of its calls live.
@@ -93,11 +94,14 @@ end
 local function full(s) return s.cnt > maxevents or s.len > maxbytes end
 local function crowded() return not room(0) end
 
--- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped,
--- and sets until when the log lives, if it is new.
+-- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped.
 local function bound(s)
   shed(s, full)
   if crowded() then shed(s, crowded) end
+end
+
+-- Sets until when the log lives, if it is new.
+local function keeplog(s)
   if s.added > 0 and s.seq == s.added then
     redis.call('PEXPIRE', K .. ':l:' .. s.name, math.max(redis.call('PTTL', K .. ':t:' .. s.name), 1))
   end
@@ -122,6 +126,21 @@ local function addall(s, call, packed, highest)
     end
   end
   return highest
+end
+
+-- Makes a stream the last of the finished ones: its keys, and those of its calls, live on for replays. Returns
+-- how many there are.
+local function retire(s, calls)
+  -- To the microsecond: the oldest are forgotten first.
+  redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
+  local till, kept = int(now + logttl + 1), redis.call('ZCARD', K .. ':e')
+  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
+  for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
+  if kept == 1 then redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, now + ttl))) end
+  if kept > maxstreams then
+    for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
+  end
+  return kept
 end
 
 -- Begins an epoch of the log above its own and another that somebody has seen.

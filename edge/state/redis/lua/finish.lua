@@ -24,19 +24,12 @@ return run(function()
   sess.run = math.max(sess.run - 1, 0)
   if sess.run == 0 then sess.dl = 0 end
   if s.unf > 0 then
+    keeplog(s)
     keepstream(stream, call)
   else
     sess.open = math.max(sess.open - 1, 0)
-    -- To the microsecond: the oldest are forgotten first.
-    redis.call('ZADD', K .. ':e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), stream)
-    local calls, till, kept = callsof(stream), int(now + logttl + 1), redis.call('ZCARD', K .. ':e')
-    for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':c:' .. calls[i], till) end
-    for _, k in ipairs(streamkeys(stream)) do redis.call('PEXPIREAT', k, till) end
     redis.call('HSET', K .. ':m', 'z:' .. stream, int(s.len))
-    if kept == 1 then redis.call('PEXPIREAT', K .. ':e', int(math.max(sess.aux, now + ttl))) end
-    if kept > maxstreams then
-      for _, old in ipairs(redis.call('ZRANGE', K .. ':e', 0, kept - maxstreams - 1)) do dropstream(old) end
-    end
+    retire(s, callsof(stream))
     if KEYS[2] then redis.call('ZREM', KEYS[2], ARGV[A + 7]) end
   end
   wake(stream)

@@ -110,7 +110,7 @@ local function run(main, hold)
   sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0), aux = tonumber(s[8] or 0) }
   sess.lasts = sess.run > 0
   total = tonumber(s[4] or 0)
-  local before, calls, open, aux = total, sess.run, sess.open, sess.aux
+  local before, calls, open, aux, any = total, sess.run, sess.open, sess.aux, sess.any
   if sess.any and not counted then
     local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
@@ -118,7 +118,7 @@ local function run(main, hold)
   local r = main()
   sess.lasts = sess.lasts and sess.run == calls
   table.insert(r, 2, keep(hold, s[1], s[2]))
-  if sess.run ~= calls or sess.open ~= open then
+  if sess.run ~= calls or sess.open ~= open or sess.any ~= any then
     redis.call('HSET', K, 'by', int(total), 'run', sess.run, 'dl', int(sess.dl), 'open', sess.open, 'any', 1, 'aux', int(sess.aux))
   elseif sess.any and (total ~= before or sess.aux ~= aux) then
     redis.call('HSET', K, 'by', int(total), 'aux', int(sess.aux))

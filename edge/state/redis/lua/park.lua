@@ -31,6 +31,7 @@ return run(function()
     add(s, '4', arg(i, 4))
   end
   bound(s)
+  keeplog(s)
   savestream(s)
   keepstream(stream, call)
   wake(stream)

@@ -1,0 +1,101 @@
+package statetest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// concluded is of a call whose stream is written in one step.
+var concluded = []test{
+	{"a call that has ended leaves its whole stream", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		before := []state.Entry{progress(1), notice("2"), {Kind: state.EntryLog, Data: []byte(`{"log":3}`)}}
+		conclude := func(s state.Store, stream, call string) error {
+			return s.Conclude(w.Context(), "s", stream, callOf(call), response(call), before...)
+		}
+		w.must(conclude(w.a, "st", "c"))
+		want := []string{`{"progress":1}`, `{"notice":"2"}`, `{"log":3}`, string(response("c"))}
+		for _, s := range []state.Store{w.a, w.b} {
+			got, last := w.all(s, "s", "st")
+			if d := cmp.Diff(want, got); d != "" || !last.Ended || last.Epoch != 1 || last.Trace != traceOf("c") {
+				w.Errorf("ended %v, epoch %d, trace %q (-want +got):\n%s", last.Ended, last.Epoch, last.Trace, d)
+			}
+			rest, _ := w.read(s, "s", state.Position{Stream: "st", Epoch: 1, Seq: 2}, 1)
+			if d := cmp.Diff(want[2:], texts(rest)); d != "" {
+				w.Errorf("resumed (-want +got):\n%s", d)
+			}
+		}
+		// Again, as after a lost reply.
+		w.must(conclude(w.a, "st", "c"))
+		if got, _ := w.all(w.b, "s", "st"); len(got) != len(want) {
+			w.Errorf("repeated, the log is %q", got)
+		}
+		w.want(state.ErrExists, conclude(w.a, "st", "other"))
+		_, err := w.a.Begin(w.Context(), "s", "st", []state.Call{callOf("c")})
+		w.want(state.ErrExists, err)
+		w.begin(w.a, "s", "open", "c2")
+		w.want(state.ErrExists, conclude(w.a, "open", "c2"))
+		// Nobody can take the call, and it is no orphan.
+		for _, which := range []state.Which{{Session: "s", Call: "c", Epoch: 1}, {Session: "s", RequestID: `"c"`}} {
+			if claim, err := w.b.Claim(w.Context(), which); err == nil {
+				w.Errorf("claimed %+v", claim)
+			}
+		}
+		if o, ok := w.isOrphan(w.b, "c"); ok {
+			w.Errorf("%+v is an orphan", o)
+		}
+		w.must(w.a.Delete(w.Context(), "s"))
+		w.want(state.ErrNotFound, conclude(w.a, "st2", "c3"))
+	}},
+	{"a concluded call keeps to the bounds", state.Limits{LogEvents: 3, ResultBytes: 1000, StreamsPerSession: 2}, func(w *world) {
+		w.session(w.a, "s")
+		conclude := func(stream string, size int, before ...state.Entry) error {
+			return w.a.Conclude(w.Context(), "s", stream, callOf("of "+stream), []byte(strings.Repeat("r", size)), before...)
+		}
+		w.want(state.ErrTooLarge, conclude("st", 1001))
+		w.want(state.ErrTooLarge, conclude("st", 1, notice(strings.Repeat("n", 1001))))
+		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.want(state.ErrNotFound, err)
+		w.must(conclude("st", 1, progress(1), progress(2), notice("3"), progress(4)))
+		w.holds(`{"notice":"3"}`, `{"progress":4}`, "r")
+		// Streams that are open do not keep others from ending; of those that ended, the oldest go.
+		w.begin(w.a, "s", "open1", "c1")
+		w.begin(w.a, "s", "open2", "c2")
+		w.must(conclude("st2", 1))
+		w.must(conclude("st3", 1))
+		_, err = w.b.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.want(state.ErrNotFound, err)
+		if got, last := w.all(w.b, "s", "st2"); len(got) != 1 || !last.Ended {
+			w.Errorf("the log is %q, ended %v", got, last.Ended)
+		}
+	}},
+	{"concluded calls keep to the session's bytes", state.Limits{LogBytes: 1000, ResultBytes: 1000, SessionBytes: 2000}, func(w *world) {
+		w.session(w.a, "s")
+		for i := range 4 {
+			w.must(w.a.Conclude(w.Context(), "s", fmt.Sprint("st", i), callOf(fmt.Sprint("c", i)), []byte(strings.Repeat("r", 900))))
+		}
+		for i := range 4 {
+			_, err := w.b.Read(w.Context(), "s", state.Position{Stream: fmt.Sprint("st", i)}, 0)
+			if i < 2 {
+				w.want(state.ErrNotFound, err)
+			} else {
+				w.must(err)
+			}
+		}
+	}},
+	{"the stream of a concluded call ends with the others", state.Limits{LogTTL: short}, func(w *world) {
+		w.session(w.a, "s")
+		w.must(w.a.Conclude(w.Context(), "s", "st", callOf("c"), response("c"), progress(1)))
+		_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.must(err)
+		w.m.Advance(w.T, 2*short)
+		_, err = w.b.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		w.want(state.ErrNotFound, err)
+		w.must(w.a.Conclude(w.Context(), "s", "st", callOf("again"), response("again")))
+		w.holds(string(response("again")))
+	}},
+}
