@@ -23,6 +23,10 @@ import (
 // messageBytes bounds a message in either direction.
 const messageBytes = 16 << 20
 
+// streamWorkers is how many goroutines wait for a call: their stacks have grown to what a call takes. Calls beyond
+// get one of their own.
+const streamWorkers = 32
+
 // Register puts the contract's services on a gRPC server of your own. Call Close before its
 // GracefulStop. Health and reflection are yours to add.
 func (s *Server) Register(r grpc.ServiceRegistrar) {
@@ -41,6 +45,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	options := append([]grpc.ServerOption{
 		grpc.MaxRecvMsgSize(messageBytes),
 		grpc.MaxSendMsgSize(messageBytes),
+		grpc.NumStreamWorkers(streamWorkers),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 	}, s.traced()...)
 	server := grpc.NewServer(append(options, s.grpcOptions...)...)

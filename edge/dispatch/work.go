@@ -39,15 +39,17 @@ func receive[T any, M interface {
 	*T
 	message[R]
 }, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (outcome[R], error) {
+	// One message for all: what an event says is copied.
+	m := M(new(T))
 	for {
-		m, err := stream.Recv()
+		err := stream.RecvMsg(m)
 		if err != nil {
 			if errors.Is(err, io.EOF) {
 				return outcome[R]{}, r.broken("the stream of %s ended without an outcome", r.call.Method)
 			}
 			return outcome[R]{}, r.status(ctx, err)
 		}
-		out, failure, done, err := judge[R](ctx, r, M(m))
+		out, failure, done, err := judge[R](ctx, r, m)
 		if err != nil {
 			return outcome[R]{}, err
 		}

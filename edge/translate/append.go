@@ -70,6 +70,9 @@ func appendFloat(dst []byte, field string, f float64) ([]byte, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return dst, broken(field, "%v is not a number that JSON can hold; send a finite one", f)
 	}
+	if i := int64(f); float64(i) == f && -1e15 < f && f < 1e15 {
+		return strconv.AppendInt(dst, i, 10), nil
+	}
 	format := byte('f')
 	if a := math.Abs(f); a != 0 && (a < 1e-6 || a >= 1e21) {
 		format = 'e'

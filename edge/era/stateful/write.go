@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -75,6 +76,9 @@ func (r *run) release() bool {
 func (r *run) push(en state.Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if n := len(r.queue); n > 0 && n == cap(r.queue) {
+		r.queue = slices.Grow(r.queue, 16) // where two wait, more will
+	}
 	r.queue = append(r.queue, en)
 	r.e.counters.Queued.Add(1)
 	r.bytes += len(en.Data)

@@ -308,6 +308,5 @@ func (m *Medium) done(s *session, c *call) {
 // end makes a stream the last of the finished ones.
 func (s *session) end(l *stream) {
 	l.ended = s.used
-	s.finished++
-	l.place = s.finished
+	s.finished = append(s.finished, l)
 }

@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -46,6 +47,9 @@ func (m *Medium) admitAll(entries []state.Entry) error {
 
 // addAll appends entries of a call of a locked session.
 func (m *Medium) addAll(s *session, c *call, entries []state.Entry) {
+	if len(entries) > 0 {
+		c.stream.entries = slices.Grow(c.stream.entries, len(entries)+1) // a response may follow
+	}
 	for _, e := range entries {
 		switch {
 		case e.Kind == state.EntryProgress && (!c.hasProgress || e.Progress > c.progress):
@@ -99,30 +103,19 @@ func (m *Medium) add(s *session, l *stream, e state.Entry) {
 // false when what is left does not let them fit.
 func (m *Medium) room(s *session, more int) bool {
 	for s.bytes+more > m.limits.SessionBytes {
-		oldest := s.oldest()
-		if oldest == nil {
+		if len(s.finished) == 0 {
 			return false
 		}
-		m.dropStream(s, oldest)
+		m.dropStream(s, s.finished[0])
 	}
 	return true
 }
 
 // trim forgets the oldest finished streams of a locked session, so that no more are kept than may be.
 func (m *Medium) trim(s *session) {
-	for len(s.streams)-s.open > m.limits.StreamsPerSession {
-		m.dropStream(s, s.oldest())
+	for len(s.finished) > m.limits.StreamsPerSession {
+		m.dropStream(s, s.finished[0])
 	}
-}
-
-// oldest is the finished stream that ended first; nil when there is none.
-func (s *session) oldest() (first *stream) {
-	for _, l := range s.streams {
-		if l.unfinished == 0 && (first == nil || l.place < first.place) {
-			first = l
-		}
-	}
-	return first
 }
 
 // Read implements state.Log.

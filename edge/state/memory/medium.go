@@ -130,5 +130,5 @@ func (m *Medium) erase(s *session) {
 	for stream := range s.followers {
 		s.wake(stream)
 	}
-	s.streams, s.calls, s.requests, s.asks, s.running = nil, nil, nil, nil, nil
+	s.streams, s.finished, s.calls, s.requests, s.asks, s.running = nil, nil, nil, nil, nil, nil
 }

@@ -26,9 +26,9 @@ type session struct {
 	// running are the calls that are not done.
 	running   map[*call]struct{}
 	followers map[string]map[*follower]struct{}
-	// open counts the unfinished streams, finished those that ever ended.
+	// open counts the unfinished streams; finished are the others, in the order in which they ended.
 	open     int
-	finished uint64
+	finished []*stream
 	// bytes of all logs, and of the params of calls that are not done.
 	bytes int
 }

@@ -25,8 +25,6 @@ type stream struct {
 	// unfinished counts the calls that are not done; at 0 the stream has ended.
 	unfinished int
 	ended      time.Time
-	// place among the session's finished streams, in the order in which they ended.
-	place uint64
 }
 
 // rise is the end of one of the log's epochs: entries up to end are the same in the next one.

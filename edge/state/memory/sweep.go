@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // epitaph is what remains of an erased session: who has to hear of it.
 type epitaph struct {
@@ -85,6 +88,9 @@ func (m *Medium) dropStream(s *session, l *stream) {
 		}
 	}
 	delete(s.streams, l.name)
+	if i := slices.Index(s.finished, l); i >= 0 {
+		s.finished = slices.Delete(s.finished, i, i+1)
+	}
 	s.bytes -= l.bytes
 	m.streamCount.Add(-1)
 }

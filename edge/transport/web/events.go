@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
@@ -17,7 +18,30 @@ type Events struct {
 	w       http.ResponseWriter
 	door    *Door
 	control *http.ResponseController
-	buf     []byte // what is held
+	held    *[]byte // from the pool; nil: nothing
+}
+
+// buffers are what streams hold events in until they are written: an idle stream has none.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b }}
+
+// buffer is what is held.
+func (e *Events) buffer() *[]byte {
+	if e.held == nil {
+		e.held = buffers.Get().(*[]byte)
+	}
+	return e.held
+}
+
+// release writes what is held.
+func (e *Events) release() error {
+	b := e.held
+	e.held = nil
+	_, err := e.w.Write(*b)
+	if cap(*b) <= keepBuffer {
+		*b = (*b)[:0]
+		buffers.Put(b)
+	}
+	return err
 }
 
 // Events begins a stream. The headers leave at once, so that proxies and clients see it.
@@ -39,29 +63,35 @@ func (d *Door) Answering(w http.ResponseWriter) *Events {
 
 // Send writes one event, behind those that are held.
 func (e *Events) Send(ev frame.Event) error {
-	e.buf = frame.AppendEvent(e.buf, ev)
+	e.add(ev)
 	return e.write()
 }
 
 // Hold is Send for an event after which another is sent, or the stream closed, at once: it leaves with
 // that, or when much is held. Many small events so cost one write.
 func (e *Events) Hold(ev frame.Event) error {
-	e.buf = frame.AppendEvent(e.buf, ev)
-	if len(e.buf) < maxHeld {
+	e.add(ev)
+	if len(*e.held) < maxHeld {
 		return nil
 	}
 	return e.write()
 }
 
+func (e *Events) add(ev frame.Event) {
+	b := e.buffer()
+	*b = frame.AppendEvent(*b, ev)
+}
+
 // Comment writes what clients ignore and proxies take for a sign of life.
 func (e *Events) Comment() error {
-	e.buf = frame.AppendComment(e.buf, "")
+	b := e.buffer()
+	*b = frame.AppendComment(*b, "")
 	return e.write()
 }
 
 const (
-	// keepBuffer is the largest buffer an idle stream may hold on to.
-	keepBuffer = 4 << 10
+	// keepBuffer is the largest buffer that is used again.
+	keepBuffer = 64 << 10
 	// maxHeld is how many bytes leave without waiting for the event that follows: the write timeout is
 	// for a piece that a slow client can take.
 	maxHeld = 32 << 10
@@ -69,11 +99,7 @@ const (
 
 func (e *Events) write() error {
 	e.door.Deadline(e.w)
-	_, err := e.w.Write(e.buf)
-	e.buf = e.buf[:0]
-	if cap(e.buf) > keepBuffer {
-		e.buf = nil
-	}
+	err := e.release()
 	if err == nil {
 		err = e.flush()
 	}
@@ -97,8 +123,7 @@ func (e *Events) flush() error {
 // the end. Nothing may be written any more. The caller's handler returns next.
 func (e *Events) Close() {
 	e.door.Deadline(e.w)
-	if len(e.buf) > 0 {
-		_, _ = e.w.Write(e.buf)
-		e.buf = nil
+	if e.held != nil {
+		_ = e.release()
 	}
 }
