@@ -1,7 +1,6 @@
 package dispatch
 
 import (
-	"encoding/json"
 	"sort"
 	"sync"
 	"sync/atomic"
@@ -181,13 +180,13 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 	}
 	body, last := l.under(r.rules).page(start, r.d.opts.PageSize, r.d.opts.PageBytes)
 	const tail = 512
-	dst := make([]byte, 0, len(l.kind.head())+len(body)+tail)
+	dst := r.call.Envelope.Begin(len(l.kind.head()) + len(body) + tail)
 	dst = append(append(append(dst, l.kind.head()...), body...), ']')
 	next := ""
 	if last >= 0 {
 		next = l.cursorAt(last).String()
 	}
-	return mcp.Reply{Result: json.RawMessage(r.closeList(dst, next, l.hint))}, nil
+	return r.call.Envelope.Reply(r.closeList(dst, next, l.hint)), nil
 }
 
 // closeList appends what follows a list's array.

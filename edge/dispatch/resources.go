@@ -92,11 +92,11 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
-	result, err := translate.ReadResult(r.rules, r.d.server, out.result)
+	reply, err := translate.ReadResult(r.rules, r.d.server, r.call.Envelope, out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}
-	return mcp.Reply{Result: result}, nil
+	return reply, nil
 }
 
 // resourceNotFound names the URI in its data, as the specification wants it.

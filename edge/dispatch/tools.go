@@ -165,9 +165,9 @@ func (r *round) toolResult(t *tool, check *toolCheck, res *pb.CallToolResult) (m
 			return mcp.Reply{}, r.broken("tool %q: %v", t.pb.GetName(), err)
 		}
 	}
-	result, err := translate.ToolResult(r.rules, r.d.server, res)
+	reply, err := translate.ToolResult(r.rules, r.d.server, r.call.Envelope, res)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}
-	return mcp.Reply{Result: result, ToolError: res.GetIsError()}, nil
+	return reply, nil
 }

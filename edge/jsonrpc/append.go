@@ -6,10 +6,25 @@ import "strconv"
 // newline (see [HasRawNewline], [Compact]). Raw JSON must be valid: it goes out as it is. They
 // allocate nothing but dst's growth.
 
+const (
+	envelopeHead = `{"jsonrpc":"2.0"`
+	idMember     = `,"id":`
+	resultMember = `,"result":`
+	// ResultRoom is what a response takes beside its id and its result.
+	ResultRoom = len(envelopeHead + idMember + resultMember + `}`)
+)
+
+// AppendResultHead begins a response, of which the result and a closing brace are missing.
+func AppendResultHead(dst []byte, id ID) []byte {
+	return append(appendHead(dst, id), resultMember...)
+}
+
+// ResultHeadLen is how much AppendResultHead appends.
+func ResultHeadLen(id ID) int { return ResultRoom - 1 + len(id.raw) }
+
 // AppendResult appends a response. An empty result becomes {}; id must not be zero.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
-	dst = appendHead(dst, id)
-	dst = append(dst, `,"result":`...)
+	dst = AppendResultHead(dst, id)
 	if len(result) == 0 {
 		return append(dst, `{}}`...)
 	}
@@ -68,9 +83,9 @@ func AppendMessage(dst []byte, m Message) []byte {
 
 // appendHead opens the envelope.
 func appendHead(dst []byte, id ID) []byte {
-	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	dst = append(dst, envelopeHead...)
 	if !id.IsZero() {
-		dst = append(dst, `,"id":`...)
+		dst = append(dst, idMember...)
 		dst = append(dst, id.raw...)
 	}
 	return dst

@@ -15,6 +15,8 @@ type Call struct {
 	Round  int
 	Method Method
 	Params Params
+	// Envelope is the message that the result is meant for.
+	Envelope Envelope
 	// Header is the view of the HTTP headers to check against the body; nil: nothing to check.
 	Header Header
 	// Principal is the verified caller.

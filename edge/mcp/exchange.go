@@ -49,6 +49,8 @@ type Outgoing interface {
 type Response struct {
 	// Body is a JSON-RPC message or batch.
 	Body []byte
+	// Owned: nobody else has Body, so that a transport may Recycle it when it has been sent.
+	Owned bool
 	// Kind is KindNone for a result, else what went wrong: a transport with statuses chooses by it.
 	Kind Kind
 	// Modern is true for an exchange of the stateless era.

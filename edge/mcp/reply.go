@@ -13,6 +13,9 @@ type Reply struct {
 	ToolError bool
 	// Input is what the client must answer before the next round; nil: Result is complete.
 	Input *InputRequired
+
+	// message is the whole message that Result is a part of, if it was made in one; see Envelope.
+	message []byte
 }
 
 // InputRequired asks for another round. At least one of Requests and State is set.

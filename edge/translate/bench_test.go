@@ -18,7 +18,7 @@ func BenchmarkToolResult(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := ToolResult(r2607, server, res); err != nil {
+				if _, err := toolResult(r2607, server, res); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -55,7 +55,7 @@ func BenchmarkCallToolRequest(b *testing.B) {
 // request its message, the arguments, and the client's name and version.
 func TestHotPathAllocates(t *testing.T) {
 	res := &pb.CallToolResult{Content: []*pb.ContentBlock{textBlock("This is a simple text response.")}}
-	if n := testing.AllocsPerRun(100, func() { _, _ = ToolResult(r2607, server, res) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { _, _ = toolResult(r2607, server, res) }); n > 1 {
 		t.Errorf("ToolResult makes %v allocations, want at most 1", n)
 	}
 	call := benchmarkCall(t)

@@ -115,7 +115,7 @@ func TestContentRefused(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, r := range revision.All() {
-				_, err := ToolResult(r, server, &pb.CallToolResult{Content: []*pb.ContentBlock{tt.block}})
+				_, err := toolResult(r, server, &pb.CallToolResult{Content: []*pb.ContentBlock{tt.block}})
 				refused(t, err, mcp.KindContract, tt.part)
 			}
 		})

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -106,28 +105,28 @@ func ReadResourceRequest(call *mcp.Call) (*pb.ReadResourceRequest, error) {
 
 // ReadResult renders a ReadResourceResult (Server Features, "Resources", "Reading Resources").
 // Contents are never empty: an unknown URI is a failure.
-func ReadResult(r *revision.Rules, s *Server, res *pb.ReadResourceResult) (json.RawMessage, error) {
+func ReadResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.ReadResourceResult) (mcp.Reply, error) {
 	if len(res.GetContents()) == 0 {
-		return nil, broken("contents", "empty; send what was read, or the failure NOT_FOUND")
+		return mcp.Reply{}, broken("contents", "empty; send what was read, or the failure NOT_FOUND")
 	}
 	hint, err := Hint(res.GetCache())
 	if err != nil {
-		return nil, err
+		return mcp.Reply{}, err
 	}
 	n := 64 + len(res.GetMetaJson()) + len(s.tail[r.Index])
 	for _, c := range res.GetContents() {
 		n += 128 + len(c.GetUri()) + len(c.GetMetaJson()) + stringSize(c.GetText()) + len(c.GetBlob())*4/3
 	}
-	dst := append(make([]byte, 0, n), `{"contents":`...)
+	dst := append(in.Begin(n), `{"contents":`...)
 	start := len(dst)
 	for i, c := range res.GetContents() {
 		if dst, err = appendResourceContents(append(dst, ','), r, c); err != nil {
-			return nil, withinNth("contents", i, err)
+			return mcp.Reply{}, withinNth("contents", i, err)
 		}
 	}
 	dst = appendCache(closeArray(dst, start), r, hint)
 	if dst, err = s.appendTail(dst, r, res.GetMetaJson()); err != nil {
-		return nil, err
+		return mcp.Reply{}, err
 	}
-	return append(dst, '}'), nil
+	return in.Reply(append(dst, '}')), nil
 }

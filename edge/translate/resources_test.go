@@ -76,7 +76,7 @@ func TestReadResult(t *testing.T) {
 	const contents = `{"contents":[{"uri":"a:b","mimeType":"text/plain","text":"x"},{"uri":"a:c","blob":""}]`
 	want := byRevision{0: contents + `}`, 4: contents + `,"ttlMs":1,"cacheScope":"public"` + tail + `}`}
 	want.each(t, func(t *testing.T, r *revision.Rules, want string) {
-		got, err := ReadResult(r, server, res)
+		got, err := readResult(r, server, res)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestReadResult(t *testing.T) {
 	})
 
 	res.Cache = nil
-	got, err := ReadResult(r2607, server, res)
+	got, err := readResult(r2607, server, res)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,11 +100,11 @@ func TestReadResult(t *testing.T) {
 		"meta_json: no valid JSON": {Contents: one, MetaJson: `{`},
 	} {
 		for _, r := range revision.All() {
-			_, err := ReadResult(r, server, res)
+			_, err := readResult(r, server, res)
 			refused(t, err, mcp.KindContract, part)
 		}
 	}
-	_, err = ReadResult(r2607, server, nil)
+	_, err = readResult(r2607, server, nil)
 	refused(t, err, mcp.KindContract, "contents: empty")
 }
 

@@ -98,18 +98,20 @@ func wrongType(field string, value json.RawMessage, want string) *mcp.Error {
 
 // ToolResult renders a CallToolResult. Where it has structured content and no text, a text block with
 // its serialization is added, whether the revision has structured content or not.
-func ToolResult(r *revision.Rules, s *Server, res *pb.CallToolResult) (json.RawMessage, error) {
+func ToolResult(r *revision.Rules, s *Server, in mcp.Envelope, res *pb.CallToolResult) (mcp.Reply, error) {
 	structured := res.GetStructuredContentJson()
 	n := 64 + contentSize(res.GetContent()) + 2*stringSize(structured) + len(res.GetMetaJson()) + len(s.tail[r.Index])
-	dst := append(make([]byte, 0, n), '{')
+	dst := append(in.Begin(n), '{')
 	dst, err := appendToolOutput(dst, r, res.GetContent(), structured, res.GetIsError())
 	if err != nil {
-		return nil, err
+		return mcp.Reply{}, err
 	}
 	if dst, err = s.appendTail(dst, r, res.GetMetaJson()); err != nil {
-		return nil, err
+		return mcp.Reply{}, err
 	}
-	return append(dst, '}'), nil
+	reply := in.Reply(append(dst, '}'))
+	reply.ToolError = res.GetIsError()
+	return reply, nil
 }
 
 // appendToolOutput appends `"content":…`, structuredContent and isError: what a tool's result has in

@@ -159,7 +159,7 @@ func TestToolResult(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.want.each(t, func(t *testing.T, r *revision.Rules, want string) {
-				got, err := ToolResult(r, server, tt.res)
+				got, err := toolResult(r, server, tt.res)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -172,7 +172,7 @@ func TestToolResult(t *testing.T) {
 		"meta_json: no valid JSON":               {MetaJson: `{`},
 	} {
 		for _, r := range revision.All() {
-			_, err := ToolResult(r, server, res)
+			_, err := toolResult(r, server, res)
 			refused(t, err, mcp.KindContract, field)
 		}
 	}

@@ -41,7 +41,7 @@ func respond(out mcp.Outgoing, o outcome) {
 		out.Accept()
 		return
 	}
-	out.Respond(mcp.Response{Body: o.body, Kind: o.kind})
+	out.Respond(mcp.Response{Body: o.body, Owned: true, Kind: o.kind})
 }
 
 // refuse ends an exchange whose message was not served. Where no headers exist, the peer of a

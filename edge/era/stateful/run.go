@@ -74,6 +74,7 @@ func (r *run) stateCall(repeatable bool) state.Call {
 func (r *run) main() {
 	defer r.e.work.leave()
 	defer r.done()
+	r.call.Envelope = mcp.Envelope{ID: r.id}
 	for call := &r.call; call != nil; {
 		reply, err := r.round(call)
 		switch {
@@ -84,7 +85,7 @@ func (r *run) main() {
 			r.finish(r.e.failure(r.rules, r.id, err))
 			return
 		case reply.Input == nil:
-			o := resultOf(r.id, reply.Result)
+			o := outcome{body: reply.Message(r.id)}
 			o.seen.ToolError, o.seen.Result = reply.ToolError, reply.Result
 			r.finish(o)
 			return

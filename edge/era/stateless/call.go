@@ -14,7 +14,7 @@ import (
 // call runs one round of a request in the exchange's own goroutine. The client's disconnect or its
 // cancellation ends ctx, and with it the backend's work.
 func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, call *mcp.Call, out mcp.Outgoing, flight *mcp.InFlight) {
-	call.Client.Info = call.Params.Meta.ClientInfo
+	call.Client.Info, call.Envelope = call.Params.Meta.ClientInfo, mcp.Envelope{ID: id}
 	state, err := e.prepare(call)
 	ctx, op := e.observeCall(ctx, id, rules, call, &state)
 	if err != nil {
@@ -39,7 +39,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		return
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result})
-	way.end(jsonrpc.AppendResult(make([]byte, 0, len(reply.Result)+48), id, reply.Result), mcp.KindNone)
+	way.end(reply.Message(id), mcp.KindNone)
 }
 
 // prepare reads what `_meta` and the rounds before say about the call.
@@ -100,7 +100,7 @@ func (a *answer) end(body []byte, kind mcp.Kind) {
 	defer a.mu.Unlock()
 	a.ended = true
 	if a.stream == nil {
-		a.out.Respond(mcp.Response{Body: body, Kind: kind, Modern: true})
+		a.out.Respond(mcp.Response{Body: body, Owned: true, Kind: kind, Modern: true})
 		return
 	}
 	if a.flight.Finish() {

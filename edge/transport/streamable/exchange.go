@@ -33,7 +33,9 @@ func (x *exchange) Respond(r mcp.Response) {
 	web.RetryAfter(x.w, status)
 	x.door.Deadline(x.w)
 	x.w.WriteHeader(status)
-	_, _ = x.w.Write(r.Body)
+	if _, err := x.w.Write(r.Body); err == nil && r.Owned {
+		mcp.Recycle(r.Body)
+	}
 }
 
 // Accept implements mcp.Outgoing.

@@ -1,0 +1,40 @@
+package mcp_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Whatever is given back, a body has the room that was asked for, and nobody else has it at the same time.
+func TestRecycledBodies(t *testing.T) {
+	var wg sync.WaitGroup
+	for worker := range 8 {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(1, uint64(worker)))
+			for range 2000 {
+				size := rnd.IntN(1 << rnd.IntN(20))
+				b := mcp.Envelope{}.Begin(size)
+				if len(b) != 0 || cap(b) < size {
+					t.Errorf("room for %d, length %d, want %d and nothing", cap(b), len(b), size)
+				}
+				b = append(b, bytes.Repeat([]byte{byte(worker)}, size)...)
+				if rnd.IntN(8) == 0 {
+					b = append(b, make([]byte, rnd.IntN(1<<16))...)[:size] // it grew
+				}
+				if bytes.Count(b, []byte{byte(worker)}) != size {
+					t.Error("somebody else writes to the same body")
+				}
+				mcp.Recycle(b)
+			}
+		})
+	}
+	wg.Wait()
+	mcp.Recycle(make([]byte, 5<<20)) // too large to keep
+	if b := (mcp.Envelope{}).Begin(5 << 20); cap(b) < 5<<20 {
+		t.Errorf("room for %d", cap(b))
+	}
+}
