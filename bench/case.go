@@ -17,6 +17,8 @@ type benchCase struct {
 	claims []claim
 	// rounds of the case, unless the command line says otherwise.
 	rounds int
+	// slice is the length of one measurement, unless the command line says otherwise; 0: usual.
+	slice time.Duration
 	// cold: each round has processes of its own, and none goes before those that count.
 	cold bool
 }
@@ -24,10 +26,14 @@ type benchCase struct {
 // Rounds: as many as show what a bound asks for, more where it is about a few percent, and fewer where
 // nothing is asked.
 const (
-	fine  = 40
+	fine  = 120
 	shown = 20
 	some  = 8
 )
+
+// usual is how long a measurement takes, brief where it is about a few percent: what the machine does to one subject
+// it does to the next as well.
+const usual, brief = 400 * time.Millisecond, 200 * time.Millisecond
 
 // subject is one server under work.
 type subject struct {

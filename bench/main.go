@@ -6,6 +6,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -33,7 +34,7 @@ func main() {
 	log.SetPrefix("bench: ")
 	var s settings
 	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: its own, 20 where there is a bound to show")
-	flag.DurationVar(&s.slice, "slice", 400*time.Millisecond, "length of one measurement")
+	flag.DurationVar(&s.slice, "slice", 0, "length of one measurement; 0: the case's own, 400ms or less")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
 	flag.StringVar(&s.benchfmt, "benchfmt", "", "write the rounds to this `file` as Go benchmarks, for benchstat")
 	flag.StringVar(&s.profileTo, "profile", "", "write CPU profiles to this `directory`, taken in extra rounds")
@@ -115,12 +116,13 @@ func (s settings) runCase(f *fleet, c benchCase) (report, error) {
 	if s.rounds > 0 {
 		rounds = s.rounds
 	}
-	found, calls, err := measure(subjects, rounds, s.slice, c.cold)
+	slice := cmp.Or(s.slice, c.slice, usual)
+	found, calls, err := measure(subjects, rounds, slice, c.cold)
 	if err != nil {
 		return report{}, err
 	}
 	if s.profileTo != "" {
-		if err := profile(s.profileTo, c.name, subjects, s.slice); err != nil {
+		if err := profile(s.profileTo, c.name, subjects, slice); err != nil {
 			return report{}, err
 		}
 	}
@@ -145,7 +147,7 @@ func (s settings) write(reports []report) error {
 	if err != nil {
 		return err
 	}
-	if err := writeBenchmarks(w, reports, s.slice); err != nil {
+	if err := writeBenchmarks(w, reports, cmp.Or(s.slice, usual)); err != nil {
 		_ = w.Close()
 		return err
 	}

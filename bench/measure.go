@@ -45,7 +45,12 @@ func (s subject) measured(slice time.Duration) (sample, error) {
 	if s.proc == nil {
 		return s.round(slice)
 	}
-	before, err := s.proc.usage()
+	// The CPU time in between is the round's alone: telling allocations takes some.
+	mallocs, err := s.proc.mallocs()
+	if err != nil {
+		return sample{}, err
+	}
+	before, err := s.proc.cpu()
 	if err != nil {
 		return sample{}, err
 	}
@@ -53,13 +58,17 @@ func (s subject) measured(slice time.Duration) (sample, error) {
 	if err != nil || one.calls == 0 {
 		return one, err
 	}
-	after, err := s.proc.usage()
+	after, err := s.proc.cpu()
 	if err != nil {
 		return sample{}, err
 	}
-	one.values[cpuTime] = float64((after.cpu - before.cpu).Nanoseconds()) / 1e3 / float64(one.calls)
+	mallocsAfter, err := s.proc.mallocs()
+	if err != nil {
+		return sample{}, err
+	}
+	one.values[cpuTime] = float64((after - before).Nanoseconds()) / 1e3 / float64(one.calls)
 	if s.proc.admin != "" {
-		one.values[allocs] = float64(after.mallocs-before.mallocs) / float64(one.calls)
+		one.values[allocs] = float64(mallocsAfter-mallocs) / float64(one.calls)
 	}
 	return one, nil
 }

@@ -24,7 +24,7 @@ var observations = []struct {
 func telemetryCases() []benchCase {
 	var cases []benchCase
 	for _, e := range eras {
-		c := benchCase{name: "telemetry-" + e.name + "-8", rounds: fine}
+		c := benchCase{name: "telemetry-" + e.name + "-8", rounds: fine, slice: brief}
 		for _, o := range observations[1:] {
 			c.claims = append(c.claims, ratio(callRate, o.name, observations[0].name).atLeast(1-mostCost),
 				ratio(cpuTime, o.name, observations[0].name).atMost(1+mostCost))

@@ -15,7 +15,7 @@ func TestRecycledBodies(t *testing.T) {
 	for worker := range 8 {
 		wg.Go(func() {
 			rnd := rand.New(rand.NewPCG(1, uint64(worker)))
-			for range 2000 {
+			for range 300 {
 				size := rnd.IntN(1 << rnd.IntN(20))
 				b := mcp.Envelope{}.Begin(size)
 				if len(b) != 0 || cap(b) < size {

@@ -45,13 +45,26 @@ func Difference(a, b []float64) Interval {
 	return Of(differences)
 }
 
-// Of is the mean of a series of at least 2.
+// Of is the mean of a series of at least 2; from 10 on the mean without the lowest and the highest fifth, so that a
+// round which other load disturbed does not count. The interval is Yuen's: from the variance of the series
+// with those values drawn in to the ones that are left.
 func Of(v []float64) Interval {
-	n, mean, variance := float64(len(v)), Mean(v), 0.0
-	for _, x := range v {
-		variance += (x - mean) * (x - mean) / (n - 1)
+	sorted := slices.Sorted(slices.Values(v))
+	cut := 0
+	if len(v) >= 10 {
+		cut = len(v) / 5
 	}
-	half := student(len(v)-1) * math.Sqrt(variance/n)
+	kept := sorted[cut : len(v)-cut]
+	for i := range cut {
+		sorted[i], sorted[len(v)-1-i] = kept[0], kept[len(kept)-1]
+	}
+	n := float64(len(kept))
+	center, squares := Mean(sorted), 0.0
+	for _, x := range sorted {
+		squares += (x - center) * (x - center)
+	}
+	half := student(len(kept)-1) * math.Sqrt(squares/(n*(n-1)))
+	mean := Mean(kept)
 	return Interval{Mean: mean, Low: mean - half, High: mean + half, Rounds: len(v)}
 }
 

@@ -2,6 +2,7 @@ package stats
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -38,6 +39,34 @@ func TestIntervals(t *testing.T) {
 	near(t, "t of 60", student(60), 2.0)
 	if got := (Interval{Mean: 1.234, Low: 1.1, High: 1.3}).String(); got != "1.23 [1.10, 1.30]" {
 		t.Errorf("it reads %q", got)
+	}
+}
+
+// Other load in one round of ten leaves the figure alone; the interval covers the mean as often as it says.
+func TestDisturbedRoundsDoNotCount(t *testing.T) {
+	i := Of([]float64{10, 11, 12, 13, 14, 15, 16, 17, 18, 19})
+	j := Of([]float64{10, 11, 12, 13, 14, 15, 16, 17, 18, 1900})
+	if i != j {
+		t.Errorf("%v became %v", i, j)
+	}
+	near(t, "the mean", i.Mean, 14.5)
+	// Drawn in: 12 12 12 13 14 15 16 17 17 17, whose squares around 14.5 sum up to 42.5; t₅ is 2.571.
+	near(t, "the high end", i.High-i.Mean, 2.571*math.Sqrt(42.5/30))
+	rnd, covers := rand.New(rand.NewPCG(1, 2)), 0
+	const tries = 4000
+	for range tries {
+		v := make([]float64, 20)
+		for k := range v {
+			if v[k] = rnd.NormFloat64(); rnd.IntN(10) == 0 {
+				v[k] *= 10
+			}
+		}
+		if i := Of(v); i.Low <= 0 && 0 <= i.High {
+			covers++
+		}
+	}
+	if share := float64(covers) / tries; share < 0.94 || share > 0.97 {
+		t.Errorf("%.3f of the intervals cover the mean", share)
 	}
 }
 
