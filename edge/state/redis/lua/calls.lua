@@ -20,7 +20,7 @@ local function loadstream(stream)
   local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor')
   if not v[1] then return nil end
   return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]),
-    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7]), dropped = 0, added = 0 }
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7] or 0), dropped = 0, added = 0 }
 end
 
 -- Writes the stream's counters, and other fields given.
