@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"math/bits"
 	"sync"
 )
@@ -21,6 +22,15 @@ func body(size int) []byte {
 		return (*b)[:0]
 	}
 	return make([]byte, 0, 1<<class)
+}
+
+// Keep returns a body that is to be kept rather than sent and given back: without room that it has no use for,
+// since what keeps bodies counts their length. Its memory may be another's.
+func Keep(b []byte) []byte {
+	if cap(b) < 1<<smallest || cap(b)-len(b) <= len(b)/8 {
+		return b
+	}
+	return bytes.Clone(b)
 }
 
 // Recycle gives the memory of a Response.Body that is Owned back, for another one. Neither it nor a slice of it may be

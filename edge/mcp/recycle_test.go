@@ -9,6 +9,19 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
+// What is kept takes what it is counted for, or an eighth more.
+func TestKeptBodiesHaveNoRoom(t *testing.T) {
+	for _, size := range []int{0, 1, 20_000, 40_000, 600_000, 3 << 20} {
+		b := mcp.Keep(append(mcp.Envelope{}.Begin(size), make([]byte, size)...))
+		if len(b) != size || cap(b) > size+size/8+64 {
+			t.Errorf("%d bytes of %d are kept with room for %d", len(b), size, cap(b))
+		}
+	}
+	if mcp.Keep(nil) != nil {
+		t.Error("no body became one")
+	}
+}
+
 // Whatever is given back, a body has the room that was asked for, and nobody else has it at the same time.
 func TestRecycledBodies(t *testing.T) {
 	var wg sync.WaitGroup

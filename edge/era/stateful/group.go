@@ -215,27 +215,27 @@ func (g *group) open() error {
 	case time.Now().Before(g.retryAt):
 		return state.ErrUnavailable
 	}
-	g.name()
+	g.nameStream()
 	leases, err := g.begin()
 	if err != nil {
 		g.unsure = g.unsure || stateError(err).Kind == mcp.KindStateUnavailable
 		g.beginFailed(err)
 		return err
 	}
-	g.isOpen()
+	g.markOpened()
 	g.begun(leases)
 	return nil
 }
 
-// name gives the stream its name. g.mu is locked.
-func (g *group) name() {
+// nameStream gives the stream its name. g.mu is locked.
+func (g *group) nameStream() {
 	if g.stream == "" {
 		g.stream = rand.Text()[:16]
 	}
 }
 
-// isOpen notes that the log is there. g.mu is locked.
-func (g *group) isOpen() {
+// markOpened notes that the log is there. g.mu is locked.
+func (g *group) markOpened() {
 	g.phase = opened
 	g.e.counters.CallsOpened.Add(int64(len(g.runs)))
 	g.signal()
@@ -249,7 +249,8 @@ func (g *group) conclude(r *run, o outcome) bool {
 	if g.phase != direct || g.array || time.Now().Before(g.retryAt) {
 		return false
 	}
-	g.name()
+	g.nameStream()
+	o.body = mcp.Keep(o.body)
 	call, before, store := r.stateCall(false), r.rest(), g.e.store
 	call.Params = nil // Nobody runs it again.
 	r.lease, r.n = state.Lease{Session: g.s.id, Stream: g.stream, Call: call.ID, Epoch: 1}, 1
@@ -268,8 +269,8 @@ func (g *group) conclude(r *run, o outcome) bool {
 		r.putBack(before)
 		return false
 	}
-	r.finished(before, o, write)
-	g.isOpen()
+	r.noteEnd(before, o, write)
+	g.markOpened()
 	return true
 }
 

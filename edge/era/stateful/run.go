@@ -186,6 +186,7 @@ func (r *run) finish(o outcome) {
 // deliver writes the response to the log, behind what waits.
 func (r *run) deliver(o outcome) {
 	r.end()
+	o.body = mcp.Keep(o.body)
 	before := r.rest()
 	began := time.Now()
 	store := r.e.store
@@ -207,15 +208,15 @@ func (r *run) deliver(o outcome) {
 	}
 	r.stored("finish", began, err)
 	if err == nil {
-		r.finished(before, o, finish)
+		r.noteEnd(before, o, finish)
 	}
 	if err != nil && !lostCall(err) {
 		r.e.log.WarnContext(r.ctx, "a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
 	}
 }
 
-// finished notes that the call's last write was made, of entries and the outcome.
-func (r *run) finished(before []state.Entry, o outcome, write func(context.Context, state.Write) error) {
+// noteEnd notes that the call's last write was made, of entries and the outcome.
+func (r *run) noteEnd(before []state.Entry, o outcome, write func(context.Context, state.Write) error) {
 	size := len(o.body)
 	for _, en := range before {
 		size += len(en.Data)

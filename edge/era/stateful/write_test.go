@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 // Events that come as fast as they can are on the stream in their order, before the response, and cost the
@@ -74,6 +75,31 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 			}
 			if n := w.a.Counters().Queued.Load(); n != 0 {
 				t.Errorf("%d events wait", n)
+			}
+		})
+	}
+}
+
+// A large result that is kept in a log takes no more memory than it is counted for.
+func TestKeptResultsHaveNoRoom(t *testing.T) {
+	for _, pause := range []time.Duration{0, 2 * gather} { // concluded, and finished
+		inWorld(t, Options{}, func(t *testing.T, w *world) {
+			s := w.initialize(v1125)
+			w.backend.tools["large"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+				_ = sink.Emit(ctx, progress(1))
+				time.Sleep(pause)
+				result := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 600_000))
+				return c.Envelope.Reply(append(c.Envelope.Begin(len(result)), result...)), nil
+			}
+			x := w.post(w.a, s, callTool(1, "large"))
+			after(time.Second)
+			stream, _, _ := strings.Cut(x.lastID(), ".")
+			page, err := w.faults.Read(t.Context(), s, state.Position{Stream: stream}, 0)
+			if err != nil || len(page.Entries) != 2 {
+				t.Fatalf("the log has %d entries: %v", len(page.Entries), err)
+			}
+			if data := page.Entries[1].Data; len(data) < 600_000 || cap(data) > len(data)+len(data)/8 {
+				t.Errorf("after %v, %d bytes are kept with room for %d", pause, len(data), cap(data))
 			}
 		})
 	}

@@ -87,6 +87,28 @@ func TestEveryKeyExpires(t *testing.T) {
 	}
 }
 
+// A session whose first stream is a concluded one: its keys are new.
+func TestEveryKeyOfAConcludedCallExpires(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	r, ctx := start(t, c, redis.Options{}), t.Context()
+	must(t, r.Create(ctx, record("s")))
+	for i := range 3 {
+		// The second and third use of the session are not counted.
+		name := fmt.Sprint("c", i)
+		must(t, r.Conclude(ctx, "s", name, call(name), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		all := keys(t, c)
+		for _, key := range all {
+			if c.PTTL(ctx, key).Val() < 0 {
+				t.Errorf("after %d calls %s does not expire", i+1, key)
+			}
+		}
+		if len(all) < 6 {
+			t.Fatalf("only the keys %q", all)
+		}
+	}
+}
+
 // Keys that went when they were empty expire when they come back, whether or not a use is counted with that.
 func TestEveryKeyThatComesBackExpires(t *testing.T) {
 	t.Parallel()

@@ -21,11 +21,7 @@ local function begun(calls)
 end
 
 return run(function()
-  local there = callsof(stream)
-  if there and lapsed(stream) then
-    dropstream(stream)
-    there = nil
-  end
+  local there = standing(stream)
   if there then return begun(there) end
   if sess.open >= maxstreams then return { 'limit', int(sess.open) .. ' unfinished streams' } end
   local seen, calls, params, keys, map = {}, {}, 0, streamkeys(stream), { 's:' .. stream, '' }

@@ -16,6 +16,14 @@ local function wake(stream)
   end
 end
 
+-- The calls of a stream, as callsof has them. One that can no longer be replayed is forgotten.
+local function standing(stream)
+  local calls = callsof(stream)
+  if not calls or not lapsed(stream) then return calls end
+  dropstream(stream)
+  return nil
+end
+
 local function loadstream(stream)
   local v = redis.call('HMGET', K .. ':t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor')
   if not v[1] then return nil end

@@ -9,11 +9,7 @@ local function concluded(calls)
 end
 
 return run(function()
-  local there = callsof(stream)
-  if there and lapsed(stream) then
-    dropstream(stream)
-    there = nil
-  end
+  local there = standing(stream)
   if there then return concluded(there) and { 'ok', 0, 1, 0, 0, 0 } or { 'exists', 'stream' } end
   local s = { name = stream, ep = 1, seq = 0, cnt = 0, len = 0, soft = 0, unf = 0, floor = 0, dropped = 0, added = 0 }
   -- An expired session of the same id may have left some.
