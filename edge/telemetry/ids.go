@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"encoding/binary"
 	"math/rand/v2"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -16,33 +17,44 @@ var _ sdktrace.IDGenerator = ids{}
 
 type promisedKey struct{}
 
-// promise has the next span that is started with the context get the id.
-func promise(ctx context.Context, id trace.SpanID) context.Context {
-	return context.WithValue(ctx, promisedKey{}, id)
+type promised struct {
+	trace trace.TraceID
+	span  trace.SpanID
+}
+
+// promise has the next span that is started with the context get the ids; one that is not valid is random.
+func promise(ctx context.Context, id trace.TraceID, span trace.SpanID) context.Context {
+	return context.WithValue(ctx, promisedKey{}, promised{id, span})
 }
 
 // NewIDs implements sdktrace.IDGenerator.
-func (g ids) NewIDs(ctx context.Context) (id trace.TraceID, span trace.SpanID) {
-	for !id.IsValid() {
-		fill(id[:8], rand.Uint64())
-		fill(id[8:], rand.Uint64())
+func (g ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	p, _ := ctx.Value(promisedKey{}).(promised)
+	if !p.trace.IsValid() {
+		p.trace = newTraceID()
 	}
-	return id, g.NewSpanID(ctx, id)
+	return p.trace, g.NewSpanID(ctx, p.trace)
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
-func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) (span trace.SpanID) {
-	if promised, ok := ctx.Value(promisedKey{}).(trace.SpanID); ok {
-		return promised
+func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	if p, _ := ctx.Value(promisedKey{}).(promised); p.span.IsValid() {
+		return p.span
 	}
-	for !span.IsValid() {
-		fill(span[:], rand.Uint64())
-	}
-	return span
+	return newSpanID()
 }
 
-func fill(b []byte, n uint64) {
-	for i := range b {
-		b[i] = byte(n >> (8 * i))
+func newTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+		binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
 	}
+	return id
+}
+
+func newSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.LittleEndian.PutUint64(id[:], rand.Uint64())
+	}
+	return id
 }

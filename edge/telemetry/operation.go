@@ -98,15 +98,16 @@ func (o *Outcome) failure() (string, int) {
 // Operation is one request or notification that the edge serves. The zero Operation observes nothing.
 // It is used by one goroutine at a time.
 type Operation struct {
-	t          *Telemetry // nil: ended, or not observed
-	start      time.Time
-	span       trace.Span // nil: tracing is off
-	series     series
-	client     *client
-	clientName string
-	session    string
-	backend    string
-	id         jsonrpc.ID
+	t           *Telemetry // nil: ended, or not observed
+	start       time.Time
+	spanContext trace.SpanContext // not valid: tracing is off
+	span        trace.Span        // nil: not sampled
+	series      series
+	client      *client
+	clientName  string
+	session     string
+	backend     string
+	id          jsonrpc.ID
 }
 
 // Begin begins an operation. The context carries its span, where there is one: what the edge does on its
@@ -167,19 +168,14 @@ func (op *Operation) end(o *Outcome, duration bool) {
 }
 
 // SpanContext is the operation's span; not valid while tracing is off.
-func (op *Operation) SpanContext() trace.SpanContext {
-	if op.span == nil {
-		return trace.SpanContext{}
-	}
-	return op.span.SpanContext()
-}
+func (op *Operation) SpanContext() trace.SpanContext { return op.spanContext }
 
 // Began is when the operation's request was received.
 func (op *Operation) Began() time.Time { return op.start }
 
 // context gives a sampled operation's measurements the span as their exemplar.
 func (op *Operation) context() context.Context {
-	if op.span == nil || !op.span.IsRecording() {
+	if op.span == nil {
 		return context.Background()
 	}
 	return trace.ContextWithSpan(context.Background(), op.span)

@@ -2,7 +2,6 @@ package telemetry
 
 import (
 	"context"
-	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -20,11 +19,7 @@ func (op *Operation) Promise() trace.SpanContext {
 	if !parent.IsValid() {
 		return parent
 	}
-	var id trace.SpanID
-	for !id.IsValid() {
-		fill(id[:], rand.Uint64())
-	}
-	return parent.WithSpanID(id)
+	return parent.WithSpanID(newSpanID())
 }
 
 // Sent is a request that was sent to the client.
@@ -70,7 +65,7 @@ func (t *Telemetry) Answered(s *Sent) {
 	if t.tracer == nil || !s.Promise.IsValid() || !s.Parent.IsValid() {
 		return
 	}
-	ctx := promise(trace.ContextWithRemoteSpanContext(context.Background(), s.Parent), s.Promise.SpanID())
+	ctx := promise(trace.ContextWithRemoteSpanContext(context.Background(), s.Parent), trace.TraceID{}, s.Promise.SpanID())
 	_, span := t.tracer.Start(ctx, string(key.method), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(s.At))
 	if span.IsRecording() {
 		attrs := append(key.attributes(), AttrRequestID.String(s.ID))

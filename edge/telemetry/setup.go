@@ -143,10 +143,13 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 	} else if len(o.SpanProcessors) == 0 {
 		return nil
 	}
-	if o.Sampler != nil {
-		options = append(options, sdktrace.WithSampler(o.Sampler))
+	if t.sampler = o.Sampler; t.sampler == nil {
+		var err error
+		if t.sampler, err = env.sampler(); err != nil {
+			return err
+		}
 	}
-	t.traces = sdktrace.NewTracerProvider(options...)
+	t.traces = sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(t.sampler))...)
 	t.tracer = t.traces.Tracer(Scope)
 	return nil
 }

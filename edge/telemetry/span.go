@@ -11,11 +11,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-var (
-	serverKind   = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer)}
-	internalKind = []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindInternal)}
-)
-
 // trace starts the operation's span. Its parent is the context in `_meta`; without one, the request's
 // first span; without that, the HTTP request's, which is otherwise linked.
 func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
@@ -31,18 +26,16 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if !parent.IsValid() {
 		parent, carrier = carrier, trace.SpanContext{}
 	}
-	kind := serverKind
+	kind := trace.SpanKindServer
 	if r.Internal {
-		kind = internalKind
+		kind = trace.SpanKindInternal
 	}
-	if parent.IsValid() || trace.SpanContextFromContext(ctx).IsValid() {
-		// The context's own span, if any, is somebody else's.
-		ctx = trace.ContextWithSpanContext(ctx, parent)
-	}
-	ctx, op.span = op.t.tracer.Start(ctx, string(op.series.method), kind...)
-	if !op.span.IsRecording() {
+	name := string(op.series.method)
+	if ctx, op.spanContext = op.t.unsampled(ctx, parent, name, kind); op.spanContext.IsValid() {
 		return ctx
 	}
+	ctx, op.span = op.t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
+	op.spanContext = op.span.SpanContext()
 	if op.series.target != "" {
 		op.span.SetName(string(op.series.method) + " " + op.series.target)
 	}
@@ -135,18 +128,16 @@ func (op *Operation) endSpan(o *Outcome, failure string) {
 	if op.span == nil {
 		return
 	}
-	if op.span.IsRecording() {
-		op.span.SetAttributes(AttrOutcome.String(o.String()))
-		if failure != "" {
-			op.span.SetAttributes(AttrErrorType.String(failure))
-			op.span.SetStatus(codes.Error, op.description(o))
-		}
-		if o.Code != 0 {
-			op.span.SetAttributes(AttrStatusCode.String(strconv.Itoa(o.Code)))
-		}
-		if op.t.content && o.Result != nil && op.series.method == mcp.MethodToolsCall {
-			op.span.SetAttributes(AttrResult.String(string(o.Result)))
-		}
+	op.span.SetAttributes(AttrOutcome.String(o.String()))
+	if failure != "" {
+		op.span.SetAttributes(AttrErrorType.String(failure))
+		op.span.SetStatus(codes.Error, op.description(o))
+	}
+	if o.Code != 0 {
+		op.span.SetAttributes(AttrStatusCode.String(strconv.Itoa(o.Code)))
+	}
+	if op.t.content && o.Result != nil && op.series.method == mcp.MethodToolsCall {
+		op.span.SetAttributes(AttrResult.String(string(o.Result)))
 	}
 	op.span.End()
 }

@@ -46,6 +46,7 @@ type Telemetry struct {
 	system  string
 	// tracer is nil while tracing is off.
 	tracer   trace.Tracer
+	sampler  sdktrace.Sampler
 	traces   *sdktrace.TracerProvider // nil: off
 	metrics  *sdkmetric.MeterProvider // nil: disabled
 	meter    metric.Meter

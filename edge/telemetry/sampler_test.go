@@ -1,0 +1,106 @@
+package telemetry
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func TestSampler(t *testing.T) {
+	for _, c := range []struct{ name, arg, want string }{
+		{"", "", sdktrace.ParentBased(sdktrace.AlwaysSample()).Description()},
+		{"always_on", "", sdktrace.AlwaysSample().Description()},
+		{"Always_Off", "", sdktrace.NeverSample().Description()},
+		{"traceidratio", "0.25", sdktrace.TraceIDRatioBased(0.25).Description()},
+		{"traceidratio", "", sdktrace.TraceIDRatioBased(1).Description()},
+		{"parentbased_always_on", "", sdktrace.ParentBased(sdktrace.AlwaysSample()).Description()},
+		{"parentbased_always_off", "", sdktrace.ParentBased(sdktrace.NeverSample()).Description()},
+		{"parentbased_traceidratio", " 0.01 ", sdktrace.ParentBased(sdktrace.TraceIDRatioBased(0.01)).Description()},
+		{"parentbased_", "", ""},
+		{"jaeger_remote", "", ""},
+		{"traceidratio", "1.5", ""},
+		{"traceidratio", "-0.1", ""},
+		{"traceidratio", "NaN", ""},
+		{"parentbased_traceidratio", "half", ""},
+	} {
+		env := environment{func(key string) (string, bool) {
+			return map[string]string{"OTEL_TRACES_SAMPLER": c.name, "OTEL_TRACES_SAMPLER_ARG": c.arg}[key], true
+		}}
+		s, err := env.sampler()
+		switch {
+		case c.want == "" && (err == nil || !strings.Contains(err.Error(), strings.TrimSpace(c.name)) && !strings.Contains(err.Error(), c.arg)):
+			t.Errorf("%q %q: %v, want an error that names it", c.name, c.arg, err)
+		case c.want != "" && (err != nil || s.Description() != c.want):
+			t.Errorf("%q %q: %v, %v, want %s", c.name, c.arg, s, err, c.want)
+		}
+	}
+}
+
+// An operation that is not sampled has ids all the same: its client's trace, or one of its own, that goes
+// on to the backend as not sampled.
+func TestWhatIsNotSampledHasIDs(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	tel := newTelemetry(t, Options{
+		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}, Sampler: sdktrace.NeverSample(),
+	})
+	const parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+	meta := mcp.Meta{TraceParent: json.RawMessage(`"` + parent + `"`), TraceState: json.RawMessage(`"a=1"`)}
+	for name, m := range map[string]mcp.Meta{"of the client's trace": meta, "of none": {}} {
+		params := mcp.Params{Meta: m}
+		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
+		sc := op.SpanContext()
+		if !sc.IsValid() || sc.IsSampled() || trace.SpanContextFromContext(ctx).SpanID() != sc.SpanID() || tel.Traced(ctx) {
+			t.Errorf("%s: %+v", name, sc)
+		}
+		if of := ParseParent(parent); m.TraceParent != nil && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
+			t.Errorf("%s: %+v", name, sc)
+		}
+		sent := tel.AppendMetadata(nil, ctx, &params.Meta)
+		if len(sent) < 2 || sent[1] != FormatParent(sc) || !strings.HasSuffix(sent[1], "-00") {
+			t.Errorf("%s: the backend gets %q", name, sent)
+		}
+		op.End(&Outcome{})
+	}
+	if n := len(spans.GetSpans()); n != 0 {
+		t.Errorf("%d spans were exported", n)
+	}
+}
+
+// The sampler is asked about the trace id that the span then has.
+func TestTheSampledHaveTheirTraceID(t *testing.T) {
+	spans := tracetest.NewInMemoryExporter()
+	asked := &recordingSampler{Sampler: sdktrace.TraceIDRatioBased(0.5)}
+	tel := newTelemetry(t, Options{SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(spans)}, Sampler: asked})
+	for range 64 {
+		_, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall})
+		if got, want := op.SpanContext().TraceID(), asked.ids[len(asked.ids)-1]; got != want {
+			t.Fatalf("the trace is %s, the sampler was asked about %s", got, want)
+		}
+		op.End(&Outcome{})
+	}
+	if n := len(spans.GetSpans()); n == 0 || n == 64 || n != asked.wanted/2 {
+		t.Errorf("%d spans of 64 were exported, the sampler wanted %d", n, asked.wanted/2)
+	}
+}
+
+// recordingSampler notes what it is asked; what it wants it is asked twice.
+type recordingSampler struct {
+	sdktrace.Sampler
+	ids    []trace.TraceID
+	wanted int
+}
+
+func (s *recordingSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingResult {
+	r := s.Sampler.ShouldSample(p)
+	s.ids = append(s.ids, p.TraceID)
+	if r.Decision == sdktrace.RecordAndSample {
+		s.wanted++
+	}
+	return r
+}
