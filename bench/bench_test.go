@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,22 @@ func TestMeasure(t *testing.T) {
 	}
 	if found, _, _ := measure(subjects, 3, 0, true); len(found["edge"][callRate]) != 3 || found["edge"][callRate][0] != 84 {
 		t.Errorf("a cold case warms up: %v", found["edge"])
+	}
+}
+
+func TestProcessesTakeTurns(t *testing.T) {
+	var order []string
+	first, second := counting("edge", 1, &order), counting("edge", 100, &order)
+	subjects := inTurn([]subject{first, counting("sdk", 1, &order), second})
+	if len(subjects) != 2 || subjects[0].name != "edge" || subjects[1].name != "sdk" {
+		t.Fatalf("the subjects are %v", subjects)
+	}
+	found, _, err := measure(subjects, 4, 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := found["edge"][callRate]; !slices.Equal(got, []float64{2, 200, 3, 300}) {
+		t.Errorf("the rounds found %v", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/bench/internal/load"
@@ -26,14 +27,14 @@ type benchCase struct {
 // Rounds: as many as show what a bound asks for, more where it is about a few percent, and fewer where
 // nothing is asked.
 const (
-	fine  = 120
+	fine  = 600
 	shown = 20
 	some  = 8
 )
 
-// usual is how long a measurement takes, brief where it is about a few percent: what the machine does to one subject
-// it does to the next as well.
-const usual, brief = 400 * time.Millisecond, 200 * time.Millisecond
+// usual is how long a measurement takes, brief where it is about a few percent: what the machine does to
+// one subject it does to the next as well, and it is the number of rounds that makes intervals narrow.
+const usual, brief = 400 * time.Millisecond, 60 * time.Millisecond
 
 // subject is one server under work.
 type subject struct {
@@ -42,6 +43,31 @@ type subject struct {
 	proc *process
 	// round works for about d and says what it found. No two rounds run at once.
 	round func(d time.Duration) (sample, error)
+	// turns, where there are any, take the rounds in turn. The subject itself is one of them.
+	turns []subject
+}
+
+// turn is who takes a round.
+func (s subject) turn(round int) subject {
+	if len(s.turns) == 0 {
+		return s
+	}
+	return s.turns[round%len(s.turns)]
+}
+
+// inTurn makes one subject of all that have the same name: processes of one program differ by a percent or
+// two in what they got of the machine's memory, for as long as they live.
+func inTurn(all []subject) []subject {
+	var subjects []subject
+	for _, s := range all {
+		i := slices.IndexFunc(subjects, func(one subject) bool { return one.name == s.name })
+		if i < 0 {
+			i = len(subjects)
+			subjects = append(subjects, s)
+		}
+		subjects[i].turns = append(subjects[i].turns, s)
+	}
+	return subjects
 }
 
 // sample is what one round found.
@@ -116,7 +142,7 @@ func (c claim) atMost(v float64) claim  { c.bound = stats.AtMost(v); return c }
 
 // under is the subject that makes the same call on so many connections, or several calls in turn.
 func under(name string, p *process, connections int, calls ...load.Call) subject {
-	return subject{name, p, func(d time.Duration) (sample, error) {
+	return subject{name: name, proc: p, round: func(d time.Duration) (sample, error) {
 		r, err := load.Run(p.addr, calls, connections, d)
 		if err != nil {
 			return sample{}, err

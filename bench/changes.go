@@ -64,7 +64,7 @@ func (f *fleet) listening(e era, s server) (subject, error) {
 	f.onStop(streams.Close)
 	arrivals := streams.Watch("notifications/tools/list_changed")
 	change := c(changing.method, changing.target, changing.params, "")
-	return subject{s.name, s.proc, func(time.Duration) (sample, error) { return changed(s.proc.addr, change, arrivals) }}, nil
+	return subject{name: s.name, proc: s.proc, round: func(time.Duration) (sample, error) { return changed(s.proc.addr, change, arrivals) }}, nil
 }
 
 // changed makes a change and awaits all arrivals.

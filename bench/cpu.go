@@ -39,3 +39,19 @@ func cpu(pid int) (time.Duration, error) {
 	system, _ := strconv.ParseInt(fields[12], 10, 64)
 	return time.Duration(user+system) * ticks, nil
 }
+
+// stolen is the time that the machine, being a virtual one, had work for and its host did not give it, of
+// all processors together; 0 where the kernel does not know.
+func stolen() time.Duration {
+	text, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(text), "\n")
+	fields := strings.Fields(line) // cpu user nice system idle iowait irq softirq steal …
+	if len(fields) < 9 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[8], 10, 64)
+	return time.Duration(n) * ticks
+}

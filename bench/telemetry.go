@@ -5,6 +5,9 @@ import "fmt"
 // mostCost is what being observed may cost, of throughput and of CPU time.
 const mostCost = 0.03
 
+// processes of each observation share its rounds.
+const processes = 4
+
 // observations are ways to be observed; the first is not at all.
 var observations = []struct {
 	name, level string
@@ -34,14 +37,15 @@ func telemetryCases() []benchCase {
 			if err != nil {
 				return nil, err
 			}
-			return speaking(e, echo, 8, servers...)
+			subjects, err := speaking(e, echo, 8, servers...)
+			return inTurn(subjects), err
 		}
 		cases = append(cases, c)
 	}
 	return cases
 }
 
-// observed are the edges.
+// observed are the edges, several of each kind.
 func (f *fleet) observed() ([]server, error) {
 	backends, err := f.service()
 	if err != nil {
@@ -52,7 +56,8 @@ func (f *fleet) observed() ([]server, error) {
 		return nil, err
 	}
 	var servers []server
-	for _, o := range observations {
+	for i := range processes * len(observations) {
+		o := observations[i%len(observations)]
 		env := o.env
 		if o.exported {
 			env = append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + sink.addr, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, env...)
