@@ -95,7 +95,7 @@ type edge struct {
 }
 
 // start runs an edge in front of a backend until the test ends.
-func start(t *testing.T, b *backend) *edge {
+func start(t *testing.T, b *backend, set ...func(*config.Config)) *edge {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -108,6 +108,9 @@ func start(t *testing.T, b *backend) *edge {
 
 	cfg := config.Default()
 	cfg.Backends = []config.Backend{{Name: "fixture", Target: l.Addr().String()}}
+	for _, f := range set {
+		f(&cfg)
+	}
 	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
