@@ -54,56 +54,68 @@ func (e *Era) sweepUnlessDraining(ctx context.Context) {
 	}
 }
 
-// touchAtOnce bounds the sessions that one operation revalidates.
-const touchAtOnce = 1024
-
 // rest gives up what only a busy edge needs.
 func (e *Era) rest(context.Context) { e.workers.trim() }
 
-// revalidate extends the expiry of the sessions in use, notices those that changed or ended unheard,
+const (
+	// touchAtOnce bounds the sessions that one operation revalidates.
+	touchAtOnce = 1024
+	// idleBeats is how many heartbeats pass between two revalidations of a session that nobody uses: an
+	// idle stream, of which a replica may have ten thousands, keeps it held.
+	idleBeats = 5
+)
+
+// revalidate extends the expiry of the sessions that are held, notices those that changed or ended unheard,
 // and gives up copies that nobody used for a while.
 func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
-	var ids []string
+	var due []*held
 	for _, s := range e.held.all() {
-		if s.used.Swap(false) || s.busy() {
+		used := s.used.Swap(false)
+		if used || s.busy() {
 			s.lastUsed = now
 		}
 		if s.rec.Load() == nil || now.Sub(s.lastUsed) > holdFor && e.evict(s) {
 			continue
 		}
-		ids = append(ids, s.id)
+		// Half a heartbeat less, since they do not come to the nanosecond.
+		if used || now.Sub(s.lastTouched) >= idleBeats*e.o.Heartbeat-e.o.Heartbeat/2 {
+			due = append(due, s)
+		}
 	}
-	for len(ids) > 0 && ctx.Err() == nil {
-		n := min(len(ids), touchAtOnce)
-		if !e.touch(ctx, ids[:n]) {
+	for len(due) > 0 && ctx.Err() == nil {
+		n := min(len(due), touchAtOnce)
+		if !e.touch(ctx, due[:n]) {
+			for _, s := range due { // as soon as the store is back
+				s.lastTouched = time.Time{}
+			}
 			return
 		}
-		ids = ids[n:]
+		due = due[n:]
 	}
 }
 
 // touch revalidates some sessions; false when the store cannot be reached.
-func (e *Era) touch(ctx context.Context, ids []string) bool {
+func (e *Era) touch(ctx context.Context, sessions []*held) bool {
 	if !e.work.enter() {
 		return false
 	}
 	defer e.work.leave()
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	began := time.Now().UnixNano()
+	ids := make([]string, len(sessions))
+	for i, s := range sessions {
+		ids[i] = s.id
+	}
+	began := time.Now()
 	serials, err := e.store.Touch(sctx, ids)
 	if err != nil {
 		e.counters.StateErrors.Add(1)
 		return false
 	}
-	for _, id := range ids {
-		s := e.held.get(id)
-		if s == nil {
-			continue
-		}
+	for _, s := range sessions {
 		rec := s.rec.Load()
-		switch serial, ok := serials[id]; {
+		switch serial, ok := serials[s.id]; {
 		case !ok:
 			e.drop(s, errGone)
 		case rec == nil:
@@ -112,8 +124,9 @@ func (e *Era) touch(ctx context.Context, ids []string) bool {
 				return false
 			}
 		default:
-			s.fresh.Store(began)
+			s.fresh.Store(began.UnixNano())
 		}
+		s.lastTouched = began
 	}
 	return true
 }

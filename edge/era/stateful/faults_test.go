@@ -323,6 +323,40 @@ func TestSessionGoneUnheard(t *testing.T) {
 	})
 }
 
+// An idle stream costs the state little: what is used is revalidated at every heartbeat, what is merely held
+// at every fifth, and at the next one after the state was away.
+func TestIdleSessionsAreRevalidatedSeldom(t *testing.T) {
+	inWorld(t, Options{Heartbeat: time.Second}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.listen(w.a, s, "")
+		touched := func(d time.Duration) int {
+			w.faults.mu.Lock()
+			before := w.faults.touched
+			w.faults.mu.Unlock()
+			after(d)
+			w.faults.mu.Lock()
+			defer w.faults.mu.Unlock()
+			return w.faults.touched - before
+		}
+		after(1500 * time.Millisecond)
+		if n := touched(20 * time.Second); n != 20/idleBeats {
+			t.Errorf("an idle session was revalidated %d times in 20 heartbeats, want %d", n, 20/idleBeats)
+		}
+		for range 5 {
+			w.post(w.a, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+			if n := touched(time.Second); n != 1 {
+				t.Errorf("a session in use was revalidated %d times in a heartbeat", n)
+			}
+		}
+		w.faults.set(true, false)
+		after(2 * idleBeats * time.Second)
+		w.faults.set(false, false)
+		if n := touched(time.Second); n != 1 {
+			t.Errorf("a session was revalidated %d times in the heartbeat after the state came back", n)
+		}
+	})
+}
+
 // Clients that cut their connection at every event and come back anywhere, while a replica is lost and
 // another drains: each call has exactly one response, no gap and no duplicate.
 func TestOneResponseWhateverHappens(t *testing.T) {

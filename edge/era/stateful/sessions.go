@@ -58,7 +58,7 @@ type held struct {
 	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
 
-	lastUsed time.Time // the revalidation loop's own
+	lastUsed, lastTouched time.Time // the revalidation loop's own
 }
 
 func newHeld(id string) *held {

@@ -22,8 +22,9 @@ type faults struct {
 	unsaid int  // so many replies to Answer and Claim are lost
 	blind  int  // so many readings fail
 	slow   time.Duration
-	// appends counts those that were passed on.
+	// appends counts those that were passed on, touched the sessions that were.
 	appends   int
+	touched   int
 	concluded []string // the streams
 	forget    bool     // the medium forgets a Park or Finish that it has acknowledged
 }
@@ -64,6 +65,9 @@ func (f *faults) Touch(ctx context.Context, ids []string) (map[string]uint64, er
 	if err := f.err(); err != nil {
 		return nil, err
 	}
+	f.mu.Lock()
+	f.touched += len(ids)
+	f.mu.Unlock()
 	return f.Store.Touch(ctx, ids)
 }
 
