@@ -28,13 +28,16 @@ type benchCase struct {
 // nothing is asked.
 const (
 	fine  = 600
-	shown = 20
+	shown = 30
 	some  = 8
 )
 
 // usual is how long a measurement takes, brief where it is about a few percent: what the machine does to
 // one subject it does to the next as well, and it is the number of rounds that makes intervals narrow.
 const usual, brief = 400 * time.Millisecond, 60 * time.Millisecond
+
+// processes of each kind share the rounds where it is about a few percent.
+const processes = 4
 
 // subject is one server under work.
 type subject struct {

@@ -61,14 +61,19 @@ func listCase(e era, tools, page int) benchCase {
 
 // backendsCase is the smallest call through one backend and through 20.
 func backendsCase(e era) benchCase {
-	return benchCase{name: e.name + "-backends-8", rounds: shown,
+	return benchCase{name: e.name + "-backends-8", rounds: fine, slice: brief,
 		claims: []claim{ratio(callRate, "20-backends", "edge"), ratio(cpuTime, "20-backends", "edge").atMost(mostGrowth)},
 		start: func(f *fleet) ([]subject, error) {
-			one, many, err := f.oneAndMany(1000, 100)
-			if err != nil {
-				return nil, err
+			var servers []server
+			for range processes {
+				one, many, err := f.oneAndMany(1000, 100)
+				if err != nil {
+					return nil, err
+				}
+				servers = append(servers, server{"edge", one}, server{"20-backends", many})
 			}
-			return speaking(e, echo, 8, server{"edge", one}, server{"20-backends", many})
+			subjects, err := speaking(e, echo, 8, servers...)
+			return inTurn(subjects), err
 		}}
 }
 

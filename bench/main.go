@@ -33,8 +33,8 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("bench: ")
 	var s settings
-	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: its own, 20 where there is a bound to show")
-	flag.DurationVar(&s.slice, "slice", 0, "length of one measurement; 0: the case's own, 400ms or less")
+	flag.IntVar(&s.rounds, "rounds", 0, "interleaved rounds of each case, at least 2; 0: its own, 30 where there is a bound to show")
+	flag.DurationVar(&s.slice, "slice", 0, "length of one measurement; 0: the case's own, mostly 400ms")
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
 	flag.StringVar(&s.benchfmt, "benchfmt", "", "write the rounds to this `file` as Go benchmarks, for benchstat")
 	flag.StringVar(&s.profileTo, "profile", "", "write CPU profiles to this `directory`, taken in extra rounds")

@@ -5,9 +5,6 @@ import "fmt"
 // mostCost is what being observed may cost, of throughput and of CPU time.
 const mostCost = 0.03
 
-// processes of each observation share its rounds.
-const processes = 4
-
 // observations are ways to be observed; the first is not at all.
 var observations = []struct {
 	name, level string
