@@ -155,6 +155,25 @@ BenchmarkModern-64/sdk 200 2e+06 ns/op 6e+06 p99-ns
 	}
 }
 
+// Many rounds are few lines.
+func TestBenchmarksOfManyRounds(t *testing.T) {
+	rates, calls := make([]float64, 600), make([]int, 600)
+	for i := range rates {
+		rates[i], calls[i] = []float64{1000, 3000}[i%2], 5
+	}
+	r, err := newReport("modern-64", []subject{{name: "edge"}}, nil, series{"edge": {callRate: rates}}, map[string][]int{"edge": calls})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := writeBenchmarks(&b, []report{r}, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "BenchmarkModern-64/edge 100 500000 ns/op\n"); n != mostLines {
+		t.Errorf("%d lines of 20 rounds, want %d:\n%.500s", n, mostLines, b.String())
+	}
+}
+
 func TestPrinted(t *testing.T) {
 	var b strings.Builder
 	made(t).print(&b, 3*time.Second)

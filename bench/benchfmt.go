@@ -9,9 +9,15 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/mcpedge/mcpedge/bench/internal/stats"
 )
 
-// writeBenchmarks writes the rounds in the format of Go benchmarks: for each round and subject a line, as
+// mostLines is how many lines a subject has at most: with more rounds, one is the mean of several.
+const mostLines = 30
+
+// writeBenchmarks writes the rounds in the format of Go benchmarks: for each subject and round, or so many
+// rounds in a row, a line, as
 //
 //	BenchmarkModern-64/edge 4021 99475 ns/op 64250 cpu-ns/op 102 allocs/op 2.17 calls/s-over-sdk
 //
@@ -23,25 +29,31 @@ func writeBenchmarks(w io.Writer, reports []report, slice time.Duration) error {
 		runtime.GOOS, runtime.GOARCH, cpuModel(), runtime.NumCPU(), runtime.Version(), slice)
 	for _, r := range reports {
 		for _, s := range r.Subjects {
-			for round, calls := range r.calls[s.Name] {
-				fmt.Fprintf(b, "Benchmark%s/%s %d%s\n", exported(r.Case), s.Name, calls, r.values(s, round))
+			calls := r.calls[s.Name]
+			per := max(1, len(calls)/mostLines)
+			for first := 0; first+per <= len(calls); first += per {
+				done := 0
+				for _, n := range calls[first : first+per] {
+					done += n
+				}
+				fmt.Fprintf(b, "Benchmark%s/%s %d%s\n", exported(r.Case), s.Name, done, r.values(s, first, first+per))
 			}
 		}
 	}
 	return b.Flush()
 }
 
-// values are the figures of a round of a subject, each before its unit.
-func (r report) values(s subjectReport, round int) string {
+// values are the figures of a subject's rounds from first until end, each before its unit.
+func (r report) values(s subjectReport, first, end int) string {
 	var b strings.Builder
 	for _, m := range metrics {
-		if v := s.Rounds[m.metric]; len(v) > round {
-			fmt.Fprintf(&b, " %.6g %s", m.value(v[round]), m.unit)
+		if v := s.Rounds[m.metric]; len(v) >= end {
+			fmt.Fprintf(&b, " %.6g %s", m.value(stats.Mean(v[first:end])), m.unit)
 		}
 	}
 	for _, f := range r.Claims {
 		if f.Of == s.Name && f.Over != "" && !f.Minus {
-			fmt.Fprintf(&b, " %.6g %s-over-%s", f.rounds[round], f.Metric, f.Over)
+			fmt.Fprintf(&b, " %.6g %s-over-%s", stats.Mean(f.rounds[first:end]), f.Metric, f.Over)
 		}
 	}
 	return b.String()
