@@ -30,13 +30,13 @@ func writeBenchmarks(w io.Writer, reports []report, slice time.Duration) error {
 	for _, r := range reports {
 		for _, s := range r.Subjects {
 			calls := r.calls[s.Name]
-			per := max(1, len(calls)/mostLines)
-			for first := 0; first+per <= len(calls); first += per {
-				done := 0
-				for _, n := range calls[first : first+per] {
+			per := (len(calls) + mostLines - 1) / mostLines
+			for first := 0; first < len(calls); first += per {
+				end, done := min(first+per, len(calls)), 0
+				for _, n := range calls[first:end] {
 					done += n
 				}
-				fmt.Fprintf(b, "Benchmark%s/%s %d%s\n", exported(r.Case), s.Name, done, r.values(s, first, first+per))
+				fmt.Fprintf(b, "Benchmark%s/%s %d%s\n", exported(r.Case), s.Name, done, r.values(s, first, end))
 			}
 		}
 	}

@@ -60,7 +60,7 @@ func (e *Era) rest(context.Context) { e.workers.trim() }
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.
 	touchAtOnce = 1024
-	// idleBeats is how many heartbeats pass between two revalidations of a session that nobody uses: an
+	// idleBeats is how many heartbeats pass between two revalidations of a session that nobody uses: its
 	// idle stream, of which a replica may have ten thousands, keeps it held.
 	idleBeats = 5
 )
@@ -71,8 +71,9 @@ func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
 	var due []*held
 	for _, s := range e.held.all() {
-		used := s.used.Swap(false)
-		if used || s.busy() {
+		working, attached := s.engaged()
+		used := s.used.Swap(false) || working
+		if used || attached {
 			s.lastUsed = now
 		}
 		if s.rec.Load() == nil || now.Sub(s.lastUsed) > holdFor && e.evict(s) {

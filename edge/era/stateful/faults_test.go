@@ -348,6 +348,14 @@ func TestIdleSessionsAreRevalidatedSeldom(t *testing.T) {
 				t.Errorf("a session in use was revalidated %d times in a heartbeat", n)
 			}
 		}
+		w.backend.tools["long"] = func(ctx context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			time.Sleep(10 * time.Second)
+			return text("ok"), nil
+		}
+		w.post(w.a, s, callTool(2, "long"))
+		if n := touched(9 * time.Second); n != 9 {
+			t.Errorf("a session whose call runs was revalidated %d times in 9 heartbeats", n)
+		}
 		w.faults.set(true, false)
 		after(2 * idleBeats * time.Second)
 		w.faults.set(false, false)

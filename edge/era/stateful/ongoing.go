@@ -145,8 +145,9 @@ func (e *Era) evict(s *held) bool {
 	return !busy
 }
 
-func (s *held) busy() bool {
+// engaged says whether calls of the session run or are followed, and whether it has a stream of its own.
+func (s *held) engaged() (working, attached bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil
+	return len(s.running) > 0 || len(s.readers) > 0, s.standalone != nil
 }
