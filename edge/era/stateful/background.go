@@ -60,8 +60,9 @@ func (e *Era) rest(context.Context) { e.workers.trim() }
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.
 	touchAtOnce = 1024
-	// idleBeats is how many heartbeats pass between two revalidations of a session that nobody uses: its
-	// idle stream, of which a replica may have ten thousands, keeps it held.
+	// idleBeats is how many heartbeats pass between two revalidations of a session that is held and not
+	// used, for its idle stream or since its last use, of which a replica may have ten thousands. So long
+	// may what changed there without its bell be unknown here.
 	idleBeats = 5
 )
 
