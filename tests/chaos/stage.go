@@ -144,8 +144,20 @@ func (s *stage) lose(by, what string, do func() error) error {
 	return err
 }
 
+// lostEnough says whether as many losses hit a run as the mode must have.
+func (s *stage) lostEnough(m mode, o options) bool {
+	n := 0
+	for _, l := range s.losses {
+		if l.load > 0 {
+			n++
+		}
+	}
+	return n >= m.least.over(o.duration).losses
+}
+
 // play lets the clients work for as long as the options say while the mode disturbs the stage, and
-// returns the clients, disconnected.
+// returns the clients, disconnected. A machine that stood still meanwhile gets up to as much time again
+// for the losses that a run must have.
 func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffic, error) {
 	t := &traffic{n: map[string]int{}}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2 * o.clients}
@@ -164,12 +176,19 @@ func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffi
 		working.Go(func() { c.work(ctx, stop) })
 	}
 	// Disturbing starts processes: it stays in this goroutine, the one that is bound to its thread.
-	until, cancel := context.WithTimeout(ctx, o.duration)
-	err := m.disturb(until, s, o)
-	if err == nil {
-		<-until.Done()
+	disturb := func(d time.Duration) error {
+		until, cancel := context.WithTimeout(ctx, d)
+		defer cancel()
+		err := m.disturb(until, s, o)
+		if err == nil {
+			<-until.Done()
+		}
+		return err
 	}
-	cancel()
+	err := disturb(o.duration)
+	for more := 0; more < 4 && err == nil && ctx.Err() == nil && !s.lostEnough(m, o); more++ {
+		err = disturb(o.duration / 4)
+	}
 	close(stop)
 	if err == nil {
 		err = s.edges.AwaitReady(ctx)
