@@ -90,6 +90,17 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+func TestDisturbed(t *testing.T) {
+	for _, c := range []struct {
+		stolen, of time.Duration
+		want       bool
+	}{{0, time.Second, false}, {ticks, ticks, false}, {ticks, 12 * ticks, true}, {ticks, 80 * ticks, false}, {2 * ticks, 80 * ticks, true}} {
+		if got := disturbed(c.stolen, c.of); got != c.want {
+			t.Errorf("%v of %v: %t", c.stolen, c.of, got)
+		}
+	}
+}
+
 func TestProcessesTakeTurns(t *testing.T) {
 	var order []string
 	first, second := counting("edge", 1, &order), counting("edge", 100, &order)

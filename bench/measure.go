@@ -44,8 +44,8 @@ func measure(subjects []subject, rounds int, slice time.Duration, cold bool) (se
 	return found, calls, nil
 }
 
-// quietAttempts is how often a measurement is taken again while the machine's host gives its processors to
-// others; the last one counts in any case.
+// quietAttempts is how often a measurement is taken, at most, until one is not disturbed by what the
+// machine's host does for others; the last one counts in any case.
 const quietAttempts = 4
 
 // quiet is a measurement during which hardly any of the machine's time was stolen.
@@ -54,11 +54,15 @@ func (s subject) quiet(slice time.Duration, attempts int) (sample, error) {
 		before, begun := stolen(), time.Now()
 		one, err := s.measured(slice)
 		attempts--
-		if err != nil || attempts <= 0 || 50*(stolen()-before) <= time.Since(begun)*time.Duration(runtime.NumCPU()) {
+		if err != nil || attempts <= 0 || !disturbed(stolen()-before, time.Since(begun)*time.Duration(runtime.NumCPU())) {
 			return one, err
 		}
 	}
 }
+
+// disturbed says whether more than 2 % of the processors' time was stolen. Of less than a few ticks nothing
+// can be said.
+func disturbed(stolen, of time.Duration) bool { return of > 5*ticks && 50*stolen > of }
 
 // measured is one round, and what it used of the machine. Allocations are counted in rounds that are not
 // brief: counting them takes some tens of milliseconds.

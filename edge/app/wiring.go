@@ -51,8 +51,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
-		Heartbeat: min(cfg.Limits.Lease/4, time.Second),
-		Logger:    log, Telemetry: a.telemetry,
+		Heartbeat: min(cfg.Limits.Lease/4, time.Second), SessionTTL: cfg.Limits.SessionTTL,
+		Logger: log, Telemetry: a.telemetry,
 	})
 	keys, err := cfg.Keys()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // sampler is the one that OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG name; unset: every trace whose
-// parent is sampled or which has none. It fails for what is none of the standard's own.
+// parent is sampled or which has none. It fails for a name that is none of those below.
 func (e environment) sampler() (sdktrace.Sampler, error) {
 	name := cmp.Or(strings.ToLower(e.get("OTEL_TRACES_SAMPLER")), "parentbased_always_on")
 	kind, ofParent := strings.CutPrefix(name, "parentbased_")
@@ -41,10 +41,10 @@ func (e environment) sampler() (sdktrace.Sampler, error) {
 	return s, nil
 }
 
-// unsampled is the context of a span that the sampler does not want, or one that is not valid if it wants
-// it. Most operations of a busy edge are not sampled: all they need is ids to go on with, which takes
-// a fraction of what starting a span of the SDK does. One that is wanted gets its trace id from ctx.
-func (t *Telemetry) unsampled(ctx context.Context, parent trace.SpanContext, name string, kind trace.SpanKind) (context.Context, trace.SpanContext) {
+// begin begins a span where the sampler wants one; else the span is nil, and there are ids to go on with.
+// Most operations of a busy edge need no more than those, which take a fraction of what a span of the SDK
+// does. The SDK asks the sampler again, about the same trace.
+func (t *Telemetry) begin(ctx context.Context, parent trace.SpanContext, name string, kind trace.SpanKind) (context.Context, trace.Span, trace.SpanContext) {
 	id, above := parent.TraceID(), context.Background()
 	if parent.IsValid() {
 		above = trace.ContextWithSpanContext(above, parent)
@@ -52,11 +52,13 @@ func (t *Telemetry) unsampled(ctx context.Context, parent trace.SpanContext, nam
 		id = newTraceID()
 	}
 	result := t.sampler.ShouldSample(sdktrace.SamplingParameters{ParentContext: above, TraceID: id, Name: name, Kind: kind})
-	if result.Decision != sdktrace.Drop {
-		return promise(trace.ContextWithSpanContext(ctx, parent), id, trace.SpanID{}), trace.SpanContext{}
+	if result.Decision == sdktrace.Drop {
+		sc := trace.NewSpanContext(trace.SpanContextConfig{
+			TraceID: id, SpanID: newSpanID(), TraceFlags: parent.TraceFlags() &^ trace.FlagsSampled, TraceState: result.Tracestate,
+		})
+		return trace.ContextWithSpanContext(ctx, sc), nil, sc
 	}
-	sc := trace.NewSpanContext(trace.SpanContextConfig{
-		TraceID: id, SpanID: newSpanID(), TraceFlags: parent.TraceFlags() &^ trace.FlagsSampled, TraceState: result.Tracestate,
-	})
-	return trace.ContextWithSpanContext(ctx, sc), sc
+	ctx = promise(trace.ContextWithSpanContext(ctx, parent), id, trace.SpanID{})
+	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
+	return ctx, span, span.SpanContext()
 }

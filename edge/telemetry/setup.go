@@ -130,17 +130,8 @@ func (t *Telemetry) exported(ctx context.Context, env environment) (sdkmetric.Re
 }
 
 func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resource.Resource, o Options) error {
-	options := []sdktrace.TracerProviderOption{sdktrace.WithResource(res), sdktrace.WithIDGenerator(ids{})}
-	for _, p := range o.SpanProcessors {
-		options = append(options, sdktrace.WithSpanProcessor(p))
-	}
-	if env.exports("TRACES") {
-		exporter, err := autoexport.NewSpanExporter(ctx)
-		if err != nil {
-			return fmt.Errorf("telemetry: OTEL_TRACES_EXPORTER: %w", err)
-		}
-		options = append(options, sdktrace.WithBatcher(exporter))
-	} else if len(o.SpanProcessors) == 0 {
+	exported := env.exports("TRACES")
+	if !exported && len(o.SpanProcessors) == 0 {
 		return nil
 	}
 	if t.sampler = o.Sampler; t.sampler == nil {
@@ -149,7 +140,20 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 			return err
 		}
 	}
-	t.traces = sdktrace.NewTracerProvider(append(options, sdktrace.WithSampler(t.sampler))...)
+	options := []sdktrace.TracerProviderOption{
+		sdktrace.WithResource(res), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSampler(t.sampler),
+	}
+	for _, p := range o.SpanProcessors {
+		options = append(options, sdktrace.WithSpanProcessor(p))
+	}
+	if exported {
+		exporter, err := autoexport.NewSpanExporter(ctx)
+		if err != nil {
+			return fmt.Errorf("telemetry: OTEL_TRACES_EXPORTER: %w", err)
+		}
+		options = append(options, sdktrace.WithBatcher(exporter))
+	}
+	t.traces = sdktrace.NewTracerProvider(options...)
 	t.tracer = t.traces.Tracer(Scope)
 	return nil
 }

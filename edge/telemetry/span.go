@@ -30,12 +30,10 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if r.Internal {
 		kind = trace.SpanKindInternal
 	}
-	name := string(op.series.method)
-	if ctx, op.spanContext = op.t.unsampled(ctx, parent, name, kind); op.spanContext.IsValid() {
+	ctx, op.span, op.spanContext = op.t.begin(ctx, parent, string(op.series.method), kind)
+	if op.span == nil {
 		return ctx
 	}
-	ctx, op.span = op.t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
-	op.spanContext = op.span.SpanContext()
 	if op.series.target != "" {
 		op.span.SetName(string(op.series.method) + " " + op.series.target)
 	}

@@ -84,13 +84,7 @@ func (r *report) count(e *evidence) {
 			elsewhere += answersElsewhere(x, e.ledger.of(x.tag))
 		}
 	}
-	losses, load := 0, 0
-	for _, l := range e.losses {
-		if l.load > 0 {
-			losses++
-			load += l.load
-		}
-	}
+	losses, load := inMidCall(e.losses)
 	least := r.m.least.over(e.disturbed)
 	r.rows = []row{
 		{"countdown calls", calls["countdown"], 0},

@@ -144,20 +144,20 @@ func (s *stage) lose(by, what string, do func() error) error {
 	return err
 }
 
-// lostEnough says whether as many losses hit a run as the mode must have.
-func (s *stage) lostEnough(m mode, o options) bool {
-	n := 0
-	for _, l := range s.losses {
+// inMidCall counts the losses that hit runs, and the runs.
+func inMidCall(losses []loss) (n, runs int) {
+	for _, l := range losses {
 		if l.load > 0 {
 			n++
+			runs += l.load
 		}
 	}
-	return n >= m.least.over(o.duration).losses
+	return n, runs
 }
 
 // play lets the clients work for as long as the options say while the mode disturbs the stage, and
-// returns the clients, disconnected. A machine that stood still meanwhile gets up to as much time again
-// for the losses that a run must have.
+// returns the clients, disconnected. On a machine that stood still, with fewer losses than a run must
+// have, all that goes on for as long again.
 func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffic, error) {
 	t := &traffic{n: map[string]int{}}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2 * o.clients}
@@ -186,8 +186,8 @@ func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffi
 		return err
 	}
 	err := disturb(o.duration)
-	for more := 0; more < 4 && err == nil && ctx.Err() == nil && !s.lostEnough(m, o); more++ {
-		err = disturb(o.duration / 4)
+	if n, _ := inMidCall(s.losses); err == nil && n < m.least.over(o.duration).losses {
+		err = disturb(o.duration)
 	}
 	close(stop)
 	if err == nil {

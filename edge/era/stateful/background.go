@@ -70,6 +70,8 @@ const (
 // and gives up copies that nobody used for a while.
 func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
+	// Half a heartbeat less, since they do not come to the nanosecond.
+	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
 	var due []*held
 	for _, s := range e.held.all() {
 		working, attached := s.engaged()
@@ -80,8 +82,7 @@ func (e *Era) revalidate(ctx context.Context) {
 		if s.rec.Load() == nil || now.Sub(s.lastUsed) > holdFor && e.evict(s) {
 			continue
 		}
-		// Half a heartbeat less, since they do not come to the nanosecond.
-		if used || now.Sub(s.lastTouched) >= idleBeats*e.o.Heartbeat-e.o.Heartbeat/2 {
+		if used || now.Sub(s.lastTouched) >= idle {
 			due = append(due, s)
 		}
 	}

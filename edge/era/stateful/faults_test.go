@@ -365,6 +365,19 @@ func TestIdleSessionsAreRevalidatedSeldom(t *testing.T) {
 	})
 }
 
+// However short sessions live, an idle stream keeps its own.
+func TestIdleStreamsKeepShortSessions(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{SessionTTL: 3 * time.Second}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		x := w.listen(w.a, s, "")
+		after(time.Minute)
+		if x.ended() {
+			t.Error("the stream ended")
+		}
+		w.wantBody(w.post(w.a, s, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	})
+}
+
 // Clients that cut their connection at every event and come back anywhere, while a replica is lost and
 // another drains: each call has exactly one response, no gap and no duplicate.
 func TestOneResponseWhateverHappens(t *testing.T) {

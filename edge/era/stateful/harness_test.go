@@ -175,7 +175,7 @@ func inWorld(t *testing.T, o Options, test func(t *testing.T, w *world)) {
 func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, backend: newBackend(), medium: memory.New(l), header: header{}}
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger, o.SessionTTL = slog.New(slog.DiscardHandler), l.SessionTTL
 		w.faults = &faults{Store: w.medium.Replica("a")}
 		w.a = New(w.backend, w.faults, o)
 		w.b = New(w.backend, w.medium.Replica("b"), o)

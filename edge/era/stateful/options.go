@@ -27,9 +27,11 @@ type Options struct {
 	// MaxCallsPerSession bounds the calls of one session that run at the same time on this replica;
 	// 0: 256.
 	MaxCallsPerSession int
-	// Heartbeat is the pause between two signs of life, two revalidations of held sessions, and two
+	// Heartbeat is the pause between two signs of life, two revalidations of sessions in use, and two
 	// sweeps for lost calls. Keep it below a third of state.Limits.Lease; 0: 1 s.
 	Heartbeat time.Duration
+	// SessionTTL is that of state.Limits: held sessions are revalidated at least twice in it; 0: 1 h.
+	SessionTTL time.Duration
 	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
 	MaxTakeovers int
 	// Telemetry observes what goes on; nil: nothing does.
@@ -47,6 +49,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.RetryHint, time.Second)
 	orDefault(&o.MaxCallsPerSession, 256)
 	orDefault(&o.Heartbeat, time.Second)
+	orDefault(&o.SessionTTL, time.Hour)
 	orDefault(&o.MaxTakeovers, 8)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
