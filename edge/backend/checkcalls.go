@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -173,21 +174,30 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 	}
 }
 
-// leaveTool lets the deadline end many calls and sees that the backend goes on to answer.
+// leaveTool lets the deadline end many calls and sees that the backend goes on to answer. What is too slow
+// to begin them all before their deadline gets a later one.
 func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
-	brieflyThere, cancel := context.WithTimeout(ctx, p.b.tune.brief)
-	defer cancel()
 	begun := 0
-	for ; begun < left; begun++ {
-		if _, err := p.b.tools.CallTool(brieflyThere, &pb.CallToolRequest{
-			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
-			break // the time is over
-		}
+	for brief := p.b.tune.brief; begun < left && brief <= p.b.tune.settle; brief *= 2 {
+		begun = p.leaveCalls(ctx, t, arguments, brief)
 	}
-	<-brieflyThere.Done()
 	if !p.answers(ctx, Tools) {
 		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
 		return ""
 	}
 	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
+}
+
+// leaveCalls begins calls that share a deadline, waits for it, and says how many could be begun.
+func (p *prober) leaveCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
+	ctx, cancel := context.WithTimeout(ctx, brief)
+	defer cancel()
+	for ; begun < left; begun++ {
+		if _, err := p.b.tools.CallTool(ctx, &pb.CallToolRequest{
+			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
+			break // the time is over
+		}
+	}
+	<-ctx.Done()
+	return begun
 }

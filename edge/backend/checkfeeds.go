@@ -103,13 +103,13 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 	case err := <-ended:
 		if ctx.Err() == nil {
 			p.breaks("%s: the feed ends by itself after started (%v): it must stay open until its caller leaves", rpc, err)
+			return ""
 		}
-		return ""
 	case <-watched.C:
 		cancel()
 		<-ended
-		return rpc + ": begins with started and stays open"
 	}
+	return rpc + ": begins with started and stays open"
 }
 
 // letsGo opens many feeds at a time and leaves them, and sees that a list is still answered: while they

@@ -294,6 +294,16 @@ func prompts(answer *pb.GetPromptResponse) func(*sample) {
 	}
 }
 
+// Whoever is too slow to begin all calls before their first deadline begins them before a later one.
+func TestCheckLeavesManyCallsAtATime(t *testing.T) {
+	slow := patient
+	slow.brief = time.Microsecond
+	out, err := reportWithin(t, newSample().serve(t, 0), nil, slow)
+	if want := `ok      CallTool "look": 40 calls at a time`; err != nil || !strings.Contains(out, want) {
+		t.Errorf("%q is missing (%v):\n%s", want, err, out)
+	}
+}
+
 // A server with few threads whose feeds and calls hold one each must let go of them.
 func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 	hasty := patient

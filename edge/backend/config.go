@@ -87,7 +87,7 @@ type tuning struct {
 	gap time.Duration
 	// reach is how long Check tries to connect.
 	reach time.Duration
-	// brief is the deadline of the calls that Check leaves on purpose.
+	// brief is the first deadline of the calls that Check leaves on purpose.
 	brief time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
