@@ -34,6 +34,7 @@ type App struct {
 	dispatch  *dispatch.Dispatch
 	stateful  *stateful.Era
 	stateless *stateless.Era
+	endpoint  *streamable.Handler
 	sse       *sse.Handler // nil: not served
 	telemetry *telemetry.Telemetry
 	dev       *dev.Store     // nil: no page
@@ -122,7 +123,11 @@ func (a *App) shutdown() error {
 	connections := make(chan error, 1)
 	go func() { connections <- a.drainSSE(grace) }()
 	err := errors.Join(a.stateful.Drain(grace), <-connections)
-	if e := a.mcp.Shutdown(grace); e != nil {
+	e := a.mcp.Shutdown(grace)
+	if e == nil {
+		e = a.endpoint.Wait(grace)
+	}
+	if e != nil {
 		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
 	}
 	return errors.Join(err, a.close(grace))
@@ -157,7 +162,8 @@ func (a *App) servers(router *era.Router) {
 		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry,
 	}
 	mux := http.NewServeMux()
-	mux.Handle(endpointPath, streamable.New(router, nil, options))
+	a.endpoint = streamable.New(router, nil, options)
+	mux.Handle(endpointPath, a.endpoint)
 	if a.cfg.SSE {
 		a.serveSSE(mux, options)
 	}

@@ -32,17 +32,17 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		return
 	}
 	rules = rec.rules
+	var w *standalone
 	if in.LastEventID == "" {
-		var w *standalone
-		if w, err = e.attach(ctx, in, s, out); w != nil {
-			defer w.detach()
-			w.stay()
-		}
+		w, err = e.attach(ctx, in, s, out)
 	} else {
 		err = e.resumeStream(ctx, in, s, rec, out)
 	}
 	if err != nil {
 		refuse(err)
+	}
+	if w != nil {
+		w.stay()
 	}
 }
 

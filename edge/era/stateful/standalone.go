@@ -29,8 +29,8 @@ func standaloneFilter(rec *record) mcp.Filter {
 	return f
 }
 
-// attach makes the exchange the session's standalone stream, for the caller to stay with and detach. The
-// newest attachment wins. An error means that nothing was opened; neither, that the client is gone.
+// attach makes the exchange the session's standalone stream, for the caller to stay with. The newest attachment
+// wins. An error means that nothing was opened; neither, that the client is gone.
 func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Outgoing) (*standalone, *mcp.Error) {
 	if e.isDraining() {
 		return nil, shuttingDown()
@@ -49,7 +49,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	if ferr != nil {
 		return nil, mcp.AsError(ferr)
 	}
-	w := &standalone{e: e, s: s, in: in, a: &attachment{number: rec.Attachment, feed: feed}}
+	w := &standalone{e: e, s: s, principal: in.Principal, a: &attachment{number: rec.Attachment, feed: feed}}
 	w.ctx, w.a.cancel = context.WithCancelCause(ctx)
 	e.counters.Standalone.Add(1)
 	err = e.occupy(s, w.a)
@@ -134,7 +134,8 @@ type standalone struct {
 	s  *held
 	a  *attachment
 	st mcp.Stream
-	in *mcp.Incoming
+	// principal is whose lists the stream tells of.
+	principal mcp.Principal
 	// unwatched: not all subscriptions are in force yet.
 	unwatched bool
 }
@@ -143,7 +144,7 @@ type standalone struct {
 // once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
-	now := w.e.dispatch.Describe(ctx, rec.rules, w.in.Principal).Digest
+	now := w.e.dispatch.Describe(ctx, rec.rules, w.principal).Digest
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
 		return err
 	}
@@ -177,10 +178,11 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 	return out
 }
 
-// stay sends changes and keeps the stream alive until its context ends. It needs no other goroutine:
+// stay sends changes and keeps the stream alive until its context ends, and gives it up. It needs no other goroutine:
 // the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it on
 // every idle stream, are to be small: the stack is given back only while little of it is used.
 func (w *standalone) stay() {
+	defer w.detach()
 	ctx := w.ctx
 	for ctx.Err() == nil {
 		changes, err := w.a.feed.Next(ctx, w.e.o.KeepAlive)
@@ -209,7 +211,7 @@ func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 	var now mcp.Digest
 	if lists {
 		// Before the client hears of it: what changes in between is told again.
-		now = w.e.dispatch.Describe(ctx, rec.rules, w.in.Principal).Digest
+		now = w.e.dispatch.Describe(ctx, rec.rules, w.principal).Digest
 	}
 	for _, c := range changes {
 		var params []byte

@@ -14,9 +14,9 @@ type exchange struct {
 	w        http.ResponseWriter
 	door     *web.Door
 	accepted int // the status of Accept
-	// reader: the client asked for a stream, and for nothing that would come at once.
-	reader bool
-	events *web.Events
+	// listener opens the stream if the client asked for one, and for nothing that would come at once.
+	listener *web.Listener
+	events   *web.Events
 }
 
 var _ mcp.Outgoing = (*exchange)(nil)
@@ -46,10 +46,12 @@ func (x *exchange) Accept() {
 
 // Open implements mcp.Outgoing.
 func (x *exchange) Open() (_ mcp.Stream, err error) {
-	if x.reader {
-		x.events, err = x.door.Events(x.w)
+	w, l := x.w, x.listener
+	x.w, x.listener = nil, nil // an idle stream does without
+	if l != nil {
+		x.events, err = l.Events()
 	} else {
-		x.events = x.door.Answering(x.w)
+		x.events = x.door.Answering(w)
 	}
 	return stream{x.events}, err
 }

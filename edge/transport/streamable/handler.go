@@ -73,10 +73,16 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 		return
 	}
 	x := h.exchange(w, http.StatusAccepted)
-	x.reader = true
-	h.server.Listen(r.Context(), in, x)
-	x.end()
+	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) {
+		x.listener = l
+		h.server.Listen(ctx, in, x)
+		x.end()
+	})
 }
+
+// Wait returns when no stream is open any more that a client asked for by GET, or with ctx's error. Call it
+// when the http.Server has been shut down, which does not wait for them.
+func (h *Handler) Wait(ctx context.Context) error { return h.door.Wait(ctx) }
 
 func (h *Handler) exchange(w http.ResponseWriter, accepted int) *exchange {
 	return &exchange{w: w, door: h.door, accepted: accepted}

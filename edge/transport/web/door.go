@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -29,6 +30,8 @@ type Door struct {
 	auth Authenticator
 	o    Options
 	gate gate
+	// listening counts the exchanges of Listen.
+	listening sync.WaitGroup
 }
 
 // NewDoor makes a door. auth may be nil.

@@ -15,10 +15,19 @@ import (
 // or the write timeout passed, whatever comes first; after an error the stream is dead. Whoever opened
 // it calls Close. Not safe for concurrent use.
 type Events struct {
-	w       http.ResponseWriter
-	door    *Door
-	control *http.ResponseController
-	held    *[]byte // from the pool; nil: nothing
+	body body
+	door *Door
+	held *[]byte // from the pool; nil: nothing
+}
+
+// body is where a response's bytes go.
+type body interface {
+	// begin appends to an empty buffer what a write begins with.
+	begin(b []byte) []byte
+	// write sends what a buffer holds, which it may change. It is bounded by the write timeout.
+	write(b []byte) error
+	// end ends the response, with what a buffer holds; nil: with nothing more.
+	end(b []byte)
 }
 
 // buffers are what streams hold events in until they are written: an idle stream has none.
@@ -28,37 +37,44 @@ var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 2<<10); return &b
 func (e *Events) buffer() *[]byte {
 	if e.held == nil {
 		e.held = buffers.Get().(*[]byte)
+		*e.held = e.body.begin(*e.held)
 	}
 	return e.held
 }
 
-// release writes what is held.
-func (e *Events) release() error {
+// release gives the buffer back when what it holds has been written.
+func (e *Events) release() {
 	b := e.held
 	e.held = nil
-	_, err := e.w.Write(*b)
 	if cap(*b) <= keepBuffer {
 		*b = (*b)[:0]
 		buffers.Put(b)
 	}
-	return err
 }
 
 // Events begins a stream. The headers leave at once, so that proxies and clients see it.
 func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
 	d.Deadline(w)
-	e := d.Answering(w)
-	return e, e.flush()
+	r := d.stream(w)
+	return &Events{body: r, door: d}, r.flush()
 }
 
 // Answering begins a stream whose headers leave with what is written first.
 func (d *Door) Answering(w http.ResponseWriter) *Events {
-	h := w.Header()
+	return &Events{body: d.stream(w), door: d}
+}
+
+func (d *Door) stream(w http.ResponseWriter) *response {
+	describe(w.Header())
+	w.WriteHeader(http.StatusOK)
+	return &response{w: w, control: http.NewResponseController(w), door: d}
+}
+
+// describe says what a response of events is.
+func describe(h http.Header) {
 	h.Set("Content-Type", TypeEvents)
 	h.Set("Cache-Control", "no-cache, no-transform")
 	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-	return &Events{w: w, door: d, control: http.NewResponseController(w)}
 }
 
 // Send writes one event, behind those that are held.
@@ -98,32 +114,55 @@ const (
 )
 
 func (e *Events) write() error {
-	e.door.Deadline(e.w)
-	err := e.release()
-	if err == nil {
-		err = e.flush()
-	}
+	err := e.body.write(*e.held)
+	e.release()
 	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
 		e.door.o.Telemetry.Hit(telemetry.BoundWriteTimeout)
 	}
 	return err
 }
 
-// flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even
-// when nothing is being written.
-func (e *Events) flush() error {
-	if err := e.control.Flush(); err != nil {
-		return err
-	}
-	_ = e.control.SetWriteDeadline(time.Time{})
-	return nil
-}
-
 // Close ends the stream: what the server still writes for it is bounded too, and what is held leaves with
 // the end. Nothing may be written any more. The caller's handler returns next.
 func (e *Events) Close() {
-	e.door.Deadline(e.w)
-	if e.held != nil {
-		_ = e.release()
+	if e.held == nil {
+		e.body.end(nil)
+		return
+	}
+	e.body.end(*e.held)
+	e.release()
+}
+
+// response is the body of a response that the server writes.
+type response struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	door    *Door
+}
+
+func (r *response) begin(b []byte) []byte { return b }
+
+func (r *response) write(b []byte) error {
+	r.door.Deadline(r.w)
+	if _, err := r.w.Write(b); err != nil {
+		return err
+	}
+	return r.flush()
+}
+
+// flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even
+// when nothing is being written.
+func (r *response) flush() error {
+	if err := r.control.Flush(); err != nil {
+		return err
+	}
+	_ = r.control.SetWriteDeadline(time.Time{})
+	return nil
+}
+
+func (r *response) end(b []byte) {
+	r.door.Deadline(r.w)
+	if b != nil {
+		_, _ = r.w.Write(b)
 	}
 }

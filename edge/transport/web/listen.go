@@ -1,0 +1,191 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"log"
+	"net"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+// Listener is a client's request for a stream that may idle for hours. Over HTTP/1.1 the stream leaves
+// the server: for as long as a handler has not returned, net/http keeps two goroutines, of which one has
+// a deep stack, and 10 KB of buffers, twice what all the rest of an idle session takes. Not safe for
+// concurrent use.
+type Listener struct {
+	door *Door
+	// w is nil once the stream is open.
+	w http.ResponseWriter
+	// ctx is the context of the exchange over HTTP/1.1, which outlives the request's.
+	ctx    context.Context
+	cancel context.CancelFunc
+	// unlink parts ctx from the request's.
+	unlink func() bool
+	// returned is closed when the handler may return; nil over HTTP/2.
+	returned chan struct{}
+	detached bool
+	panicked any
+	log      *log.Logger
+}
+
+// Listen serves a request for a stream with fn, which opens the stream, if at all, by its listener, and is
+// done with everything when it returns. Its context ends with the client. Listen returns when fn does, or
+// before, when the stream has left the server: fn then runs on in a goroutine that Wait waits for.
+func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
+	l := &Listener{door: d, w: w}
+	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
+		fn(r.Context(), l)
+		return
+	}
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+		l.log = s.ErrorLog
+	}
+	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
+	l.unlink = context.AfterFunc(r.Context(), l.cancel)
+	l.returned = make(chan struct{})
+	d.listening.Go(func() { l.run(fn) })
+	<-l.returned
+	if l.panicked != nil {
+		panic(l.panicked) // as if it had happened here
+	}
+}
+
+// Wait returns when no stream is open that has left its server, or with ctx's error. Call it when no handler
+// runs any more.
+func (d *Door) Wait(ctx context.Context) error {
+	none := make(chan struct{})
+	go func() {
+		d.listening.Wait()
+		close(none)
+	}()
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (l *Listener) run(fn func(context.Context, *Listener)) {
+	defer l.end()
+	fn(l.ctx, l)
+}
+
+// end lets the handler return, if it has not, and keeps a panic from ending more than this stream.
+func (l *Listener) end() {
+	p := recover()
+	l.cancel()
+	switch {
+	case !l.detached:
+		l.unlink()
+		l.panicked = p
+		close(l.returned)
+	case p != nil && l.log != nil:
+		l.log.Printf("a stream's goroutine panicked: %v\n%s", p, debug.Stack())
+	case p != nil:
+		log.Printf("a stream's goroutine panicked: %v\n%s", p, debug.Stack())
+	}
+}
+
+// Events begins the stream, once. The headers leave at once, so that proxies and clients see it.
+func (l *Listener) Events() (*Events, error) {
+	w := l.w
+	l.w = nil
+	if l.returned == nil {
+		return l.door.Events(w)
+	}
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return l.door.Events(w) // what wraps the response keeps its connection
+	}
+	l.detached = true
+	l.unlink()
+	s := &detached{conn: conn, timeout: l.door.o.WriteTimeout}
+	h := w.Header()
+	close(l.returned)
+	go s.watch(l.cancel)
+	return &Events{body: s, door: l.door}, s.head(h)
+}
+
+// detached is the body of a response over HTTP/1.1 whose connection was taken from the server; it is closed
+// with the response.
+type detached struct {
+	conn    net.Conn
+	timeout time.Duration
+	broken  bool
+}
+
+// linger is how long a client has to close its side of a connection whose response has ended. What it
+// still sends until then would, unread, destroy the last of the response on its way.
+const linger = time.Second
+
+// chunk is how a chunk begins, for its size to be filled in (RFC 9112, section 7.1).
+const chunk = "00000000\r\n"
+
+func (s *detached) begin(b []byte) []byte { return append(b, chunk...) }
+
+func (s *detached) write(b []byte) error { return s.send(sized(b)) }
+
+func (s *detached) end(b []byte) {
+	if b != nil {
+		b = sized(b)
+	}
+	half, ok := s.conn.(interface{ CloseWrite() error })
+	if s.broken || s.send(append(b, "0\r\n\r\n"...)) != nil || !ok || half.CloseWrite() != nil {
+		_ = s.conn.Close()
+		return
+	}
+	_ = s.conn.SetReadDeadline(time.Now().Add(linger))
+}
+
+// sized completes a chunk; of nothing there is none, since an empty one ends the response.
+func sized(b []byte) []byte {
+	const digits = "0123456789abcdef"
+	if len(b) == len(chunk) {
+		return nil
+	}
+	for i, n := 7, len(b)-len(chunk); n > 0; i, n = i-1, n>>4 {
+		b[i] = digits[n&15]
+	}
+	return append(b, "\r\n"...)
+}
+
+// head writes the status and the headers.
+func (s *detached) head(h http.Header) error {
+	describe(h)
+	h.Set("Transfer-Encoding", "chunked")
+	h.Set("Connection", "close")
+	h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	b := bytes.NewBufferString("HTTP/1.1 200 OK\r\n")
+	_ = h.Write(b)
+	b.WriteString("\r\n")
+	return s.send(b.Bytes())
+}
+
+func (s *detached) send(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	_ = s.conn.SetWriteDeadline(time.Now().Add(s.timeout))
+	_, err := s.conn.Write(b)
+	s.broken = err != nil
+	_ = s.conn.SetWriteDeadline(time.Time{})
+	return err
+}
+
+// watch ends the exchange when the client has gone, and closes the connection. What it sends meanwhile is a
+// request that this connection does not serve any more, as the head says.
+func (s *detached) watch(gone context.CancelFunc) {
+	defer func() {
+		gone()
+		_ = s.conn.Close()
+	}()
+	var b [64]byte
+	for {
+		if _, err := s.conn.Read(b[:]); err != nil {
+			return
+		}
+	}
+}
