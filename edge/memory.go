@@ -12,7 +12,7 @@ const (
 	// allowance is how much garbage may always gather before it is collected, in bytes. An edge keeps
 	// little and allocates a lot: by Go's default a busy one would collect a few MiB dozens of times a
 	// second.
-	allowance = 32 << 20
+	allowance = 192 << 20
 	// lazy bounds how many times what is live may gather as garbage, in percent; eager is Go's default,
 	// which holds for an edge that keeps much.
 	lazy, eager = 1000, 100

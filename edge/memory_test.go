@@ -37,7 +37,7 @@ func TestCollectorFollowsWhatLives(t *testing.T) {
 		}
 	}
 	become(func(p int) bool { return p > 400 })
-	much := make([]byte, 4*allowance)
+	much := make([]byte, allowance)
 	become(func(p int) bool { return p == eager })
 	runtime.KeepAlive(much)
 	become(func(p int) bool { return p > 400 })

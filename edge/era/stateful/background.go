@@ -74,13 +74,23 @@ func (e *Era) revalidate(ctx context.Context) {
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
 	var due []*held
 	for _, s := range e.held.all() {
-		working, attached := s.engaged()
-		used := s.used.Swap(false) || working
-		if used || attached {
+		// What is not used begins nothing: most sessions cost one look.
+		used := s.used.Load() && s.used.Swap(false)
+		if used || s.working {
+			s.working = s.works()
+			used = used || s.working
+		}
+		if used {
 			s.lastUsed = now
 		}
-		if s.rec.Load() == nil || now.Sub(s.lastUsed) > holdFor && e.evict(s) {
+		switch {
+		case s.rec.Load() == nil:
 			continue
+		case now.Sub(s.lastUsed) > holdFor:
+			if e.evict(s) {
+				continue
+			}
+			s.lastUsed = now // by its stream
 		}
 		if used || now.Sub(s.lastTouched) >= idle {
 			due = append(due, s)

@@ -102,6 +102,7 @@ func (s *held) addReader(ctx context.Context, stream string) (context.Context, *
 		s.readers = map[string]*reader{}
 	}
 	s.readers[stream] = r
+	s.used.Store(true)
 	return ctx, r
 }
 

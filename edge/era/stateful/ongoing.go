@@ -58,6 +58,7 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 		}
 	}
 	s.running[key] = r
+	s.used.Store(true)
 	return nil
 }
 
@@ -145,9 +146,9 @@ func (e *Era) evict(s *held) bool {
 	return !busy
 }
 
-// engaged says whether calls of the session run or are followed, and whether it has a stream of its own.
-func (s *held) engaged() (working, attached bool) {
+// works says whether calls of the session run or are followed.
+func (s *held) works() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.running) > 0 || len(s.readers) > 0, s.standalone != nil
+	return len(s.running) > 0 || len(s.readers) > 0
 }

@@ -41,7 +41,8 @@ type held struct {
 	rec atomic.Pointer[record]
 	// fresh is when the record was last known to be true, in Unix nanoseconds.
 	fresh atomic.Int64
-	used  atomic.Bool
+	// used: something came for the session, or began in it, since it was last looked at.
+	used atomic.Bool
 	// pipe: its messages come over a pipe.
 	pipe atomic.Bool
 
@@ -58,7 +59,9 @@ type held struct {
 	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
 
-	lastUsed, lastTouched time.Time // the revalidation loop's own
+	// The revalidation loop's own. working: calls of the session ran or were followed when it was last looked at.
+	working               bool
+	lastUsed, lastTouched time.Time
 }
 
 func newHeld(id string) *held {

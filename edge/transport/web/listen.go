@@ -31,8 +31,9 @@ type Listener struct {
 }
 
 // Listen serves a request for a stream with fn, which opens the stream, if at all, by its listener, and is
-// done with everything when it returns. Its context ends with the client. Listen returns when fn does, or
-// before, when the stream has left the server: fn then runs on in a goroutine that Wait waits for.
+// done with everything when it returns. Its context ends with the client; over HTTP/1.1 it has no values.
+// Listen returns when fn does, or before, when the stream has left the server: fn then runs on in a goroutine
+// that Wait waits for.
 func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
 	l := &Listener{door: d, w: w}
 	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
@@ -42,7 +43,7 @@ func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Co
 	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		l.log = s.ErrorLog
 	}
-	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(r.Context()))
+	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.unlink = context.AfterFunc(r.Context(), l.cancel)
 	l.returned = make(chan struct{})
 	d.listening.Go(func() { l.run(fn) })
@@ -102,6 +103,7 @@ func (l *Listener) Events() (*Events, error) {
 	}
 	l.detached = true
 	l.unlink()
+	l.unlink = nil
 	s := &detached{conn: conn, timeout: l.door.o.WriteTimeout}
 	h := w.Header()
 	close(l.returned)
