@@ -19,7 +19,7 @@ func sessionCases() []benchCase {
 			claims: []claim{ratio(callRate, "edge", "sdk"), ratio(callRate, "redis", "edge")}},
 		{name: "idle-memory", rounds: 4, cold: true, start: idleMemory, claims: slices.Concat(idleClaims(rss), idleClaims(live))},
 		// So long that each measurement has its part of the collections of garbage.
-		{name: "idle-others-8", rounds: shown, slice: 2 * time.Second, start: idleOthers,
+		{name: "idle-others-8", rounds: 2 * shown, slice: 2 * time.Second, start: idleOthers,
 			claims: []claim{ratio(callRate, "crowded", "empty").atLeast(0.95), ratio(p99, "crowded", "empty"), ratio(cpuTime, "crowded", "empty")}},
 		changesCase(modern, "--events"),
 		changesCase(legacy),

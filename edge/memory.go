@@ -1,20 +1,22 @@
 package main
 
 import (
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 )
 
+// How much garbage may gather before it is collected. An edge keeps little and allocates a lot: by Go's default
+// a busy one would collect a few MiB dozens of times a second, and one with thousands of idle streams would
+// look through all of them every second.
 const (
-	// allowance is how much garbage may always gather before it is collected, in bytes. An edge keeps
-	// little and allocates a lot: by Go's default a busy one would collect a few MiB dozens of times a
-	// second.
-	allowance = 192 << 20
-	// lazy bounds how many times what is live may gather as garbage, in percent; eager is Go's default,
-	// which holds for an edge that keeps much.
+	// little may always gather, in bytes.
+	little = 32 << 20
+	// ample is how many times what is live may gather, in percent, up to much, in bytes.
+	ample, much = 500, 256 << 20
+	// lazy bounds the percentage while nearly nothing is live; eager is Go's default, which holds for an edge
+	// that keeps more than much.
 	lazy, eager = 1000, 100
 )
 
@@ -27,11 +29,10 @@ func tuneMemory() {
 	}
 }
 
-// gcPercent is the value of GOGC by which as much garbage may gather as lives, or the allowance if that is
-// more.
+// gcPercent is the value of GOGC for so many bytes that are live.
 func gcPercent(live uint64) int {
-	percent := 100 * float64(allowance) / float64(max(live, 1))
-	return int(math.Min(lazy, math.Max(eager, percent)))
+	share := func(garbage float64) float64 { return 100 * garbage / float64(max(live, 1)) }
+	return int(min(lazy, max(share(little), min(ample, share(much)), eager)))
 }
 
 // afterNextCollection sets the percentage again when the next collection has told what lives.

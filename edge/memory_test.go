@@ -9,7 +9,7 @@ import (
 
 func TestGCPercent(t *testing.T) {
 	for live, want := range map[uint64]int{
-		0: lazy, 1 << 20: lazy, allowance / 10: lazy, allowance / 4: 400, allowance: 100, 1 << 33: eager,
+		0: lazy, 1 << 20: lazy, little / 10: lazy, little / 8: 800, little: ample, much / 5: ample, much / 2: 200, much: eager, 1 << 33: eager,
 	} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("%d bytes live: %d, want %d", live, got, want)
@@ -37,8 +37,8 @@ func TestCollectorFollowsWhatLives(t *testing.T) {
 		}
 	}
 	become(func(p int) bool { return p > 400 })
-	much := make([]byte, allowance)
+	kept := make([]byte, much)
 	become(func(p int) bool { return p == eager })
-	runtime.KeepAlive(much)
+	runtime.KeepAlive(kept)
 	become(func(p int) bool { return p > 400 })
 }

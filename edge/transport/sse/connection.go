@@ -3,7 +3,6 @@ package sse
 import (
 	"context"
 	"crypto/rand"
-	"net/http"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -33,9 +32,9 @@ type conn struct {
 	unlisten  context.CancelFunc // ends the session's standalone stream
 }
 
-func newConn(h *Handler, p mcp.Principal, r *http.Request) *conn {
+func newConn(ctx context.Context, h *Handler, p mcp.Principal) *conn {
 	c := &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
-	c.ctx, c.cancel = context.WithCancel(r.Context())
+	c.ctx, c.cancel = context.WithCancel(ctx)
 	c.writer.broken = c.cancel
 	return c
 }

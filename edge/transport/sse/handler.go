@@ -47,13 +47,19 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 	return h
 }
 
-// Stream serves the GET that is a connection, and stays until it ends. Mount it at StreamPath.
+// Stream serves the GET that is a connection. Mount it at StreamPath.
 func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	principal, ok := h.door.Enter(w, r, allowedStream)
 	if !ok || !h.door.Accepts(w, r, web.TypeEvents) {
 		return
 	}
-	c := newConn(h, principal, r)
+	below := prefix(r.Header)
+	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) { h.connect(ctx, w, l, principal, below) })
+}
+
+// connect makes a request's stream a connection, and stays until it ends. below is where a proxy has the edge.
+func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Listener, p mcp.Principal, below string) {
+	c := newConn(ctx, h, p)
 	defer c.cancel()
 	switch h.open.add(c, h.o.MaxConnections) {
 	case full:
@@ -64,12 +70,12 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.open.remove(c)
-	events, err := h.door.Events(w)
+	events, err := l.Events()
 	if err != nil {
 		return
 	}
 	defer events.Close()
-	c.serve(events, h.endpoint(r, c))
+	c.serve(events, below+MessagePath+"?"+parameter+"="+c.token)
 }
 
 // Message serves a POST of one message, or of a batch where the negotiated revision has them. Mount it
@@ -115,13 +121,8 @@ func (h *Handler) answer(w http.ResponseWriter, a answered) {
 	}
 }
 
-// endpoint is where the client is to POST: a path, so that the host is the one the client knows, below
-// the prefix that a proxy says it cut off.
-func (h *Handler) endpoint(r *http.Request, c *conn) string {
-	return prefix(r.Header) + MessagePath + "?" + parameter + "=" + c.token
-}
-
-// prefix is empty unless the header is plainly a path: what is written here is resolved as a reference.
+// prefix is what a proxy says it cut off the path of the endpoint. It is empty unless the header is plainly a path:
+// what is written here is resolved as a reference.
 func prefix(h http.Header) string {
 	p := strings.TrimRight(h.Get(headerPrefix), "/")
 	if len(p) > maxPrefix || !strings.HasPrefix(p, "/") || strings.HasPrefix(p, "//") {

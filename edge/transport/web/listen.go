@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"log"
 	"net"
 	"net/http"
@@ -26,7 +27,7 @@ type Listener struct {
 	// returned is closed when the handler may return; nil over HTTP/2.
 	returned chan struct{}
 	detached bool
-	panicked any
+	panicked any // with its stack
 	log      *log.Logger
 }
 
@@ -35,12 +36,12 @@ type Listener struct {
 // Listen returns when fn does, or before, when the stream has left the server: fn then runs on in a goroutine
 // that Wait waits for.
 func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
-	l := &Listener{door: d, w: w}
+	l := &Listener{door: d, w: w, log: log.Default()}
 	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
 		fn(r.Context(), l)
 		return
 	}
-	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
+	if s, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && s.ErrorLog != nil {
 		l.log = s.ErrorLog
 	}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
@@ -81,12 +82,12 @@ func (l *Listener) end() {
 	switch {
 	case !l.detached:
 		l.unlink()
-		l.panicked = p
+		if p != nil {
+			l.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
+		}
 		close(l.returned)
-	case p != nil && l.log != nil:
-		l.log.Printf("a stream's goroutine panicked: %v\n%s", p, debug.Stack())
 	case p != nil:
-		log.Printf("a stream's goroutine panicked: %v\n%s", p, debug.Stack())
+		l.log.Printf("a stream panicked: %v\n%s", p, debug.Stack())
 	}
 }
 
