@@ -12,9 +12,8 @@ import (
 )
 
 // Listener is a client's request for a stream that may idle for hours. Over HTTP/1.1 the stream leaves
-// the server: for as long as a handler has not returned, net/http keeps two goroutines, of which one has
-// a deep stack, and 10 KB of buffers, twice what all the rest of an idle session takes. Not safe for
-// concurrent use.
+// the server: for as long as a handler has not returned, net/http keeps two goroutines, one of them with a deep
+// stack, and 10 KB of buffers: more than all the rest of an idle session takes. Not safe for concurrent use.
 type Listener struct {
 	door *Door
 	// w is nil once the stream is open.
@@ -26,7 +25,8 @@ type Listener struct {
 	unlink func() bool
 	// returned is closed when the handler may return; nil over HTTP/2.
 	returned chan struct{}
-	detached bool
+	// body is the stream that has left its server, if it has.
+	body     *detached
 	panicked any // with its stack
 	log      *log.Logger
 }
@@ -80,13 +80,14 @@ func (l *Listener) end() {
 	p := recover()
 	l.cancel()
 	switch {
-	case !l.detached:
+	case l.body == nil:
 		l.unlink()
 		if p != nil {
 			l.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 		close(l.returned)
 	case p != nil:
+		_ = l.body.conn.Close()
 		l.log.Printf("a stream panicked: %v\n%s", p, debug.Stack())
 	}
 }
@@ -102,14 +103,13 @@ func (l *Listener) Events() (*Events, error) {
 	if err != nil {
 		return l.door.Events(w) // what wraps the response keeps its connection
 	}
-	l.detached = true
 	l.unlink()
 	l.unlink = nil
-	s := &detached{conn: conn, timeout: l.door.o.WriteTimeout}
+	l.body = &detached{conn: conn, timeout: l.door.o.WriteTimeout}
 	h := w.Header()
 	close(l.returned)
-	go s.watch(l.cancel)
-	return &Events{body: s, door: l.door}, s.head(h)
+	go l.body.watch(l.cancel)
+	return &Events{body: l.body, door: l.door}, l.body.head(h)
 }
 
 // detached is the body of a response over HTTP/1.1 whose connection was taken from the server; it is closed
