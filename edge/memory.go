@@ -29,7 +29,7 @@ func tuneMemory() {
 	}
 }
 
-// gcPercent is the value of GOGC for so many bytes that are live.
+// gcPercent is the value of GOGC for so many bytes that are live, of the heap, stacks and globals.
 func gcPercent(live uint64) int {
 	share := func(garbage float64) float64 { return 100 * garbage / float64(max(live, 1)) }
 	return int(min(lazy, max(share(little), min(ample, share(much)), eager)))
@@ -38,10 +38,15 @@ func gcPercent(live uint64) int {
 // afterNextCollection sets the percentage again when the next collection has told what lives.
 func afterNextCollection(set int) {
 	runtime.AddCleanup(new(struct{ _ [16]byte }), func(set int) {
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-		metrics.Read(live)
+		// What GOGC is a percentage of: stacks and globals count too.
+		base := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
+		metrics.Read(base)
+		live := uint64(0)
+		for _, b := range base {
+			live += b.Value.Uint64()
+		}
 		// Setting it stops the world for a moment: a few percent are not worth that.
-		if want := gcPercent(live[0].Value.Uint64()); want < set*9/10 || want > set*11/10 {
+		if want := gcPercent(live); want < set*9/10 || want > set*11/10 {
 			debug.SetGCPercent(want)
 			set = want
 		}

@@ -42,7 +42,7 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(err)
 	}
 	if w != nil {
-		w.stay()
+		w.stay() // last, so that an idle stream keeps nothing else alive
 	}
 }
 

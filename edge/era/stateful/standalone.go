@@ -178,9 +178,9 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 	return out
 }
 
-// stay sends changes and keeps the stream alive until its context ends, and gives it up. It needs no other goroutine:
-// the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it on
-// every idle stream, are to be small: the stack is given back only while little of it is used.
+// stay sends changes and keeps the stream alive until its context ends, and gives it up. It needs no other
+// goroutine: the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it
+// on every idle stream, are to be small: the stack is given back only while little of it is used.
 func (w *standalone) stay() {
 	defer w.detach()
 	ctx := w.ctx

@@ -23,7 +23,7 @@ type Listener struct {
 	cancel context.CancelFunc
 	// unlink parts ctx from the request's.
 	unlink func() bool
-	// returned is closed when the handler may return; nil over HTTP/2.
+	// returned is closed when the handler may return; nil where the stream stays in its server.
 	returned chan struct{}
 	// body is the stream that has left its server, if it has.
 	body     *detached
@@ -75,19 +75,23 @@ func (l *Listener) run(fn func(context.Context, *Listener)) {
 	fn(l.ctx, l)
 }
 
-// end lets the handler return, if it has not, and keeps a panic from ending more than this stream.
+// end lets the handler return, if it has not, closes a connection whose stream was not ended, and keeps a panic from
+// ending more than that.
 func (l *Listener) end() {
 	p := recover()
 	l.cancel()
-	switch {
-	case l.body == nil:
+	if l.body == nil {
 		l.unlink()
 		if p != nil {
 			l.panicked = fmt.Sprintf("%v\n%s", p, debug.Stack())
 		}
 		close(l.returned)
-	case p != nil:
+		return
+	}
+	if !l.body.ended {
 		_ = l.body.conn.Close()
+	}
+	if p != nil {
 		l.log.Printf("a stream panicked: %v\n%s", p, debug.Stack())
 	}
 }
@@ -117,7 +121,8 @@ func (l *Listener) Events() (*Events, error) {
 type detached struct {
 	conn    net.Conn
 	timeout time.Duration
-	broken  bool
+	// broken: a write has failed. ended: nothing is written any more.
+	broken, ended bool
 }
 
 // linger is how long a client has to close its side of a connection whose response has ended. What it
@@ -132,6 +137,7 @@ func (s *detached) begin(b []byte) []byte { return append(b, chunk...) }
 func (s *detached) write(b []byte) error { return s.send(sized(b)) }
 
 func (s *detached) end(b []byte) {
+	s.ended = true
 	if b != nil {
 		b = sized(b)
 	}

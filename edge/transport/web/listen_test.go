@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -261,7 +260,7 @@ func TestListenedStreamLetsASlowClientGo(t *testing.T) {
 func TestListenKeepsAPanicToItself(t *testing.T) {
 	for name, open := range map[string]bool{"before the stream": false, "after it": true} {
 		t.Run(name, func(t *testing.T) {
-			var said sayings
+			var said strings.Builder // a Logger writes one line at a time
 			logger := log.New(&said, "", 0)
 			d := NewDoor(nil, Options{})
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -296,22 +295,16 @@ func TestListenKeepsAPanicToItself(t *testing.T) {
 	}
 }
 
-// sayings is a log for many goroutines.
-type sayings struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *sayings) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *sayings) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
+// Who cannot open the stream, or forgets to end it, leaves no connection open.
+func TestListenLeavesNoConnectionOpen(t *testing.T) {
+	_, s, _ := listened(t, Options{}, func(_ context.Context, l *Listener) { _, _ = l.Events() })
+	conn, resp := get(t, s, "1.1")
+	if _, err := io.ReadAll(resp.Body); err == nil {
+		t.Error("the stream was ended")
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the connection: %v", err)
+	}
 }
 
 // A response that hides its connection is written where it is.
