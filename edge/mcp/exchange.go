@@ -45,6 +45,17 @@ type Outgoing interface {
 	Open() (Stream, error)
 }
 
+// Leaver is an Outgoing whose exchange may end before the goroutine does that serves it: what that goroutine
+// still has to do then keeps no connection.
+type Leaver interface {
+	Outgoing
+	// MayLeave says whether this exchange can be left.
+	MayLeave() bool
+	// Leave ends the exchange now: a stream ends whole, and without one the client gets nothing. Neither the
+	// exchange nor its stream is used any more.
+	Leave()
+}
+
 // Response is the one JSON body of an exchange.
 type Response struct {
 	// Body is a JSON-RPC message or batch.

@@ -40,7 +40,7 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			"protocol version %s has no batches; send one message at a time", rec.rules.Version))
 		return
 	}
-	g := newGroup(e, s, rec, in)
+	g := newGroup(ctx, e, s, rec, in, out)
 	g.array = true
 	for i := range batch {
 		if err := e.entry(ctx, in, g, &batch[i]); err != nil {
@@ -51,12 +51,11 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		}
 	}
 	if len(g.runs) == 0 {
-		g.respond(out)
+		g.respond()
 		return
 	}
 	in.Admit()
-	g.start()
-	g.serve(ctx, out)
+	g.serve()
 }
 
 // entry serves one entry as far as no backend is needed, and adds it to the group else. An error
@@ -77,7 +76,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 			g.ready = append(g.ready, o.body)
 			return nil
 		}
-		if err := g.add(ctx, b.Message); err != nil {
+		if err := g.add(b.Message); err != nil {
 			switch me := beginError(err); {
 			case errors.Is(err, errGone), errors.Is(err, errClosed):
 				return me
@@ -89,7 +88,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 	return nil
 }
 
-// discard gives up calls that were added and not started.
+// discard gives up calls that were added and not run.
 func (g *group) discard() {
 	for _, r := range g.runs {
 		r.done()

@@ -184,7 +184,7 @@ func TestClientThatLeavesDoesNotCancel(t *testing.T) {
 		}
 		direct := w.post(w.a, s, callTool(1, "slow"))
 		direct.cancel()
-		after(time.Millisecond)
+		after(time.Second) // when it would become a stream
 		if !direct.ended() || !direct.accepted {
 			t.Error("the exchange did not end with its client")
 		}

@@ -25,6 +25,7 @@ type Era struct {
 
 	held   shards
 	timers sync.Pool
+	alarms alarms
 	// workers run the calls.
 	workers workers
 

@@ -139,15 +139,18 @@ type follower struct {
 	unread bool
 	// told is when something was last written.
 	told time.Time
+	// ended: the log has, and all of it was sent.
+	ended bool
 }
 
 // follow sends what the log has after a position, and what it gets, until the stream has ended, the
-// client or this replica goes, or another connection takes over.
-func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, pos state.Position, how follows) {
+// client or this replica goes, or another connection takes over. It returns whether the stream has ended, and the
+// client has all of it.
+func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, pos state.Position, how follows) bool {
 	ctx, r := s.addReader(ctx, pos.Stream)
 	defer s.removeReader(pos.Stream, r)
 	if e.closed.Load() {
-		return
+		return false
 	}
 	e.counters.Streams.Add(1)
 	defer e.counters.Streams.Add(-1)
@@ -159,7 +162,7 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	for {
 		on := f.catchUp(ctx)
 		if on && f.opening && st.KeepAlive() != nil {
-			return
+			return false
 		}
 		f.opening = false
 		if f.caughtUp != nil {
@@ -167,7 +170,7 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 			f.caughtUp = nil
 		}
 		if !on {
-			return
+			return f.ended
 		}
 		// Nobody comes back to a stream without an id from it.
 		var draining <-chan struct{}
@@ -180,15 +183,15 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 		case <-t.C:
 			if time.Since(f.told) >= e.o.KeepAlive {
 				if st.KeepAlive() != nil {
-					return
+					return false
 				}
 				f.told = time.Now()
 			}
 		case <-draining:
 			f.comeBack()
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
@@ -225,7 +228,10 @@ func (f *follower) catchUp(ctx context.Context) bool {
 			}
 			return ctx.Err() == nil
 		}
-		if !f.send(page) || page.Ended {
+		if !f.send(page) {
+			return false
+		}
+		if f.ended = page.Ended; f.ended {
 			return false
 		}
 		if page.AtEnd {

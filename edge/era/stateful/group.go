@@ -32,10 +32,14 @@ type group struct {
 	s   *held
 	rec *record
 	in  *mcp.Incoming
-	// wake holds a token when phase or left changed in a way that the exchange waits for.
-	wake chan struct{}
+	// ctx and out are the exchange's.
+	ctx context.Context
+	out mcp.Outgoing
 
-	mu     sync.Mutex
+	mu sync.Mutex
+	// wake holds a token when phase or left changed in a way that the exchange waits for; nil while it
+	// does not wait.
+	wake   chan struct{}
 	phase  phase
 	stream string
 	left   int // calls without an outcome
@@ -54,16 +58,18 @@ type group struct {
 
 	only [1]*run
 	run  run
+
+	inPlace
 }
 
-func newGroup(e *Era, s *held, rec *record, in *mcp.Incoming) *group {
-	g := &group{e: e, s: s, rec: rec, in: in, wake: make(chan struct{}, 1)}
+func newGroup(ctx context.Context, e *Era, s *held, rec *record, in *mcp.Incoming, out mcp.Outgoing) *group {
+	g := &group{e: e, s: s, rec: rec, in: in, ctx: ctx, out: out}
 	g.runs = g.only[:0]
 	return g
 }
 
 // add registers one call; start runs it. The params are copied: a call may outlive its exchange.
-func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
+func (g *group) add(msg jsonrpc.Message) error {
 	r := &g.run
 	if len(g.runs) > 0 {
 		r = new(run)
@@ -78,7 +84,7 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	r.init(g.e, g.s, g.rec, msg.ID)
 	r.group = g
 	r.deadline = time.Now().Add(g.e.o.CallLifetime)
-	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(g.ctx))
 	if err := g.e.begin(g.s, r, false); err != nil {
 		r.cancel(nil)
 		return err
@@ -89,50 +95,63 @@ func (g *group) add(ctx context.Context, msg jsonrpc.Message) error {
 	return nil
 }
 
-// start runs the calls, each apart from the exchange: the client's leaving does not end it.
-func (g *group) start() {
+// serve runs the calls and ends the exchange. The client's leaving does not end them: they run apart from the
+// exchange, unless that can be left.
+func (g *group) serve() {
 	g.e.counters.Calls.Add(int64(len(g.runs)))
+	if l, ok := g.out.(mcp.Leaver); ok && len(g.runs) == 1 && l.MayLeave() {
+		g.serveInPlace(l)
+		return
+	}
 	for _, r := range g.runs {
 		g.e.work.add()
 		g.e.workers.start(r)
 	}
+	g.attend(g.e.o.StreamAfter)
 }
 
-// serve stays with the exchange until it ends.
-func (g *group) serve(ctx context.Context, out mcp.Outgoing) {
-	t := g.e.timer(g.e.o.StreamAfter)
-	defer g.e.putTimer(t)
+// attend stays with the exchange until it has ended. False: a call may still run. A stream is opened after so long.
+func (g *group) attend(after time.Duration) bool {
+	var t *time.Timer
 	for {
+		g.mu.Lock()
+		phase, left := g.phase, g.left
+		if g.wake == nil && phase == direct && left > 0 {
+			g.wake = make(chan struct{}, 1)
+		}
+		g.mu.Unlock()
+		switch {
+		case phase == opened:
+			return g.follow()
+		case left == 0:
+			g.respond()
+			return true
+		case phase == abandoned:
+			g.out.Accept()
+			return false
+		}
+		if t == nil {
+			t = g.e.timer(after)
+			defer g.e.putTimer(t)
+		}
 		select {
 		case <-g.wake:
 		case <-t.C:
 			if err := g.open(); err != nil {
 				t.Reset(g.e.o.StreamAfter)
 			}
-		case <-ctx.Done():
+		case <-g.ctx.Done():
+			g.mu.Lock()
 			g.abandon()
-		}
-		g.mu.Lock()
-		phase, left := g.phase, g.left
-		g.mu.Unlock()
-		switch {
-		case phase == opened:
-			g.follow(ctx, out)
-			return
-		case left == 0:
-			g.respond(out)
-			return
-		case phase == abandoned:
-			out.Accept()
-			return
+			g.mu.Unlock()
 		}
 	}
 }
 
 // respond ends the exchange with one body.
-func (g *group) respond(out mcp.Outgoing) {
+func (g *group) respond() {
 	if !g.array {
-		respond(out, g.runs[0].outcome)
+		respond(g.out, g.runs[0].outcome)
 		return
 	}
 	body := append(make([]byte, 0, 512), '[')
@@ -145,38 +164,36 @@ func (g *group) respond(out mcp.Outgoing) {
 		}
 	}
 	if len(body) == 1 {
-		out.Accept()
+		g.out.Accept()
 		return
 	}
 	body[len(body)-1] = ']'
-	out.Respond(mcp.Response{Body: body})
+	g.out.Respond(mcp.Response{Body: body})
 }
 
-// follow makes the exchange a stream and stays with it.
-func (g *group) follow(ctx context.Context, out mcp.Outgoing) {
+// follow makes the exchange a stream and stays with it. False: the stream goes on without.
+func (g *group) follow() bool {
 	defer func() {
 		g.s.mu.Lock()
 		g.over = true
 		g.s.unfollowed(g.stream)
 		g.s.mu.Unlock()
 	}()
-	st, err := out.Open()
+	st, err := g.out.Open()
 	if err != nil {
-		return // The client is gone; the calls run on into the log.
+		return false // The client is gone; the calls run on into the log.
 	}
-	g.e.follow(ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{opening: true, prime: g.rec.rules.Priming})
+	return g.e.follow(g.ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{opening: true, prime: g.rec.rules.Priming})
 }
 
-// abandon notes that the client has left.
+// abandon notes that the client has left. g.mu is locked.
 func (g *group) abandon() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	if g.phase == direct {
 		g.phase = abandoned
 	}
 }
 
-// signal wakes the exchange.
+// signal wakes the exchange. g.mu is locked.
 func (g *group) signal() {
 	select {
 	case g.wake <- struct{}{}:
@@ -207,6 +224,9 @@ func (g *group) keep(r *run, o outcome) bool {
 func (g *group) open() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if g.ctx.Err() != nil {
+		g.abandon()
+	}
 	switch {
 	case g.phase == opened, g.left == 0:
 		return nil
@@ -223,6 +243,7 @@ func (g *group) open() error {
 		return err
 	}
 	g.markOpened()
+	g.callAttendant()
 	g.begun(leases)
 	return nil
 }

@@ -27,10 +27,15 @@ const (
 	v2024, v0326, v0618, v1125 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 )
 
+// apart makes exchanges that cannot be left: TestCallsApart sets it.
+var apart bool
+
 // exchange records what a transport was told.
 type exchange struct {
 	cancel context.CancelFunc // the client leaves
 	done   chan struct{}
+	// apart: the exchange cannot be left, so that its call runs in another goroutine.
+	apart bool
 
 	mu         sync.Mutex
 	session    string
@@ -40,6 +45,7 @@ type exchange struct {
 	events     []mcp.StreamEvent
 	keepalives int
 	broken     bool // writes fail
+	left       bool
 	// onResponse is called when a response is handed to the transport.
 	onResponse func()
 }
@@ -56,8 +62,10 @@ func (x *exchange) Open() (mcp.Stream, error) {
 	x.set(func() { x.once(); x.opened = true })
 	return x, nil
 }
+func (x *exchange) MayLeave() bool { return !x.apart }
+func (x *exchange) Leave()         { x.set(func() { x.left = true }) }
 func (x *exchange) once() {
-	if x.response != nil || x.accepted || x.opened {
+	if x.response != nil || x.accepted || x.opened || x.left {
 		panic("an exchange was ended twice")
 	}
 }
@@ -72,6 +80,9 @@ func (x *exchange) Send(ev mcp.StreamEvent) error {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.left {
+		panic("an exchange was used that had been left")
+	}
 	if x.broken {
 		return io.ErrClosedPipe
 	}
@@ -86,7 +97,9 @@ func (x *exchange) ended() bool {
 	case <-x.done:
 		return true
 	default:
-		return false
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.left
 	}
 }
 
@@ -195,7 +208,7 @@ func (w *world) incoming(session string) *mcp.Incoming {
 // begin starts an exchange; it goes on until the era or the client ends it.
 func (w *world) begin(fn func(ctx context.Context, x *exchange)) *exchange {
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &exchange{cancel: cancel, done: make(chan struct{})}
+	x := &exchange{cancel: cancel, done: make(chan struct{}), apart: apart}
 	go func() {
 		defer close(x.done)
 		defer cancel()

@@ -16,14 +16,13 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *held, rec *recor
 		respond(out, o)
 		return
 	}
-	g := newGroup(e, s, rec, in)
-	if err := g.add(ctx, msg); err != nil {
+	g := newGroup(ctx, e, s, rec, in, out)
+	if err := g.add(msg); err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
 		return
 	}
 	in.Admit()
-	g.start()
-	g.serve(ctx, out)
+	g.serve()
 }
 
 // beginError tells a client why a call could not begin.

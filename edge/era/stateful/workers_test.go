@@ -24,7 +24,7 @@ func TestWorkersWaitAndLeave(t *testing.T) {
 		e := New(quiet{be}, m.Replica("a"), Options{})
 		defer e.Close()
 		e.Start(t.Context())
-		d := &discard{}
+		d := &discard{apart: true}
 		e.Message(t.Context(), &mcp.Incoming{}, mustParse(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`), d)
 		in := &mcp.Incoming{Session: d.session}
 		for i := range 2 * idleWorkers {

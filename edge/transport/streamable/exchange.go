@@ -17,9 +17,11 @@ type exchange struct {
 	// listener opens the stream if the client asked for one, and for nothing that would come at once.
 	listener *web.Listener
 	events   *web.Events
+	// mayLeave: the connection can be taken from its server. left: it was.
+	mayLeave, left bool
 }
 
-var _ mcp.Outgoing = (*exchange)(nil)
+var _ mcp.Leaver = (*exchange)(nil)
 
 // Session implements mcp.Outgoing.
 func (x *exchange) Session(id string) { x.w.Header().Set(headerSession, id) }
@@ -40,6 +42,9 @@ func (x *exchange) Respond(r mcp.Response) {
 
 // Accept implements mcp.Outgoing.
 func (x *exchange) Accept() {
+	if x.accepted == http.StatusAccepted {
+		x.w.Header()["Content-Length"] = nothing
+	}
 	x.door.Deadline(x.w)
 	x.w.WriteHeader(x.accepted)
 }
@@ -56,14 +61,30 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 	return stream{x.events}, err
 }
 
+// MayLeave implements mcp.Leaver.
+func (x *exchange) MayLeave() bool { return x.mayLeave }
+
+// Leave implements mcp.Leaver.
+func (x *exchange) Leave() {
+	x.left = true
+	if x.events != nil {
+		x.events.Leave()
+		return
+	}
+	web.Leave(x.w)
+}
+
 // end is called when the era has let go of the exchange.
 func (x *exchange) end() {
-	if x.events != nil {
+	if x.events != nil && !x.left {
 		x.events.Close()
 	}
 }
 
-var jsonHeader = []string{web.TypeJSON}
+var (
+	jsonHeader = []string{web.TypeJSON}
+	nothing    = []string{"0"}
+)
 
 // stream is an open Server-Sent Events response.
 type stream struct{ events *web.Events }

@@ -64,6 +64,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 	}
 	in.Body = body
 	x := h.exchange(w, http.StatusAccepted)
+	x.mayLeave = web.MayLeave(w, r)
 	h.server.Post(r.Context(), in, x)
 	x.end()
 }

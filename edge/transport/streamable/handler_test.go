@@ -353,3 +353,48 @@ func (c *loggingConn) Write(b []byte) (int, error) {
 	c.log.mu.Unlock()
 	return c.Conn.Write(b)
 }
+
+// TestLeave: what an exchange's goroutine does after its end keeps no connection.
+func TestLeave(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(out mcp.Outgoing)
+		want string // of the body; empty: there is no response, or one without a body
+	}{
+		"a stream": {func(out mcp.Outgoing) {
+			st, err := out.Open()
+			if err == nil {
+				err = st.Send(mcp.StreamEvent{ID: "1", Data: []byte(`{}`)})
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}, "id: 1\ndata: {}\n\n"},
+		"an accepted message": {func(out mcp.Outgoing) { out.Accept() }, ""},
+		"nothing":             {func(mcp.Outgoing) {}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goOn := make(chan struct{})
+			s := serve(t, func(_ context.Context, _ *mcp.Incoming, out mcp.Outgoing) {
+				c.end(out)
+				l := out.(mcp.Leaver)
+				if !l.MayLeave() {
+					t.Error("the exchange may not be left")
+				}
+				l.Leave()
+				<-goOn
+			}, Options{})
+			t.Cleanup(func() { close(goOn) })
+			resp, err := http.Post(s.URL, "application/json", strings.NewReader(`{}`))
+			if err != nil {
+				if name != "nothing" {
+					t.Fatal(err)
+				}
+				return
+			}
+			defer resp.Body.Close()
+			if body, err := io.ReadAll(resp.Body); err != nil || string(body) != c.want || name == "nothing" {
+				t.Errorf("the response is %s, %q, %v", resp.Status, body, err)
+			}
+		})
+	}
+}
