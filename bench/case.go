@@ -36,7 +36,7 @@ const (
 // one subject it does to the next as well, and it is the number of rounds that makes intervals narrow.
 const usual, brief = 400 * time.Millisecond, 60 * time.Millisecond
 
-// processes of each kind share the rounds where it is about a few percent.
+// processes of each kind share the rounds where it is about a few percent, and where a bound is near.
 const processes = 4
 
 // subject is one server under work.
@@ -71,6 +71,21 @@ func inTurn(all []subject) []subject {
 		subjects[i].turns = append(subjects[i].turns, s)
 	}
 	return subjects
+}
+
+// several starts what start does more than once, for processes that take turns.
+func several(start func(*fleet) ([]subject, error)) func(*fleet) ([]subject, error) {
+	return func(f *fleet) ([]subject, error) {
+		var all []subject
+		for range processes {
+			subjects, err := start(f)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, subjects...)
+		}
+		return inTurn(all), nil
+	}
 }
 
 // sample is what one round found.

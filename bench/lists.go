@@ -32,11 +32,6 @@ const mostGrowth = 1.05
 func listCase(e era, tools, page int) benchCase {
 	c := benchCase{name: fmt.Sprintf("%s-list-%d-by-%d-8", e.name, tools, page), rounds: some,
 		claims: []claim{ratio(callRate, "edge", "sdk"), ratio(callRate, "20-backends", "edge"), ratio(cpuTime, "20-backends", "edge")}}
-	if tools == 1000 {
-		c.rounds = shown
-		c.claims[0] = c.claims[0].atLeast(5)
-		c.claims[2] = c.claims[2].atMost(mostGrowth)
-	}
 	c.start = func(f *fleet) ([]subject, error) {
 		one, many, err := f.oneAndMany(tools, page)
 		if err != nil {
@@ -56,6 +51,11 @@ func listCase(e era, tools, page int) benchCase {
 		}
 		return subjects, nil
 	}
+	if tools == 1000 {
+		c.start, c.rounds = several(c.start), 2*shown
+		c.claims[0] = c.claims[0].atLeast(5)
+		c.claims[2] = c.claims[2].atMost(mostGrowth)
+	}
 	return c
 }
 
@@ -63,18 +63,13 @@ func listCase(e era, tools, page int) benchCase {
 func backendsCase(e era) benchCase {
 	return benchCase{name: e.name + "-backends-8", rounds: fine, slice: brief,
 		claims: []claim{ratio(callRate, "20-backends", "edge"), ratio(cpuTime, "20-backends", "edge").atMost(mostGrowth)},
-		start: func(f *fleet) ([]subject, error) {
-			var servers []server
-			for range processes {
-				one, many, err := f.oneAndMany(1000, 100)
-				if err != nil {
-					return nil, err
-				}
-				servers = append(servers, server{"edge", one}, server{"20-backends", many})
+		start: several(func(f *fleet) ([]subject, error) {
+			one, many, err := f.oneAndMany(1000, 100)
+			if err != nil {
+				return nil, err
 			}
-			subjects, err := speaking(e, echo, 8, servers...)
-			return inTurn(subjects), err
-		}}
+			return speaking(e, echo, 8, server{"edge", one}, server{"20-backends", many})
+		})}
 }
 
 // oneAndMany are edges with the same tools, in one backend and over 20.
