@@ -26,7 +26,7 @@ type feed struct {
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
-	// wake holds a token when something is pending, or the feed was closed.
+	// wake holds a token when something is pending, or the feed was closed. Not used with a waiter.
 	wake chan struct{}
 
 	// updating is held while watches are opened and closed, which waits for backends.
@@ -34,6 +34,7 @@ type feed struct {
 	asked    mcp.Filter // guarded by updating
 
 	mu       sync.Mutex
+	waiter   mcp.Waiter
 	closed   bool
 	kinds    backend.Kinds     // honoured
 	order    []string          // the filter's URIs, watched or not
@@ -81,6 +82,9 @@ func (f *feed) honoured() mcp.Filter {
 func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
 	now := time.Now()
 	for end := now.Add(idle); ; now = time.Now() {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		out, wait, err := f.take(now)
 		if err != nil || len(out) > 0 {
 			return out, err
@@ -101,6 +105,9 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 // sleep waits until something becomes pending, but no longer than told. Tens of thousands of streams spend
 // their time here: it needs no context of its own.
 func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
+	if f.waiter != nil {
+		return f.waiter.Wait(wait)
+	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -188,8 +195,29 @@ func (f *feed) forgetEnded() {
 	})
 }
 
+// WaitBy implements mcp.Feed.
+func (f *feed) WaitBy(w mcp.Waiter) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiter = w
+	w.Wake() // for what became pending before
+}
+
+// Wake implements mcp.Feed.
+func (f *feed) Wake() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.closed {
+		f.ring()
+	}
+}
+
 // ring wakes Next; mu is held.
 func (f *feed) ring() {
+	if f.waiter != nil {
+		f.waiter.Wake()
+		return
+	}
 	select {
 	case f.wake <- struct{}{}:
 	default:

@@ -36,7 +36,5 @@ func (e *Events) Leave() {
 	if err != nil {
 		return // The handler's return ends it.
 	}
-	rest := &detached{conn: conn, timeout: e.door.o.WriteTimeout}
-	rest.end(nil)
-	go rest.watch(func() {})
+	(&detached{conn: conn, timeout: e.door.o.WriteTimeout}).end(nil)
 }

@@ -3,11 +3,13 @@ package web
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net"
 	"net/http"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 )
 
@@ -109,7 +111,7 @@ func (l *Listener) Events() (*Events, error) {
 	}
 	l.unlink()
 	l.unlink = nil
-	l.body = &detached{conn: conn, timeout: l.door.o.WriteTimeout}
+	l.body = &detached{conn: conn, timeout: l.door.o.WriteTimeout, watched: make(chan struct{})}
 	h := w.Header()
 	close(l.returned)
 	go l.body.watch(l.cancel)
@@ -123,6 +125,12 @@ type detached struct {
 	timeout time.Duration
 	// broken: a write has failed. ended: nothing is written any more.
 	broken, ended bool
+	// watched is closed when watch has returned; nil when it is known to have.
+	watched chan struct{}
+	// woken: wake was called since the last wait.
+	woken atomic.Bool
+	// unread is what the client sends, which nobody reads.
+	unread [16]byte
 }
 
 // linger is how long a client has to close its side of a connection whose response has ended. What it
@@ -137,6 +145,7 @@ func (s *detached) begin(b []byte) []byte { return append(b, chunk...) }
 func (s *detached) write(b []byte) error { return s.send(sized(b)) }
 
 func (s *detached) end(b []byte) {
+	s.stopWatch()
 	s.ended = true
 	if b != nil {
 		b = sized(b)
@@ -147,6 +156,10 @@ func (s *detached) end(b []byte) {
 		return
 	}
 	_ = s.conn.SetReadDeadline(time.Now().Add(linger))
+	go func() {
+		_ = s.gone()
+		_ = s.conn.Close()
+	}()
 }
 
 // sized completes a chunk; of nothing there is none, since an empty one ends the response.
@@ -184,17 +197,58 @@ func (s *detached) send(b []byte) error {
 	return err
 }
 
-// watch ends the exchange when the client has gone, and closes the connection. What it sends meanwhile is a
-// request that this connection does not serve any more, as the head says.
+// watch ends the exchange when the client has gone, and closes the connection, unless it is stopped.
 func (s *detached) watch(gone context.CancelFunc) {
-	defer func() {
-		gone()
-		_ = s.conn.Close()
-	}()
-	var b [64]byte
+	defer close(s.watched)
+	if isTimeout(s.gone()) {
+		return
+	}
+	gone()
+	_ = s.conn.Close()
+}
+
+func (s *detached) stopWatch() {
+	if s.watched != nil {
+		_ = s.conn.SetReadDeadline(past)
+		<-s.watched
+		s.watched = nil
+	}
+}
+
+// gone returns when the client has gone, or the read deadline has passed. What the client sends is a request that
+// this connection does not serve any more, as the head says.
+func (s *detached) gone() error {
 	for {
-		if _, err := s.conn.Read(b[:]); err != nil {
-			return
+		if _, err := s.conn.Read(s.unread[:]); err != nil {
+			return err
 		}
 	}
+}
+
+// wait takes the watching over when it is first called.
+func (s *detached) wait(d time.Duration) error {
+	s.stopWatch()
+	_ = s.conn.SetReadDeadline(time.Now().Add(d))
+	if s.woken.Swap(false) {
+		return nil
+	}
+	err := s.gone()
+	if !isTimeout(err) {
+		return err
+	}
+	s.woken.Store(false)
+	return nil
+}
+
+func (s *detached) wake() {
+	s.woken.Store(true)
+	_ = s.conn.SetReadDeadline(past)
+}
+
+// past is a deadline that interrupts.
+var past = time.Unix(1, 0)
+
+func isTimeout(err error) bool {
+	late := net.Error(nil)
+	return errors.As(err, &late) && late.Timeout()
 }
