@@ -20,6 +20,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/edge/transport/conn"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -100,7 +101,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
 		return errors.Join(err, mcpListener.Close(), a.close(ctx))
 	}
-	go serve(a.mcp, mcpListener)
+	go serve(a.mcp, conn.NewListener(mcpListener))
 	a.unready.Store(nil)
 	started("http://" + mcpListener.Addr().String() + endpointPath)
 	select {
