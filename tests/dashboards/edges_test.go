@@ -61,6 +61,12 @@ func exercise(t *testing.T) series {
 		use(t, ctx, first, version)
 	}
 	listen(t, ctx, first)
+	for scrape(t, first, series{})["mcpedge_listen_duration_seconds"] == nil { // The replica may notice later.
+		if ctx.Err() != nil {
+			t.Fatal("a subscription that its client closed goes on")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
 	out := series{}
 	lose(t, ctx, f, first, second, func() { scrape(t, first, out) })
 	families := scrape(t, second, out)
