@@ -73,7 +73,7 @@ func smallCase(e era, connections int) benchCase {
 		return c
 	}
 	c := callCase(name, e, echo, connections, bare, tuned)
-	c.start, c.rounds, c.slice = several(c.start), processes*shown, usual/2
+	c = c.nearItsBound()
 	c.claims = []claim{ratio(callRate, "edge", "bridge").atLeast(0.8), ratio(callRate, "edge", "bridge-tuned"),
 		ratio(callRate, "edge", "sdk").atLeast(2), ratio(p99, "edge", "sdk").atMost(1)}
 	return c

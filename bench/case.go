@@ -73,6 +73,12 @@ func inTurn(all []subject) []subject {
 	return subjects
 }
 
+// nearItsBound measures a case with several processes of each kind, in more and shorter rounds than others.
+func (c benchCase) nearItsBound() benchCase {
+	c.start, c.rounds, c.slice = several(c.start), processes*shown, usual/2
+	return c
+}
+
 // several starts what start does more than once, for processes that take turns.
 func several(start func(*fleet) ([]subject, error)) func(*fleet) ([]subject, error) {
 	return func(f *fleet) ([]subject, error) {

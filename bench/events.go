@@ -29,7 +29,7 @@ func eventCases() []benchCase {
 	later := func(m metric) claim { return claim{metric: m, of: "redis", over: "edge", minus: true} }
 	return []benchCase{
 		legacyCase("events-8", "", true, ratio(callRate, "edge", "sdk").atLeast(1.5), ratio(callRate, "redis", "edge").atLeast(0.6),
-			later(eventP50), later(eventP99)),
+			later(eventP50), later(eventP99)).nearItsBound(),
 		legacyCase("paced-events-8", `,"pauseMillis":2`, false, ratio(callRate, "redis", "edge"), later(eventP50), later(eventP99)),
 		{name: "modern-events-8", rounds: some, claims: []claim{ratio(callRate, "edge", "sdk")}, start: func(f *fleet) ([]subject, error) {
 			servers, _, err := f.edgeAndSDK("--events", "--stateless")

@@ -52,7 +52,7 @@ func listCase(e era, tools, page int) benchCase {
 		return subjects, nil
 	}
 	if tools == 1000 {
-		c.start, c.rounds = several(c.start), 2*shown
+		c = c.nearItsBound()
 		c.claims[0] = c.claims[0].atLeast(5)
 		c.claims[2] = c.claims[2].atMost(mostGrowth)
 	}

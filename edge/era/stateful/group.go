@@ -68,7 +68,7 @@ func newGroup(ctx context.Context, e *Era, s *held, rec *record, in *mcp.Incomin
 	return g
 }
 
-// add registers one call; start runs it. The params are copied: a call may outlive its exchange.
+// add registers one call; serve runs it. The params are copied: a call may outlive its exchange.
 func (g *group) add(msg jsonrpc.Message) error {
 	r := &g.run
 	if len(g.runs) > 0 {
