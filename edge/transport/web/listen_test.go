@@ -282,12 +282,12 @@ func TestListenKeepsAPanicToItself(t *testing.T) {
 			if err == nil != open {
 				t.Errorf("error %v", err)
 			}
+			s.Close() // Wait is for when no handler runs any more
 			ctx, cancel := context.WithTimeout(t.Context(), soon)
 			defer cancel()
 			if err := d.Wait(ctx); err != nil {
 				t.Error(err)
 			}
-			s.Close()
 			if text := said.String(); !strings.Contains(text, "a bug") || !strings.Contains(text, "TestListenKeepsAPanicToItself") {
 				t.Errorf("logged %q", text)
 			}
