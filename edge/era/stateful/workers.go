@@ -5,7 +5,8 @@ import "sync/atomic"
 // idleWorkers bounds the goroutines that wait for a call: each holds a stack of 8 to 16 KiB.
 const idleWorkers = 64
 
-// workers run calls apart from the exchanges that brought them, since a call outlives a client that leaves.
+// workers run calls apart from the exchanges that brought them, where those cannot be left: a call outlives a
+// client that leaves.
 // A goroutine that has run one waits for the next: its stack has grown to what a call takes, and a new one
 // would copy its own several times on the way there.
 type workers struct {

@@ -1,8 +1,6 @@
 package web
 
-import (
-	"net/http"
-)
+import "net/http"
 
 // MayLeave says whether a response can end before its handler returns: by Events.Leave, or by Leave where there are
 // no events. Over HTTP/1.1 it can.
