@@ -58,28 +58,52 @@ func ParseParent(s string) trace.SpanContext {
 	case len(s) > parentLen && (version == "00" || s[parentLen] != '-'):
 		return none
 	}
-	id, err := trace.TraceIDFromHex(s[3:35])
-	if err != nil {
-		return none
-	}
-	span, err := trace.SpanIDFromHex(s[36:52])
-	if err != nil || !isHex(s[53:55]) {
+	var id trace.TraceID
+	var span trace.SpanID
+	if !unhex(id[:], s[3:35]) || !unhex(span[:], s[36:52]) || !isHex(s[53:55]) {
 		return none
 	}
 	var flags trace.TraceFlags
 	if strings.IndexByte("13579bdf", s[54]) >= 0 {
 		flags = trace.FlagsSampled
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: flags, Remote: true})
+	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: flags, Remote: true})
+	if !sc.IsValid() {
+		return none
+	}
+	return sc
 }
 
 func isHex(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if nibble(s[i]) > 15 {
 			return false
 		}
 	}
 	return true
+}
+
+// unhex reads lower-case digits, twice as many as dst is long, and says whether that is what they are.
+func unhex(dst []byte, s string) bool {
+	for i := range dst {
+		high, low := nibble(s[2*i]), nibble(s[2*i+1])
+		if high > 15 || low > 15 {
+			return false
+		}
+		dst[i] = high<<4 | low
+	}
+	return true
+}
+
+// nibble is what a lower-case hexadecimal digit stands for, more than 15 for what is none.
+func nibble(c byte) byte {
+	switch {
+	case '0' <= c && c <= '9':
+		return c - '0'
+	case 'a' <= c && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 16
 }
 
 // metaParent is the span context in a request's `_meta`.

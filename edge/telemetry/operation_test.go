@@ -36,14 +36,22 @@ func newTelemetry(t testing.TB, o Options) *Telemetry {
 
 var (
 	callParams = mcp.Params{Target: "echo", HasTarget: true}
-	callInfo   = json.RawMessage(`{"name":"bench","version":"1"}`)
-	callID     = jsonrpc.IntID(7)
+	// tracedParams are of a client that wants no span.
+	tracedParams = mcp.Params{Target: "echo", HasTarget: true, Meta: mcp.Meta{
+		TraceParent: json.RawMessage(`"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"`),
+	}}
+	callInfo = json.RawMessage(`{"name":"bench","version":"1"}`)
+	callID   = jsonrpc.IntID(7)
 )
 
 // call is one call as an era observes it.
 func call(ctx context.Context, t *Telemetry) {
+	callOf(ctx, t, &callParams)
+}
+
+func callOf(ctx context.Context, t *Telemetry, params *mcp.Params) {
 	_, op := t.Begin(ctx, &Request{
-		Method: mcp.MethodToolsCall, ID: callID, Params: &callParams, Known: true, Backend: "b",
+		Method: mcp.MethodToolsCall, ID: callID, Params: params, Known: true, Backend: "b",
 		Version: "some version", Session: "0123", Client: t.ClientName(callInfo), Round: 1, Attempt: 1,
 	})
 	t.BackendCalled(ctx, "b", mcp.MethodToolsCall, &Outcome{}, 1)
@@ -79,6 +87,12 @@ func TestAllocationsAreBounded(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), unsampled) }); n > 2 {
 		t.Errorf("not sampled: %v allocations, want at most 2", n)
 	}
+	following := newTelemetry(t, Options{
+		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(tracetest.NewNoopExporter())},
+	})
+	if n := testing.AllocsPerRun(1000, func() { callOf(context.Background(), following, &tracedParams) }); n > 3 {
+		t.Errorf("not sampled by the client: %v allocations, want at most 3", n)
+	}
 }
 
 // requestContext is as deep as that of an HTTP request is: none of it knows of spans.
@@ -94,16 +108,18 @@ func requestContext() context.Context {
 func BenchmarkCall(b *testing.B) {
 	spans := []sdktrace.SpanProcessor{sdktrace.NewBatchSpanProcessor(tracetest.NewNoopExporter())}
 	for _, c := range []struct {
-		name string
-		o    *Options
+		name   string
+		o      *Options
+		params *mcp.Params
 	}{
-		{"nil", nil},
-		{"disabled", &Options{Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }}},
-		{"default", &Options{}},
-		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))}},
-		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo))}},
-		{"unsampled", &Options{SpanProcessors: spans, Sampler: sdktrace.NeverSample()}},
-		{"sampled", &Options{SpanProcessors: spans}},
+		{"nil", nil, &callParams},
+		{"disabled", &Options{Lookup: func(k string) (string, bool) { return "true", k == "OTEL_SDK_DISABLED" }}, &callParams},
+		{"default", &Options{}, &callParams},
+		{"logged-text", &Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))}, &callParams},
+		{"logged-json", &Options{Logger: slog.New(NewHandler(io.Discard, true, slog.LevelInfo))}, &callParams},
+		{"unsampled", &Options{SpanProcessors: spans, Sampler: sdktrace.NeverSample()}, &callParams},
+		{"unsampled-parent", &Options{SpanProcessors: spans}, &tracedParams},
+		{"sampled", &Options{SpanProcessors: spans}, &callParams},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var tel *Telemetry
@@ -113,7 +129,7 @@ func BenchmarkCall(b *testing.B) {
 			ctx := requestContext()
 			b.ReportAllocs()
 			for b.Loop() {
-				call(ctx, tel)
+				callOf(ctx, tel, c.params)
 			}
 		})
 	}

@@ -32,12 +32,14 @@ func TestSampler(t *testing.T) {
 		env := environment{func(key string) (string, bool) {
 			return map[string]string{"OTEL_TRACES_SAMPLER": c.name, "OTEL_TRACES_SAMPLER_ARG": c.arg}[key], true
 		}}
-		s, err := env.sampler()
+		s, follows, err := env.sampler()
 		switch {
 		case c.want == "" && (err == nil || !strings.Contains(err.Error(), strings.TrimSpace(c.name)) && !strings.Contains(err.Error(), c.arg)):
 			t.Errorf("%q %q: %v, want an error that names it", c.name, c.arg, err)
 		case c.want != "" && (err != nil || s.Description() != c.want):
 			t.Errorf("%q %q: %v, %v, want %s", c.name, c.arg, s, err, c.want)
+		case follows != strings.HasPrefix(c.want, "ParentBased"):
+			t.Errorf("%q %q: follows parents: %t", c.name, c.arg, follows)
 		}
 	}
 }
@@ -69,6 +71,43 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 	}
 	if n := len(spans.GetSpans()); n != 0 {
 		t.Errorf("%d spans were exported", n)
+	}
+}
+
+// Behind parentbased_ a parent decides, whatever the sampler says of what has none; else the sampler does.
+func TestParentsAreFollowed(t *testing.T) {
+	unsampled := strings.TrimSuffix(someParent, "1") + "0"
+	for _, c := range []struct {
+		sampler, parent string
+		want            bool
+	}{
+		{"parentbased_always_on", unsampled, false},
+		{"parentbased_always_on", "", true},
+		{"parentbased_always_off", someParent, true},
+		{"parentbased_always_off", "", false},
+		{"always_on", unsampled, true},
+		{"always_off", someParent, false},
+	} {
+		tel := newTelemetry(t, Options{
+			SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(tracetest.NewNoopExporter())},
+			Lookup: func(key string) (string, bool) {
+				v, ok := map[string]string{"OTEL_TRACES_SAMPLER": c.sampler}[key]
+				return v, ok
+			},
+		})
+		params := mcp.Params{}
+		if c.parent != "" {
+			params.Meta = mcp.Meta{TraceParent: json.RawMessage(`"` + c.parent + `"`), TraceState: json.RawMessage(`"a=1"`)}
+		}
+		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
+		sc := op.SpanContext()
+		if sc.IsSampled() != c.want || tel.Traced(ctx) != c.want {
+			t.Errorf("%s of %q: sampled %t, want %t", c.sampler, c.parent, sc.IsSampled(), c.want)
+		}
+		if of := ParseParent(c.parent); of.IsValid() && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
+			t.Errorf("%s of %q: goes on as %+v", c.sampler, c.parent, sc)
+		}
+		op.End(&Outcome{})
 	}
 }
 

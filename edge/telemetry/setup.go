@@ -136,7 +136,7 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 	}
 	if t.sampler = o.Sampler; t.sampler == nil {
 		var err error
-		if t.sampler, err = env.sampler(); err != nil {
+		if t.sampler, t.follows, err = env.sampler(); err != nil {
 			return err
 		}
 	}

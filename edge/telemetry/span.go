@@ -18,13 +18,12 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if r.Params != nil && !r.Internal {
 		meta = &r.Params.Meta
 	}
-	own, carrier := metaParent(meta), headerParent(r.Header)
-	parent := own
+	parent, ofCarrier := metaParent(meta), false
 	if !parent.IsValid() {
 		parent = r.Origin
 	}
 	if !parent.IsValid() {
-		parent, carrier = carrier, trace.SpanContext{}
+		parent, ofCarrier = headerParent(r.Header), true
 	}
 	kind := trace.SpanKindServer
 	if r.Internal {
@@ -37,7 +36,9 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if op.series.target != "" {
 		op.span.SetName(string(op.series.method) + " " + op.series.target)
 	}
-	link(op.span, carrier, ReasonHTTP)
+	if !ofCarrier {
+		link(op.span, headerParent(r.Header), ReasonHTTP)
+	}
 	link(op.span, r.Before, r.Reason)
 	op.span.SetAttributes(op.attributes(r)...)
 	if op.t.content && r.Method == mcp.MethodToolsCall && r.Params != nil {

@@ -47,6 +47,7 @@ type Telemetry struct {
 	// tracer is nil while tracing is off.
 	tracer   trace.Tracer
 	sampler  sdktrace.Sampler
+	follows  bool                     // the sampler, what a parent says
 	traces   *sdktrace.TracerProvider // nil: off
 	metrics  *sdkmetric.MeterProvider // nil: disabled
 	meter    metric.Meter
