@@ -1,49 +1,68 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/bench/internal/load"
+)
 
 // mostCost is what being observed may cost, of throughput and of CPU time.
 const mostCost = 0.03
 
-// observations are ways to be observed; the first is not at all.
-var observations = []struct {
+// observation is a way to be observed.
+type observation struct {
 	name, level string
 	env         []string
 	exported    bool
-}{
-	{name: "disabled", level: "warn", env: []string{"OTEL_SDK_DISABLED=true"}},
-	{name: "metrics", level: "warn"},
-	{name: "lines", level: "info"},
-	{name: "1%", level: "warn", env: []string{"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.01"}, exported: true},
-	{name: "100%", level: "warn", exported: true},
 }
+
+var (
+	// unobserved is what the others are compared with.
+	unobserved = observation{name: "disabled", level: "warn", env: []string{"OTEL_SDK_DISABLED=true"}}
+	measured   = observation{name: "metrics", level: "warn"}
+	logged     = observation{name: "lines", level: "info"}
+	sampled    = observation{name: "1%", level: "warn", exported: true,
+		env: []string{"OTEL_TRACES_SAMPLER=parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG=0.01"}}
+	traced = observation{name: "100%", level: "warn", exported: true}
+)
 
 // telemetryCases measure what it costs to be observed: the same edge with telemetry disabled, with metrics
 // and no traces, with also a log line for each request as it is by default, and with traces of which 1 %
-// or all are sampled and sent to a collector.
+// or all are sampled and sent to a collector. Then again 1 %, of clients that send a trace context with
+// each call: the backend gets one in any case, be it theirs, and the edge's part is what is left.
 func telemetryCases() []benchCase {
 	var cases []benchCase
 	for _, e := range eras {
-		c := benchCase{name: "telemetry-" + e.name + "-8", rounds: fine, slice: brief}
-		for _, o := range observations[1:] {
-			c.claims = append(c.claims, ratio(callRate, o.name, observations[0].name).atLeast(1-mostCost),
-				ratio(cpuTime, o.name, observations[0].name).atMost(1+mostCost))
-		}
-		c.start = func(f *fleet) ([]subject, error) {
-			servers, err := f.observed()
-			if err != nil {
-				return nil, err
-			}
-			subjects, err := speaking(e, echo, 8, servers...)
-			return inTurn(subjects), err
-		}
-		cases = append(cases, c)
+		cases = append(cases, observedCase("telemetry-"+e.name+"-8", e, echo, measured, logged, sampled, traced))
+	}
+	for _, e := range eras {
+		w := echo
+		w.meta = `"traceparent":"` + load.ParentPlaceholder + `"`
+		cases = append(cases, observedCase("telemetry-"+e.name+"-traced-8", e, w, sampled))
 	}
 	return cases
 }
 
+// observedCase compares ways to be observed with none.
+func observedCase(name string, e era, w work, ways ...observation) benchCase {
+	c := benchCase{name: name, rounds: fine, slice: brief}
+	for _, o := range ways {
+		c.claims = append(c.claims, ratio(callRate, o.name, unobserved.name).atLeast(1-mostCost),
+			ratio(cpuTime, o.name, unobserved.name).atMost(1+mostCost))
+	}
+	c.start = func(f *fleet) ([]subject, error) {
+		servers, err := f.observed(append([]observation{unobserved}, ways...))
+		if err != nil {
+			return nil, err
+		}
+		subjects, err := speaking(e, w, 8, servers...)
+		return inTurn(subjects), err
+	}
+	return c
+}
+
 // observed are the edges, several of each kind.
-func (f *fleet) observed() ([]server, error) {
+func (f *fleet) observed(ways []observation) ([]server, error) {
 	backends, err := f.service()
 	if err != nil {
 		return nil, err
@@ -53,8 +72,8 @@ func (f *fleet) observed() ([]server, error) {
 		return nil, err
 	}
 	var servers []server
-	for i := range processes * len(observations) {
-		o := observations[i%len(observations)]
+	for i := range processes * len(ways) {
+		o := ways[i%len(ways)]
 		env := o.env
 		if o.exported {
 			env = append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + sink.addr, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}, env...)

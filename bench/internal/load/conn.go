@@ -3,8 +3,11 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"sync/atomic"
@@ -58,8 +61,24 @@ func (c *Conn) send(r Request) error {
 		digits := c.out[start+r.id : start+r.id]
 		strconv.AppendInt(digits, 100_000_000_000+ids.Add(1), 10)
 	}
+	if r.parent >= 0 {
+		putParent(c.out[start+r.parent:])
+	}
 	_, err := c.c.Write(c.out)
 	return err
+}
+
+// putParent writes a new traceparent over the placeholder that b begins with.
+func putParent(b []byte) {
+	var ids [24]byte
+	for i := 0; i < len(ids); i += 8 {
+		binary.LittleEndian.PutUint64(ids[i:], rand.Uint64())
+	}
+	hex.Encode(b[3:], ids[:16])
+	hex.Encode(b[36:], ids[16:])
+	if rand.IntN(100) == 0 {
+		b[54] = '1'
+	}
 }
 
 // Do sends a request and reads the whole answer, whatever its status. From an event stream it notes when

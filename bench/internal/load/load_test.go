@@ -21,7 +21,7 @@ func serve(t *testing.T, h http.HandlerFunc) (addr string) {
 
 func TestRequestsGoOutAsPrepared(t *testing.T) {
 	var mu sync.Mutex
-	seen := map[string]bool{}
+	seen, parents := map[string]bool{}, map[string]bool{}
 	addr := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path != "/mcp" || r.Header.Get("A") != "b" || r.Header.Get("C") != "d" || r.Method != http.MethodPost {
@@ -34,7 +34,7 @@ func TestRequestsGoOutAsPrepared(t *testing.T) {
 		w.Header().Set("Mcp-Session-Id", "s1")
 		_, _ = w.Write([]byte("fine"))
 	})
-	r := Prepare(http.MethodPost, addr, "/mcp", http.Header{"A": {"b"}}, `{"id":`+IDPlaceholder+`}`).WithHeader("C", []byte("d"))
+	r := Prepare(http.MethodPost, addr, "/mcp", http.Header{"A": {"b"}}, `{"id":`+IDPlaceholder+`,"parent":"`+ParentPlaceholder+`"}`).WithHeader("C", []byte("d"))
 	err := Once(addr, func(c *Conn) error {
 		for range 3 {
 			a, err := c.Do(r)
@@ -51,9 +51,13 @@ func TestRequestsGoOutAsPrepared(t *testing.T) {
 		t.Errorf("three requests had the bodies %v", seen)
 	}
 	for body := range seen {
-		if !regexp.MustCompile(`^\{"id":[0-9]{12}\}$`).MatchString(body) || body == string(r.Body()) {
+		if !regexp.MustCompile(`^\{"id":[0-9]{12},"parent":"00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]"\}$`).MatchString(body) || body == string(r.Body()) {
 			t.Errorf("a body is %s", body)
 		}
+		parents[body[strings.Index(body, `"00-`):]] = true
+	}
+	if len(parents) != 3 || parents[ParentPlaceholder] {
+		t.Errorf("three requests had the parents %v", parents)
 	}
 }
 

@@ -10,11 +10,16 @@ import (
 // id may be used twice in a session.
 const IDPlaceholder = "999000999000"
 
+// ParentPlaceholder in a body becomes a new traceparent with every request, of which one in a hundred says
+// that it is sampled.
+const ParentPlaceholder = "00-ffff0000ffff0000ffff0000ffff0000-ffff0000ffff0000-00"
+
 // Request is one prepared HTTP request, to be sent any number of times. It is a value: the With methods
 // return another, and all may be used by many connections at once.
 type Request struct {
 	head, body []byte // the head lacks Content-Length and the empty line
 	id         int    // where the id's digits are in the body; negative: nowhere
+	parent     int    // where the traceparent is; negative: nowhere
 }
 
 // Prepare makes a request to a server's host:port; the header is sent beside Host and Content-Length.
@@ -27,7 +32,8 @@ func Prepare(method, addr, path string, header http.Header, body string) Request
 
 // WithBody is the request with another body, which must not change any more.
 func (r Request) WithBody(body []byte) Request {
-	r.body, r.id = body, bytes.Index(body, []byte(IDPlaceholder))
+	r.body = body
+	r.id, r.parent = bytes.Index(body, []byte(IDPlaceholder)), bytes.Index(body, []byte(ParentPlaceholder))
 	return r
 }
 
