@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/mcpedge/mcpedge/bench/internal/load"
 )
@@ -53,6 +54,8 @@ func listCase(e era, tools, page int) benchCase {
 	}
 	if tools == 1000 {
 		c = c.nearItsBound()
+		// The number of backends is about a few percent.
+		c.rounds, c.slice = 3*c.rounds, 80*time.Millisecond
 		c.claims[0] = c.claims[0].atLeast(5)
 		c.claims[2] = c.claims[2].atMost(mostGrowth)
 	}
