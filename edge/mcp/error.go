@@ -69,6 +69,15 @@ const (
 	KindInternal
 )
 
+// Fault says that the edge, its state or a backend is to blame, and not who called.
+func (k Kind) Fault() bool {
+	switch k {
+	case KindStateUnavailable, KindUnavailable, KindTimeout, KindUnknownOutcome, KindContract, KindInternal:
+		return true
+	}
+	return false
+}
+
 // Error is a failure on its way to the client. Message says what was wrong, with which value, and
 // what to do; it is shown to clients.
 type Error struct {
@@ -85,6 +94,15 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Cause is what operators should know of a fault beyond its message, which is all that clients are told;
+// nil: nothing. What is a caller's mistake has none: the cause may repeat what the caller sent.
+func (e *Error) Cause() error {
+	if !e.Kind.Fault() {
+		return nil
+	}
+	return e.Err
+}
 
 // Errorf makes an Error of a kind. With %w the cause is kept.
 func Errorf(kind Kind, format string, args ...any) *Error {

@@ -1,6 +1,9 @@
 package mcp
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 // Operators tell failures apart by their names: every kind has its own.
 func TestKindNames(t *testing.T) {
@@ -16,5 +19,25 @@ func TestKindNames(t *testing.T) {
 	}
 	if got := Kind(255).String(); got != "internal" {
 		t.Errorf("an unknown kind is %q", got)
+	}
+}
+
+// Clients are told the message alone; operators get the cause of a fault, and never what a caller got wrong.
+func TestOnlyFaultsHaveCauses(t *testing.T) {
+	cause := errors.New("rpc error: disk is full")
+	for k := KindNone; k <= KindInternal; k++ {
+		e := &Error{Kind: k, Message: "m", Err: cause}
+		if got := e.Cause(); (got == cause) != k.Fault() || !k.Fault() && got != nil {
+			t.Errorf("the cause of %s is %v", k, got)
+		}
+	}
+	for k, want := range map[Kind]bool{
+		KindInternal: true, KindContract: true, KindUnavailable: true, KindStateUnavailable: true, KindTimeout: true,
+		KindUnknownOutcome: true, KindNone: false, KindInvalidParams: false, KindUnknownTool: false, KindForbidden: false,
+		KindLimit: false, KindQuota: false, KindCancelled: false,
+	} {
+		if k.Fault() != want {
+			t.Errorf("%s is a fault: %t", k, !want)
+		}
 	}
 }

@@ -30,11 +30,14 @@ func (a *access) flush() {
 	}
 }
 
-// line says how an operation ended: at info for a request, at debug for a notification. It holds names,
-// never content.
+// line says how an operation ended: at info for a request, at debug for a notification, and at warn where
+// it ended with a fault, with its cause. It holds names, never content.
 func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duration) {
 	level := slog.LevelInfo
-	if op.id.IsZero() {
+	switch {
+	case o.Kind.Fault():
+		level = slog.LevelWarn
+	case op.id.IsZero():
 		level = slog.LevelDebug
 	}
 	if a.log == nil || !a.log.Enabled(context.Background(), level) {
@@ -54,6 +57,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if o.Code != 0 {
 		l.number("code", int64(o.Code))
 	}
+	l.text("error", o.cause())
 	l.text("backend", op.backend)
 	l.text("session", op.session)
 	l.text("client", op.clientName)
@@ -64,6 +68,17 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	_, _ = a.direct.out.Write(l.b)
 	*space = l.b
 	spaces.Put(space)
+}
+
+// maxCause bounds a cause, in bytes: a backend may have written it.
+const maxCause = 1 << 10
+
+// cause is the text behind the message, with a bound; empty: there is none.
+func (o *Outcome) cause() string {
+	if o.Cause == nil {
+		return ""
+	}
+	return cut(o.Cause.Error(), maxCause)
 }
 
 // spaces are for lines in the making. What is in a line is bounded, and so are they.
@@ -83,6 +98,7 @@ func (a *access) record(t *Telemetry, op *Operation, o *Outcome, took time.Durat
 	if o.Code != 0 {
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
+	add("error", o.cause())
 	add("backend", op.backend)
 	add("session", op.session)
 	add("client", op.clientName)

@@ -51,6 +51,8 @@ type Outcome struct {
 	// Code and Message of the JSON-RPC error, for a Kind other than KindNone.
 	Code    int
 	Message string
+	// Cause is what is behind Message and not told to clients; nil: nothing. It is in the line.
+	Cause error
 	// ToolError: the result says isError.
 	ToolError bool
 	// InputRequired: the round ended with questions.

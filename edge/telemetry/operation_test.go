@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"regexp"
@@ -177,16 +178,17 @@ func TestLine(t *testing.T) {
 	}
 	end(callID, Outcome{Result: []byte(`"secret"`)})
 	end(callID, Outcome{ToolError: true})
-	end(callID, Outcome{Kind: mcp.KindTimeout, Code: -31504, Message: "secret"})
+	end(callID, Outcome{Kind: mcp.KindTimeout, Code: -31504, Message: "secret", Cause: errors.New("why" + strings.Repeat(" so", maxCause))})
 	end(jsonrpc.ID{}, Outcome{})
 	h.Flush()
 	var got []map[string]any
+	levels := []string{"INFO", "INFO", "WARN"}
 	for line := range bytes.Lines(out.Bytes()) {
 		var m map[string]any
 		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatalf("%s: %v", line, err)
 		}
-		if _, ok := m["duration"].(float64); !ok || m["time"] == nil || m["level"] != "INFO" {
+		if _, ok := m["duration"].(float64); !ok || m["time"] == nil || len(got) >= len(levels) || m["level"] != levels[len(got)] {
 			t.Errorf("line %s", line)
 		}
 		got = append(got, m)
@@ -194,7 +196,9 @@ func TestLine(t *testing.T) {
 	if len(got) != 3 || bytes.Contains(out.Bytes(), []byte("secret")) || bytes.Contains(out.Bytes(), []byte("the id")) {
 		t.Fatalf("lines:\n%s", out.String())
 	}
-	for i, want := range []map[string]any{{"outcome": "ok"}, {"outcome": "tool_error"}, {"outcome": "timeout", "code": -31504.0}} {
+	for i, want := range []map[string]any{{"outcome": "ok"}, {"outcome": "tool_error"}, {
+		"outcome": "timeout", "code": -31504.0, "error": ("why" + strings.Repeat(" so", maxCause))[:maxCause],
+	}} {
 		for k, v := range map[string]any{
 			"msg": "request", "method": "tools/call", "target": "echo", "backend": "b", "version": "v", "client": "c",
 			"replica": "r1", "session": SessionPrint("the id"),
@@ -231,6 +235,8 @@ func TestLinesAreLikeSlogs(t *testing.T) {
 					Method: mcp.MethodToolsCall, ID: callID, Params: &callParams, Known: true, Client: client,
 				})
 				op.End(&Outcome{Kind: mcp.KindLimit, Code: -31429})
+				_, op = tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID})
+				op.End(&Outcome{Kind: mcp.KindInternal, Code: -32603, Cause: errors.New(client)})
 			}
 			h.Flush()
 			like.Flush()

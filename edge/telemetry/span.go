@@ -106,8 +106,9 @@ func (t *Telemetry) Event(ctx context.Context, ev *mcp.Event) {
 }
 
 // clip bounds what a client chose.
-func clip(s string) string {
-	const most = 256
+func clip(s string) string { return cut(s, 256) }
+
+func cut(s string, most int) string {
 	if len(s) <= most {
 		return s
 	}

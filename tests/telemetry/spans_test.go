@@ -3,6 +3,7 @@ package telemetry
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -79,6 +80,41 @@ func TestFailures(t *testing.T) {
 	for tool, spans := range map[string]int{"broken": 3, "unlucky": 3, "missing": 1} {
 		callModern(t, e.url, tool, `,"arguments":{}`, "").response()
 		r.awaitTree(spans, "failure-"+tool)
+	}
+}
+
+// The line of a call that its backend failed has the reason, in each era; its client is told of none.
+func TestCausesAreInTheLog(t *testing.T) {
+	r := newRig(t)
+	var out syncBuffer
+	h := telemetry.NewHandler(&out, false, slog.LevelWarn)
+	e := r.start("a", func(_ *config.Config, o *telemetry.Options) { o.Logger = slog.New(h) })
+	s := newSession(t, e.url)
+	for era, call := range map[string]func() *exchange{
+		modern: func() *exchange { return callModern(t, e.url, "broken", `,"arguments":{}`, "") },
+		legacy: func() *exchange { return s.call(e.url, "broken", "") },
+	} {
+		out.Reset()
+		m := call().response()
+		if m.Error == nil || strings.Contains(string(m.Error), "out of order") {
+			t.Errorf("%s: the client is told %s", era, m.Error)
+		}
+		eventually(t, "a line that tells why", func() bool {
+			h.Flush()
+			return strings.Contains(out.String(), "out of order")
+		})
+		if line := out.String(); !strings.HasPrefix(line[strings.Index(line, "level="):], "level=WARN msg=request method=tools/call target=broken outcome=unavailable") ||
+			strings.Count(line, "\n") != 1 {
+			t.Errorf("%s: the log has:\n%s", era, line)
+		}
+	}
+	out.Reset()
+	if m := callModern(t, e.url, "missing", `,"arguments":{}`, "").response(); m.Error == nil {
+		t.Error("a tool that does not exist is no error")
+	}
+	h.Flush()
+	if line := out.String(); line != "" {
+		t.Errorf("a caller's mistake is a warning:\n%s", line)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 func (r *run) ask(in *mcp.InputRequired) {
 	if r.asked+2 > r.e.o.MaxRounds {
 		r.e.o.Telemetry.Hit(telemetry.BoundRounds)
-		r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindLimit,
+		r.finish(failure(r.rules, r.id, mcp.Errorf(mcp.KindLimit,
 			"the call asked the client for the %dth time; a call has at most %d rounds", r.asked+1, r.e.o.MaxRounds)))
 		return
 	}
@@ -27,7 +27,7 @@ func (r *run) ask(in *mcp.InputRequired) {
 			r.leave(outcome{seen: telemetry.Outcome{Kind: mcp.KindCancelled, Message: errNobody.Error()}})
 			return
 		}
-		r.finish(r.e.failure(r.rules, r.id, stateError(err)))
+		r.finish(failure(r.rules, r.id, stateError(err)))
 		return
 	}
 	asks := r.asks(in.Requests)
@@ -46,7 +46,7 @@ func (r *run) ask(in *mcp.InputRequired) {
 		r.s.park(r)
 		r.e.counters.CallsParked.Add(1)
 	case errors.Is(err, state.ErrTooLarge):
-		r.deliver(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
+		r.deliver(failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"what the call asks of the client is larger than what a stream may keep")))
 	case !lostCall(err):
 		r.e.log.WarnContext(r.ctx, "a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
@@ -223,5 +223,5 @@ func (r *run) refusedBy(a state.Answered) {
 		r.finish(o)
 		return
 	}
-	r.finish(r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindCancelled, "%s", text)))
+	r.finish(failure(r.rules, r.id, mcp.Errorf(mcp.KindCancelled, "%s", text)))
 }

@@ -81,7 +81,7 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 			case errors.Is(err, errGone), errors.Is(err, errClosed):
 				return me
 			default:
-				g.ready = append(g.ready, e.failure(g.rec.rules, b.ID, me).body)
+				g.ready = append(g.ready, failure(g.rec.rules, b.ID, me).body)
 			}
 		}
 	}

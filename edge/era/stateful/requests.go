@@ -61,7 +61,7 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record,
 	}
 	o := resultOf(msg.ID, nil)
 	if err != nil {
-		o = e.failure(rec.rules, msg.ID, err)
+		o = failure(rec.rules, msg.ID, err)
 	}
 	op.End(&o.seen)
 	return o, true

@@ -21,17 +21,14 @@ func resultOf(id jsonrpc.ID, result []byte) outcome {
 	return outcome{body: jsonrpc.AppendResult(make([]byte, 0, len(result)+len(id.Raw())+40), id, result)}
 }
 
-// failure renders an error. Causes that clients are not told are logged.
-func (e *Era) failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
+// failure renders an error.
+func failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
 	me := mcp.AsError(err)
-	if me.Kind == mcp.KindInternal || me.Kind == mcp.KindContract {
-		e.log.Error("request failed", "error", me.Message, "cause", me.Err, "id", id.String())
-	}
 	code := rules.Code(me.Kind)
 	return outcome{
 		body: jsonrpc.AppendError(nil, id, code, me.Message, me.Data),
 		kind: me.Kind,
-		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message},
+		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Cause: me.Cause()},
 	}
 }
 
@@ -54,7 +51,7 @@ func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, ru
 		out.Accept()
 		return
 	}
-	o := e.failure(rules, id, err)
+	o := failure(rules, id, err)
 	if msg.Kind == jsonrpc.Request {
 		_, op := e.observe(ctx, in, nil, rules, msg)
 		op.End(&o.seen)

@@ -82,7 +82,7 @@ func (r *run) main() {
 			r.interrupted()
 			return
 		case err != nil:
-			r.finish(r.e.failure(r.rules, r.id, err))
+			r.finish(failure(r.rules, r.id, err))
 			return
 		case reply.Input == nil:
 			o := outcome{body: reply.Message(r.id)}
@@ -129,12 +129,12 @@ func (r *run) interrupted() {
 		r.e.counters.CallsCancelled.Add(1)
 		r.finish(outcome{seen: telemetry.Outcome{Kind: mcp.KindCancelled, Message: errCancelled.Error()}})
 	case errors.Is(cause, errDeadline):
-		r.finish(r.e.failure(r.rules, r.id, r.tooLate()))
+		r.finish(failure(r.rules, r.id, r.tooLate()))
 	case errors.Is(cause, errGone):
-		r.leave(r.e.failure(r.rules, r.id, sessionNotFound()))
+		r.leave(failure(r.rules, r.id, sessionNotFound()))
 	case errors.Is(cause, errClosed):
 		// With a record the call is another replica's to finish.
-		r.leave(r.e.failure(r.rules, r.id, shuttingDown()))
+		r.leave(failure(r.rules, r.id, shuttingDown()))
 	default:
 		r.leave(outcome{})
 	}
@@ -168,7 +168,7 @@ func (r *run) finish(o outcome) {
 			return
 		}
 		if r.opened() != nil && r.s.gone() {
-			o = r.e.failure(r.rules, r.id, sessionNotFound())
+			o = failure(r.rules, r.id, sessionNotFound())
 		}
 	}
 	if r.group != nil && r.group.keep(r, o) {
@@ -201,7 +201,7 @@ func (r *run) deliver(o outcome) {
 		r.written(before, err)
 	}
 	if errors.Is(err, state.ErrTooLarge) {
-		o = r.e.failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
+		o = failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"the response of %d bytes is larger than what a stream may keep; ask for less", len(o.body)))
 		r.e.o.Telemetry.Hit(telemetry.BoundResult)
 		err = r.write(finish)

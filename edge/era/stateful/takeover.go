@@ -95,7 +95,7 @@ func (e *Era) takeOver(w state.Which) {
 	switch {
 	case late || c.Phase == state.PhaseWaiting:
 		defer r.done()
-		r.finish(e.failure(r.rules, r.id, r.tooLate()))
+		r.finish(failure(r.rules, r.id, r.tooLate()))
 	case c.Phase == state.PhaseReady:
 		e.spawn(func() { r.resume(c) })
 	case c.Call.Repeatable && c.Call.Attempt <= maxAttempt:
@@ -105,7 +105,7 @@ func (e *Era) takeOver(w state.Which) {
 	default:
 		e.counters.UnknownOutcomes.Add(1)
 		defer r.done()
-		r.finish(e.failure(r.rules, r.id, mcp.Errorf(mcp.KindUnknownOutcome,
+		r.finish(failure(r.rules, r.id, mcp.Errorf(mcp.KindUnknownOutcome,
 			"the server that ran the call was lost; whether %s took effect is not known: check before you send it again", r.call.Method)))
 	}
 }
