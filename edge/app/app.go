@@ -155,6 +155,18 @@ func (a *App) retire(next http.Handler) http.Handler {
 	})
 }
 
+// first takes what is for the endpoint, which is nearly everything, past the mux, whose search takes longer
+// than some of what comes after it.
+func first(endpoint, mux http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == endpointPath {
+			endpoint.ServeHTTP(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
 const endpointPath = "/mcp"
 
 func (a *App) servers(router *era.Router) {
@@ -173,7 +185,7 @@ func (a *App) servers(router *era.Router) {
 	protocols.SetUnencryptedHTTP2(true)
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
 	a.mcp = &http.Server{
-		Handler: a.retire(mux), Protocols: protocols, ErrorLog: errorLog,
+		Handler: a.retire(first(a.endpoint, mux)), Protocols: protocols, ErrorLog: errorLog,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: a.cfg.Limits.HTTP2Streams},
 		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: int(a.cfg.Limits.Headers),
