@@ -13,7 +13,7 @@ import (
 // with one array if all end in time, else on one stream that the last response ends.
 func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.BatchEntry, out mcp.Outgoing) {
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
-		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
+		e.refuseBatch(ctx, in, out, rules, batch, err)
 	}
 	if !e.work.enter() {
 		refuse(revision.Assumed(), shuttingDown())
@@ -45,8 +45,8 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	for i := range batch {
 		if err := e.entry(ctx, in, g, &batch[i]); err != nil {
 			// Nothing of what was begun has run yet.
-			g.discard()
-			refuse(rec.rules, err)
+			g.discard(failure(rec.rules, jsonrpc.ID{}, err))
+			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
 			return
 		}
 	}
@@ -81,16 +81,28 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 			case errors.Is(err, errGone), errors.Is(err, errClosed):
 				return me
 			default:
-				g.ready = append(g.ready, failure(g.rec.rules, b.ID, me).body)
+				g.ready = append(g.ready, e.refused(ctx, in, g.rec, g.rec.rules, b.Message, me).body)
 			}
 		}
 	}
 	return nil
 }
 
+// refuseBatch answers for all of a batch with one error, which is what each of its requests ended with; left
+// are those entries of which telemetry has seen nothing.
+func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, left []jsonrpc.BatchEntry, err *mcp.Error) {
+	for i := range left {
+		if left[i].Err == nil && left[i].Kind == jsonrpc.Request {
+			e.refused(ctx, in, nil, rules, left[i].Message, err)
+		}
+	}
+	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
+}
+
 // discard gives up calls that were added and not run.
-func (g *group) discard() {
+func (g *group) discard(o outcome) {
 	for _, r := range g.runs {
+		r.op.End(&o.seen)
 		r.done()
 	}
 }

@@ -94,3 +94,35 @@ func TestBatchRefusedInMidway(t *testing.T) {
 		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
 	})
 }
+
+// Every request of a batch is seen once, however it ends: refused by itself, or with all of the batch.
+func TestRefusedEntriesAreObserved(t *testing.T) {
+	o := Options{MaxCallsPerSession: 1}
+	spans := observed(t, &o)
+	inWorld(t, o, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		old := w.initialize(v1125)
+		seen := func(s, body string, want ...string) {
+			t.Helper()
+			spans.Reset()
+			w.post(w.a, s, body)
+			after(time.Second)
+			got := slices.DeleteFunc(story(spans.GetSpans()), func(s string) bool { return !strings.HasPrefix(s, "server ") })
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: spans are\n  %s\nwant\n  %s", body, strings.Join(got, "\n  "), strings.Join(want, "\n  "))
+			}
+		}
+		const ping = `{"jsonrpc":"2.0","id":9,"method":"ping"}`
+		seen(s, batch(callTool(1, "echo"), callTool(2, "echo"), ping),
+			"server ping ok", "server tools/call echo 1 1 ok", "server tools/call limit ERROR")
+		seen(s, batch(ping, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}`, `7`),
+			"server initialize invalid_request ERROR", "server ping invalid_request ERROR")
+		seen(old, batch(callTool(1, "echo"), `{"jsonrpc":"2.0","method":"notifications/initialized"}`),
+			"server tools/call invalid_request ERROR")
+		w.faults.set(true, false)
+		seen(s, batch(ping, callTool(1, "echo"), answer(`"x"`, `{}`), ping),
+			"server ping ok", "server ping state_unavailable ERROR", "server tools/call echo 1 1 state_unavailable ERROR")
+		w.faults.set(false, false)
+	})
+}

@@ -44,19 +44,22 @@ func respond(out mcp.Outgoing, o outcome) {
 // refuse ends an exchange whose message was not served. Where no headers exist, the peer of a
 // symmetric transport would take an answer to what is no request for a new message: it gets none.
 func (e *Era) refuse(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) {
-	var id jsonrpc.ID
-	if msg.Kind == jsonrpc.Request {
-		id = msg.ID
-	} else if in.Header == nil && msg.Kind != 0 {
+	switch {
+	case msg.Kind == jsonrpc.Request:
+		respond(out, e.refused(ctx, in, nil, rules, msg, err))
+	case in.Header == nil && msg.Kind != 0:
 		out.Accept()
-		return
+	default:
+		respond(out, failure(rules, jsonrpc.ID{}, err))
 	}
-	o := failure(rules, id, err)
-	if msg.Kind == jsonrpc.Request {
-		_, op := e.observe(ctx, in, nil, rules, msg)
-		op.End(&o.seen)
-	}
-	respond(out, o)
+}
+
+// refused is the outcome of a request that was not begun. rec is nil where its session is not known.
+func (e *Era) refused(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, err *mcp.Error) outcome {
+	o := failure(rules, msg.ID, err)
+	_, op := e.observe(ctx, in, rec, rules, msg)
+	op.End(&o.seen)
+	return o
 }
 
 // toolError is a tool result that tells a model what went wrong.
