@@ -25,8 +25,8 @@ type Result struct {
 // PerSecond is the throughput.
 func (r Result) PerSecond() float64 { return float64(r.Calls) / r.Elapsed.Seconds() }
 
-// Run keeps n connections to a host:port busy for d, each with one call after the other. Where there are
-// several calls, each connection makes one of them, in turn.
+// Run keeps n connections to a host:port busy for d, each with one call after the other, and at least one. Where
+// there are several calls, each connection makes one of them, in turn.
 func Run(addr string, calls []Call, n int, d time.Duration) (Result, error) {
 	conns := make([]*Conn, n)
 	for i := range conns {
@@ -45,7 +45,7 @@ func Run(addr string, calls []Call, n int, d time.Duration) (Result, error) {
 		wg.Go(func() {
 			for {
 				sent := time.Now()
-				if sent.Sub(start) >= d {
+				if len(c.latencies) > 0 && sent.Sub(start) >= d {
 					return
 				}
 				if err := call(c); err != nil {

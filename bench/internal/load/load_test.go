@@ -140,3 +140,13 @@ func TestStreamsThatAreNone(t *testing.T) {
 		t.Errorf("opened with %v", err)
 	}
 }
+
+// A machine that stands still for a whole run leaves a figure nevertheless.
+func TestEveryConnectionCalls(t *testing.T) {
+	addr := serve(t, func(http.ResponseWriter, *http.Request) {})
+	r := Prepare(http.MethodPost, addr, "/", nil, "")
+	got, err := Run(addr, []Call{func(c *Conn) error { _, err := c.Do(r); return err }}, 3, 0)
+	if err != nil || got.Calls != 3 || len(got.Latencies) != 3 || got.Elapsed <= 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
