@@ -26,8 +26,8 @@ type adapted struct {
 	adapter Adapter
 }
 
-// adapt makes the adapter. What Options adds to connections (tracing, say) goes on the connection to the
-// adapter, not on the one to its target: the adapter passes metadata on, and a call is counted once.
+// adapt makes the adapter. What Options adds to connections goes on the connection to the adapter, not on the
+// one to its target: the adapter passes metadata on, and a call is counted once.
 func adapt(cfg Config, tune *tuning) (*adapted, error) {
 	target, err := dial(cfg, Options{}, tune, grpc.WithIdleTimeout(0))
 	if err != nil {

@@ -22,14 +22,13 @@ type Backend struct {
 
 	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
 	// more than a peer allows streams on one connection; it is dialled with the first watch.
-	// traced carries the calls that are traced; nil: none is.
-	conn, side, traced *grpc.ClientConn
-	adapted            *adapted // nil: the target speaks the contract
-	describer          pb.BackendServiceClient
-	tools              pb.ToolServiceClient
-	resources          pb.ResourceServiceClient
-	prompts            pb.PromptServiceClient
-	watcher            pb.ResourceServiceClient
+	conn, side *grpc.ClientConn
+	adapted    *adapted // nil: the target speaks the contract
+	describer  pb.BackendServiceClient
+	tools      pb.ToolServiceClient
+	resources  pb.ResourceServiceClient
+	prompts    pb.PromptServiceClient
+	watcher    pb.ResourceServiceClient
 
 	calls   atomic.Int64
 	release func()
@@ -77,8 +76,8 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 	}
 	b.describer = pb.NewBackendServiceClient(b.conn)
 	var work grpc.ClientConnInterface = b.conn
-	if b.traced != nil {
-		work = &fork{plain: b.conn, traced: b.traced, tracing: opts.Tracing}
+	if opts.Tracing != nil {
+		work = opts.Tracing.Conn(b.conn)
 	}
 	b.tools = pb.NewToolServiceClient(work)
 	b.resources = pb.NewResourceServiceClient(work)
@@ -99,9 +98,6 @@ func (b *Backend) dial(opts Options) (err error) {
 	if b.conn, err = dial(cfg, opts, b.tune, grpc.WithIdleTimeout(0)); err == nil {
 		b.side, err = dial(cfg, opts, b.tune)
 	}
-	if err == nil && opts.Tracing != nil {
-		b.traced, err = dial(cfg, opts, b.tune, append(opts.Tracing.DialOptions(), grpc.WithIdleTimeout(0))...)
-	}
 	if err != nil {
 		b.hangUp()
 	}
@@ -110,7 +106,7 @@ func (b *Backend) dial(opts Options) (err error) {
 
 // hangUp closes the connections there are.
 func (b *Backend) hangUp() {
-	for _, conn := range []*grpc.ClientConn{b.conn, b.side, b.traced} {
+	for _, conn := range []*grpc.ClientConn{b.conn, b.side} {
 		if conn != nil {
 			_ = conn.Close()
 		}

@@ -61,6 +61,12 @@ type Config struct {
 	Adapt func(target *grpc.ClientConn) Adapter
 }
 
+// Tracing watches calls. Safe for concurrent use.
+type Tracing interface {
+	// Conn is the connection for lists and calls that c is to be used through.
+	Conn(c grpc.ClientConnInterface) grpc.ClientConnInterface
+}
+
 // Options are common to all backends of a pool. The zero value is usable.
 type Options struct {
 	// Logger; nil: slog.Default().
@@ -68,7 +74,7 @@ type Options struct {
 	// DialOptions are added to each dial, after the pool's own.
 	DialOptions []grpc.DialOption
 
-	// Tracing gives calls that are traced a connection of their own; nil: none is.
+	// Tracing makes calls part of traces; nil: none is.
 	Tracing Tracing
 
 	// tune replaces timings and bounds in tests; nil: defaultTuning.

@@ -74,10 +74,6 @@ func (b *Backend) followLink(ctx context.Context) {
 			b.conn.Connect()
 		case connectivity.Ready:
 			b.side.ResetConnectBackoff()
-			if b.traced != nil {
-				b.traced.ResetConnectBackoff()
-				b.traced.Connect()
-			}
 		}
 		b.signals.setLink(state)
 		if !b.conn.WaitForStateChange(ctx, state) {

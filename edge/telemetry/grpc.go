@@ -4,28 +4,11 @@ import (
 	"context"
 	"encoding/json"
 
-	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
-	noopmetric "go.opentelemetry.io/otel/metric/noop"
-	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
-
-// DialOptions make a connection to a backend part of the edge's traces; none while tracing is off.
-func (t *Telemetry) DialOptions() []grpc.DialOption {
-	if !t.Tracing() {
-		return nil
-	}
-	return []grpc.DialOption{grpc.WithStatsHandler(otelgrpc.NewClientHandler(
-		otelgrpc.WithTracerProvider(t.traces), otelgrpc.WithMeterProvider(noopmetric.NewMeterProvider()),
-		otelgrpc.WithPropagators(propagation.TraceContext{})))}
-}
-
-// Traced says whether a call belongs to a sampled operation.
-func (t *Telemetry) Traced(ctx context.Context) bool { return trace.SpanFromContext(ctx).IsRecording() }
 
 // AppendMetadata appends what of the trace context goes on to a backend as gRPC metadata, as keys and
 // values: the operation's own, in the place of the client's, since the edge is between the two and a backend must know

@@ -57,7 +57,7 @@ func TestWhatIsNotSampledHasIDs(t *testing.T) {
 		params := mcp.Params{Meta: m}
 		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
 		sc := op.SpanContext()
-		if !sc.IsValid() || sc.IsSampled() || trace.SpanContextFromContext(ctx).SpanID() != sc.SpanID() || tel.Traced(ctx) {
+		if !sc.IsValid() || sc.IsSampled() || trace.SpanContextFromContext(ctx).SpanID() != sc.SpanID() || trace.SpanFromContext(ctx).IsRecording() {
 			t.Errorf("%s: %+v", name, sc)
 		}
 		if of := ParseParent(parent); m.TraceParent != nil && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {
@@ -101,7 +101,7 @@ func TestParentsAreFollowed(t *testing.T) {
 		}
 		ctx, op := tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, Params: &params})
 		sc := op.SpanContext()
-		if sc.IsSampled() != c.want || tel.Traced(ctx) != c.want {
+		if sc.IsSampled() != c.want || trace.SpanFromContext(ctx).IsRecording() != c.want {
 			t.Errorf("%s of %q: sampled %t, want %t", c.sampler, c.parent, sc.IsSampled(), c.want)
 		}
 		if of := ParseParent(c.parent); of.IsValid() && (sc.TraceID() != of.TraceID() || sc.SpanID() == of.SpanID() || sc.TraceState().String() != "a=1") {

@@ -54,7 +54,7 @@ func TestEnvironment(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tel.Tracing() != c.tracing || (tel.DialOptions() != nil) != c.tracing {
+			if tel.Tracing() != c.tracing || (tel.Conn(nil) != nil) != c.tracing {
 				t.Errorf("tracing %t, want %t", tel.Tracing(), c.tracing)
 			}
 			_ = tel.Shutdown(t.Context()) // nobody takes what is sent
@@ -93,7 +93,7 @@ func TestNil(t *testing.T) {
 	tel.Answered(&Sent{})
 	tel.Stored(ParseParent(someParent), "x", time.Now(), nil)
 	tel.Resumed(nil, ParseParent(someParent), "", 1, time.Now())
-	if tel.Tracing() || tel.Content() || tel.DialOptions() != nil || tel.Observe("x", nil) != nil || tel.Flush(t.Context()) != nil || tel.Shutdown(t.Context()) != nil {
+	if tel.Tracing() || tel.Content() || tel.Conn(nil) != nil || tel.Observe("x", nil) != nil || tel.Flush(t.Context()) != nil || tel.Shutdown(t.Context()) != nil {
 		t.Error("something is observed")
 	}
 	if families, err := tel.Gatherer().Gather(); err != nil || len(families) != 0 {

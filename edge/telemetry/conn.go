@@ -1,0 +1,143 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	noopmetric "go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+)
+
+// Conn makes a connection to a backend part of the edge's traces: the calls of sampled operations get spans of
+// their own, otelgrpc's. While tracing is off it is c itself. Its streams must be read until they fail, or
+// their context must end.
+func (t *Telemetry) Conn(c grpc.ClientConnInterface) grpc.ClientConnInterface {
+	if !t.Tracing() {
+		return c
+	}
+	return &conn{ClientConnInterface: c, handler: otelgrpc.NewClientHandler(
+		otelgrpc.WithTracerProvider(t.traces), otelgrpc.WithMeterProvider(noopmetric.NewMeterProvider()),
+		otelgrpc.WithPropagators(propagation.TraceContext{}))}
+}
+
+// conn tells the handler of the calls that are sampled. As an option of the connection itself it would be told of
+// all, and cost each of them more than whatever else there is to tracing.
+type conn struct {
+	grpc.ClientConnInterface
+	handler stats.Handler
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (c *conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
+	}
+	rpc := c.begin(ctx, method)
+	var to peer.Peer
+	err := c.ClientConnInterface.Invoke(rpc.ctx, method, args, reply, append(opts[:len(opts):len(opts)], grpc.Peer(&to))...)
+	rpc.end(to.Addr, err)
+	return err
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c *conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return c.ClientConnInterface.NewStream(ctx, desc, method, opts...)
+	}
+	rpc := c.begin(ctx, method)
+	inner, err := c.ClientConnInterface.NewStream(rpc.ctx, desc, method, opts...)
+	if err != nil {
+		rpc.end(nil, err)
+		return nil, err
+	}
+	s := &stream{ClientStream: inner, rpc: rpc}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop = context.AfterFunc(rpc.ctx, s.cancelled)
+	return s, nil
+}
+
+// rpc is one call of which the handler is told.
+type rpc struct {
+	handler stats.Handler
+	ctx     context.Context
+}
+
+func (c *conn) begin(ctx context.Context, method string) rpc {
+	r := rpc{c.handler, c.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})}
+	r.handler.HandleRPC(r.ctx, &stats.Begin{Client: true})
+	return r
+}
+
+// end tells how the call ended, and where it went; nil: it did not get that far.
+func (r rpc) end(to net.Addr, err error) {
+	if to != nil {
+		r.handler.HandleRPC(r.ctx, &stats.OutHeader{Client: true, RemoteAddr: to})
+	}
+	r.handler.HandleRPC(r.ctx, &stats.End{Client: true, Error: err})
+}
+
+// stream is a sampled call's.
+type stream struct {
+	grpc.ClientStream
+	rpc  rpc
+	stop func() bool
+
+	mu sync.Mutex
+	// to is where the call went, once something came from there.
+	to               net.Addr
+	receiving, ended bool
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s *stream) RecvMsg(m any) error {
+	s.mu.Lock()
+	s.receiving = true
+	s.mu.Unlock()
+	err := s.ClientStream.RecvMsg(m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.receiving = false
+	if s.to == nil {
+		if p, ok := peer.FromContext(s.ClientStream.Context()); ok {
+			s.to = p.Addr
+		}
+	}
+	switch cause := s.rpc.ctx.Err(); {
+	case errors.Is(err, io.EOF):
+		s.end(nil)
+	case err != nil:
+		s.end(err)
+	case cause != nil:
+		s.end(status.FromContextError(cause).Err())
+	}
+	return err
+}
+
+// cancelled ends a call that nobody reads any more. Who reads will find out by itself, and more.
+func (s *stream) cancelled() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.receiving {
+		s.end(status.FromContextError(s.rpc.ctx.Err()).Err())
+	}
+}
+
+// end is called with s.mu locked. Only the first time counts.
+func (s *stream) end(err error) {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	s.stop()
+	s.rpc.end(s.to, err)
+}
