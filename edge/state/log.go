@@ -33,6 +33,10 @@ func (p Position) String() string {
 	return string(b)
 }
 
+// Again is where to read from after ErrRollback: the start of the log, under an epoch above p's. A medium that has
+// also lost that it raised the epoch raises it again.
+func (p Position) Again() Position { return Position{Stream: p.Stream, Epoch: p.Epoch + 1} }
+
 // ParsePosition reads an event id. Only what String prints is accepted, at most 128 bytes, with Epoch
 // and Seq up to MaxPosition.
 func ParsePosition(id string) (Position, error) {
@@ -111,7 +115,6 @@ type Log interface {
 	// position under an older epoch is as good as one under the log's, as long as its entry existed
 	// before the rollback. A position that the log does not know (beyond the end, or of a newer epoch)
 	// raises the log's epoch above it and gives ErrRollback, as does one that was lost before: read
-	// again from the start of what is there, under the new epoch. ErrNotFound when session or stream
-	// is gone.
+	// what is there from after.Again, under the new epoch. ErrNotFound when session or stream is gone.
 	Read(ctx context.Context, session string, after Position, max int) (Page, error)
 }

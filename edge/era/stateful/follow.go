@@ -64,7 +64,7 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *
 		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", in.LastEventID)
 	case errors.Is(err, state.ErrRollback):
 		e.counters.Rollbacks.Add(1)
-		pos = state.Position{Stream: pos.Stream}
+		pos = pos.Again()
 	case err != nil:
 		return e.lost(s, err)
 	}
@@ -218,7 +218,7 @@ func (f *follower) catchUp(ctx context.Context) bool {
 		case err == nil:
 		case errors.Is(err, state.ErrRollback) && !rolled:
 			f.e.counters.Rollbacks.Add(1)
-			rolled, f.pos.Epoch, f.pos.Seq = true, 0, 0
+			rolled, f.pos = true, f.pos.Again()
 			continue
 		case lostCall(err), errors.Is(err, state.ErrRollback):
 			return false

@@ -95,3 +95,37 @@ func TestRollbackReplaysWhatIsThere(t *testing.T) {
 		}
 	})
 }
+
+// A store that is replaced twice loses the new epoch, too: what is there comes under one above what the client saw
+// all the same, be it connected or back again.
+func TestNoIDIsUsedAgainAfterTwoLosses(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		relapse := func() {
+			w.faults.mu.Lock()
+			defer w.faults.mu.Unlock()
+			w.faults.relapse, w.faults.blind = true, 1
+		}
+		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			time.Sleep(time.Second)
+			relapse()
+			return text("ok"), sink.Emit(ctx, progress(2))
+		}
+		x := w.post(w.a, s, callTool(1, "say"))
+		after(5 * time.Second)
+		relapse()
+		y := w.listen(w.a, s, x.lastID())
+		after(5 * time.Second)
+		seen := map[string]bool{}
+		for _, ev := range append(x.all(), y.all()...) {
+			if seen[ev.ID] {
+				t.Errorf("the id %s was used again", ev.ID)
+			}
+			seen[ev.ID] = true
+		}
+		const done = `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`
+		w.wantMessages(x, progressMessage(1), progressMessage(1), progressMessage(2), done)
+		w.wantMessages(y, progressMessage(1), progressMessage(2), done)
+	})
+}
