@@ -1,6 +1,9 @@
 package mcp
 
-import "time"
+import (
+	"net/netip"
+	"time"
+)
 
 // Incoming is one message, or batch, that a transport received.
 type Incoming struct {
@@ -10,6 +13,9 @@ type Incoming struct {
 	Header Header
 	// Principal is the verified caller.
 	Principal Principal
+	// Address is the client's network address, without a port; invalid where there is none (stdio) or it is not
+	// known. It tells anonymous callers apart where they share a bound, and authenticates nobody.
+	Address netip.Addr
 	// Session is the id of the session the message belongs to: the header's over Streamable HTTP,
 	// what the transport remembers elsewhere. Empty: none.
 	Session string

@@ -99,7 +99,7 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	if replica, away := h.elsewhere(token); away {
 		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Body: body})
 	} else {
-		a = h.deliver(token, principal.Key(), &mcp.Incoming{Body: body, Header: r.Header, Principal: principal})
+		a = h.deliver(token, principal.Key(), &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r)})
 	}
 	h.answer(w, a)
 }

@@ -41,7 +41,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := &mcp.Incoming{
-		Header: r.Header, Principal: principal,
+		Header: r.Header, Principal: principal, Address: h.door.Address(r),
 		Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
 	}
 	switch r.Method {
