@@ -85,48 +85,56 @@ func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
 	return p, p.Parse(method, raw)
 }
 
-// Parse makes p the params of a message that jsonrpc.Parse accepted. It fails only when `_meta` is present
-// and no object, and leaves p zero.
+// Parse makes p the params of a message that jsonrpc.Parse accepted. It fails when a member
+// that is read stands twice, since others may take the other one, or `_meta` is present and no object, and
+// leaves p zero.
 func (p *Params) Parse(method Method, raw json.RawMessage) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {
 		return nil
 	}
-	target := method.target()
+	target, targeted := method.target(), false
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		if string(key) == target {
+			if targeted {
+				return repeated(key)
+			}
+			targeted = true
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
 			return nil
 		}
 		switch string(key) {
 		case "arguments":
-			p.Arguments = value
+			return once(&p.Arguments, key, value)
 		case "_meta":
+			if p.Meta.Raw != nil {
+				return repeated(key)
+			}
 			return p.Meta.parse(value)
 		case "cursor":
-			p.Cursor = value
+			return once(&p.Cursor, key, value)
 		case "inputResponses":
-			p.InputResponses = value
+			return once(&p.InputResponses, key, value)
 		case "requestState":
-			p.RequestState = value
+			return once(&p.RequestState, key, value)
 		case "ref":
-			p.Ref = value
+			return once(&p.Ref, key, value)
 		case "argument":
-			p.Argument = value
+			return once(&p.Argument, key, value)
 		case "context":
-			p.Context = value
+			return once(&p.Context, key, value)
 		case "level":
-			p.Level = value
+			return once(&p.Level, key, value)
 		case "requestId":
-			p.RequestID = value
+			return once(&p.RequestID, key, value)
 		case "notifications":
-			p.Notifications = value
+			return once(&p.Notifications, key, value)
 		case "protocolVersion":
-			p.Version = value
+			return once(&p.Version, key, value)
 		case "capabilities":
-			p.Capabilities = value
+			return once(&p.Capabilities, key, value)
 		case "clientInfo":
-			p.ClientInfo = value
+			return once(&p.ClientInfo, key, value)
 		}
 		return nil
 	})
@@ -145,22 +153,38 @@ func (m *Meta) parse(raw json.RawMessage) error {
 	return jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case "progressToken":
+			if m.ProgressToken != nil {
+				return repeated(key)
+			}
 			return m.token(value)
 		case MetaVersion:
-			m.Version = value
+			return once(&m.Version, key, value)
 		case MetaClientInfo:
-			m.ClientInfo = value
+			return once(&m.ClientInfo, key, value)
 		case MetaCapabilities:
-			m.Capabilities = value
+			return once(&m.Capabilities, key, value)
 		case MetaLogLevel:
-			m.LogLevel = value
+			return once(&m.LogLevel, key, value)
 		case MetaTraceParent:
-			m.TraceParent = value
+			return once(&m.TraceParent, key, value)
 		case MetaTraceState:
-			m.TraceState = value
+			return once(&m.TraceState, key, value)
 		case MetaBaggage:
-			m.Baggage = value
+			return once(&m.Baggage, key, value)
 		}
 		return nil
 	})
+}
+
+// once takes a member that must not stand twice.
+func once(member *json.RawMessage, key []byte, value json.RawMessage) error {
+	if *member != nil {
+		return repeated(key)
+	}
+	*member = value
+	return nil
+}
+
+func repeated(key []byte) error {
+	return Errorf(KindInvalidParams, "the member %q occurs more than once; send it once", key)
 }

@@ -47,3 +47,33 @@ func TestProgressToken(t *testing.T) {
 		}
 	}
 }
+
+// A member that stands twice is refused: of two readers each may take another.
+func TestMembersOccurOnce(t *testing.T) {
+	for params, twice := range map[string]string{
+		`{"name":"a","arguments":{},"x":1,"x":2}`:             "",
+		`{"name":"a","name":"b"}`:                             "name",
+		`{"name":"a","n\u0061me":"a"}`:                        "name",
+		`{"arguments":{"a":1},"arguments":{"a":2}}`:           "arguments",
+		`{"_meta":{},"_meta":{}}`:                             "_meta",
+		`{"_meta":{"progressToken":1,"progressToken":2}}`:     "progressToken",
+		`{"requestState":"a","requestState":"b"}`:             "requestState",
+		`{"uri":"a","uri":"b"}`:                               "", // not what a tool call is about
+		`{"_meta":{"traceparent":"a","traceparent":"b"}}`:     "traceparent",
+		`{"inputResponses":{"a":1},"inputResponses":{"b":1}}`: "inputResponses",
+	} {
+		p, err := ParseParams(MethodToolsCall, json.RawMessage(params))
+		if twice == "" {
+			if err != nil {
+				t.Errorf("%s: %v", params, err)
+			}
+			continue
+		}
+		if AsError(err).Kind != KindInvalidParams || !strings.Contains(err.Error(), `"`+twice+`" occurs more than once`) {
+			t.Errorf("%s: error %v, want one about %q", params, err, twice)
+		}
+		if p.Raw != nil || p.Arguments != nil {
+			t.Errorf("%s: params are kept", params)
+		}
+	}
+}
