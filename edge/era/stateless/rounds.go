@@ -41,20 +41,42 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 	}
 	call.ID, call.Round, call.State = state.CallID, state.Round, state.State
 	var err error
-	call.Responses, err = responses(params.InputResponses, state.Methods)
+	call.Responses, err = responses(params.InputResponses, params.RequestState != nil, state.Methods)
 	return state, err
 }
 
-// responses reads inputResponses. What was asked under a key is known from the state, or left open.
-func responses(raw json.RawMessage, asked map[string]mcp.Method) ([]mcp.InputResponse, error) {
+// maxVolunteered bounds the answers that come without a state, and so without having been asked for.
+const maxVolunteered = 64
+
+// responses reads inputResponses. After a round, answers that nobody asked for are left out, as the
+// specification wants (MCP, "Multi Round-Trip Requests"). Without one, what was asked under a key is left open, and the
+// first maxVolunteered count.
+func responses(raw json.RawMessage, resumed bool, asked map[string]mcp.Method) ([]mcp.InputResponse, error) {
 	if raw == nil {
 		return nil, nil
 	}
 	var out []mcp.InputResponse
-	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		out = append(out, mcp.InputResponse{Key: key, Method: asked[key], Result: value})
+	var twice error
+	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		method, known := asked[string(key)]
+		if resumed && !known {
+			return nil
+		}
+		for i := range out {
+			if out[i].Key == string(key) {
+				twice = mcp.Errorf(mcp.KindInvalidParams, "inputResponses has the key %.80q twice: send it once", key)
+				return twice
+			}
+		}
+		if !resumed && len(out) == maxVolunteered {
+			return nil
+		}
+		out = append(out, mcp.InputResponse{Key: string(key), Method: method, Result: value})
 		return nil
 	})
+	if twice != nil {
+		return nil, twice
+	}
 	if err != nil {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "inputResponses must be an object of results by key")
 	}

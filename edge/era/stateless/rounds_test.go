@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -159,4 +160,31 @@ func TestRoundWithoutQuestions(t *testing.T) {
 		text, _ = ask(t, e, askParams+`,"requestState":"`+state+`"`, mcp.Principal{})
 		contains(t, text, `"greeted":true`)
 	})
+}
+
+// Answers that nobody asked for do not reach the backend once something was asked; before, a few do.
+func TestUnaskedAnswers(t *testing.T) {
+	var got []mcp.InputResponse
+	e := newEra(t, &fakeDispatch{call: func(ctx context.Context, call *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
+		got = call.Responses
+		return asker(ctx, call, s)
+	}}, Options{})
+	var many strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&many, `"k%d":{"action":"cancel"},`, i)
+	}
+	answers := `,"inputResponses":{` + many.String() + `"user_name":{"action":"accept","content":{"name":"Ada"}}}`
+	_, state := ask(t, e, askParams+answers, mcp.Principal{})
+	if len(got) != 64 || got[0].Key != "k0" {
+		t.Errorf("without a state %d answers reach the backend, want the first 64", len(got))
+	}
+	text, _ := ask(t, e, askParams+answers+`,"requestState":"`+state+`"`, mcp.Principal{})
+	contains(t, text, `"greeted":"secret"`)
+	if len(got) != 1 || got[0].Key != "user_name" || got[0].Method != mcp.MethodElicit {
+		t.Errorf("%d answers reach the backend, want the one that was asked for", len(got))
+	}
+	for _, state := range []string{"", `,"requestState":"` + state + `"`} {
+		text, _ = ask(t, e, askParams+`,"inputResponses":{"user_name":{"action":"accept"},"user_name":{"action":"decline"}}`+state, mcp.Principal{})
+		contains(t, text, `-32602`, `user_name\" twice`)
+	}
 }
