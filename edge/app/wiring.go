@@ -41,7 +41,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions, Logger: log,
+		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions,
+		ArgumentValues: cfg.Limits.ArgumentValues, Logger: log,
 		Telemetry: a.telemetry,
 	})
 	if a.medium, err = newMedium(cfg, log, a.telemetry); err != nil {

@@ -89,11 +89,17 @@ func (k *keeper) overview(f *findings) {
 	quiet := *k
 	quiet.feeds = [len(each)]*feed{} // they are tried one by one
 	problems, failed := quiet.problems()
+	var multiplying []string
 	if l := k.parts[0].list; l != nil {
-		problems = append(problems, l.unusableSchemas()...)
+		var unusable []string
+		unusable, multiplying = l.schemas()
+		problems = append(problems, unusable...)
 	}
 	for _, text := range append(failed, problems...) {
 		f.breaks("%s", text)
+	}
+	for _, text := range multiplying {
+		f.note("%s", text)
 	}
 	for _, text := range k.b.adapted.notes() {
 		f.note("%s", text)

@@ -3,12 +3,13 @@ package backend
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -134,16 +135,18 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 		}
 		return
 	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		p.breaks("%s: structured_content_json is no JSON: %v", what, err)
+	if !jsonrpc.Valid([]byte(text)) {
+		p.breaks("%s: structured_content_json is no JSON", what)
 		return
 	}
 	if t.OutputSchemaJson == "" || r.GetIsError() {
 		return
 	}
-	if schema, err := compile(t.OutputSchemaJson); err == nil {
-		if err := schema.Validate(value); err != nil {
+	if s, err := schema.Compile(t.OutputSchemaJson); err == nil {
+		switch err := s.Validate([]byte(text)); {
+		case errors.Is(err, schema.ErrCost):
+			p.note("%s: structured_content_json was not held against the output schema: %v", what, err)
+		case err != nil:
 			p.breaks("%s: structured_content_json is not valid by the output schema: %v", what, err)
 		}
 	}

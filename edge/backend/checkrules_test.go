@@ -332,3 +332,16 @@ func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 		t.Errorf("calls that go on after their deadline: %v:\n%s", err, out)
 	}
 }
+
+// A schema that multiplies breaks nothing, but its author should know.
+func TestCheckNotesSchemasThatMultiply(t *testing.T) {
+	x := newSample()
+	x.tools[2].InputSchemaJson = `{"type":"object","properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}}}`
+	out, err := report(t, x.serve(t, 0), nil)
+	if err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(out, "note    Tool") || !strings.Contains(out, "input_schema_json multiplies") {
+		t.Errorf("no note in:\n%s", out)
+	}
+}

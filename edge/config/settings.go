@@ -101,6 +101,7 @@ func (l *Limits) settings() []setting {
 		{"rounds", &l.Rounds, "most rounds of questions of one call"},
 		{"call-lifetime", &l.CallLifetime, "longest life of a call, waiting for its user included"},
 		{"page-size", &l.PageSize, "entries on one page of a list"},
+		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},
 		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
 	}

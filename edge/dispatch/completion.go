@@ -16,6 +16,11 @@ func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 	if !r.view.features.Completions {
 		return mcp.Reply{}, r.notServed()
 	}
+	if given := r.call.Params.Context; len(given) > 0 {
+		if err := r.survey("params.context", given); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
 	c, err := translate.ParseCompletion(r.rules, r.call)
 	if err != nil {
 		return mcp.Reply{}, err

@@ -30,6 +30,9 @@ type Options struct {
 	Jitter time.Duration
 	// PrivateViews bounds the views kept for callers whose lists are their own; 0: 256.
 	PrivateViews int
+	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and what is in them;
+	// 0: 50,000.
+	ArgumentValues int
 	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
 	WatchedURIs int
 	// Telemetry observes the backends' calls; nil: nothing does.
@@ -40,6 +43,7 @@ type Options struct {
 
 const (
 	defaultPageSize     = 100
+	defaultArguments    = 50_000
 	defaultPageBytes    = 1 << 20
 	defaultJitter       = 50 * time.Millisecond
 	defaultPrivateViews = 256
@@ -58,6 +62,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.PageBytes <= 0 {
 		o.PageBytes = defaultPageBytes
+	}
+	if o.ArgumentValues <= 0 {
+		o.ArgumentValues = defaultArguments
 	}
 	if o.Jitter == 0 {
 		o.Jitter = defaultJitter

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/schema"
 )
 
 // paramHeader is an argument that clients mirror in a header (MCP, "Streamable HTTP", "Custom
@@ -26,17 +27,17 @@ const (
 // paramHeaders finds a schema's valid annotations, and says what is wrong with the others: an
 // annotation is valid on a string, integer or boolean that only `properties` lead to, with a name that
 // is a header token no other annotation uses.
-func paramHeaders(schema string) (valid []paramHeader, faults []string) {
-	if !strings.Contains(schema, paramHeaderKey) || len(schema) > maxSchemaBytes || !jsonrpc.Valid([]byte(schema)) {
+func paramHeaders(text string) (valid []paramHeader, faults []string) {
+	if !strings.Contains(text, paramHeaderKey) || len(text) > schema.MaxBytes || !jsonrpc.Valid([]byte(text)) {
 		return nil, nil
 	}
-	doc, err := decode([]byte(schema))
+	doc, err := schema.Decode([]byte(text))
 	if err != nil {
 		return nil, nil // reported with the schema
 	}
 	w := headerWalk{seen: make(map[string]bool)}
 	if root, ok := doc.(map[string]any); ok {
-		w.schema([]byte(schema), nil)
+		w.schema([]byte(text), nil)
 		if all := countHeaders(root); all > w.visited {
 			w.faults = append(w.faults, fmt.Sprintf("%d of them stand where properties alone do not lead", all-w.visited))
 		}
@@ -216,7 +217,7 @@ func number(s string) (*big.Rat, bool) {
 	if jsonrpc.TypeOf([]byte(s)) != jsonrpc.Number || !jsonrpc.Valid([]byte(s)) {
 		return nil, false
 	}
-	if _, err := decode([]byte(s)); err != nil {
+	if _, err := schema.Decode([]byte(s)); err != nil {
 		return nil, false
 	}
 	return new(big.Rat).SetString(s)

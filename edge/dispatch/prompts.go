@@ -62,6 +62,11 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 		}
 		return mcp.Reply{}, unknownPrompt(r.call.Params.Target)
 	}
+	if args := r.call.Params.Arguments; len(args) > 0 {
+		if err := r.survey("params.arguments", args); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
 	req, err := translate.GetPromptRequest(r.call, p.pb.GetName())
 	if err != nil {
 		return mcp.Reply{}, err

@@ -30,19 +30,34 @@ type round struct {
 	cancel context.CancelFunc
 }
 
-// begin takes one of the backend's places and gives the round its deadline and metadata. target is
-// the backend's own name for what is called. end gives the place back and cancels what still runs.
+// begin is admit and enter.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
+	release, err := r.admit(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := r.enter(ctx, b, target)
+	return ctx, func() { cancel(); release() }, nil
+}
+
+// admit takes one of the backend's places; release gives it back.
+func (r *round) admit(b *backend.Backend) (release func(), _ error) {
 	release, err := b.Acquire()
 	if err != nil {
 		r.d.opts.Telemetry.Hit(telemetry.BoundConcurrent)
-		return nil, nil, mcp.AsError(err)
+		return nil, mcp.AsError(err)
 	}
+	return release, nil
+}
+
+// enter gives an admitted round its deadline and metadata. target is the backend's own name for what is
+// called. end cancels what still runs.
+func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc) {
 	r.owner, r.began = b, time.Now()
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
-	return ctx, func() { cancel(); release() }, nil
+	return ctx, cancel
 }
 
 // observe records how the backend did.

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -21,7 +22,7 @@ type toolCheck struct {
 	mu   sync.Mutex
 
 	// Set once done.
-	input, output *schema
+	input, output *schema.Schema
 	hasOutput     bool
 	headers       []paramHeader
 }
@@ -56,14 +57,15 @@ func (c *toolCheck) prepare() {
 }
 
 // compile returns a schema that accepts everything when there is none that can be used.
-func (c *toolCheck) compile(which, text string) *schema {
-	s, err := compileSchema(text)
+func (c *toolCheck) compile(which, text string) *schema.Schema {
+	s, err := schema.Compile(text)
 	if err != nil {
 		c.warn("a tool's "+which+" cannot be used: what it describes goes unchecked", err.Error())
-		return &schema{}
+		return &schema.Schema{}
 	}
-	if s.maxDepth > 0 {
-		c.warn("a tool's "+which+" branches wherever it recurs: what nests deeper goes unchecked", fmt.Sprintf("more than %d levels", s.maxDepth))
+	if s.Multiplies() {
+		c.warn("a tool's "+which+" multiplies: what would take too long to check goes unchecked",
+			fmt.Sprintf("64 KiB can take more than %d applications of its parts: have fewer of them apply to the same value", schema.MaxValues))
 	}
 	return s
 }
@@ -73,16 +75,40 @@ func (c *toolCheck) warn(message, detail string) {
 		"backend", c.owner, "tool", c.tool.GetName(), "error", detail)
 }
 
+// fits checks arguments, an object. The error is schema.ErrCost for those that cannot be checked within bounds,
+// unless that is the schema's fault: then the backend has the last word. Else it says where they do not fit, in
+// one line.
+func (c *toolCheck) fits(args []byte) error {
+	check, err := c.input.Prepare(args)
+	if errors.Is(err, schema.ErrCost) && c.input.Multiplies() {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return check.Run()
+}
+
 // promised says what is wrong with the structured content of a tool that has an output schema.
 func (c *toolCheck) promised(content string) error {
 	if content == "" {
 		return errors.New("structured_content_json is missing, though the tool declares an output schema")
 	}
-	if c.output.compiled != nil && !jsonrpc.Valid([]byte(content)) { // else rendering it tells
-
+	if !c.output.Trivial() && !jsonrpc.Valid([]byte(content)) { // else rendering it tells
 		return errors.New("structured_content_json is no valid JSON")
 	}
-	if err := c.output.validate([]byte(content)); err != nil {
+	check, err := c.output.Prepare([]byte(content))
+	if errors.Is(err, schema.ErrCost) {
+		if !c.output.Multiplies() {
+			c.warn("a tool's result is too large to be checked by its output schema and goes unchecked",
+				fmt.Sprintf("it takes more than %d applications of the schema's parts", schema.MaxValues))
+		}
+		return nil
+	}
+	if err == nil {
+		err = check.Run()
+	}
+	if err != nil {
 		return fmt.Errorf("structured_content_json does not fit the tool's output schema: %w", err)
 	}
 	return nil

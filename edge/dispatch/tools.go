@@ -2,12 +2,12 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -73,23 +73,28 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	// What follows takes memory and time, so that it is done for as many calls as the backend has places.
+	release, err := r.admit(t.owner)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer release()
 	check := t.check.ready()
 	if r.rules.Stateless && r.call.Header != nil && len(check.headers) > 0 {
 		if err := checkParamHeaders(check.headers, r.call.Header, args); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
-	if err := check.input.validate(args); err != nil {
+	if err := check.fits(args); errors.Is(err, schema.ErrCost) {
+		return mcp.Reply{}, r.tooCostly(t)
+	} else if err != nil {
 		return r.schemaError(err)
 	}
 	req, err := translate.CallToolRequest(r.call, t.pb.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	ctx, end, err := r.begin(ctx, t.owner, t.pb.GetName())
-	if err != nil {
-		return mcp.Reply{}, err
-	}
+	ctx, end := r.enter(ctx, t.owner, t.pb.GetName())
 	defer end()
 	stream, err := t.owner.Tools().CallTool(ctx, req)
 	if err != nil {
@@ -123,21 +128,6 @@ func (r *round) tool() (*tool, error) {
 		return nil, mcp.AsError(r.view.failed)
 	}
 	return nil, mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", clip(r.call.Params.Target))
-}
-
-// noArguments stands for arguments that were not given.
-var noArguments = json.RawMessage(`{}`)
-
-// arguments returns the call's arguments, an object.
-func (r *round) arguments() (json.RawMessage, error) {
-	args := r.call.Params.Arguments
-	switch t := jsonrpc.TypeOf(args); {
-	case len(args) == 0, t == jsonrpc.Null:
-		return noArguments, nil
-	case t != jsonrpc.Object:
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments must be an object, not %s", t)
-	}
-	return args, nil
 }
 
 // schemaError tells that arguments do not fit, the way the revision does.

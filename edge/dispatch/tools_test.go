@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"net/http"
@@ -68,6 +69,134 @@ func TestArgumentsAreCheckedBeforeTheCall(t *testing.T) {
 	if n, _ := f.seen(); n != 0 {
 		t.Errorf("the backend was called %d times", n)
 	}
+}
+
+// Arguments are refused for their number, and for names that stand twice, whether the tool has a schema or not.
+func TestArgumentsAreBounded(t *testing.T) {
+	f := &fake{name: "one", tools: []*pb.Tool{{Name: "free"}, {Name: "typed", InputSchemaJson: `{"type":"object","properties":{"a":{"type":"array"}}}`}},
+		prompts: []*pb.Prompt{{Name: "p"}}, onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
+	d := start(t, Options{ArgumentValues: 100}, f)
+	list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]" }
+	var words []string
+	for i := range 100 {
+		words = append(words, fmt.Sprintf(`"k%d":"v"`, i))
+	}
+	for _, c := range []struct {
+		method       mcp.Method
+		params, says string
+	}{
+		{mcp.MethodToolsCall, `{"name":"free","arguments":{"a":` + list(98) + `}}`, ""},
+		{mcp.MethodToolsCall, `{"name":"free","arguments":{"a":` + list(99) + `}}`, "more than 100 values"},
+		{mcp.MethodToolsCall, `{"name":"typed","arguments":{"a":` + list(99) + `}}`, "more than 100 values"},
+		{mcp.MethodToolsCall, `{"name":"free","arguments":{"a":1,"b":{"c":1,"c":2}}}`, `name "c" twice`},
+		{mcp.MethodToolsCall, `{"name":"typed","arguments":{"a":1,"\u0061":[]}}`, `name "a" twice`},
+		{mcp.MethodPromptsGet, `{"name":"p","arguments":{"a":"1","a":"2"}}`, `name "a" twice`},
+		{mcp.MethodPromptsGet, `{"name":"p","arguments":{` + strings.Join(words, ",") + `}}`, "more than 100 values"},
+		{mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"},"context":{"arguments":{` + strings.Join(words, ",") + `}}}`, "more than 100 values"},
+	} {
+		before, _ := f.seen()
+		_, err := d.Call(t.Context(), rules(t, modern), request(t, c.method, c.params), nil)
+		after, _ := f.seen()
+		switch {
+		case c.says == "" && (err != nil || after == before):
+			t.Errorf("%s %.80s: %v", c.method, c.params, err)
+		case c.says != "" && (kindOf(t, err) != mcp.KindInvalidParams || !strings.Contains(err.Error(), c.says) || after != before):
+			t.Errorf("%s %.80s: %v, %d calls; want %q and none", c.method, c.params, err, after-before, c.says)
+		}
+	}
+}
+
+// What cannot be checked within bounds is refused, unless it is the schema that is to blame: then the call goes on
+// unchecked, and the operator hears of it once. A refused check gives the backend's place back.
+func TestChecksAreBounded(t *testing.T) {
+	multiplying := `{"type":"object","properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}},"required":["a"]}`
+	f := &fake{name: "one", concurrent: 1, tools: []*pb.Tool{
+		{Name: "alternatives", InputSchemaJson: `{"type":"object","properties":{"a":{"items":{"anyOf":[{"type":"string"},{"type":"object"},{"type":"array"},{"type":"null"},{"type":"boolean"},{"const":2},{"const":3},{"const":4}]}}}}`},
+		{Name: "multiplies", InputSchemaJson: multiplying},
+		{Name: "result", OutputSchemaJson: `{"type":"object","properties":{"a":{"items":{"type":"number"}}}}`},
+	}}
+	var logged logBuffer
+	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&logged, nil))}, f)
+	call := func(tool, arguments string) error {
+		reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"`+tool+`","arguments":`+arguments+`}`), nil)
+		if err == nil && reply.ToolError {
+			return errors.New(string(reply.Result))
+		}
+		return err
+	}
+	many := `{"a":[` + strings.Repeat("1,", 45_000) + `1]}`
+	for range 3 {
+		if err := call("alternatives", many); kindOf(t, err) != mcp.KindInvalidParams || !strings.Contains(err.Error(), "cannot be checked") {
+			t.Fatalf("too many values for the alternatives: %v", err)
+		}
+		if err := call("multiplies", strings.Repeat(`{"a":`, 57)+`{}`+strings.Repeat(`}`, 57)); err != nil {
+			t.Fatalf("what multiplies: %v", err)
+		}
+		if err := call("multiplies", `{"b":1}`); err == nil || !strings.Contains(err.Error(), "missing property") {
+			t.Fatalf("what multiplies, within bounds: %v", err)
+		}
+	}
+	if n := strings.Count(logged.String(), "multiplies: what would take too long"); n != 1 {
+		t.Errorf("operators heard of it %d times", n)
+	}
+	f.onCall = stream(nil, structured(`{"a":[`+strings.Repeat("1,", 400_000)+`"x"]}`, false))
+	for range 2 {
+		if err := call("result", `{}`); err != nil {
+			t.Errorf("a result that is too large to be checked: %v", err)
+		}
+	}
+	if n := strings.Count(logged.String(), "too large to be checked"); n != 1 {
+		t.Errorf("operators heard of the result %d times", n)
+	}
+}
+
+// A call is checked once the backend has a place for it, so that no more run at a time.
+func TestChecksWaitForAdmission(t *testing.T) {
+	hold, held := make(chan struct{}), make(chan struct{})
+	f := &fake{name: "one", concurrent: 1, tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}}}
+	f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		close(held)
+		<-hold
+		return s.Send(toolText("done"))
+	}
+	d := start(t, Options{}, f)
+	add := func(arguments string) (mcp.Reply, error) {
+		return d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"add","arguments":`+arguments+`}`), nil)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := add(`{"a":1,"b":2}`)
+		done <- err
+	}()
+	<-held
+	if _, err := add(`{"c":1}`); kindOf(t, err) != mcp.KindLimit {
+		t.Errorf("wrong arguments while the backend is full: %v, want KindLimit", err)
+	}
+	close(hold)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if reply, err := add(`{"c":1}`); err != nil || !reply.ToolError {
+		t.Errorf("wrong arguments when there is a place: %s, %v", reply.Result, err)
+	}
+}
+
+// logBuffer is a log that may be read while it is written.
+type logBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *logBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 func TestToolMetadata(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	checked "github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -184,6 +185,25 @@ func TestPages(t *testing.T) {
 	for token, want := range map[string]codes.Code{"x": codes.InvalidArgument, "-1@": codes.InvalidArgument, "99@": codes.InvalidArgument, "4@before": codes.Aborted} {
 		if _, err := e.tools.ListTools(t.Context(), &pb.ListToolsRequest{PageToken: token}); status.Code(err) != want {
 			t.Errorf("token %q: %v", token, err)
+		}
+	}
+}
+
+// What a service's messages allow is checked whatever it costs the validator: no schema of theirs multiplies.
+func TestSchemasDoNotMultiply(t *testing.T) {
+	e := serveKinds(t, reflect.Options{})
+	tools := e.list()
+	if len(tools) == 0 {
+		t.Fatal("no tools")
+	}
+	for name, tool := range tools {
+		for _, text := range []string{tool.GetInputSchemaJson(), tool.GetOutputSchemaJson()} {
+			s, err := checked.Compile(text)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if s.Multiplies() {
+				t.Errorf("%s multiplies: %s", name, text)
+			}
 		}
 	}
 }

@@ -19,12 +19,14 @@ const (
 	BoundLifetime
 	BoundResult
 	BoundConcurrent
+	BoundArguments
 	boundCount
 )
 
 var boundNames = [boundCount]string{
 	"body", "batch", "write-timeout", "sessions-per-principal", "calls-per-session", "streams-per-session",
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
+	"argument-values",
 }
 
 // String is the setting's name.

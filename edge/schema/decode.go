@@ -1,19 +1,25 @@
-package dispatch
+package schema
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 )
 
-// decode reads JSON text that is known to be valid into the values that the schema validator takes,
+// Decode reads JSON text that is known to be valid into the values that the schema validator takes,
 // with numbers as their text. It fails only on numbers that no validator could compute with: the
 // work they cause grows with their exponent, not with their length.
-func decode(raw []byte) (any, error) {
-	d := decoder{raw: raw}
+func Decode(raw []byte) (any, error) {
+	return decodeUpTo(raw, math.MaxInt)
+}
+
+// decodeUpTo is Decode of so many values at most; the error is ErrCost beyond.
+func decodeUpTo(raw []byte, values int) (any, error) {
+	d := decoder{raw: raw, left: values}
 	v := d.value()
 	return v, d.err
 }
@@ -24,9 +30,10 @@ const (
 )
 
 type decoder struct {
-	raw []byte
-	pos int
-	err error
+	raw  []byte
+	pos  int
+	left int // values that may follow
+	err  error
 }
 
 func (d *decoder) space() {
@@ -50,6 +57,10 @@ func (d *decoder) next() byte {
 }
 
 func (d *decoder) value() any {
+	if d.left--; d.left < 0 {
+		d.err = ErrCost
+		return nil
+	}
 	switch d.next() {
 	case '{':
 		return d.object()

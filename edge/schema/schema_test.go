@@ -1,4 +1,4 @@
-package dispatch
+package schema
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ func TestSchemas(t *testing.T) {
 		"look-ahead":          {`{"pattern":"(?=a)"}`, ``, `(?=`, ``},
 		"no schema":           {`{"type":7}`, ``, `/type`, ``},
 		"no JSON":             {`{"type"`, ``, `no valid JSON`, ``},
-		"too large":           {`{"title":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, ``, `at most`, ``},
+		"too large":           {`{"title":"` + strings.Repeat("x", MaxBytes) + `"}`, ``, `at most`, ``},
 		"too deep":            {strings.Repeat(`{"not":`, 200) + `true` + strings.Repeat(`}`, 200), ``, `no valid JSON`, ``},
 		"absurd number":       {`{"multipleOf":1e-999999999}`, ``, `out of range`, ``},
 		"absurd value":        {`{"type":"integer"}`, `1e999999999`, ``, `out of range`},
@@ -42,14 +42,14 @@ func TestSchemas(t *testing.T) {
 		"format is no demand": {`{"format":"email"}`, `"x"`, ``, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := compileSchema(tc.schema)
+			s, err := Compile(tc.schema)
 			if (err == nil) != (tc.compile == "") || err != nil && !strings.Contains(err.Error(), tc.compile) {
 				t.Fatalf("compile: %v, want %q", err, tc.compile)
 			}
 			if err != nil {
 				return
 			}
-			err = s.validate([]byte(tc.value))
+			err = s.Validate([]byte(tc.value))
 			if (err == nil) != (tc.invalid == "") || err != nil && !strings.Contains(err.Error(), tc.invalid) {
 				t.Fatalf("validate: %v, want %q", err, tc.invalid)
 			}
@@ -67,7 +67,7 @@ func TestTrivialSchemasCompileNothing(t *testing.T) {
 		`{"type":"array"}`: false, `{"type":"object","properties":{"a":{}}}`: false, `{"type":"object","additionalProperties":false}`: false,
 		`{"type":["object"]}`: false, `{"minProperties":1}`: false,
 	} {
-		s, err := compileSchema(text)
+		s, err := Compile(text)
 		if err != nil || (s.compiled == nil) != trivial {
 			t.Errorf("%s: compiled %t, %v", text, s.compiled != nil, err)
 		}
@@ -79,7 +79,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, err := decode(raw) // must end, whatever the input
+		got, err := Decode(raw) // must end, whatever the input
 		if err != nil || !jsonrpc.Valid(raw) {
 			return
 		}
@@ -95,15 +95,17 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+const addSchema = `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`
+
 func BenchmarkValidate(b *testing.B) {
-	s, err := compileSchema(addSchema)
+	s, err := Compile(addSchema)
 	if err != nil {
 		b.Fatal(err)
 	}
 	raw := []byte(`{"a":1,"b":2}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.validate(raw); err != nil {
+		if err := s.Validate(raw); err != nil {
 			b.Fatal(err)
 		}
 	}

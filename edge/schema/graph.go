@@ -1,0 +1,299 @@
+package schema
+
+import (
+	"encoding/json"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// node is one subschema as the computation of cost sees it: which other subschemas the validator applies to
+// the same value and to its children, and what else it does. Nodes are not changed once the graph is built.
+type node struct {
+	// constant: the schema is true or false, and looks at nothing.
+	constant bool
+	// types are those it accepts, by typeBit; 0: all. What is of another type is not looked at any further.
+	types uint8
+	// typeNames is how many there are beyond the first.
+	typeNames int64
+	// refOnly: beside $ref nothing counts, as before draft 2019-09.
+	refOnly bool
+	// faults are how many violations one value can have, by the value's type: of what holds for all types,
+	// objects, arrays, strings and numbers.
+	faults [5]int64
+
+	// Applied to the same value.
+	same       []*node
+	ref        *node
+	dynamic    *dynamicRef
+	recursive  *node // the target of $recursiveRef before it is resolved
+	dependents map[string]*node
+	// Applied to the children of an object.
+	properties  map[string]*node
+	patterns    []patternNode
+	additional  *node
+	closed      bool // additionalProperties is false
+	names       *node
+	unevaluated *node
+	// Applied to the children of an array.
+	prefix          []*node
+	items           *node // what follows prefix
+	contains        *node
+	unevaluatedItem *node
+
+	// lists is the length of all lists of names that an object is held against.
+	lists  int64
+	unique bool
+	// pattern is the size of the pattern for strings; lengths: their characters are counted.
+	pattern int64
+	lengths bool
+	regex   bool // format "regex": a string is compiled
+	// numeric is how many computations a number causes. equalStrings and equalDeep are the same for enum and
+	// const: the strings in them, and the weight of the arrays and objects.
+	numeric, equalStrings, equalDeep int64
+
+	// What $dynamicRef and $recursiveRef resolve by; only in a schema that has one.
+	scope           *resource
+	dynamicAnchor   string
+	recursiveAnchor bool
+}
+
+type patternNode struct {
+	re   *pattern
+	node *node
+}
+
+// dynamicRef is a $dynamicRef: target unless anchor leads elsewhere.
+type dynamicRef struct {
+	target *node
+	anchor string
+}
+
+// faults' indices.
+const (
+	anyValue = iota
+	objects
+	arrays
+	strs
+	numbers
+)
+
+const (
+	typeNull uint8 = 1 << iota
+	typeBool
+	typeNumber
+	typeString
+	typeArray
+	typeObject
+)
+
+var typeBits = map[string]uint8{
+	"null": typeNull, "boolean": typeBool, "number": typeNumber, "integer": typeNumber,
+	"string": typeString, "array": typeArray, "object": typeObject,
+}
+
+// graph is a compiled schema's nodes.
+type graph struct {
+	nodes map[*jsonschema.Schema]*node
+	// todo are nodes whose fields are not read yet.
+	todo []*jsonschema.Schema
+	// scoped: a $dynamicRef or $recursiveRef was met.
+	scoped bool
+}
+
+// newGraph reads a compiled schema. compile returns another part of the same schema by its location.
+func newGraph(root *jsonschema.Schema, compile func(location string) (*jsonschema.Schema, error)) (*node, error) {
+	g := &graph{nodes: make(map[*jsonschema.Schema]*node)}
+	top := g.node(root)
+	g.read()
+	if g.scoped {
+		if err := g.resolve(compile); err != nil {
+			return nil, err
+		}
+	}
+	return top, nil
+}
+
+// node returns a schema's node, to be read later; nil for nil.
+func (g *graph) node(s *jsonschema.Schema) *node {
+	if s == nil {
+		return nil
+	}
+	n := g.nodes[s]
+	if n == nil {
+		n = new(node)
+		g.nodes[s] = n
+		g.todo = append(g.todo, s)
+	}
+	return n
+}
+
+func (g *graph) read() {
+	for len(g.todo) > 0 {
+		s := g.todo[len(g.todo)-1]
+		g.todo = g.todo[:len(g.todo)-1]
+		g.fill(g.nodes[s], s)
+	}
+}
+
+// fill reads a schema's keywords. A test holds it against the fields that the library has.
+func (g *graph) fill(n *node, s *jsonschema.Schema) {
+	n.constant = s.Bool != nil
+	if s.Types != nil {
+		for _, name := range s.Types.ToStrings() {
+			n.types |= typeBits[name]
+			n.numeric += one(name == "integer")
+		}
+		n.typeNames = int64(len(s.Types.ToStrings()) - 1)
+	}
+	n.dynamicAnchor, n.recursiveAnchor = s.DynamicAnchor, s.RecursiveAnchor
+	n.ref = g.node(s.Ref)
+	n.refOnly = s.Ref != nil && s.DraftVersion < 2019
+	n.recursive = g.node(s.RecursiveRef)
+	if s.DynamicRef != nil {
+		n.dynamic = &dynamicRef{g.node(s.DynamicRef.Ref), s.DynamicRef.Anchor}
+	}
+	g.scoped = g.scoped || n.dynamic != nil || n.recursive != nil
+	for _, list := range [][]*jsonschema.Schema{s.AllOf, s.AnyOf, s.OneOf, {s.Not, s.If, s.Then, s.Else}} {
+		for _, x := range list {
+			if x != nil {
+				n.same = append(n.same, g.node(x))
+			}
+		}
+	}
+	n.faults[anyValue] = one(s.Ref != nil) + one(s.RecursiveRef != nil) + one(s.DynamicRef != nil) + one(s.Not != nil) +
+		one(len(s.AllOf) > 0) + one(len(s.AnyOf) > 0) + one(len(s.OneOf) > 0) + one(s.Format != nil)
+	g.fillObject(n, s)
+	g.fillArray(n, s)
+	g.fillScalar(n, s)
+}
+
+func (g *graph) fillObject(n *node, s *jsonschema.Schema) {
+	n.properties = g.named(s.Properties)
+	for re, x := range s.PatternProperties {
+		p, _ := re.(*pattern) // all are made by patterns.compile
+		n.patterns = append(n.patterns, patternNode{p, g.node(x)})
+	}
+	switch a := s.AdditionalProperties.(type) {
+	case *jsonschema.Schema:
+		n.additional = g.node(a)
+	case bool:
+		n.closed = !a
+	}
+	n.names = g.node(s.PropertyNames)
+	n.unevaluated = g.node(s.UnevaluatedProperties)
+	n.dependents = g.named(s.DependentSchemas)
+	n.lists = int64(len(s.Required) + len(s.DependentSchemas) + len(s.DependentRequired) + len(s.Dependencies))
+	for name, d := range s.Dependencies {
+		switch d := d.(type) {
+		case *jsonschema.Schema:
+			if n.dependents == nil {
+				n.dependents = make(map[string]*node)
+			}
+			n.dependents[name] = g.node(d)
+		case []string:
+			n.lists += int64(len(d))
+			n.faults[objects]++
+		}
+	}
+	for _, list := range s.DependentRequired {
+		n.lists += int64(len(list))
+		n.faults[objects]++
+	}
+	n.faults[objects] += one(s.MinProperties != nil) + one(s.MaxProperties != nil) + one(len(s.Required) > 0) + one(n.closed)
+}
+
+func (g *graph) fillArray(n *node, s *jsonschema.Schema) {
+	if s.DraftVersion < 2020 {
+		switch items := s.Items.(type) {
+		case *jsonschema.Schema:
+			n.items = g.node(items)
+		case []*jsonschema.Schema:
+			n.prefix = g.list(items)
+			if rest, ok := s.AdditionalItems.(*jsonschema.Schema); ok {
+				n.items = g.node(rest)
+			}
+		}
+	} else {
+		n.prefix, n.items = g.list(s.PrefixItems), g.node(s.Items2020)
+	}
+	n.contains, n.unevaluatedItem = g.node(s.Contains), g.node(s.UnevaluatedItems)
+	n.unique = s.UniqueItems
+	n.faults[arrays] = one(s.MinItems != nil) + one(s.MaxItems != nil) + one(s.UniqueItems) + one(s.AdditionalItems != nil) +
+		one(s.Contains != nil) + one(s.MaxContains != nil)
+}
+
+func (g *graph) fillScalar(n *node, s *jsonschema.Schema) {
+	if p, ok := s.Pattern.(*pattern); ok {
+		n.pattern = p.size
+	}
+	n.lengths = s.MinLength != nil || s.MaxLength != nil
+	n.regex = s.Format != nil && s.Format.Name == "regex"
+	n.faults[strs] = one(s.MinLength != nil) + one(s.MaxLength != nil) + one(s.Pattern != nil)
+	n.faults[numbers] = one(s.Minimum != nil) + one(s.Maximum != nil) + one(s.ExclusiveMinimum != nil) +
+		one(s.ExclusiveMaximum != nil) + one(s.MultipleOf != nil)
+	n.numeric += n.faults[numbers]
+	if s.Const != nil {
+		n.equal(*s.Const)
+	}
+	if s.Enum != nil {
+		for _, v := range s.Enum.Values {
+			n.equal(v)
+		}
+	}
+}
+
+// equal notes a value of enum or const.
+func (n *node) equal(v any) {
+	switch v.(type) {
+	case json.Number:
+		n.numeric += 2
+	case map[string]any, []any:
+		n.equalDeep += deepWeight(v)
+	default:
+		n.equalStrings++
+	}
+}
+
+// deepWeight is what comparing with a value of a schema costs at most, in points.
+func deepWeight(v any) int64 {
+	weight := int64(equalPoints)
+	switch v := v.(type) {
+	case json.Number:
+		weight += 2 * numberPoints
+	case map[string]any:
+		for _, x := range v {
+			weight += deepWeight(x)
+		}
+	case []any:
+		for _, x := range v {
+			weight += deepWeight(x)
+		}
+	}
+	return weight
+}
+
+func (g *graph) named(m map[string]*jsonschema.Schema) map[string]*node {
+	if len(m) == 0 {
+		return nil
+	}
+	out := make(map[string]*node, len(m))
+	for name, s := range m {
+		out[name] = g.node(s)
+	}
+	return out
+}
+
+func (g *graph) list(l []*jsonschema.Schema) []*node {
+	out := make([]*node, 0, len(l))
+	for _, s := range l {
+		out = append(out, g.node(s))
+	}
+	return out
+}
+
+func one(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

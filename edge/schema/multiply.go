@@ -1,0 +1,243 @@
+package schema
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+const (
+	// ordinaryValues is what 64 KiB of ordinary arguments hold: a value for every eight bytes.
+	ordinaryValues = 64 << 10 / 8
+	// maxVisits is how many schemas may be applied to values within MaxCost.
+	maxVisits = MaxValues
+	// searched bounds the search for the values that are looked at most often, kept the candidates for each level.
+	searched = 1 << 18
+	kept     = 16
+)
+
+// multiplies reports whether ordinaryValues can take a check beyond MaxCost. It follows names and indexes from
+// the root down, always those whose values have the most schemas applied to them. A miss costs nothing but the
+// client's understanding: what a check costs is computed for each value anew.
+func multiplies(root *node) bool {
+	s := &search{left: searched, memo: map[entryType]*entry{}}
+	level := []place{{applied: map[*node]int64{root: 1}, wide: 1}}
+	for depth := 0; depth < jsonrpc.MaxDepth && len(level) > 0 && s.left > 0; depth++ {
+		var next []place
+		for _, p := range level {
+			for _, t := range []uint8{typeObject, typeArray, typeString, typeNumber} {
+				reached, visits := s.visits(&p, t)
+				if s.over || p.before+visits*p.wide > maxVisits {
+					return true
+				}
+				switch t {
+				case typeObject:
+					next = append(next, s.properties(&p, reached, visits)...)
+				case typeArray:
+					next = append(next, s.items(&p, reached, visits)...)
+				}
+			}
+		}
+		slices.SortStableFunc(next, func(a, b place) int {
+			return cmp.Or(cmp.Compare(b.most, a.most), cmp.Compare(a.label, b.label))
+		})
+		level = next[:min(len(next), kept)]
+	}
+	return false
+}
+
+// place is where a value may stand.
+type place struct {
+	// applied counts the schemas that its parent's apply to it, most their sum.
+	applied map[*node]int64
+	most    int64
+	// before is what was visited on the way; wide how many such values there can be.
+	before, wide int64
+	// label tells places of one level apart.
+	label string
+}
+
+type entryType struct {
+	node *node
+	of   uint8
+}
+
+// entry is a schema and all that it applies to the same value.
+type entry struct {
+	// reached counts those that look into a value of the type; visits counts the others too.
+	reached map[*node]int64
+	visits  int64
+}
+
+type search struct {
+	left int
+	// over: one value alone is visited more often than maxVisits.
+	over bool
+	memo map[entryType]*entry
+	open []*node
+}
+
+// visits adds up what is applied to a value of a type.
+func (s *search) visits(p *place, t uint8) (reached map[*node]int64, visits int64) {
+	reached = make(map[*node]int64)
+	for n, times := range p.applied {
+		e := s.entry(n, t)
+		visits += times * e.visits
+		for m, k := range e.reached {
+			s.left--
+			reached[m] += times * k
+		}
+		if visits > maxVisits {
+			s.over = true
+		}
+		if s.over {
+			break
+		}
+	}
+	return reached, visits
+}
+
+func (s *search) entry(n *node, t uint8) *entry {
+	e := s.memo[entryType{n, t}]
+	if e == nil {
+		e = &entry{reached: make(map[*node]int64)}
+		s.memo[entryType{n, t}] = e
+		s.enter(e, n, t)
+	}
+	return e
+}
+
+// enter counts as meter.visit does.
+func (s *search) enter(e *entry, n *node, t uint8) {
+	s.left--
+	if e.visits++; e.visits > maxVisits || len(s.open) >= maxNesting {
+		s.over = true
+	}
+	if s.over || n.constant || n.types != 0 && n.types&t == 0 || slices.Contains(s.open, n) {
+		return
+	}
+	e.reached[n]++
+	s.open = append(s.open, n)
+	defer func() { s.open = s.open[:len(s.open)-1] }()
+	if n.ref != nil {
+		s.enter(e, n.ref, t)
+		if n.refOnly {
+			return
+		}
+	}
+	for _, x := range n.same {
+		s.enter(e, x, t)
+	}
+	if n.recursive != nil {
+		s.enter(e, n.recursive, t)
+	}
+	if n.dynamic != nil {
+		s.enter(e, n.dynamic.target, t)
+	}
+	if t == typeObject {
+		for _, x := range n.dependents {
+			s.enter(e, x, t)
+		}
+	}
+}
+
+// properties are the places below an object: each name that some schema has, and one that none has.
+func (s *search) properties(p *place, reached map[*node]int64, visits int64) []place {
+	names := map[string]bool{}
+	for n := range reached {
+		for name := range n.properties {
+			names[name] = true
+		}
+	}
+	out := []place{s.below(p, visits, "*", ordinaryValues, reached, (*node).strangers)}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		out = append(out, s.below(p, visits, name, p.wide, reached, func(n *node) []*node { return n.named(name) }))
+	}
+	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
+}
+
+// items are the places below an array: one at each index of a prefix, and those behind.
+func (s *search) items(p *place, reached map[*node]int64, visits int64) []place {
+	longest := 0
+	for n := range reached {
+		longest = max(longest, len(n.prefix))
+	}
+	var out []place
+	for i := range longest + 1 {
+		wide, label := p.wide, "[]"
+		if i == longest {
+			wide, label = ordinaryValues, "[…]"
+		}
+		out = append(out, s.below(p, visits, label, wide, reached, func(n *node) []*node { return n.at(i) }))
+	}
+	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
+}
+
+// below is a child's place; children are the schemas that one schema applies to it.
+func (s *search) below(p *place, visits int64, label string, wide int64, reached map[*node]int64, children func(*node) []*node) place {
+	c := place{applied: make(map[*node]int64), before: p.before + visits, wide: max(p.wide, wide), label: label}
+	for n, times := range reached {
+		for _, x := range children(n) {
+			s.left--
+			c.applied[x] += times
+			c.most += times
+		}
+		s.left--
+	}
+	return c
+}
+
+// named are the schemas for a property.
+func (n *node) named(name string) (out []*node) {
+	if x := n.properties[name]; x != nil {
+		out = append(out, x)
+	}
+	for _, p := range n.patterns {
+		if p.re.MatchString(name) {
+			out = append(out, p.node)
+		}
+	}
+	if len(out) == 0 {
+		out = n.others(out)
+	}
+	return out
+}
+
+// strangers are the schemas for a name that is no property; patterns are taken to match all of the same names.
+func (n *node) strangers() (out []*node) {
+	for _, p := range n.patterns {
+		out = append(out, p.node)
+	}
+	if len(out) == 0 {
+		out = n.others(out)
+	}
+	return out
+}
+
+func (n *node) others(out []*node) []*node {
+	switch {
+	case n.additional != nil:
+		return append(out, n.additional)
+	case n.unevaluated != nil && !n.closed:
+		return append(out, n.unevaluated)
+	}
+	return out
+}
+
+// at are the schemas for an index.
+func (n *node) at(i int) (out []*node) {
+	switch {
+	case i < len(n.prefix):
+		out = append(out, n.prefix[i])
+	case n.items != nil:
+		out = append(out, n.items)
+	case n.unevaluatedItem != nil:
+		out = append(out, n.unevaluatedItem)
+	}
+	if n.contains != nil {
+		out = append(out, n.contains)
+	}
+	return out
+}

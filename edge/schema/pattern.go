@@ -1,0 +1,71 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+const (
+	// maxPattern bounds the instructions of one compiled pattern, and maxPatterns those of a schema's together:
+	// a repetition multiplies what it repeats, and each instruction takes 40 bytes.
+	maxPattern  = 10_000
+	maxPatterns = 200_000
+)
+
+// pattern is a compiled regular expression that knows its size.
+type pattern struct {
+	*regexp.Regexp
+	// size is an upper bound of its instructions: matching takes at most as many steps for each byte.
+	size int64
+}
+
+// patterns compiles the patterns of one schema.
+type patterns struct {
+	left int64
+	// sealed is set once the schema is compiled. What comes from then on are values of the format "regex".
+	sealed bool
+}
+
+// compile implements jsonschema.RegexpEngine.
+func (p *patterns) compile(text string) (jsonschema.Regexp, error) {
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	if p.sealed {
+		return nil, nil // whether there is an error is all that is asked
+	}
+	size := instructions(tree)
+	if size > maxPattern {
+		return nil, fmt.Errorf("the pattern %s needs more than %d instructions: repeat less in it", clip(text), maxPattern)
+	}
+	if p.left -= size; p.left < 0 {
+		return nil, fmt.Errorf("the schema's patterns together need more than %d instructions: repeat less in them", maxPatterns)
+	}
+	re, err := regexp.Compile(text)
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{re, size}, nil
+}
+
+// instructions is how many a compiled expression has, at most; beyond maxPattern any number above it.
+func instructions(re *syntax.Regexp) int64 {
+	n := int64(len(re.Rune))
+	if re.Op == syntax.OpCharClass {
+		n = 0
+	}
+	n += 2
+	for _, sub := range re.Sub {
+		if n += 1 + instructions(sub); n > maxPattern {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= int64(max(re.Max, re.Min+1, 1))
+	}
+	return n
+}
