@@ -69,6 +69,21 @@ func TestWhatMultipliesIsNotChecked(t *testing.T) {
 	}
 }
 
+// The search for what multiplies ends, however large the schema is.
+func TestSearchIsBounded(t *testing.T) {
+	var properties, all []string
+	for i := range 1200 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"$ref":"#"}`, i))
+		all = append(all, fmt.Sprintf(`{"patternProperties":{"^q%d":true}}`, i))
+	}
+	s := mustCompile(t, `{"properties":{`+strings.Join(properties, ",")+`},"allOf":[`+strings.Join(all, ",")+`]}`)
+	x := &search{left: searched, memo: map[entryType]*entry{}}
+	x.run(s.root)
+	if x.left < -searched/100 {
+		t.Errorf("the search went on for %d steps beyond its bound", -x.left)
+	}
+}
+
 func clique(n int) string {
 	var all, defs []string
 	for i := range n {

@@ -14,7 +14,7 @@ const (
 	// maxVisits is how many schemas may be applied to values within MaxCost.
 	maxVisits = MaxValues
 	// searched bounds the search for the values that are looked at most often, kept the candidates for each level.
-	searched = 1 << 18
+	searched = 1 << 21
 	kept     = 16
 )
 
@@ -23,6 +23,10 @@ const (
 // client's understanding: what a check costs is computed for each value anew.
 func multiplies(root *node) bool {
 	s := &search{left: searched, memo: map[entryType]*entry{}}
+	return s.run(root)
+}
+
+func (s *search) run(root *node) bool {
 	level := []place{{applied: map[*node]int64{root: 1}, wide: 1}}
 	for depth := 0; depth < jsonrpc.MaxDepth && len(level) > 0 && s.left > 0; depth++ {
 		var next []place
@@ -31,6 +35,9 @@ func multiplies(root *node) bool {
 				reached, visits := s.visits(&p, t)
 				if s.over || p.before+visits*p.wide > maxVisits {
 					return true
+				}
+				if s.left < 0 {
+					return false
 				}
 				switch t {
 				case typeObject:
@@ -72,7 +79,7 @@ type entry struct {
 }
 
 type search struct {
-	left int
+	left int64
 	// over: one value alone is visited more often than maxVisits.
 	over bool
 	memo map[entryType]*entry
@@ -92,7 +99,7 @@ func (s *search) visits(p *place, t uint8) (reached map[*node]int64, visits int6
 		if visits > maxVisits {
 			s.over = true
 		}
-		if s.over {
+		if s.over || s.left < 0 {
 			break
 		}
 	}
@@ -111,11 +118,11 @@ func (s *search) entry(n *node, t uint8) *entry {
 
 // enter counts as meter.visit does.
 func (s *search) enter(e *entry, n *node, t uint8) {
-	s.left--
+	s.left -= 1 + int64(len(s.open))/32
 	if e.visits++; e.visits > maxVisits || len(s.open) >= maxNesting {
 		s.over = true
 	}
-	if s.over || n.constant || n.types != 0 && n.types&t == 0 || slices.Contains(s.open, n) {
+	if s.over || s.left < 0 || n.constant || n.types != 0 && n.types&t == 0 || slices.Contains(s.open, n) {
 		return
 	}
 	e.reached[n]++
@@ -153,6 +160,9 @@ func (s *search) properties(p *place, reached map[*node]int64, visits int64) []p
 	}
 	out := []place{s.below(p, visits, "*", ordinaryValues, reached, (*node).strangers)}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if s.left < 0 {
+			break
+		}
 		out = append(out, s.below(p, visits, name, p.wide, reached, func(n *node) []*node { return n.named(name) }))
 	}
 	return slices.DeleteFunc(out, func(p place) bool { return p.most == 0 })
@@ -166,6 +176,9 @@ func (s *search) items(p *place, reached map[*node]int64, visits int64) []place 
 	}
 	var out []place
 	for i := range longest + 1 {
+		if s.left < 0 {
+			break
+		}
 		wide, label := p.wide, "[]"
 		if i == longest {
 			wide, label = ordinaryValues, "[…]"
@@ -184,7 +197,7 @@ func (s *search) below(p *place, visits int64, label string, wide int64, reached
 			c.applied[x] += times
 			c.most += times
 		}
-		s.left--
+		s.left -= 1 + int64(len(n.patterns))
 	}
 	return c
 }
