@@ -200,7 +200,7 @@ func (l *logBuffer) String() string {
 }
 
 func TestToolMetadata(t *testing.T) {
-	long := strings.Repeat("x", 1025)
+	long := strings.Repeat("ß", 500) // in base64 it is beyond 1 KiB
 	f := &fake{name: "one", prefix: "p_", tools: []*pb.Tool{{Name: "plain"}, {Name: "größe"}, {Name: long}}}
 	d := start(t, Options{}, f)
 	for name, want := range map[string][]string{

@@ -86,8 +86,8 @@ func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
 }
 
 // Parse makes p the params of a message that jsonrpc.Parse accepted. It fails when a member
-// that is read stands twice, since others may take the other one, or `_meta` is present and no object, and
-// leaves p zero.
+// that is read stands twice, since others may take the other one, when `_meta` is present and no object, and when
+// something is longer than MaxURI, MaxName or MaxClientInfo, and leaves p zero.
 func (p *Params) Parse(method Method, raw json.RawMessage) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {
@@ -101,7 +101,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 			}
 			targeted = true
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
-			return nil
+			return p.checkTarget(target)
 		}
 		switch string(key) {
 		case "arguments":
@@ -138,6 +138,9 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = p.checkNames(method)
+	}
 	if err != nil {
 		*p = Params{}
 		return Errorf(KindInvalidParams, "params: %v", err)
@@ -150,7 +153,7 @@ func (m *Meta) parse(raw json.RawMessage) error {
 		return Errorf(KindInvalidParams, "_meta must be an object")
 	}
 	m.Raw = raw
-	return jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case "progressToken":
 			if m.ProgressToken != nil {
@@ -174,6 +177,13 @@ func (m *Meta) parse(raw json.RawMessage) error {
 		}
 		return nil
 	})
+	if err == nil {
+		err = checkString("_meta."+MetaVersion, m.Version, MaxName)
+	}
+	if err == nil {
+		err = checkClient("_meta", m.ClientInfo, m.Capabilities)
+	}
+	return err
 }
 
 // once takes a member that must not stand twice.

@@ -33,7 +33,7 @@ func TestInitialize(t *testing.T) {
 // What every session keeps of its client is bounded: nobody is authenticated yet.
 func TestWhatAClientDeclaresIsBounded(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
-		for size, fits := range map[int]bool{maxDeclared - 100: true, maxDeclared: false} {
+		for size, fits := range map[int]bool{mcp.MaxClientInfo - 100: true, mcp.MaxClientInfo: false} {
 			x := w.post(w.a, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",`+
 				`"capabilities":{"experimental":{"a":"`+strings.Repeat("x", size)+`"}},"clientInfo":{"name":"c","version":"1"}}}`)
 			if fits != (x.session != "") {

@@ -47,9 +47,6 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))
 }
 
-// maxDeclared bounds, in bytes, what a client may say of itself: every session keeps it.
-const maxDeclared = 32 << 10
-
 // newSession reads the params of initialize. Version is as requested.
 func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Error) {
 	p, err := mcp.ParseParams(mcp.MethodInitialize, msg.Params)
@@ -64,10 +61,6 @@ func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Err
 		if _, err := mcp.ParseCapabilities(p.Capabilities); err != nil {
 			return nil, mcp.Errorf(mcp.KindInvalidParams, "capabilities of initialize: %w", err)
 		}
-	}
-	if n := len(p.Capabilities) + len(p.ClientInfo); n > maxDeclared {
-		return nil, mcp.Errorf(mcp.KindInvalidParams,
-			"capabilities and clientInfo of initialize have %d bytes, more than the %d that a session keeps: leave out what is large, such as icons", n, maxDeclared)
 	}
 	if len(p.ClientInfo) > 0 && jsonrpc.TypeOf(p.ClientInfo) != jsonrpc.Object {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "clientInfo of initialize must be an object")

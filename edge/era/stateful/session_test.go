@@ -66,6 +66,9 @@ func TestSubscriptions(t *testing.T) {
 		w.wantBody(w.post(w.a, s, subscribe("subscribe", "x://no")), `{"jsonrpc":"2.0","id":9,"error":{"code":-32002,`+
 			`"message":"the resource does not exist or cannot be subscribed to","data":{"uri":"x://no"}}}`)
 		w.wantKind(w.post(w.a, s, subscribe("subscribe", "")), mcp.KindInvalidParams)
+		for _, verb := range []string{"subscribe", "unsubscribe"} {
+			w.wantKind(w.post(w.a, s, subscribe(verb, "x://"+strings.Repeat("1", mcp.MaxURI))), mcp.KindInvalidParams)
+		}
 		for _, uri := range []string{"x://1", "x://2", "x://3"} {
 			w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: uri})
 			after(time.Millisecond)

@@ -67,12 +67,14 @@ func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Erro
 }
 
 func subscribedURI(msg jsonrpc.Message) (string, *mcp.Error) {
-	raw, _ := jsonrpc.Member(msg.Params, "uri")
-	uri, ok := jsonrpc.Unquote(raw)
-	if !ok || uri == "" {
+	p, err := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
+	if err != nil {
+		return "", mcp.AsError(err)
+	}
+	if p.Target == "" {
 		return "", mcp.Errorf(mcp.KindInvalidParams, "%s needs uri, the resource's URI as a string", msg.Method)
 	}
-	return uri, nil
+	return p.Target, nil
 }
 
 // subscribes reads resources.subscribe of a ServerCapabilities object.

@@ -57,6 +57,14 @@ func TestEnvelope(t *testing.T) {
 		"capabilities no object": {"tools/list", "", func(b *string, _ http.Header) {
 			*b = strings.Replace(*b, `Capabilities":{}`, `Capabilities":[]`, 1)
 		}, mcp.KindInvalidParams, "-32602"},
+		"long version": {"tools/list", "", func(b *string, _ http.Header) {
+			*b = strings.Replace(*b, "2026-07-28", strings.Repeat("2", mcp.MaxName+1), 1)
+		}, mcp.KindInvalidParams, "-32602"},
+		"large client info": {"tools/list", "", func(b *string, _ http.Header) {
+			*b = strings.Replace(*b, `Capabilities":{}`, `Capabilities":{"x":"`+strings.Repeat("x", mcp.MaxClientInfo)+`"}`, 1)
+		}, mcp.KindInvalidParams, "-32602"},
+		"long name": {"tools/call", `"name":"` + strings.Repeat("n", mcp.MaxName+1) + `"`, nil, mcp.KindInvalidParams, "-32602"},
+		"long uri":  {"resources/read", `"uri":"a:` + strings.Repeat("n", mcp.MaxURI) + `"`, nil, mcp.KindInvalidParams, "-32602"},
 		"bad log level": {"tools/list", "", func(b *string, _ http.Header) {
 			*b = strings.Replace(*b, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1)
 		}, mcp.KindInvalidParams, "-32602"},

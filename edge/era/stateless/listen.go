@@ -182,6 +182,11 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
 		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.resourceSubscriptions has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
 	}
+	for _, uri := range f.URIs {
+		if err := mcp.CheckURI("an entry of params.notifications.resourceSubscriptions", uri); err != nil {
+			return f, err
+		}
+	}
 	slices.Sort(f.URIs)
 	f.URIs = slices.Compact(f.URIs)
 	return f, nil

@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -86,6 +87,8 @@ func TestListensAreBounded(t *testing.T) {
 	<-ended
 	b, h = request("subscriptions/listen", `"notifications":{"resourceSubscriptions":["a:1","a:2"]}`)
 	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "the limit is 1")
+	b, h = request("subscriptions/listen", `"notifications":{"resourceSubscriptions":["a:`+strings.Repeat("1", mcp.MaxURI)+`"]}`)
+	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "has 8194 bytes, at most 8192")
 	b, h = request("subscriptions/listen", "")
 	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "params.notifications")
 }
