@@ -143,6 +143,7 @@ type Limits struct {
 	CallsPerSession      int           `yaml:"calls-per-session"`
 	SessionBytes         Bytes         `yaml:"session-bytes"`
 	ListensPerPrincipal  int           `yaml:"listens-per-principal"`
+	ListenBytes          Bytes         `yaml:"listen-bytes"`
 	Subscriptions        int           `yaml:"subscriptions"`
 	LogTTL               time.Duration `yaml:"log-ttl"`
 	LogEvents            int           `yaml:"log-events"`
@@ -167,7 +168,7 @@ func Default() Config {
 			WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
 			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
 			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
-			ListensPerPrincipal: 20_000, Subscriptions: 1024,
+			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 100, ArgumentValues: 50_000, HTTP2Streams: 1000,
 			Lease: 3 * time.Second,

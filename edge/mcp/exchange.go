@@ -7,7 +7,8 @@ import (
 
 // Incoming is one message, or batch, that a transport received.
 type Incoming struct {
-	// Body is the bytes as received, owned by the era until the exchange ends.
+	// Body is the bytes as received, owned by the era until the exchange ends. The era may set it to nil when it
+	// needs it no more.
 	Body []byte
 	// Header is the view of the HTTP headers; nil on stdio.
 	Header Header

@@ -161,11 +161,13 @@ type Calls interface {
 	// Park ends a round that needs the client: the asks' messages go to the log, the pending set is
 	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step. With no
 	// asks there is nothing to wait for: the state is kept, the next round is ready (round + 1, attempt
-	// 1, no answers) and the lease goes on.
+	// 1, no answers) and the lease goes on. ErrLimit when state and messages find no room in the session:
+	// nothing was written and the write's N is still free.
 	Park(ctx context.Context, w Write, asks []Ask, state []byte) error
 	// Answer records the answer to a pending ask of the session, once. The one that completes the set
 	// claims the call: epoch + 1, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The
-	// error is ErrNotFound when the session is gone.
+	// error is ErrNotFound when the session is gone, and ErrLimit when the answer finds no room in it: then
+	// the ask is still pending.
 	//
 	// After an error it is not known whether the answer was taken. Given again by the same replica with
 	// the same Token, it has the outcome that it had, and the same Claim as long as nothing was written

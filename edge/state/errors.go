@@ -11,7 +11,8 @@ var (
 	ErrFenced = errors.New("state: fenced")
 	// ErrExists: the id of a new session, stream or call is taken.
 	ErrExists = errors.New("state: id is taken")
-	// ErrLimit: a bound on sessions, streams or subscriptions was reached.
+	// ErrLimit: a bound on sessions, streams or subscriptions was reached; or, as a RoomError, that on the
+	// bytes of a session.
 	ErrLimit = errors.New("state: limit reached")
 	// ErrTooLarge: an entry that may not be dropped, or a state, exceeds Limits.ResultBytes. Nothing was
 	// written and the write's N is still free.

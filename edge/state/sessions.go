@@ -41,6 +41,9 @@ type Session struct {
 // Patch is one atomic change of a session: all of it or, after an error, nothing. Zero members change
 // nothing, and neither does what is so already: Serial then stays.
 type Patch struct {
+	// From is the record as the caller knows it; nil: it knows none. While it is in force a medium need not
+	// read the record to change it.
+	From        *Session
 	Initialized bool
 	LogLevel    *mcp.LogLevel
 	Subscribe   string
@@ -56,13 +59,13 @@ type Patch struct {
 // Sessions keeps session records. Safe for concurrent use.
 type Sessions interface {
 	// Create stores a new session as it is given, Serial included; ErrLimit when its principal has too
-	// many, ErrExists.
+	// many, or it has more bytes than a session may have; ErrExists.
 	Create(ctx context.Context, s *Session) error
 	// Load reads a session and registers this replica as one of its holders (see Bus), as does all
 	// that hands out or revalidates a copy, or makes this replica a call's owner. ErrNotFound.
 	Load(ctx context.Context, id string) (*Session, error)
 	// Update applies a patch and returns the record after it; ErrNotFound; ErrLimit for a
-	// subscription too many.
+	// subscription too many, or one that finds no room in the session.
 	Update(ctx context.Context, id string, p Patch) (*Session, error)
 	// Touch revalidates copies in use: it keeps the sessions alive, and this replica among their
 	// holders, as long as it comes at least every SessionTTL, and returns the serials of those that
@@ -91,9 +94,10 @@ type Limits struct {
 	// StreamsPerSession bounds the unfinished streams of one session, and as many finished ones are
 	// kept for replay: the oldest go first.
 	StreamsPerSession int
-	// SessionBytes bounds the logs of one session's streams together with the params of its calls.
-	// Finished streams make room, then progress and log messages; a call that still finds none is
-	// refused.
+	// SessionBytes bounds what one session keeps: its record (Session.Bytes), its calls that are not done
+	// (Call.Bytes), the state and the answers of those that wait, and the logs of its streams. Finished
+	// streams make room, then progress and log messages; a subscription, call, question or answer that
+	// still finds none is refused with a RoomError.
 	SessionBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int

@@ -20,6 +20,8 @@ const (
 	BoundResult
 	BoundConcurrent
 	BoundArguments
+	BoundSessionBytes
+	BoundListenBytes
 	boundCount
 )
 
@@ -27,6 +29,7 @@ var boundNames = [boundCount]string{
 	"body", "batch", "write-timeout", "sessions-per-principal", "calls-per-session", "streams-per-session",
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
+	"session-bytes", "listen-bytes",
 }
 
 // String is the setting's name.

@@ -48,6 +48,9 @@ func (r *run) ask(in *mcp.InputRequired) {
 	case errors.Is(err, state.ErrTooLarge):
 		r.deliver(failure(r.rules, r.id, mcp.Errorf(mcp.KindTooLarge,
 			"what the call asks of the client is larger than what a stream may keep")))
+	case errors.Is(err, state.ErrLimit):
+		r.e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
+		r.deliver(failure(r.rules, r.id, stateError(err)))
 	case !lostCall(err):
 		r.e.log.WarnContext(r.ctx, "a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
 	}
@@ -144,6 +147,9 @@ func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answe
 	began := time.Now()
 	outcome, claim, err := e.store.Answer(sctx, session, ask, a)
 	if err != nil {
+		if errors.Is(err, state.ErrLimit) {
+			e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
+		}
 		return err
 	}
 	switch outcome {

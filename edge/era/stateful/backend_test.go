@@ -177,3 +177,10 @@ func (f *feed) Close() {
 		close(f.ended)
 	}
 }
+
+// forget lets go of the calls that were seen.
+func (b *backend) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = nil
+}

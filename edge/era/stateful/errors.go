@@ -2,9 +2,11 @@ package stateful
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Why a call, a reader or an attachment ended before its time: causes of cancelled contexts.
@@ -25,9 +27,14 @@ var errNobody = errors.New("nobody reads the call's events")
 
 // stateError tells a client what the store said.
 func stateError(err error) *mcp.Error {
+	var room *state.RoomError
 	switch {
 	case errors.Is(err, state.ErrNotFound), errors.Is(err, errGone):
 		return sessionNotFound()
+	case errors.As(err, &room):
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
+			"this session keeps %d of at most %d bytes in its subscriptions, calls and streams, and %d more do not fit: "+
+				"end subscriptions, answer or cancel what waits, or let calls end", room.Used, room.Max, room.More)}
 	case errors.Is(err, state.ErrLimit):
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
 			Message: "too many sessions, streams or subscriptions are open; end some, or try again later"}
@@ -38,6 +45,14 @@ func stateError(err error) *mcp.Error {
 		return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
 			Message: "the session state cannot be reached; try again later"}
 	}
+}
+
+// limitOf is the bound that an ErrLimit is about: the bytes of the session, or else another.
+func limitOf(err error, other telemetry.Bound) telemetry.Bound {
+	if errors.As(err, new(*state.RoomError)) {
+		return telemetry.BoundSessionBytes
+	}
+	return other
 }
 
 func sessionNotFound() *mcp.Error {

@@ -255,9 +255,10 @@ func (g *group) nameStream() {
 	}
 }
 
-// markOpened notes that the log is there. g.mu is locked.
+// markOpened notes that the log is there. A stream may stay open for long: it needs the body no more, of which the
+// calls have copies. g.mu is locked.
 func (g *group) markOpened() {
-	g.phase = opened
+	g.phase, g.in.Body = opened, nil
 	g.e.counters.CallsOpened.Add(int64(len(g.runs)))
 	g.signal()
 }
@@ -331,7 +332,7 @@ func (g *group) beginFailed(err error) {
 		return
 	}
 	if errors.Is(err, state.ErrLimit) {
-		g.e.o.Telemetry.Hit(telemetry.BoundStreams)
+		g.e.o.Telemetry.Hit(limitOf(err, telemetry.BoundStreams))
 	}
 	g.e.counters.StateErrors.Add(1)
 	g.e.log.WarnContext(g.runs[0].ctx, "a stream could not be begun; the call goes on without one", "error", err)

@@ -34,7 +34,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 			e.log.Warn("a session could not be created", "error", err)
 		}
 		if me.Kind == mcp.KindLimit {
-			e.o.Telemetry.Hit(telemetry.BoundSessions)
+			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessions))
 		}
 		e.refuse(ctx, in, out, rules, msg, me)
 		return

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 func TestSetLevelIsHeardEverywhere(t *testing.T) {
@@ -190,6 +191,72 @@ func TestPingBeforeTheHandshake(t *testing.T) {
 			x := post(c.body, c.conn)
 			<-x.done
 			w.wantKind(x, c.want)
+		}
+	})
+}
+
+// What a session keeps for its client is bounded as a whole, and the client hears which bytes find no room.
+func TestSessionBytesAreBounded(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{SessionBytes: 32 << 10}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		uri := func(i int) string { return fmt.Sprintf("x://%04000d", i) }
+		made := 0
+		for i := range 40 {
+			x := w.post(w.a, s, subscribe("subscribe", uri(i)))
+			if x.kind() == mcp.KindNone {
+				made++
+				continue
+			}
+			w.wantKind(x, mcp.KindLimit)
+			if !strings.Contains(x.body(), "of at most 32768 bytes") {
+				t.Errorf("%s does not say what the bound is", x.body())
+			}
+		}
+		if got := w.medium.Stats().Bytes; made != 7 || got < made*4000 || got > 32<<10 {
+			t.Errorf("%d subscriptions of 4,004 bytes were made, the session keeps %d bytes of 32 KiB", made, got)
+		}
+		// A call that asks finds no room for its record, and says so.
+		w.backend.tools["ask"] = asking(elicit("name"))
+		ask := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"n":"` + strings.Repeat("n", 8<<10) + `"}}}`
+		x := w.post(w.a, s, ask)
+		if !strings.Contains(x.body(), `"code":-31429`) || !strings.Contains(x.body(), "more do not fit") {
+			t.Errorf("the call that asks: %s", x.body())
+		}
+		// A plain call needs none.
+		w.wantKind(w.post(w.a, s, subscribe("subscribe", uri(41))), mcp.KindLimit)
+		if x := w.post(w.a, s, callTool(2, "echo")); x.kind() != mcp.KindNone || x.body() == "" {
+			t.Errorf("a plain call: %s", x.body())
+		}
+		for i := range 2 {
+			w.wantBody(w.post(w.b, s, subscribe("unsubscribe", uri(i))), `{"jsonrpc":"2.0","id":9,"result":{}}`)
+		}
+		if ids, _ := asked(t, w.post(w.a, s, strings.Replace(ask, `"id":1`, `"id":3`, 1))); len(ids) != 1 {
+			t.Error("a call that asks finds no room after subscriptions have ended")
+		}
+	})
+}
+
+// The question of a call that finds no room ends the call, with what was missing; an answer that finds none is
+// refused, and may come again.
+func TestQuestionsAndAnswersFindRoom(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{SessionBytes: 16 << 10}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["large"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{elicit("name")}, State: make([]byte, 16<<10)}}, nil
+		}
+		x := w.post(w.a, s, callTool(1, "large"))
+		msgs := x.messages()
+		if !x.ended() || len(msgs) != 1 || !strings.Contains(msgs[0], `"code":-31429`) || !strings.Contains(msgs[0], "of at most 16384 bytes") {
+			t.Fatalf("messages of a call whose question finds no room: %v", msgs)
+		}
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x = w.post(w.a, s, callTool(2, "ask"))
+		ids, _ := asked(t, x)
+		w.wantKind(w.post(w.b, s, answer(ids[0], `{"s":"`+strings.Repeat("x", 16<<10)+`"}`)), mcp.KindLimit)
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"s":"x"}`)))
+		after(2 * time.Second)
+		if msgs := x.messages(); !x.ended() || !strings.Contains(msgs[len(msgs)-1], `"result"`) {
+			t.Errorf("messages after the answer that fits: %v", msgs)
 		}
 	})
 }

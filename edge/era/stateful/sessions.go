@@ -199,6 +199,9 @@ func (e *Era) put(got *state.Session) *held {
 func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp.Error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
+	if rec := s.rec.Load(); rec != nil {
+		p.From = rec.Session
+	}
 	got, err := e.store.Update(sctx, s.id, p)
 	if err != nil {
 		return nil, e.lost(s, err)

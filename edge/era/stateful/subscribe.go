@@ -55,7 +55,7 @@ func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mc
 func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Error {
 	if _, err := e.update(ctx, s, p); err != nil {
 		if err.Kind == mcp.KindLimit {
-			e.o.Telemetry.Hit(telemetry.BoundSubscriptions)
+			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSubscriptions))
 		}
 		return err
 	}

@@ -239,7 +239,7 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 		case err == nil:
 			r.n++
 			return nil
-		case errors.Is(err, state.ErrTooLarge):
+		case errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrLimit):
 			return err
 		case errors.Is(err, state.ErrRollback), errors.Is(err, state.ErrFenced) && r.reclaiming != "":
 			if err = r.reclaim(); err == nil {

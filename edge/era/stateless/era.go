@@ -27,6 +27,9 @@ type Options struct {
 	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this
 	// replica together; 0: 20,000.
 	MaxListens int
+	// MaxListenBytes bounds the URIs of the open subscriptions of one principal, each with 64 bytes beside its
+	// text; 0: 64 MiB.
+	MaxListenBytes int
 	// MaxSubscriptions bounds the resources of one subscription; 0: 1,024.
 	MaxSubscriptions int
 	// Telemetry observes the requests; nil: nothing does.
@@ -48,6 +51,9 @@ func (o Options) withDefaults() Options {
 	if o.MaxListens == 0 {
 		o.MaxListens = 20_000
 	}
+	if o.MaxListenBytes == 0 {
+		o.MaxListenBytes = 64 << 20
+	}
 	if o.MaxSubscriptions == 0 {
 		o.MaxSubscriptions = 1024
 	}
@@ -62,7 +68,7 @@ type Era struct {
 	dispatch era.Dispatcher
 	opts     Options
 	sealer   *sealer
-	listens  *counter
+	listens  *listens
 	draining context.Context
 	drain    context.CancelFunc
 	// listening counts the open subscriptions.
@@ -78,7 +84,7 @@ func New(d era.Dispatcher, o Options) (*Era, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Era{dispatch: d, opts: o, sealer: s, listens: newCounter(o.MaxListens)}
+	e := &Era{dispatch: d, opts: o, sealer: s, listens: newListens(o.MaxListens, o.MaxListenBytes)}
 	e.draining, e.drain = context.WithCancel(context.Background())
 	return e, nil
 }
@@ -94,6 +100,10 @@ func (e *Era) SealWith(key []byte) error {
 
 // Listening is how many subscriptions are open.
 func (e *Era) Listening() int64 { return e.listening.Load() }
+
+// ListenBytes is what the URIs of the open subscriptions count for Options.MaxListenBytes, of all principals
+// together.
+func (e *Era) ListenBytes() int64 { return e.listens.bytes.Load() }
 
 // Drain ends every subscription with its result, so that clients subscribe again elsewhere. Calls run on.
 func (e *Era) Drain() { e.drain() }

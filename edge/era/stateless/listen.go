@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -22,10 +21,9 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 		refuse(&op, out, rules, id, err)
 		return
 	}
-	release, ok := e.listens.take(in.Principal.Key())
-	if !ok {
-		e.opts.Telemetry.Hit(telemetry.BoundListens)
-		refuse(&op, out, rules, id, mcp.Errorf(mcp.KindLimit, "there are %d open subscriptions already, the limit: end one, or try again later", e.opts.MaxListens))
+	release, err := e.listens.take(in.Principal.Key(), bytesOf(filter.URIs), e.opts.Telemetry)
+	if err != nil {
+		refuse(&op, out, rules, id, err)
 		return
 	}
 	defer release()
@@ -190,30 +188,4 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	slices.Sort(f.URIs)
 	f.URIs = slices.Compact(f.URIs)
 	return f, nil
-}
-
-// counter bounds what one principal holds at a time.
-type counter struct {
-	max int
-	mu  sync.Mutex
-	n   map[string]int
-}
-
-func newCounter(max int) *counter { return &counter{max: max, n: map[string]int{}} }
-
-// take counts one more; false when the bound is reached. release is called once.
-func (c *counter) take(key string) (release func(), ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n[key] >= c.max {
-		return nil, false
-	}
-	c.n[key]++
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.n[key]--; c.n[key] == 0 {
-			delete(c.n, key)
-		}
-	}, true
 }

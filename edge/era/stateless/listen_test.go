@@ -2,6 +2,7 @@ package stateless
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -74,6 +75,41 @@ func TestListenIsKeptAlive(t *testing.T) {
 			t.Errorf("%d comments in 2.5 s, want 2", r.comments)
 		}
 	})
+}
+
+// There is no session to charge the resources to: they are charged to the principal.
+func TestListensAreBoundedInBytes(t *testing.T) {
+	const each = 1000 + uriOverhead
+	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{MaxListenBytes: 3 * each})
+	uris := func(first, n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`"a:%0998d"`, first+i))
+		}
+		return `"notifications":{"resourceSubscriptions":[` + strings.Join(list, ",") + `]}`
+	}
+	_, leave, ended := listening(t, e, uris(0, 2))
+	if n := e.ListenBytes(); n != 2*each {
+		t.Errorf("two resources count %d bytes, want %d", n, 2*each)
+	}
+	b, h := request("subscriptions/listen", uris(2, 2))
+	r := post(t, e, b, h, mcp.Principal{})
+	if r.response.Kind != mcp.KindLimit {
+		t.Error(body(t, r))
+	}
+	contains(t, body(t, r), fmt.Sprintf("have %d of at most %d bytes, and %d more", 2*each, 3*each, 2*each))
+	// Who listens for no resource needs none of it, and another principal has its own.
+	_, leave2, ended2 := listening(t, e, `"notifications":{"toolsListChanged":true}`)
+	leave2()
+	<-ended2
+	leave()
+	<-ended
+	if n := e.ListenBytes(); n != 0 {
+		t.Errorf("%d bytes count after the end", n)
+	}
+	_, leave, ended = listening(t, e, uris(2, 3))
+	leave()
+	<-ended
 }
 
 func TestListensAreBounded(t *testing.T) {

@@ -28,6 +28,8 @@ type call struct {
 	asked   []question
 	missing int
 	state   []byte
+	// kept is what state and answers count for SessionBytes, beside the call itself.
+	kept int
 	// progress is the highest on the stream.
 	progress    float64
 	hasProgress bool

@@ -30,14 +30,14 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	if err := s.vacant(calls); err != nil {
 		return nil, err
 	}
-	params := 0
+	size := 0
 	for i := range calls {
-		params += len(calls[i].Params)
+		size += calls[i].Bytes()
 	}
-	if !r.m.room(s, params) {
-		return nil, fmt.Errorf("session %.40q has %d bytes for calls and streams: %w", id, s.bytes, state.ErrLimit)
+	if err := r.m.fits(s, nil, size); err != nil {
+		return nil, fmt.Errorf("session %.40q: %w", id, err)
 	}
-	s.bytes += params
+	r.m.charge(s, size)
 	l := &stream{name: name, epoch: 1, unfinished: len(calls), calls: make([]*call, len(calls))}
 	leases := make([]state.Lease, len(calls))
 	if len(s.running) == 0 {
@@ -148,8 +148,12 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 	if err := r.m.askable(s, c, asks, kept); err != nil {
 		return err
 	}
+	if err := r.m.fits(s, c.stream, len(kept)-c.kept+bytesOf(asks)); err != nil {
+		return fmt.Errorf("call %.40q: %w", c.ID, err)
+	}
 	c.forget(s)
-	c.n, c.state = w.N, kept
+	r.m.charge(s, len(kept)-c.kept)
+	c.n, c.state, c.kept = w.N, kept, len(kept)
 	if len(asks) == 0 {
 		c.phase = state.PhaseReady
 		c.Round, c.Attempt = c.Round+1, 1
@@ -167,6 +171,14 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 	}
 	s.wake(w.Stream)
 	return nil
+}
+
+// bytesOf is what the asks add to the log.
+func bytesOf(asks []state.Ask) (n int) {
+	for i := range asks {
+		n += len(asks[i].Message)
+	}
+	return n
 }
 
 // askable says why a round cannot be parked with these asks.
@@ -216,6 +228,11 @@ func (r *Replica) Answer(ctx context.Context, id, ask string, a state.Answer) (s
 	default:
 		return state.AnswerDuplicate, nil, nil
 	}
+	if err := r.m.fits(s, c.stream, a.Bytes()); err != nil {
+		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
+	}
+	r.m.charge(s, a.Bytes())
+	c.kept += a.Bytes()
 	// An answer is cut from a request's body, which need not be kept whole.
 	q.Answer = state.Answer{Result: bytes.Clone(a.Result), Error: bytes.Clone(a.Error)}
 	q.answered, q.token = true, a.Token
@@ -279,7 +296,8 @@ func (r *Replica) Finish(ctx context.Context, w state.Write, response []byte, be
 	if err := r.m.admitAll(before); err != nil {
 		return err
 	}
-	s.bytes -= len(c.Params)
+	r.m.charge(s, -c.Bytes()-c.kept)
+	c.kept = 0
 	r.m.addAll(s, c, before)
 	if response != nil {
 		r.m.add(s, c.stream, state.Entry{Kind: state.EntryResponse, Data: response})

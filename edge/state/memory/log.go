@@ -87,16 +87,40 @@ func (m *Medium) bounded(what string, n int) error {
 func (m *Medium) add(s *session, l *stream, e state.Entry) {
 	before := l.bytes
 	dropped := l.add(e, &m.limits)
-	s.bytes += l.bytes - before
-	for !m.room(s, 0) && l.droppable > 0 {
-		before = l.bytes
-		l.dropOldest()
-		s.bytes += l.bytes - before
-		dropped++
-	}
+	m.charge(s, l.bytes-before)
 	if dropped > 0 {
 		m.dropped.Add(uint64(dropped))
 	}
+	m.makeRoom(s, l, 0)
+}
+
+// charge counts bytes that a locked session keeps from now on, or, below zero, keeps no more.
+func (m *Medium) charge(s *session, n int) {
+	s.bytes += n
+	m.bytes.Add(int64(n))
+}
+
+// makeRoom forgets finished streams of a locked session, and then drops what may be dropped of a log, which may be
+// nil, until so many bytes more fit; false when what is left does not let them fit.
+func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
+	for !m.room(s, more) {
+		if l == nil || l.droppable == 0 {
+			return false
+		}
+		before := l.bytes
+		l.dropOldest()
+		m.charge(s, l.bytes-before)
+		m.dropped.Add(1)
+	}
+	return true
+}
+
+// fits makes room for so many bytes more, or says why there is none.
+func (m *Medium) fits(s *session, l *stream, more int) error {
+	if more <= 0 || m.makeRoom(s, l, more) {
+		return nil
+	}
+	return &state.RoomError{Used: s.bytes, More: more, Max: m.limits.SessionBytes}
 }
 
 // room forgets finished streams of a locked session, the oldest first, until so many bytes more fit;

@@ -25,7 +25,9 @@ type Medium struct {
 	timer  *time.Timer
 
 	sessionCount, streamCount, epitaphs atomic.Int64
-	dropped, rollbacks                  atomic.Uint64
+	// bytes is that of all sessions.
+	bytes              atomic.Int64
+	dropped, rollbacks atomic.Uint64
 }
 
 // Option changes how a Medium is made.
@@ -71,6 +73,8 @@ func (m *Medium) Close() {
 type Stats struct {
 	// Sessions and Streams (the finished too) in memory.
 	Sessions, Streams int
+	// Bytes is what they count for Limits.SessionBytes, all sessions together.
+	Bytes int
 	// Dropped counts the progress and log messages that were dropped for the bounds on logs.
 	Dropped uint64
 	// Rollbacks counts the positions and writes that told of entries the medium does not have.
@@ -80,7 +84,7 @@ type Stats struct {
 // Stats returns the numbers of this moment.
 func (m *Medium) Stats() Stats {
 	return Stats{
-		Sessions: int(m.sessionCount.Load()), Streams: int(m.streamCount.Load()),
+		Sessions: int(m.sessionCount.Load()), Streams: int(m.streamCount.Load()), Bytes: int(m.bytes.Load()),
 		Dropped: m.dropped.Load(), Rollbacks: m.rollbacks.Load(),
 	}
 }
@@ -124,6 +128,7 @@ func (m *Medium) erase(s *session) {
 	m.sessions.CompareAndDelete(s.id, s)
 	m.sessionCount.Add(-1)
 	m.streamCount.Add(-int64(len(s.streams)))
+	m.charge(s, -s.bytes)
 	if len(s.running) > 0 {
 		m.running.remove(s)
 	}

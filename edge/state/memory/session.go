@@ -29,7 +29,7 @@ type session struct {
 	// open counts the unfinished streams; finished are the others, in the order in which they ended.
 	open     int
 	finished []*stream
-	// bytes of all logs, and of the params of calls that are not done.
+	// bytes is what all this counts for SessionBytes; see Medium.charge.
 	bytes int
 }
 

@@ -20,8 +20,14 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 	}
 	own := *rec
 	own.Subscriptions = slices.Clone(rec.Subscriptions)
+	size := own.Bytes()
+	if size > r.m.limits.SessionBytes {
+		return fmt.Errorf("session %.40q: %w", rec.ID, &state.RoomError{More: size, Max: r.m.limits.SessionBytes})
+	}
 	s := &session{id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Replica{r}}
+	r.m.charge(s, size)
 	if !r.m.principals.acquire(r.m, s, now) {
+		r.m.charge(s, -size)
 		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
 			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
 	}
@@ -29,6 +35,7 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 	r.m.sessionCount.Add(1)
 	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
 		r.m.sessionCount.Add(-1)
+		r.m.charge(s, -size)
 		r.m.principals.release(s)
 		return fmt.Errorf("session %.40q: %w", rec.ID, state.ErrExists)
 	}
@@ -58,6 +65,11 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		return nil, fmt.Errorf("session %.40q: %w", id, err)
 	}
 	if changed {
+		more := next.Bytes() - s.record.Bytes()
+		if err := r.m.fits(s, nil, more); err != nil {
+			return nil, fmt.Errorf("session %.40q: %w", id, err)
+		}
+		r.m.charge(s, more)
 		next.Serial++
 		s.record = next
 	}

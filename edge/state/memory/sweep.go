@@ -91,6 +91,6 @@ func (m *Medium) dropStream(s *session, l *stream) {
 	if i := slices.Index(s.finished, l); i >= 0 {
 		s.finished = slices.Delete(s.finished, i, i+1)
 	}
-	s.bytes -= l.bytes
+	m.charge(s, -l.bytes)
 	m.streamCount.Add(-1)
 }

@@ -25,7 +25,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		if c.ID == "" {
 			return nil, errors.New("a call needs an id")
 		}
-		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt, len(c.Params))
+		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt, c.Bytes())
 		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: 1}
 	}
 	if r.bucketsApart {
@@ -46,6 +46,8 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 			r.unindex(ctx, id, name)
 		}
 		return nil, noSession(id)
+	case "room":
+		return nil, fmt.Errorf("session %.40q: %w", id, r.noRoom(rep))
 	case "limit":
 		return nil, fmt.Errorf("session %.40q has %.60s: %w", id, rep.text(0), state.ErrLimit)
 	}

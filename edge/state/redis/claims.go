@@ -21,12 +21,12 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 	if err := ctx.Err(); err != nil {
 		return state.AnswerUnknown, nil, err
 	}
-	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), token(a.Token))
+	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), token(a.Token), a.Bytes())
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
-	if rep.code == "gone" {
-		return state.AnswerUnknown, nil, noSession(session)
+	if err := r.refusal(session, ask, rep); err != nil {
+		return state.AnswerUnknown, nil, err
 	}
 	out := outcomes[rep.code]
 	if out != state.AnswerCompleted {
@@ -69,11 +69,11 @@ func readClaim(session string, rep reply) (*state.Claim, error) {
 		k, _ := list[0].(string)
 		f[k], _ = list[1].(string)
 	}
-	rec, err := unpackSession(rep.text(1))
+	rec, err := readSession(rep.list(1))
 	if err != nil {
 		return nil, fmt.Errorf("session %.40q: %w", session, err)
 	}
-	c := &state.Claim{Session: rec, Phase: state.Phase(rep.number(0))}
+	c := &state.Claim{Session: rec.Session, Phase: state.Phase(rep.number(0))}
 	if c.Call, err = unpackCall(rep.text(2), f["b"]); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", rep.text(2), err)
 	}

@@ -114,6 +114,7 @@ func (u *unpacker) err() error {
 	return nil
 }
 
+// packSession keeps a session but for its subscriptions: of those each is kept on its own, beside the record.
 func packSession(s *state.Session) string {
 	p := packer{format}
 	p.text(s.ID)
@@ -125,7 +126,7 @@ func packSession(s *state.Session) string {
 	p.bytes(s.Capabilities)
 	p.number(uint64(s.LogLevel))
 	p.flag(s.Initialized)
-	p.texts(s.Subscriptions)
+	p.texts(nil) // where older releases kept the subscriptions
 	for _, n := range []uint64{s.Digest.Tools, s.Digest.Resources, s.Digest.Prompts, s.Attachment, s.Serial} {
 		p.number(n)
 	}
@@ -134,6 +135,7 @@ func packSession(s *state.Session) string {
 	return string(p)
 }
 
+// unpackSession reads what packSession wrote, or a record with subscriptions of an older release.
 func unpackSession(record string) (*state.Session, error) {
 	u := open(record)
 	s := &state.Session{ID: u.text(), Version: u.text()}

@@ -119,19 +119,19 @@ func (r *Replica) members(ctx context.Context, at *listing, max int) (out []stri
 	return out, nil
 }
 
-// seen is a session's record as it is in Redis.
+// seen is a session as it is in Redis, its record as readSession takes it.
 type seen struct {
-	record string
+	record []any
 	calls  int
 	left   time.Duration
 }
 
 func (s *seen) sighting() (*state.Sighting, error) {
-	rec, err := unpackSession(s.record)
+	rec, err := readSession(s.record)
 	if err != nil {
 		return nil, err
 	}
-	return &state.Sighting{Session: rec, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
+	return &state.Sighting{Session: rec.Session, OpenCalls: s.calls, Expires: time.Now().Add(s.left)}, nil
 }
 
 // look reads sessions by their tags, in one round trip; nil for one that is not there.
@@ -140,10 +140,12 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 		return nil, nil
 	}
 	records, lives := make([]*redis.SliceCmd, len(tags)), make([]*redis.DurationCmd, len(tags))
+	subscribed := make([]*redis.StringSliceCmd, len(tags))
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, tag := range tags {
 			key := r.tagged(tag)
-			records[i], lives[i] = p.HMGet(ctx, key, "rec", "run"), p.PTTL(ctx, key)
+			records[i], lives[i] = p.HMGet(ctx, key, "rec", "ser", "run"), p.PTTL(ctx, key)
+			subscribed[i] = p.ZRange(ctx, key+":s", 0, -1)
 		}
 		return nil
 	})
@@ -154,7 +156,12 @@ func (r *Replica) look(ctx context.Context, tags []string) ([]*seen, error) {
 	for i := range tags {
 		fields := reply{rest: records[i].Val()}
 		if rec := fields.text(0); rec != "" {
-			out[i] = &seen{record: rec, calls: int(max(fields.number(1), 0)), left: max(lives[i].Val(), 0)}
+			var uris []any
+			for _, uri := range subscribed[i].Val() {
+				uris = append(uris, uri)
+			}
+			record := []any{rec, fields.text(1), uris}
+			out[i] = &seen{record: record, calls: int(max(fields.number(2), 0)), left: max(lives[i].Val(), 0)}
 		}
 	}
 	return out, nil

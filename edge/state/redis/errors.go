@@ -81,8 +81,16 @@ var kinds = map[string]error{
 	"exists": state.ErrExists, "limit": state.ErrLimit, "rollback": state.ErrRollback,
 }
 
+// noRoom reads what the scripts' function noroom returned.
+func (r *Replica) noRoom(rep reply) error {
+	return &state.RoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.SessionBytes}
+}
+
 // refusal is the error of a script about a call, or nil.
 func (r *Replica) refusal(session, call string, rep reply) error {
+	if rep.code == "room" {
+		return fmt.Errorf("call %.40q: %w", call, r.noRoom(rep))
+	}
 	kind := kinds[rep.code]
 	switch {
 	case kind == nil:

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -16,12 +17,20 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	if s.ID == "" {
 		return errors.New("a session needs an id")
 	}
+	size := s.Bytes()
+	if size > r.limits.SessionBytes {
+		return fmt.Errorf("session %.40q: %w", s.ID, &state.RoomError{More: size, Max: r.limits.SessionBytes})
+	}
 	key := r.principal(s.Principal)
 	reserved, err := r.acquire(ctx, key, s)
 	if err != nil {
 		return err
 	}
-	rep, err := r.run(ctx, createScript, s.ID, packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text())
+	args := []any{packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size}
+	for _, uri := range s.Subscriptions {
+		args = append(args, uri)
+	}
+	rep, err := r.run(ctx, createScript, s.ID, args...)
 	if err != nil {
 		return err // Whether it was made is not known: the reservation ends by itself.
 	}
@@ -37,49 +46,112 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 
 // Load implements state.Sessions.
 func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
-	rep, err := r.run(ctx, loadScript, id)
-	if err != nil {
-		return nil, err
-	}
-	if rep.code == "gone" {
-		return nil, noSession(id)
-	}
-	r.uses.counted(id)
-	return unpackSession(rep.text(0))
+	k, err := r.load(ctx, id)
+	return k.Session, err
 }
 
-// Update implements state.Sessions. Redis holds the record as a whole: it is replaced if nobody else
-// was faster, else the patch is applied to what they made of it. To apply a patch again whose reply was
-// lost changes nothing, as Patch says.
+func (r *Replica) load(ctx context.Context, id string) (kept, error) {
+	rep, err := r.run(ctx, loadScript, id)
+	if err != nil {
+		return kept{}, err
+	}
+	if rep.code == "gone" {
+		return kept{}, noSession(id)
+	}
+	r.uses.counted(id)
+	return readSession(rep.list(0))
+}
+
+// kept is a session as it is in Redis.
+type kept struct {
+	*state.Session
+	// inside are the subscriptions that are in the record itself, where an older release put them.
+	inside []string
+}
+
+// readSession reads what the scripts' function record returned: record, serial, subscriptions.
+func readSession(list []any) (kept, error) {
+	rep := reply{rest: list}
+	s, err := unpackSession(rep.text(0))
+	if err != nil {
+		return kept{}, err
+	}
+	k := kept{s, s.Subscriptions}
+	if s.Serial, err = serial(s.ID, rep.text(1)); err != nil {
+		return kept{}, err
+	}
+	s.Subscriptions = slices.Clip(s.Subscriptions)
+	for _, v := range rep.list(2) {
+		if uri, ok := v.(string); ok && !slices.Contains(k.inside, uri) {
+			s.Subscriptions = append(s.Subscriptions, uri)
+		}
+	}
+	return k, nil
+}
+
+// Update implements state.Sessions. The record is replaced if nobody else was faster, else the patch is applied
+// to what they made of it. It is read first only where the caller does not know it. To apply a patch again whose
+// reply was lost changes nothing, as Patch says.
 func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
-	old, err := r.Load(ctx, id)
+	old, read := kept{Session: p.From}, false
 	for {
-		if err != nil {
-			return nil, err
+		if old.Session == nil {
+			var err error
+			if old, err = r.load(ctx, id); err != nil {
+				return nil, err
+			}
+			read = true
 		}
 		next, changed, err := old.With(p, r.limits.Subscriptions)
-		if err != nil {
+		switch {
+		case !read && (err != nil || !changed):
+			// What the caller knows may be old: it tells what to change, never that there is nothing to.
+			old.Session = nil
+			continue
+		case err != nil:
 			return nil, fmt.Errorf("session %.40q: %w", id, err)
-		}
-		if !changed {
-			return old, nil
+		case !changed:
+			return old.Session, nil
 		}
 		next.Serial++
-		rep, err := r.run(ctx, updateScript, id, strconv.FormatUint(old.Serial, 10),
-			strconv.FormatUint(next.Serial, 10), packSession(next))
+		rep, err := r.run(ctx, updateScript, id, updateArgs(old, next, p, read)...)
 		if err != nil {
 			return nil, err
 		}
 		switch rep.code {
 		case "gone":
 			return nil, noSession(id)
+		case "room":
+			return nil, fmt.Errorf("session %.40q: %w", id, r.noRoom(rep))
 		case "ok":
 			return next, nil
 		}
-		if old, err = unpackSession(rep.text(0)); err != nil {
+		if old, err = readSession(rep.list(0)); err != nil {
 			return nil, err
 		}
+		read = true
 	}
+}
+
+// updateArgs are those of update.lua. The subscriptions that begin are the patch's, and those that were in the
+// record.
+func updateArgs(old kept, next *state.Session, p state.Patch, read bool) []any {
+	wasRead := 0
+	if read {
+		wasRead = 1
+	}
+	args := []any{
+		strconv.FormatUint(old.Serial, 10), strconv.FormatUint(next.Serial, 10), packSession(next), next.Bytes(), p.Unsubscribe, wasRead,
+	}
+	for _, uri := range old.inside {
+		if uri != p.Unsubscribe {
+			args = append(args, uri)
+		}
+	}
+	if p.Subscribe != "" && p.Subscribe != p.Unsubscribe && !slices.Contains(old.Subscriptions, p.Subscribe) {
+		args = append(args, p.Subscribe)
+	}
+	return args
 }
 
 // Delete implements state.Sessions. When the reply of an erasure was lost, the session counts for its

@@ -73,7 +73,7 @@ var concluded = []test{
 			w.Errorf("the log is %q, ended %v", got, last.Ended)
 		}
 	}},
-	{"concluded calls keep to the session's bytes", state.Limits{LogBytes: 1000, ResultBytes: 1000, SessionBytes: 2000}, func(w *world) {
+	{"concluded calls keep to the session's bytes", state.Limits{LogBytes: 1000, ResultBytes: 1000, SessionBytes: beside(2000)}, func(w *world) {
 		w.session(w.a, "s")
 		for i := range 4 {
 			w.must(w.a.Conclude(w.Context(), "s", fmt.Sprint("st", i), callOf(fmt.Sprint("c", i)), []byte(strings.Repeat("r", 900))))

@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ const kib = 1 << 10
 
 // room tests that what one session keeps is bounded as a whole.
 var room = []test{
-	{"finished streams make room for a call", state.Limits{SessionBytes: 64 * kib}, func(w *world) {
+	{"finished streams make room for a call", state.Limits{SessionBytes: beside(64 * kib)}, func(w *world) {
 		w.session(w.a, "s")
 		for i := range 10 {
 			x, err := w.beginBig(i)
@@ -31,7 +32,7 @@ var room = []test{
 		}
 		w.kept(8, 5, 6, 7)
 	}},
-	{"a call that finds no room is refused until others end", state.Limits{SessionBytes: 20 * kib}, func(w *world) {
+	{"a call that finds no room is refused until others end", state.Limits{SessionBytes: beside(20 * kib)}, func(w *world) {
 		w.session(w.a, "s")
 		first, err := w.beginBig(0)
 		w.must(err)
@@ -39,9 +40,7 @@ var room = []test{
 		w.must(err)
 		_, err = w.beginBig(2)
 		w.want(state.ErrLimit, err)
-		if !strings.Contains(err.Error(), "16384 bytes") {
-			w.Errorf("%q does not say what the session has", err)
-		}
+		w.wantRoom(err, state.RoomError{Used: beside(16 * kib), More: 8 * kib, Max: beside(20 * kib)})
 		first.finish()
 		third, err := w.beginBig(2)
 		w.must(err)
@@ -53,7 +52,7 @@ var room = []test{
 		_, err = w.beginBig(4)
 		w.want(state.ErrLimit, err)
 	}},
-	{"progress and log messages make room, requests and responses do not", state.Limits{SessionBytes: 20 * kib}, func(w *world) {
+	{"progress and log messages make room, requests and responses do not", state.Limits{SessionBytes: beside(20 * kib)}, func(w *world) {
 		w.session(w.a, "s")
 		x, err := w.beginBig(0)
 		w.must(err)
@@ -77,7 +76,7 @@ var room = []test{
 			w.Errorf("after the stream has ended: %v", err)
 		}
 	}},
-	{"what lapsed is counted no more", state.Limits{SessionBytes: 20 * kib, LogTTL: short}, func(w *world) {
+	{"what lapsed is counted no more", state.Limits{SessionBytes: beside(20 * kib), LogTTL: short}, func(w *world) {
 		w.session(w.a, "s")
 		for i := range 3 {
 			x, err := w.beginBig(i)
@@ -92,10 +91,24 @@ var room = []test{
 	}},
 }
 
-// beginBig begins stream st<i> with one call that has 8 KiB of params.
+// beside is a bound that leaves n bytes beside the record of session s.
+func beside(n int) int { return record("s").Bytes() + n }
+
+// wantRoom compares a RoomError.
+func (w *world) wantRoom(err error, want state.RoomError) {
+	w.Helper()
+	w.want(state.ErrLimit, err)
+	var got *state.RoomError
+	if !errors.As(err, &got) || *got != want {
+		w.Errorf("got error %v, want %v", err, &want)
+	}
+}
+
+// beginBig begins stream st<i> with one call that counts 8 KiB.
 func (w *world) beginBig(i int) (*writer, error) {
 	c := callOf(fmt.Sprint("c", i))
-	c.Params = make([]byte, 8*kib)
+	c.Params = nil
+	c.Params = make([]byte, 8*kib-c.Bytes())
 	c.Deadline = time.Now().Add(time.Hour)
 	leases, err := w.a.Begin(w.Context(), "s", fmt.Sprint("st", i), []state.Call{c})
 	if err != nil {

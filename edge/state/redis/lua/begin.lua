@@ -1,6 +1,6 @@
 -- Records calls and opens their log. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV:
 -- stream, the stream's entry in the index, life of that in ms, number of calls, trace of the first, and for
--- each: id, request id, record, deadline in ms or 0, round, attempt, bytes of its params.
+-- each: id, request id, record, deadline in ms or 0, round, attempt, the bytes that it counts.
 --
 -- The map :m has  s:<stream> -> its calls   c:<call> -> its stream
 --                 r:<request id> -> call    q:<request to the client> -> "place call"
@@ -24,7 +24,7 @@ return run(function()
   local there = standing(stream)
   if there then return begun(there) end
   if sess.open >= maxstreams then return { 'limit', int(sess.open) .. ' unfinished streams' } end
-  local seen, calls, params, keys, map = {}, {}, 0, streamkeys(stream), { 's:' .. stream, '' }
+  local seen, calls, size, keys, map = {}, {}, 0, streamkeys(stream), { 's:' .. stream, '' }
   for i = 1, count do
     local id = arg(i, 1)
     if seen[id] or redis.call('HEXISTS', K .. ':m', 'c:' .. id) == 1 then return { 'exists', 'call ' .. id } end
@@ -33,10 +33,10 @@ return run(function()
     table.insert(calls, arg(i, 2))
     table.insert(keys, K .. ':c:' .. id)
     for _, v in ipairs({ 'c:' .. id, stream, 'r:' .. arg(i, 2), id }) do table.insert(map, v) end
-    params = params + tonumber(arg(i, 7))
+    size = size + tonumber(arg(i, 7))
   end
-  if not room(params) then return { 'limit', int(total) .. ' bytes for calls and streams' } end
-  total, map[2] = total + params, cmsgpack.pack(calls)
+  if not room(size) then return noroom(size) end
+  total, map[2] = total + size, cmsgpack.pack(calls)
   if KEYS[2] then
     redis.call('ZADD', KEYS[2], now, ARGV[A + 2])
     redis.call('PEXPIRE', KEYS[2], ARGV[A + 3])

@@ -48,17 +48,6 @@ local function keepstream(stream, call)
   end
 end
 
--- Forgets finished streams, the oldest first, until so many bytes more fit into the session; false when
--- what is left does not let them fit.
-local function room(more)
-  while total + more > maxtotal do
-    local oldest = redis.call('ZRANGE', K .. ':e', 0, 0)[1]
-    if not oldest then return false end
-    dropstream(oldest)
-  end
-  return true
-end
-
 -- A log is a Redis stream. What may be dropped is kept in chunks: entries that were written together, under
 -- the number of the last of them, as "s" and what packChunk made of them. Other entries are kept one by one, as
 -- "k", kind, "d", data. Of the droppable entries those up to the stream's floor are gone, wherever they stand.
@@ -106,6 +95,14 @@ local function crowded() return not room(0) end
 local function bound(s)
   shed(s, full)
   if crowded() then shed(s, crowded) end
+end
+
+-- Makes room for so many bytes more, at the cost of the stream's droppable entries too; false when there is none.
+local function makeroom(s, more)
+  if more <= 0 or room(more) then return true end
+  shed(s, function() return not room(more) end)
+  savestream(s)
+  return room(more)
 end
 
 -- Sets until when the log lives, if it is new.
@@ -196,9 +193,9 @@ local function closeall(call)
 end
 
 -- Begins a write: what the script returns, unless it is one to apply; then nil, the stream and the call's
--- deadline, bytes of its params, number of asks and highest progress.
+-- deadline, bytes of it, of its state and answers, number of asks and highest progress.
 local function fence(stream, call, epoch, n)
-  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'na', 'pr')
+  local c = redis.call('HMGET', K .. ':c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'na', 'pr', 'kept')
   local s = c[1] == stream and redis.call('HEXISTS', K .. ':m', 'c:' .. call) == 1 and loadstream(stream)
   if not s or s.unf == 0 and lapsed(stream) then return { 'missing' } end
   local last = tonumber(c[3])
@@ -215,13 +212,13 @@ local function fence(stream, call, epoch, n)
     raise(s, 0)
     return { 'rollback', 'write ' .. int(n) .. ' does not follow the last one, ' .. c[3] }
   end
-  return nil, s, { deadline = c[7], len = tonumber(c[8]), asks = tonumber(c[9] or 0), progress = c[10] }
+  return nil, s, { deadline = c[7], len = tonumber(c[8]), asks = tonumber(c[9] or 0), progress = c[10], kept = tonumber(c[11] or 0) }
 end
 
 -- What a claim gives.
 local function owned(call)
   local key = K .. ':c:' .. call
-  return redis.call('HGET', key, 'found'), redis.call('HGET', K, 'rec'), call, redis.call('HGETALL', key)
+  return redis.call('HGET', key, 'found'), record(), call, redis.call('HGETALL', key)
 end
 
 -- Whether the last claim of a call was made by this attempt, and nothing was written under it.

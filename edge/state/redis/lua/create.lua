@@ -1,8 +1,13 @@
--- Makes a session. ARGV: record, serial, index key, nonce.
+-- Makes a session. ARGV: record, serial, index key, nonce, bytes of the record, subscriptions.
 if redis.call('EXISTS', K) == 1 and redis.call('HGET', K, 'nonce') ~= ARGV[A + 4] then
   return { 'exists', '' }
 end
-redis.call('HSETNX', K, 'rec', ARGV[A + 1])
-redis.call('HSETNX', K, 'ser', ARGV[A + 2])
+if redis.call('HSETNX', K, 'rec', ARGV[A + 1]) == 1 then
+  -- An expired session of the same id may have left some.
+  redis.call('DEL', K .. ':s')
+  for i = A + 6, #ARGV do redis.call('ZADD', K .. ':s', i - A - 5, ARGV[i]) end
+  redis.call('HSET', K, 'ser', ARGV[A + 2], 'rb', ARGV[A + 5])
+  if #ARGV > A + 5 then redis.call('HSET', K, 'subs', #ARGV - A - 5) end
+end
 redis.call('HSET', K, 'own', ARGV[A + 3], 'nonce', ARGV[A + 4], 'idx', int(now + ttl * 1.5))
 return run(function() return { 'ok' } end)

@@ -16,5 +16,5 @@ wake(nil)
 redis.call('ZADD', K .. ':h', now, me)
 redis.call('RENAME', K .. ':h', K .. ':x')
 redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])
-redis.call('DEL', K, K .. ':m', K .. ':e', K .. ':f')
+redis.call('DEL', K, K .. ':m', K .. ':e', K .. ':f', K .. ':s')
 return { 'ok', '', own, unfinished }

@@ -12,7 +12,7 @@ return run(function()
   end
   local key = K .. ':c:' .. call
   -- Only what fences late writers is kept.
-  total = total - c.len
+  total = total - c.len - c.kept
   addall(s, call, ARGV[A + 8])
   if ARGV[A + 5] == '1' then add(s, '5', ARGV[A + 6]) end
   bound(s)

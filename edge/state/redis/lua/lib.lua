@@ -3,6 +3,7 @@
 -- KEYS[1] is the session's record. The other keys of the session are its name and a suffix: they have
 -- the same hash tag, hence the same slot.
 --   :h holders, replica -> last use        :f followers, "replica number stream" -> until
+--   :s subscriptions, uri -> place in the order
 --   :m what is where (see begin.lua)       :e finished streams -> when they ended
 --   :t:<stream> the stream's counters      :l:<stream> its log, a Redis stream of ids <seq>-0
 --   :c:<call> the call's record            :x the holders of an erased session
@@ -17,7 +18,7 @@ local counted = ARGV[12] == '1'
 -- A script's own arguments begin behind these.
 local A = 12
 
--- The bytes of the session's logs and of the params of its calls that are not done; see run.
+-- What the session keeps, in bytes: its record, its calls that are not done, and its logs; see run.
 local total = 0
 
 local clock = redis.call('TIME')
@@ -64,9 +65,30 @@ local function lapsed(stream)
   return ended and now - tonumber(ended) > logttl
 end
 
+-- Forgets finished streams, the oldest first, until so many bytes more fit into the session; false when
+-- what is left does not let them fit.
+local function room(more)
+  while total + more > maxtotal do
+    local oldest = redis.call('ZRANGE', K .. ':e', 0, 0)[1]
+    if not oldest then return false end
+    dropstream(oldest)
+  end
+  return true
+end
+
+-- That so many bytes more do not fit.
+local function noroom(more) return { 'room', int(total), int(more) } end
+
 -- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
--- the unfinished streams, and until when the other keys live. "any" says that there ever was a stream.
+-- the unfinished streams, until when the other keys live, and the record's own bytes. "any" says that there ever
+-- was a stream, "subs" is the number of subscriptions, "old" that an older release made the record.
 local sess
+
+-- The record, its serial and its subscriptions.
+local function record()
+  local r = redis.call('HMGET', K, 'rec', 'ser')
+  return { r[1], r[2], redis.call('ZRANGE', K .. ':s', 0, -1) }
+end
 
 -- Counts a use of the session: registers the holder unless hold is false, and sets the expiry of its keys.
 -- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
@@ -91,6 +113,7 @@ local function keep(hold, own, idx)
   if not counted or till > sess.aux then
     sess.aux = till + renewal
     redis.call('PEXPIREAT', K .. ':h', int(sess.aux))
+    if sess.subs > 0 then redis.call('PEXPIREAT', K .. ':s', int(sess.aux)) end
     if sess.any then
       redis.call('PEXPIREAT', K .. ':m', int(sess.aux))
       redis.call('PEXPIREAT', K .. ':e', int(sess.aux))
@@ -105,11 +128,12 @@ end
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
 -- returns put second.
 local function run(main, hold)
-  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux')
+  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs')
   if not s[1] then return { 'gone', '' } end
-  sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0), aux = tonumber(s[8] or 0) }
+  sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0),
+    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), old = not s[9] }
   sess.lasts = sess.run > 0
-  total = tonumber(s[4] or 0)
+  total = tonumber(s[4] or 0) + sess.len
   local before, calls, open, aux, any = total, sess.run, sess.open, sess.aux, sess.any
   if sess.any and not counted then
     local old = redis.call('ZRANGEBYSCORE', K .. ':e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
@@ -119,9 +143,9 @@ local function run(main, hold)
   sess.lasts = sess.lasts and sess.run == calls
   table.insert(r, 2, keep(hold, s[1], s[2]))
   if sess.run ~= calls or sess.open ~= open or sess.any ~= any then
-    redis.call('HSET', K, 'by', int(total), 'run', sess.run, 'dl', int(sess.dl), 'open', sess.open, 'any', 1, 'aux', int(sess.aux))
+    redis.call('HSET', K, 'by', int(total - sess.len), 'run', sess.run, 'dl', int(sess.dl), 'open', sess.open, 'any', 1, 'aux', int(sess.aux))
   elseif sess.any and (total ~= before or sess.aux ~= aux) then
-    redis.call('HSET', K, 'by', int(total), 'aux', int(sess.aux))
+    redis.call('HSET', K, 'by', int(total - sess.len), 'aux', int(sess.aux))
   end
   return r
 end

@@ -1,2 +1,2 @@
--- Reads a session. Returns record and serial.
-return run(function() return { 'ok', redis.call('HGET', K, 'rec'), redis.call('HGET', K, 'ser') } end)
+-- Reads a session. Returns what record does.
+return run(function() return { 'ok', record() } end)

@@ -4,7 +4,7 @@ local stream, call = ARGV[A + 1], ARGV[A + 2]
 local count = tonumber(ARGV[A + 6])
 local function arg(i, j) return ARGV[A + 6 + (i - 1) * 5 + j] end
 return run(function()
-  local refused, s = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
+  local refused, s, c = fence(stream, call, tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]))
   if refused then return refused end
   local key, seen = K .. ':c:' .. call, {}
   for i = 1, count do
@@ -14,8 +14,12 @@ return run(function()
     end
     seen[arg(i, 1)] = true
   end
+  local kept, messages = #ARGV[A + 5], 0
+  for i = 1, count do messages = messages + #arg(i, 4) end
+  if not makeroom(s, kept - c.kept + messages) then return noroom(kept - c.kept + messages) end
+  total = total + kept - c.kept
   forget(call)
-  redis.call('HSET', key, 'n', ARGV[A + 4], 'sv', ARGV[A + 5])
+  redis.call('HSET', key, 'n', ARGV[A + 4], 'sv', ARGV[A + 5], 'kept', kept)
   if count == 0 then
     redis.call('HSET', key, 'ph', READY, 'at', 1)
     redis.call('HINCRBY', key, 'rd', 1)

@@ -1,0 +1,46 @@
+package state
+
+import "fmt"
+
+// What a record takes beside the text in it: about what it does in either medium.
+const (
+	sessionOverhead      = 512
+	subscriptionOverhead = 64
+	callOverhead         = 512
+)
+
+// Bytes is what the record counts for SessionBytes: the text in it, subscriptions, client info and
+// capabilities above all, and an allowance for the rest. It takes time in proportion to the subscriptions.
+func (s *Session) Bytes() int {
+	n := sessionOverhead + len(s.ID) + len(s.Principal.Subject) + len(s.Principal.Issuer) + len(s.ClientInfo) + len(s.Capabilities)
+	for _, scope := range s.Principal.Scopes {
+		n += len(scope)
+	}
+	for _, uri := range s.Subscriptions {
+		n += subscriptionOverhead + len(uri)
+	}
+	return n
+}
+
+// Bytes is what the call counts for SessionBytes until it is done: its params, and an allowance for the rest.
+// The state and the answers of a waiting call count beside it with their length.
+func (c *Call) Bytes() int {
+	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace)
+}
+
+// Bytes is what an answer counts for SessionBytes while its call waits.
+func (a *Answer) Bytes() int { return len(a.Result) + len(a.Error) }
+
+// RoomError says that something finds no room within SessionBytes. It is an ErrLimit.
+type RoomError struct {
+	// Used is what the session keeps, More what is to be added, Max the bound; in bytes.
+	Used, More, Max int
+}
+
+// Error implements error.
+func (e *RoomError) Error() string {
+	return fmt.Sprintf("the session keeps %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
+}
+
+// Unwrap makes it an ErrLimit.
+func (e *RoomError) Unwrap() error { return ErrLimit }
