@@ -22,6 +22,10 @@ type Position struct {
 // MaxPosition bounds Epoch and Seq: every medium can count so far without rounding.
 const MaxPosition = 1 << 52
 
+// MaxAhead bounds how far a position's Epoch may be ahead of the log's: so many rises a medium may have lost. What is
+// further ahead was made up: a log whose epoch it raised would give out ids that ParsePosition refuses.
+const MaxAhead = 64
+
 // String is the event id.
 func (p Position) String() string {
 	var room [64]byte
@@ -37,8 +41,8 @@ func (p Position) String() string {
 // also lost that it raised the epoch raises it again.
 func (p Position) Again() Position { return Position{Stream: p.Stream, Epoch: p.Epoch + 1} }
 
-// ParsePosition reads an event id. Only what String prints is accepted, at most 128 bytes, with Epoch
-// and Seq up to MaxPosition.
+// ParsePosition reads an event id. Only what String prints is accepted, at most 128 bytes, with an Epoch from 1 and
+// both numbers up to MaxPosition.
 func ParsePosition(id string) (Position, error) {
 	bad := func() (Position, error) {
 		return Position{}, fmt.Errorf("event id %.80q was not given out here", id)
@@ -56,7 +60,7 @@ func ParsePosition(id string) (Position, error) {
 	if p.Seq, err = strconv.ParseUint(seq, 10, 64); err != nil {
 		return bad()
 	}
-	if p.Epoch > MaxPosition || p.Seq > MaxPosition || p.String() != id {
+	if p.Epoch == 0 || p.Epoch > MaxPosition || p.Seq > MaxPosition || p.String() != id {
 		return bad()
 	}
 	return p, nil
@@ -115,6 +119,7 @@ type Log interface {
 	// position under an older epoch is as good as one under the log's, as long as its entry existed
 	// before the rollback. A position that the log does not know (beyond the end, or of a newer epoch)
 	// raises the log's epoch above it and gives ErrRollback, as does one that was lost before: read
-	// what is there from after.Again, under the new epoch. ErrNotFound when session or stream is gone.
+	// what is there from after.Again, under the new epoch. ErrNotFound when session or stream is gone, or the
+	// position is more than MaxAhead epochs ahead, which changes nothing.
 	Read(ctx context.Context, session string, after Position, max int) (Page, error)
 }

@@ -11,7 +11,6 @@ import (
 func TestPositionRoundTrip(t *testing.T) {
 	for id, p := range map[string]state.Position{
 		"st.1.0":                          {Stream: "st", Epoch: 1},
-		"st.0.0":                          {Stream: "st"},
 		"9.z.35":                          {Stream: "9", Epoch: 35, Seq: 35},
 		"A_-~.10.10":                      {Stream: "A_-~", Epoch: 36, Seq: 10},
 		"x.18ce53un18g.4503599627370496":  {Stream: "x", Epoch: state.MaxPosition, Seq: state.MaxPosition},
@@ -29,7 +28,7 @@ func TestPositionRoundTrip(t *testing.T) {
 func TestParsePositionRefuses(t *testing.T) {
 	for name, id := range map[string]string{
 		"empty": "", "no parts": "st", "two parts": "st.1", "four parts": "st.1.2.3", "no stream": ".1.2",
-		"no epoch": "st..2", "no seq": "st.1.", "sign": "st.+1.2", "negative": "st.1.-2", "leading zero": "st.01.2",
+		"no epoch": "st..2", "epoch 0": "st.0.0", "no seq": "st.1.", "sign": "st.+1.2", "negative": "st.1.-2", "leading zero": "st.01.2",
 		"leading zero of seq": "st.1.02", "upper case": "st.Z.2", "hex": "st.1.0x2", "underscore": "st.1.1_0",
 		"space": "st.1.2 ", "not a number": "st.1.x", "epoch out of range": "st.zzzzzzzzzzzzzzzz.1",
 		"epoch too large": "st.18ce53un18h.1", "seq too large": "st.1.4503599627370497",

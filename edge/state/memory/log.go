@@ -154,7 +154,7 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 	}
 	defer s.mu.Unlock()
 	l := s.streams[after.Stream]
-	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition {
+	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition || after.Epoch > l.epoch+state.MaxAhead {
 		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
 	}
 	ok, beyond := l.knows(after)

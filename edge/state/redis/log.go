@@ -96,7 +96,7 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 		return page, ctx.Err()
 	}
 	rep, err := r.run(ctx, readScript, id, after.Stream, strconv.FormatUint(after.Epoch, 10),
-		strconv.FormatUint(after.Seq, 10), chunks, pageBytes)
+		strconv.FormatUint(after.Seq, 10), chunks, pageBytes, state.MaxAhead)
 	switch {
 	case err != nil:
 		return state.Page{}, err

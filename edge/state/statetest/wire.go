@@ -39,8 +39,21 @@ var logBeforeWire = []test{
 				w.Fatalf("the epoch is %d, want above %d", page.Epoch, p.Epoch)
 			}
 		}
-		_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: 1<<64 - 1}, 0)
-		w.want(state.ErrNotFound, err)
+	}},
+	{"a position that was made up changes nothing", state.Limits{}, func(w *world) {
+		x := w.three()
+		for _, epoch := range []uint64{2 + state.MaxAhead, state.MaxPosition, 1<<64 - 1} {
+			_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: epoch, Seq: 1}, 0)
+			w.want(state.ErrNotFound, err)
+		}
+		_, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0)
+		if page.Epoch != 1 {
+			w.Errorf("the epoch is %d, want still 1", page.Epoch)
+		}
+		x.append(notice("4"))
+		if got, _ := w.read(w.b, "s", state.Position{Stream: "st", Epoch: 1, Seq: 3}, 0); len(got) != 1 {
+			w.Errorf("%d entries after the last that was read, want 1", len(got))
+		}
 	}},
 	{"many rollbacks lose no position that is in the log", state.Limits{}, func(w *world) {
 		x := w.three()

@@ -1,11 +1,11 @@
 -- Reads a log after a position. It is no use of the session. ARGV: stream, epoch, seq, most chunks,
--- bytes that end a page. Returns what the Redis stream has (see shed), which may begin with entries up to the
+-- bytes that end a page, how far the epoch may be ahead. Returns what the Redis stream has (see shed), which may begin with entries up to the
 -- position, the epoch, 1 when nothing will follow, 1 when nothing does, the trace of the stream's first call, and
 -- the floor.
 local stream, epoch, seq, most = ARGV[A + 1], tonumber(ARGV[A + 2]), tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4])
 if redis.call('EXISTS', K) == 0 then return { 'gone', '' } end
 local s = redis.call('HEXISTS', K .. ':m', 's:' .. stream) == 1 and not lapsed(stream) and loadstream(stream)
-if not s then return { 'missing', '' } end
+if not s or epoch > s.ep + tonumber(ARGV[A + 6]) then return { 'missing', '' } end
 if epoch > s.ep or seq > s.seq then
   local ending = int(s.ep) .. ' ' .. int(s.seq)
   raise(s, epoch)
