@@ -71,6 +71,8 @@ type Sessions interface {
 	// holders, as long as it comes at least every SessionTTL, and returns the serials of those that
 	// still exist; an id that is missing in the answer is gone. It is cheap enough to come every second.
 	Touch(ctx context.Context, ids []string) (map[string]uint64, error)
+	// Serials is Touch for copies that nobody uses: it reads the serials, and is no use of the sessions.
+	Serials(ctx context.Context, ids []string) (map[string]uint64, error)
 	// Delete erases the session, its streams and its calls, whoever runs them. Erasing it again while
 	// its holders can be rung does nothing; after that, or if there never was one, it is ErrNotFound.
 	Delete(ctx context.Context, id string) error
@@ -78,8 +80,8 @@ type Sessions interface {
 
 // Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
 type Limits struct {
-	// SessionTTL is how long a session lives after its last use (any method but Read, Ring and
-	// Orphans); a medium may keep it up to a quarter longer. It does not end while one of its calls is not done or a replica that lives follows one
+	// SessionTTL is how long a session lives after its last use (any method but Serials, Read, Ring and
+	// Orphans); a medium may keep it a sixteenth longer, or a second if that is more, and at most a quarter. It does not end while one of its calls is not done or a replica that lives follows one
 	// of its streams.
 	SessionTTL time.Duration
 	// LogTTL is how long a finished stream can be replayed, as far as its session lives.

@@ -66,13 +66,13 @@ const (
 	idleBeats = 5
 )
 
-// revalidate extends the expiry of the sessions that are held, notices those that changed or ended unheard,
-// and gives up copies that nobody used for a while.
+// revalidate extends the expiry of the sessions that are in use here, notices those that changed or ended unheard,
+// and gives up copies that nobody used for a while. To hold a copy is no use.
 func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
 	// Half a heartbeat less, since they do not come to the nanosecond.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
-	var due []*held
+	var due, unused []*held
 	for _, s := range e.held.all() {
 		// What is not used begins nothing: most sessions cost one look.
 		used := s.used.Load() && s.used.Swap(false)
@@ -92,13 +92,25 @@ func (e *Era) revalidate(ctx context.Context) {
 			}
 			s.lastUsed = now // by its stream
 		}
-		if used || now.Sub(s.lastTouched) >= idle {
+		switch {
+		case used:
 			due = append(due, s)
+		case now.Sub(s.lastTouched) < idle:
+		case s.attached() != nil:
+			due = append(due, s)
+		default:
+			unused = append(unused, s)
 		}
 	}
+	e.touchAll(ctx, due, e.store.Touch)
+	e.touchAll(ctx, unused, e.store.Serials)
+}
+
+// touchAll revalidates sessions by a method of the store.
+func (e *Era) touchAll(ctx context.Context, due []*held, by func(context.Context, []string) (map[string]uint64, error)) {
 	for len(due) > 0 && ctx.Err() == nil {
 		n := min(len(due), touchAtOnce)
-		if !e.touch(ctx, due[:n]) {
+		if !e.touch(ctx, due[:n], by) {
 			for _, s := range due { // as soon as the store is back
 				s.lastTouched = time.Time{}
 			}
@@ -109,7 +121,7 @@ func (e *Era) revalidate(ctx context.Context) {
 }
 
 // touch revalidates some sessions; false when the store cannot be reached.
-func (e *Era) touch(ctx context.Context, sessions []*held) bool {
+func (e *Era) touch(ctx context.Context, sessions []*held, by func(context.Context, []string) (map[string]uint64, error)) bool {
 	if !e.work.enter() {
 		return false
 	}
@@ -121,7 +133,7 @@ func (e *Era) touch(ctx context.Context, sessions []*held) bool {
 		ids[i] = s.id
 	}
 	began := time.Now()
-	serials, err := e.store.Touch(sctx, ids)
+	serials, err := by(sctx, ids)
 	if err != nil {
 		e.counters.StateErrors.Add(1)
 		return false

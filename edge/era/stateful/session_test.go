@@ -260,3 +260,26 @@ func TestQuestionsAndAnswersFindRoom(t *testing.T) {
 		}
 	})
 }
+
+// A session that nobody uses ends with its TTL and frees its place, though a copy of it is held for longer.
+func TestUnusedSessionFreesItsPlace(t *testing.T) {
+	inLimits(t, Options{}, state.Limits{SessionTTL: 20 * time.Second, SessionsPerPrincipal: 2}, func(t *testing.T, w *world) {
+		w.initialize(v1125)
+		kept := w.initialize(v1125)
+		x := w.listen(w.b, kept, "")
+		initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`
+		after(19 * time.Second)
+		w.wantKind(w.post(w.a, "", initialize), mcp.KindLimit)
+		after(3 * time.Second)
+		if w.post(w.a, "", initialize).session == "" {
+			t.Error("no place is free 2 s after a session's TTL")
+		}
+		// An open stream is a use.
+		w.wantKind(w.post(w.a, "", initialize), mcp.KindLimit)
+		after(time.Minute)
+		if x.ended() {
+			t.Error("the session with a stream has ended")
+		}
+		w.wantBody(w.post(w.a, kept, `{"jsonrpc":"2.0","id":1,"method":"ping"}`), `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	})
+}

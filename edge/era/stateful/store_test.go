@@ -73,6 +73,16 @@ func (f *faults) Touch(ctx context.Context, ids []string) (map[string]uint64, er
 	return f.Store.Touch(ctx, ids)
 }
 
+func (f *faults) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
+	if err := f.err(); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	f.touched += len(ids)
+	f.mu.Unlock()
+	return f.Store.Serials(ctx, ids)
+}
+
 func (f *faults) Begin(ctx context.Context, s, stream string, calls []state.Call) ([]state.Lease, error) {
 	if err := f.err(); err != nil {
 		return nil, err

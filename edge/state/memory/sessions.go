@@ -92,6 +92,22 @@ func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, e
 	return out, nil
 }
 
+// Serials implements state.Sessions.
+func (r *Replica) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]uint64, len(ids))
+	for _, id := range ids {
+		if s, err := r.m.lock(id, now); err == nil {
+			out[id] = s.record.Serial
+			s.mu.Unlock()
+		}
+	}
+	return out, nil
+}
+
 // Delete implements state.Sessions.
 func (r *Replica) Delete(ctx context.Context, id string) error {
 	s, now, err := r.enter(ctx, id)

@@ -18,9 +18,11 @@ import (
 // maxRenewal bounds the pause after which a use of a session is counted in Redis again.
 const maxRenewal = time.Minute
 
-// renewal is that pause: what a session lives longer than its limit, and a follower's registration lasts.
+// renewal is that pause: what a session lives longer than its limit, and a follower's registration lasts. It is
+// short beside the limit, so that a session that ended frees its place soon after.
 func renewal(l state.Limits) time.Duration {
-	return max(min(l.SessionTTL/4, maxRenewal), time.Millisecond)
+	pause := min(l.SessionTTL/16, maxRenewal)
+	return max(pause, min(l.SessionTTL/4, time.Second), time.Millisecond)
 }
 
 // uses are the sessions whose use by this replica was counted in Redis of late: their expiry was
@@ -105,6 +107,17 @@ func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, e
 				return nil, err
 			}
 			r.uses.counted(batch[i])
+		}
+	}
+	return out, ctx.Err()
+}
+
+// Serials implements state.Sessions.
+func (r *Replica) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
+	out := make(map[string]uint64, len(ids))
+	for batch := range slices.Chunk(ids, pipeline) {
+		if err := r.serials(ctx, batch, out); err != nil {
+			return nil, err
 		}
 	}
 	return out, ctx.Err()

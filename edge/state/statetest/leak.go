@@ -69,6 +69,29 @@ var noLeak = []test{
 		w.want(state.ErrNotFound, err)
 		w.session(w.a, "s")
 	}},
+	{"to read the serial of a session is no use of it", state.Limits{SessionTTL: short}, func(w *world) {
+		w.session(w.a, "s")
+		for range 6 {
+			got, err := w.b.Serials(w.Context(), []string{"s", "other"})
+			w.must(err)
+			if _, ok := got["s"]; !ok {
+				break
+			}
+			if len(got) != 1 || got["s"] != 5 {
+				w.Fatalf("serials %v, want 5 of s alone", got)
+			}
+			w.m.Advance(w.T, short/2)
+		}
+		if got, err := w.b.Serials(w.Context(), []string{"s"}); err != nil || len(got) != 0 {
+			w.Fatalf("serials %v: %v, want none: the session has ended", got, err)
+		}
+	}},
+	{"a place is free again soon after the TTL, though a call ran long", state.Limits{SessionTTL: 2 * time.Second, SessionsPerPrincipal: 1}, func(w *world) {
+		w.session(w.a, "s")
+		w.begin(w.a, "s", "st", "c")[0].finish() // its deadline is in an hour
+		w.m.Advance(w.T, 4*time.Second)
+		w.session(w.b, "s2")
+	}},
 	{"an expired session costs its principal no place", state.Limits{SessionTTL: short, SessionsPerPrincipal: 1}, func(w *world) {
 		w.session(w.a, "s")
 		w.want(state.ErrLimit, w.a.Create(w.Context(), record("s2")))
