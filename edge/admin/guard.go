@@ -16,18 +16,23 @@ import (
 // guard keeps web pages of strangers, and what is too large or too slow, away from a handler.
 type guard struct{ door *web.Door }
 
-// keep lets in whom the door lets in, with one of the methods. The body of a POST is JSON and was read.
+// keep lets in whom the door lets in, with one of the methods. The body of a POST is JSON and was read; a GET and a
+// DELETE have none, whatever was announced: what is behind reads it, and would wait for it.
 func (g guard) keep(allowed string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := g.door.Enter(w, r, allowed); !ok {
 			return
 		}
-		if r.Method == http.MethodPost {
+		switch {
+		case r.Method == http.MethodPost:
 			body, ok := g.door.Message(w, r)
 			if !ok {
 				return
 			}
 			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		case r.Method != http.MethodPut && r.ContentLength != 0:
+			r = r.WithContext(r.Context()) // the server looks at the body of its own
+			r.Body, r.ContentLength = http.NoBody, 0
 		}
 		next.ServeHTTP(w, r)
 	})

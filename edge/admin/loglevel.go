@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // levels are the names of the setting log.level.
@@ -26,6 +28,7 @@ func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar) {
 		http.Error(w, fmt.Sprintf("%.20q is no level: send debug, info, warn or error", name), http.StatusBadRequest)
 		return
 	}
+	web.WasRead(w)
 	level.Set(next)
 	tellLevel(w, level)
 }

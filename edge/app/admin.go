@@ -22,7 +22,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 	}
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
-			MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
+			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
 			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry,
 		},
 		API:      &admin.API{Server: router, Sessions: a.medium, Replica: a},

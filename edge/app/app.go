@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -20,7 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/edge/transport/conn"
+	"github.com/mcpedge/mcpedge/edge/transport/accept"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -38,10 +37,11 @@ type App struct {
 	endpoint  *streamable.Handler
 	sse       *sse.Handler // nil: not served
 	telemetry *telemetry.Telemetry
+	proxies   web.Proxies
 	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
-	mcp       *http.Server
-	admin     *http.Server
+	mcp       *web.Server
+	admin     *web.Server
 	// unready says why no traffic should come here; nil: it should.
 	unready atomic.Pointer[string]
 	// retiring: every answer closes its connection.
@@ -75,17 +75,12 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	defer stop()
 	ctx, cancel := a.untilDrain(ctx)
 	defer cancel()
-	mcpListener, err := net.Listen("tcp", a.cfg.Listen)
+	mcpListener, adminListener, err := a.listen()
 	if err != nil {
-		return fmt.Errorf("listen: %w", err)
-	}
-	adminListener, err := net.Listen("tcp", a.cfg.Admin)
-	if err != nil {
-		_ = mcpListener.Close()
-		return fmt.Errorf("admin: %w", err)
+		return err
 	}
 	failed := make(chan error, 2)
-	serve := func(s *http.Server, l net.Listener) {
+	serve := func(s *web.Server, l *accept.Listener) {
 		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
@@ -101,7 +96,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
 		return errors.Join(err, mcpListener.Close(), a.close(ctx))
 	}
-	go serve(a.mcp, conn.NewListener(mcpListener))
+	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
 	started("http://" + mcpListener.Addr().String() + endpointPath)
 	select {
@@ -113,17 +108,20 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 
 // shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
 // idle one is closed that a request may be on its way over; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
-// nothing runs on them; the listener closes; what still runs has the grace.
+// nothing runs on them; the listener closes; what still runs has the grace. A client that does not send the rest of its
+// request has a quarter of it, and in the end half of what is left.
 func (a *App) shutdown() error {
 	a.notReady("draining")
 	a.retiring.Store(true)
 	time.Sleep(a.cfg.DrainDelay)
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
 	defer cancel()
+	a.hurry(min(a.cfg.Limits.ReadTimeout, a.cfg.Grace/4))
 	a.stateless.Drain()
 	connections := make(chan error, 1)
 	go func() { connections <- a.drainSSE(grace) }()
 	err := errors.Join(a.stateful.Drain(grace), <-connections)
+	a.hurry(left(grace) / 2)
 	e := a.mcp.Shutdown(grace)
 	if e == nil {
 		e = a.endpoint.Wait(grace)
@@ -132,6 +130,19 @@ func (a *App) shutdown() error {
 		err = errors.Join(err, fmt.Errorf("drain: some calls did not end within the grace of %s", a.cfg.Grace), a.mcp.Close())
 	}
 	return errors.Join(err, a.close(grace))
+}
+
+// hurry bounds how long a client may take, from now on, to send its request.
+func (a *App) hurry(d time.Duration) {
+	d = max(d, time.Millisecond)
+	a.mcp.Hurry(d)
+	a.admin.Hurry(d)
+}
+
+// left is what is left of a context's time.
+func left(ctx context.Context) time.Duration {
+	deadline, _ := ctx.Deadline()
+	return time.Until(deadline)
 }
 
 // close ends what is left. Whoever drained this replica by its admin address, or calls there, has the
@@ -171,8 +182,8 @@ const endpointPath = "/mcp"
 
 func (a *App) servers(router *era.Router) {
 	options := web.Options{
-		MaxBody: int64(a.cfg.Limits.Body), WriteTimeout: a.cfg.Limits.WriteTimeout,
-		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry,
+		MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
+		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry, Proxies: a.proxies,
 	}
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, nil, options)
@@ -180,19 +191,13 @@ func (a *App) servers(router *era.Router) {
 	if a.cfg.SSE {
 		a.serveSSE(mux, options)
 	}
-	protocols := &http.Protocols{}
-	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
-	a.mcp = &http.Server{
-		Handler: a.retire(first(a.endpoint, mux)), Protocols: protocols, ErrorLog: errorLog,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: a.cfg.Limits.HTTP2Streams},
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: int(a.cfg.Limits.Headers),
-	}
-	a.admin = &http.Server{
-		Handler: a.administration(router), ErrorLog: errorLog,
-		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: int(a.cfg.Limits.Headers),
-	}
+	a.mcp = web.NewServer(a.retire(first(a.endpoint, mux)), web.ServerOptions{
+		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
+		Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
+		ErrorLog: errorLog,
+	})
+	a.admin = web.NewServer(a.administration(router), web.ServerOptions{
+		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), ErrorLog: errorLog,
+	})
 }

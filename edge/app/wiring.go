@@ -30,7 +30,11 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.notReady("starting")
 	logGRPC(log)
-	var err error
+	proxies, err := cfg.Proxies()
+	if err != nil {
+		return nil, err
+	}
+	a.proxies = proxies
 	if a.telemetry == nil {
 		if a.telemetry, err = Telemetry(cfg, log, a.dev); err != nil {
 			return nil, err

@@ -36,6 +36,8 @@ type Config struct {
 	// Hosts are the names the Host header may have; empty: loopback names on a loopback listener,
 	// any elsewhere.
 	Hosts []string `yaml:"hosts"`
+	// TrustedProxies are addresses and networks (CIDR) of proxies, whose word is taken for the address of a client.
+	TrustedProxies []string `yaml:"trusted-proxies"`
 	// Backends in the order in which they win over each other; none: the bundled ones are started.
 	Backends []Backend `yaml:"backends"`
 	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
@@ -133,6 +135,7 @@ type Limits struct {
 	Body                 Bytes         `yaml:"body"`
 	Batch                int           `yaml:"batch"`
 	Headers              Bytes         `yaml:"headers"`
+	ReadTimeout          time.Duration `yaml:"read-timeout"`
 	WriteTimeout         time.Duration `yaml:"write-timeout"`
 	KeepAlive            time.Duration `yaml:"keep-alive"`
 	StreamAfter          time.Duration `yaml:"stream-after"`
@@ -155,6 +158,10 @@ type Limits struct {
 	ArgumentValues       int           `yaml:"argument-values"`
 	Lease                time.Duration `yaml:"lease"`
 	HTTP2Streams         int           `yaml:"http2-streams"`
+	// Connections to Listen; 0: 0.8 of the files that the process may have open.
+	Connections int `yaml:"connections"`
+	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.
+	ConnectionsPerAddress int `yaml:"connections-per-address"`
 }
 
 // Default returns the settings of an edge that was told nothing.
@@ -165,7 +172,7 @@ func Default() Config {
 		Server:      Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
-			WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
+			ReadTimeout: 30 * time.Second, WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
 			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
 			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
@@ -220,6 +227,9 @@ func (c *Config) validate(listens bool) error {
 		wrong("log.format: %q: use text or json", c.Log.Format)
 	}
 	if _, err := c.Keys(); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := c.Proxies(); err != nil {
 		errs = append(errs, err)
 	}
 	if c.Redis != "" {

@@ -79,6 +79,7 @@ func flags(command string, c *Config, file *string, usage io.Writer) *flag.FlagS
 	if command == serve {
 		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
 		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
+		fs.Var(&list{values: &c.TrustedProxies}, "trusted-proxy", "`address` or network of a proxy that names its clients in X-Forwarded-For or Forwarded, repeatable")
 		fs.Var(&list{values: &c.AdminHosts}, "admin-host", "`name` the Host header may have on the admin address, repeatable")
 		for _, s := range c.listeners() {
 			s.register(fs)

@@ -83,6 +83,7 @@ func (l *Limits) settings() []setting {
 		{"body", &l.Body, "largest request body"},
 		{"batch", &l.Batch, "most messages in one batch"},
 		{"headers", &l.Headers, "largest request header"},
+		{"read-timeout", &l.ReadTimeout, "longest reading of a request, from its first byte to its last"},
 		{"write-timeout", &l.WriteTimeout, "longest write to a client before it is disconnected"},
 		{"keep-alive", &l.KeepAlive, "longest silence of an open stream"},
 		{"stream-after", &l.StreamAfter, "a legacy call that runs longer gets a stream"},
@@ -105,5 +106,7 @@ func (l *Limits) settings() []setting {
 		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},
 		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
+		{"connections", &l.Connections, "most connections; 0: 0.8 of the limit of open files"},
+		{"connections-per-address", &l.ConnectionsPerAddress, "most connections of one address; 0: half of connections"},
 	}
 }

@@ -3,6 +3,8 @@ package config
 import (
 	"encoding/base64"
 	"fmt"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -121,13 +123,34 @@ func (c *Config) Keys() ([][]byte, error) {
 	return keys, nil
 }
 
+// Proxies reads TrustedProxies.
+func (c *Config) Proxies() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for i, text := range c.TrustedProxies {
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			var address netip.Addr
+			address, err = netip.ParseAddr(text)
+			network = netip.PrefixFrom(address, address.BitLen())
+		}
+		if err != nil || network.Addr().Is4In6() || network.Addr().Zone() != "" {
+			return nil, fmt.Errorf("trusted-proxies[%d]: %q is no address and no network: write one such as 10.1.2.3, 10.0.0.0/8 or fd00::/8", i, text)
+		}
+		out = append(out, network)
+	}
+	return out, nil
+}
+
+// derived are the settings of which 0 means that they follow from others.
+var derived = []string{"connections", "connections-per-address"}
+
 func (l *Limits) validate() []error {
 	var errs []error
 	for _, s := range l.settings() {
 		var bad bool
 		switch v := s.value.(type) {
 		case *int:
-			bad = *v < 1
+			bad = *v < 0 || *v == 0 && !slices.Contains(derived, s.name)
 		case *Bytes:
 			bad = *v < 1
 		default:

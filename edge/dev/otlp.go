@@ -16,6 +16,8 @@ import (
 	commonv1 "go.opentelemetry.io/proto/otlp/common/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 const typeProtobuf = "application/x-protobuf"
@@ -34,6 +36,7 @@ func (h *handler) export(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	web.WasRead(w)
 	// An ExportTraceServiceRequest is on the wire what TracesData is.
 	data := new(tracev1.TracesData)
 	if err := proto.Unmarshal(body, data); err != nil {

@@ -22,6 +22,12 @@ const (
 	BoundArguments
 	BoundSessionBytes
 	BoundListenBytes
+	BoundReadTimeout
+	BoundConnections
+	BoundAddress
+	BoundAddressSessions
+	// BoundFiles is the process's limit of open files, which is no setting of the edge.
+	BoundFiles
 	boundCount
 )
 
@@ -30,6 +36,7 @@ var boundNames = [boundCount]string{
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
 	"session-bytes", "listen-bytes",
+	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "files",
 }
 
 // String is the setting's name.

@@ -9,7 +9,8 @@ var Law = []Package{
 	{"edge/frame", "SSE and newline framing", nil},
 	{"edge/mcp", "the vocabulary the stages share", []string{"edge/jsonrpc"}},
 	{"edge/revision", "a version becomes rules; the only place with version literals", []string{"edge/mcp"}},
-	{"edge/transport/web", "what the HTTP transports share: who may call, reading a POST, refusing, event streams", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/frame"}},
+	{"edge/transport/accept", "how many connections, of whom, and how long one may keep a server waiting", []string{"edge/telemetry", "edge/mcp"}},
+	{"edge/transport/web", "what the HTTP transports share: the server, who may call, reading a POST, refusing, event streams", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/accept"}},
 	{"edge/transport/conn", "connections whose deadlines and background reads cost little", nil},
 	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/mcp", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/sse", "bytes to exchanges over HTTP+SSE: one open GET, one session", []string{"edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/web"}},
@@ -35,7 +36,7 @@ var Law = []Package{
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/admin", "edge/backend", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/reflect",
-		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
+		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 

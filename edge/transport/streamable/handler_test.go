@@ -215,7 +215,10 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 
 // A client that does not send the body it announced is refused within the read timeout.
 func TestSlowBodyIsRefused(t *testing.T) {
-	s := serve(t, echo, Options{ReadTimeout: 50 * time.Millisecond})
+	s := httptest.NewUnstartedServer(New(&fakeServer{post: echo}, nil, Options{ReadTimeout: 50 * time.Millisecond}))
+	s.Config.ReadTimeout = 50 * time.Millisecond
+	s.Start()
+	t.Cleanup(s.Close)
 	c, err := net.Dial("tcp", s.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)

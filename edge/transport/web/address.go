@@ -5,11 +5,6 @@ import (
 	"net/netip"
 )
 
-// Address is the network address of a request's client; the zero Addr where the server does not know it.
-func (d *Door) Address(r *http.Request) netip.Addr {
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return peer.Addr().Unmap().WithZone("")
-}
+// Address is the network address of a request's client, as [Proxies.Address] says of Options.Proxies; the zero Addr
+// where the server does not know it.
+func (d *Door) Address(r *http.Request) netip.Addr { return d.o.Proxies.Address(r) }

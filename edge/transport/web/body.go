@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -29,15 +28,12 @@ func (d *Door) Message(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	return body, true
 }
 
-// body reads the whole body. The read deadline is lifted only once it is whole: the server would wait
-// for the rest of it.
+// body reads the whole body. How long that may take is the server's to say.
 func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
 	limit := d.o.MaxBody
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Now().Add(d.o.ReadTimeout))
 	switch n := r.ContentLength; {
 	case n > 0 && n <= atOnce:
 		body = make([]byte, n)
@@ -48,7 +44,7 @@ func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	}
 	if err == nil {
-		_ = control.SetReadDeadline(time.Time{})
+		WasRead(w)
 	}
 	return body, err
 }
@@ -76,7 +72,19 @@ func (d *Door) refuseBody(w http.ResponseWriter, err error) {
 			"the body is too large: the limit is "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes")
 		return
 	}
-	d.Refuse(w, http.StatusBadRequest, "the body could not be read whole within "+d.o.ReadTimeout.String())
+	d.Refuse(w, http.StatusBadRequest, d.unreadable(err))
+}
+
+// unreadable says why a body could not be read.
+func (d *Door) unreadable(err error) string {
+	switch {
+	case isTimeout(err):
+		d.o.Telemetry.Hit(telemetry.BoundReadTimeout)
+		return "the body was not there whole within " + d.o.ReadTimeout.String() + ": send it faster, or less at a time"
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return "the body ended before its announced end: send all of it"
+	}
+	return "the body is malformed: " + Quoted(err.Error()) + ": send it with a Content-Length, or in the chunks of RFC 9112, section 7.1"
 }
 
 // contentType returns what is wrong with the type of a POST's body; empty: nothing.

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -75,6 +76,11 @@ func lists(allowed, method string) bool {
 		}
 	}
 	return false
+}
+
+// Refusal is the body of what a transport refuses: a JSON-RPC error without an id.
+func Refusal(message string) []byte {
+	return jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil)
 }
 
 // Refuse answers what the transport itself does not let through.

@@ -3,7 +3,6 @@ package web
 import (
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -12,7 +11,7 @@ import (
 type Options struct {
 	// MaxBody bounds a request body, in bytes; 0: DefaultMaxBody. A larger one is refused with 413.
 	MaxBody int64
-	// ReadTimeout bounds the reading of one body; 0: 30 s.
+	// ReadTimeout is that of the server, which keeps to it, for who is told of it; 0: 30 s.
 	ReadTimeout time.Duration
 	// WriteTimeout bounds one write to a client; 0: 10 s. A client that takes longer is disconnected.
 	WriteTimeout time.Duration
@@ -24,6 +23,8 @@ type Options struct {
 	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string
+	// Proxies are those whose word is taken for the address of a client; nil: nobody's is.
+	Proxies Proxies
 	// Refusal renders the body of what is refused, JSON; nil: a JSON-RPC error without an id.
 	Refusal func(status int, message string) []byte
 }
@@ -31,20 +32,20 @@ type Options struct {
 // DefaultMaxBody is what fits into a gRPC message of the default size (4 MiB) beside its context.
 const DefaultMaxBody = 4<<20 - 64<<10
 
+const defaultReadTimeout = 30 * time.Second
+
 func (o Options) withDefaults() Options {
 	if o.MaxBody == 0 {
 		o.MaxBody = DefaultMaxBody
 	}
 	if o.ReadTimeout == 0 {
-		o.ReadTimeout = 30 * time.Second
+		o.ReadTimeout = defaultReadTimeout
 	}
 	if o.WriteTimeout == 0 {
 		o.WriteTimeout = 10 * time.Second
 	}
 	if o.Refusal == nil {
-		o.Refusal = func(_ int, message string) []byte {
-			return jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil)
-		}
+		o.Refusal = func(_ int, message string) []byte { return Refusal(message) }
 	}
 	return o
 }

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/transport/accept"
+	"github.com/mcpedge/mcpedge/edge/transport/conn"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// connections are the bounds that follow from the settings and the files that the process may have open.
+type connections struct {
+	// files is how many there may be; 0: not known.
+	files int
+	// all is for the MCP listener, perAddress for one address there; 0: not bounded.
+	all, perAddress int
+	// admin is for the admin listener, and as many files are kept from the other one; 0: not bounded.
+	admin int
+}
+
+// maxReserve is the most files that are kept for the admin listener.
+const maxReserve = 256
+
+// connections of a tenth of the files, but at least a few, are the admin listener's: probes, and whoever looks why the
+// other one has run out.
+func (a *App) connections() connections {
+	c := connections{files: fileLimit()}
+	c.all = cmp.Or(a.cfg.Limits.Connections, c.files/10*8)
+	c.perAddress = cmp.Or(a.cfg.Limits.ConnectionsPerAddress, (c.all+1)/2)
+	if c.files > 0 {
+		c.admin = min(max(c.files/10, 4), maxReserve)
+	}
+	return c
+}
+
+// listen opens both listeners.
+func (a *App) listen() (mcp, admin *accept.Listener, err error) {
+	mcpListener, err := net.Listen("tcp", a.cfg.Listen)
+	if err != nil {
+		return nil, nil, fmt.Errorf("listen: %w", err)
+	}
+	adminListener, err := net.Listen("tcp", a.cfg.Admin)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("admin: %w", err), mcpListener.Close())
+	}
+	c := a.connections()
+	if c.files > 0 && c.all > c.files-c.admin {
+		a.log.Warn("there may be more connections than open files: raise the limit of open files, or lower the setting connections",
+			"connections", c.all, "limit", c.files, "reserve", c.admin)
+	}
+	files := accept.FilesOptions{
+		Limit: c.files, Reserve: c.admin, Telemetry: a.telemetry, Logger: a.log,
+		Refusal: refusedConnection("this server has no file left for a connection: try again later"),
+	}
+	options := accept.Options{
+		Max: c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Limits.WriteTimeout,
+		Refusal: refusedConnection, Telemetry: a.telemetry, Logger: a.log,
+	}
+	mcp = accept.NewListener(conn.NewListener(accept.NewFiles(mcpListener, files)), options)
+	files.Reserve = 0
+	options.Max, options.MaxPerAddress = c.admin, 0
+	admin = accept.NewListener(accept.NewFiles(adminListener, files), options)
+	return mcp, admin, nil
+}
+
+// refusedConnection is the response to whatever may be asked over a connection that is refused.
+func refusedConnection(message string) []byte {
+	body := web.Refusal(message)
+	return []byte("HTTP/1.1 " + strconv.Itoa(http.StatusServiceUnavailable) + " Service Unavailable\r\n" +
+		"Content-Type: " + web.TypeJSON + "\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n" +
+		"Retry-After: 1\r\nConnection: close\r\n\r\n" + string(body))
+}

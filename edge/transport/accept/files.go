@@ -1,0 +1,125 @@
+package accept
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// FilesOptions say how many files a Files leaves to the rest of the process. The zero value leaves none.
+type FilesOptions struct {
+	// Limit is how many files the process may have open; 0: it is not known.
+	Limit int
+	// Reserve is how many of them are not for connections of this listener.
+	Reserve int
+	// Refusal is what is sent to who would take one of them.
+	Refusal []byte
+	// Telemetry counts who is refused; nil: nobody does.
+	Telemetry *telemetry.Telemetry
+	// Logger is told when files have run out, every ten seconds at most; nil: slog.Default.
+	Logger *slog.Logger
+}
+
+// Files is a listener that lives on when no file is left for a connection. It takes none of the reserve: a connection
+// whose descriptor is among the last ones is closed. Descriptors are given from the lowest, so all others are in use
+// then.
+type Files struct {
+	net.Listener
+	o      FilesOptions
+	closed chan struct{}
+	close  sync.Once
+	// pause and seldom are for Accept alone.
+	pause  time.Duration
+	seldom rate.Sometimes
+}
+
+// NewFiles returns a listener that takes its connections, as they are, from l and closes l with itself. Accept is
+// for one goroutine.
+func NewFiles(l net.Listener, o FilesOptions) *Files {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return &Files{Listener: l, o: o, closed: make(chan struct{}), seldom: rate.Sometimes{Interval: reportEvery}}
+}
+
+// Between these is the pause after an Accept that failed.
+const (
+	shortPause = 5 * time.Millisecond
+	longPause  = 320 * time.Millisecond
+)
+
+// Accept implements [net.Listener]. It fails when the listener is closed, and for no other reason.
+func (f *Files) Accept() (net.Conn, error) {
+	for {
+		c, err := f.Listener.Accept()
+		switch {
+		case err == nil && !f.reserved(c):
+			f.pause = 0
+			return c, nil
+		case err == nil:
+			f.refuse(c)
+		case errors.Is(err, net.ErrClosed):
+			return nil, err
+		default:
+			f.failed(err)
+		}
+	}
+}
+
+// Close implements [net.Listener].
+func (f *Files) Close() error {
+	f.close.Do(func() { close(f.closed) })
+	return f.Listener.Close()
+}
+
+// reserved reports whether a connection has one of the files that are for others.
+func (f *Files) reserved(c net.Conn) bool {
+	s, ok := c.(syscall.Conn)
+	if !ok || f.o.Limit == 0 {
+		return false
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return false
+	}
+	last := false
+	_ = raw.Control(func(fd uintptr) { last = int(fd) >= f.o.Limit-f.o.Reserve })
+	return last
+}
+
+func (f *Files) refuse(c net.Conn) {
+	f.o.Telemetry.Hit(telemetry.BoundFiles)
+	f.seldom.Do(func() {
+		f.o.Logger.Warn("no file is left for connections but the reserve, they are refused: raise the limit of open files, or lower the setting connections",
+			"limit", f.o.Limit, "reserve", f.o.Reserve)
+	})
+	_ = c.SetWriteDeadline(time.Now().Add(shortPause))
+	_, _ = c.Write(f.o.Refusal)
+	_ = c.Close()
+}
+
+// failed waits a little, longer each time in turn, or until the listener is closed.
+func (f *Files) failed(err error) {
+	f.pause = min(max(2*f.pause, shortPause), longPause)
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		f.o.Telemetry.Hit(telemetry.BoundFiles)
+		f.seldom.Do(func() {
+			f.o.Logger.Warn("no file is left, connections wait: raise the limit of open files, or lower the setting connections",
+				"limit", f.o.Limit, "error", err)
+		})
+	} else {
+		f.seldom.Do(func() { f.o.Logger.Warn("a connection could not be accepted", "error", err) })
+	}
+	t := time.NewTimer(f.pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-f.closed:
+	}
+}

@@ -1,0 +1,199 @@
+package accept
+
+import (
+	"cmp"
+	"log/slog"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Options are the bounds of a Listener. The zero value has none.
+type Options struct {
+	// Max bounds the open connections; 0: nothing does.
+	Max int
+	// MaxPerAddress bounds those of one address, counted as [mcp.CountedAddress] says; 0: nothing does.
+	MaxPerAddress int
+	// Trusted says which addresses MaxPerAddress does not concern; nil: none.
+	Trusted func(netip.Addr) bool
+	// WriteTimeout bounds a write that has no deadline; 0: nothing does.
+	WriteTimeout time.Duration
+	// Refusal is what somebody is sent who is told the message; nil: nothing.
+	Refusal func(message string) []byte
+	// Telemetry counts who is refused; nil: nobody does.
+	Telemetry *telemetry.Telemetry
+	// Logger is told of it, every ten seconds at most; nil: slog.Default.
+	Logger *slog.Logger
+}
+
+// Listener accepts connections as [Conn], as many as its bounds allow. One more is told so, and closed. Safe for
+// concurrent use.
+type Listener struct {
+	net.Listener
+	o        Options
+	refusals refusals
+	// full and crowded are told when Max or MaxPerAddress was met.
+	full, crowded report
+	// hurry is the longest time from now that a read deadline may have, in nanoseconds; 0: any.
+	hurry atomic.Int64
+
+	mu        sync.Mutex
+	open      map[*Conn]struct{}
+	byAddress map[netip.Addr]int
+}
+
+// NewListener returns a listener that takes its connections from l and closes l with itself. What it accepted is
+// independent of it: it may be closed before.
+func NewListener(l net.Listener, o Options) *Listener {
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	return &Listener{
+		Listener: l, o: o, refusals: newRefusals(o.Max),
+		full:      report{log: o.Logger, what: "connections are refused: there are as many as may be", bound: telemetry.BoundConnections, limit: o.Max},
+		crowded:   report{log: o.Logger, what: "connections of an address are refused: it has as many as one may have", bound: telemetry.BoundAddress, limit: o.MaxPerAddress},
+		open:      map[*Conn]struct{}{},
+		byAddress: map[netip.Addr]int{},
+	}
+}
+
+// Accept implements [net.Listener].
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if accepted := l.admit(c); accepted != nil {
+			return accepted, nil
+		}
+	}
+}
+
+const (
+	fullMessage    = "this server has as many connections as it takes: try again later"
+	crowdedMessage = "your address has as many connections as one may have: close some, or try again later"
+)
+
+// admit counts a connection; nil: it was refused.
+func (l *Listener) admit(c net.Conn) *Conn {
+	peer := addressOf(c)
+	counted := netip.Addr{}
+	if l.o.MaxPerAddress > 0 && (l.o.Trusted == nil || !l.o.Trusted(peer)) {
+		counted = mcp.CountedAddress(peer)
+	}
+	accepted := &Conn{Conn: c, l: l, address: counted}
+	switch l.add(accepted) {
+	case taken:
+		return accepted
+	case full:
+		l.refuse(c, &l.full, fullMessage, peer)
+	case crowded:
+		l.refuse(c, &l.crowded, crowdedMessage, peer)
+	}
+	return nil
+}
+
+type verdict uint8
+
+const (
+	taken verdict = iota
+	full
+	crowded
+)
+
+func (l *Listener) add(c *Conn) verdict {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.o.Max > 0 && len(l.open) >= l.o.Max {
+		return full
+	}
+	if c.address.IsValid() {
+		if l.byAddress[c.address] >= l.o.MaxPerAddress {
+			return crowded
+		}
+		l.byAddress[c.address]++
+	}
+	l.open[c] = struct{}{}
+	return taken
+}
+
+func (l *Listener) remove(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.open, c)
+	if !c.address.IsValid() {
+		return
+	}
+	if l.byAddress[c.address]--; l.byAddress[c.address] == 0 {
+		delete(l.byAddress, c.address)
+	}
+}
+
+func (l *Listener) refuse(c net.Conn, r *report, message string, peer netip.Addr) {
+	l.o.Telemetry.Hit(r.bound)
+	r.refused(peer)
+	var answer []byte
+	if l.o.Refusal != nil {
+		answer = l.o.Refusal(message)
+	}
+	l.refusals.refuse(c, answer)
+}
+
+// Open is how many connections there are.
+func (l *Listener) Open() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.open)
+}
+
+// Hurry has every connection whose server waits for the rest of a request, now or later, wait for d at most from then
+// on; 0: as long as its server likes.
+func (l *Listener) Hurry(d time.Duration) {
+	l.hurry.Store(int64(d))
+	l.mu.Lock()
+	open := make([]*Conn, 0, len(l.open))
+	for c := range l.open {
+		open = append(open, c)
+	}
+	l.mu.Unlock()
+	for _, c := range open {
+		c.hasten()
+	}
+}
+
+// addressOf is the address of a connection's peer; invalid where it has none.
+func addressOf(c net.Conn) netip.Addr {
+	if a, ok := c.RemoteAddr().(*net.TCPAddr); ok {
+		return a.AddrPort().Addr().Unmap().WithZone("")
+	}
+	return netip.Addr{}
+}
+
+// report is a line of the log that is written every ten seconds at most, with how often it was meant since the last.
+type report struct {
+	log   *slog.Logger
+	what  string
+	bound telemetry.Bound
+	limit int
+	// seldom and times are for its goroutine alone, that of Accept.
+	seldom rate.Sometimes
+	times  int
+}
+
+// reportEvery is how often a report is logged at most.
+const reportEvery = 10 * time.Second
+
+func (r *report) refused(peer netip.Addr) {
+	r.times++
+	r.seldom.Interval = reportEvery
+	r.seldom.Do(func() {
+		r.log.Warn(r.what, "bound", r.bound.String(), "limit", r.limit, "address", peer, "refused", r.times)
+		r.times = 0
+	})
+}

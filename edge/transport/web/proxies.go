@@ -1,0 +1,106 @@
+package web
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Proxies are the networks whose word is taken for the address that a request came from.
+type Proxies []netip.Prefix
+
+// Trusts reports whether an address is one of a proxy.
+func (p Proxies) Trusts(a netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Address is the address of a request's client: the peer's or, where that is a proxy, the one it names. The zero Addr
+// where the server does not know it.
+func (p Proxies) Address(r *http.Request) netip.Addr {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	address := peer.Addr().Unmap().WithZone("")
+	if !p.Trusts(address) {
+		return address
+	}
+	return p.behind(address, r.Header)
+}
+
+const (
+	headerForwardedFor = "X-Forwarded-For"
+	headerForwarded    = "Forwarded"
+)
+
+// behind is who a proxy says is behind it. A proxy adds to one of the two headers and lets the other one pass, which
+// anybody may have sent: where they differ neither is believed, and the proxy stands for its client.
+func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
+	list, elements := h[headerForwardedFor], h[headerForwarded]
+	switch {
+	case len(elements) == 0:
+		return p.nearest(proxy, list, parseNode)
+	case len(list) == 0:
+		return p.nearest(proxy, elements, forwardedFor)
+	}
+	one, other := p.nearest(proxy, list, parseNode), p.nearest(proxy, elements, forwardedFor)
+	if one != other {
+		return proxy
+	}
+	return one
+}
+
+// nearest is the last address of a list that is not a proxy's. Each proxy adds who called it, so what stands before
+// that address is hearsay. Where an entry cannot be read, the proxy that added it stands for its client.
+func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (netip.Addr, bool)) netip.Addr {
+	for i := len(lines) - 1; i >= 0; i-- {
+		for rest, more := lines[i], true; more; {
+			var entry string
+			rest, entry, more = cutLast(rest)
+			address, ok := parse(strings.TrimSpace(entry))
+			if !ok {
+				return proxy
+			}
+			if proxy = address; !p.Trusts(address) {
+				return address
+			}
+		}
+	}
+	return proxy
+}
+
+// cutLast splits a list before its last entry; more: there are others.
+func cutLast(list string) (rest, entry string, more bool) {
+	if i := strings.LastIndexByte(list, ','); i >= 0 {
+		return list[:i], list[i+1:], true
+	}
+	return "", list, false
+}
+
+// parseNode reads an address, with or without a port, and an IPv6 address with or without brackets.
+func parseNode(s string) (netip.Addr, bool) {
+	if ap, err := netip.ParseAddrPort(s); err == nil {
+		return ap.Addr().Unmap().WithZone(""), true
+	}
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		s, _ = strings.CutSuffix(inner, "]")
+	}
+	a, err := netip.ParseAddr(s)
+	return a.Unmap().WithZone(""), err == nil
+}
+
+// forwardedFor reads the parameter "for" of one element of the header Forwarded (RFC 7239, section 5.2).
+func forwardedFor(element string) (netip.Addr, bool) {
+	for pair := range strings.SplitSeq(element, ";") {
+		name, value, ok := strings.Cut(strings.TrimSpace(pair), "=")
+		if ok && strings.EqualFold(name, "for") {
+			return parseNode(strings.Trim(value, `"`))
+		}
+	}
+	return netip.Addr{}, false
+}

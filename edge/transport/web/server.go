@@ -1,0 +1,189 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/transport/accept"
+)
+
+// ServerOptions are the bounds of a Server. The zero value of each member is its documented default.
+type ServerOptions struct {
+	// ReadTimeout bounds the reading of a whole request from its first byte; 0: 30 s.
+	ReadTimeout time.Duration
+	// MaxHeader bounds a request's header, in bytes; 0: 64 KiB.
+	MaxHeader int
+	// HTTP2Streams bounds the concurrent streams of an HTTP/2 connection; 0: HTTP/2 is not served.
+	HTTP2Streams int
+	// Proxies are those that name their clients; nil: there are none.
+	Proxies Proxies
+	// MaxPerAddress bounds the requests, streams included, that are served at a time of one address that Proxies name;
+	// 0: nothing does.
+	MaxPerAddress int
+	// Refused is called for each request beyond MaxPerAddress; nil: nothing is.
+	Refused func()
+	// ErrorLog is where what goes wrong with a connection is written; nil: the standard logger.
+	ErrorLog *log.Logger
+}
+
+const (
+	// headerTimeout bounds the reading of a request's header, if ReadTimeout is not shorter.
+	headerTimeout = 10 * time.Second
+	// idleTimeout is how long a connection is kept without a request.
+	idleTimeout = 2 * time.Minute
+	// pingAfter is how long nothing may come from a peer of HTTP/2 before it is asked for a sign of life, and
+	// pingTimeout how long it has for that.
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
+)
+
+// Server is an HTTP server that no client can keep waiting for the rest of its request: it is read to its end within
+// the read timeout, whether anybody wants its body or not, and one that is answered without its body having been read
+// is answered at once. A stream, and a call whose request was read, may take as long as they like.
+type Server struct {
+	http.Server
+	next    http.Handler
+	o       ServerOptions
+	clients *clients // nil: not counted
+	// hurry is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
+	hurry atomic.Int64
+	// bodies are those of HTTP/2 that are being served, *http2Body.
+	bodies   sync.Map
+	listener atomic.Pointer[accept.Listener]
+}
+
+// NewServer makes a server.
+func NewServer(next http.Handler, o ServerOptions) *Server {
+	o.ReadTimeout = cmp.Or(o.ReadTimeout, defaultReadTimeout)
+	o.MaxHeader = cmp.Or(o.MaxHeader, 64<<10)
+	s := &Server{next: next, o: o}
+	if len(o.Proxies) > 0 && o.MaxPerAddress > 0 {
+		s.clients = newClients(o.MaxPerAddress)
+	}
+	protocols := &http.Protocols{}
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(o.HTTP2Streams > 0)
+	s.Server = http.Server{
+		Handler: http.HandlerFunc(s.serve), Protocols: protocols, ErrorLog: o.ErrorLog,
+		ReadTimeout: o.ReadTimeout, ReadHeaderTimeout: min(headerTimeout, o.ReadTimeout), IdleTimeout: idleTimeout,
+		MaxHeaderBytes: o.MaxHeader,
+		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: o.HTTP2Streams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
+		ConnState:      follow, ConnContext: s.withConn,
+	}
+	return s
+}
+
+// Serve takes connections until the server is shut down. It returns why it takes no more.
+func (s *Server) Serve(l *accept.Listener) error {
+	s.listener.Store(l)
+	return s.Server.Serve(l)
+}
+
+// Hurry has every request that is not read whole by then, or that comes later, be read within d; for requests that
+// are read it changes nothing. It is for a server that is about to be shut down.
+func (s *Server) Hurry(d time.Duration) {
+	s.hurry.Store(int64(d))
+	if l := s.listener.Load(); l != nil {
+		l.Hurry(d)
+	}
+	s.bodies.Range(func(b, _ any) bool {
+		b.(*http2Body).hasten(d)
+		return true
+	})
+}
+
+// follow tells a connection what its server thinks of it.
+func follow(c net.Conn, state http.ConnState) {
+	conn, ok := c.(*accept.Conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateActive, http.StateIdle:
+		conn.Idle(state == http.StateIdle)
+	case http.StateHijacked:
+		conn.Detach()
+	}
+}
+
+type connKey struct{}
+
+// withConn lets a handler find its connection, where somebody asks for it.
+func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
+	if conn, ok := c.(*accept.Conn); ok && s.clients != nil {
+		return context.WithValue(ctx, connKey{}, conn)
+	}
+	return ctx
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if s.clients != nil && s.o.Proxies.peer(r) {
+		s.forwarded(w, r)
+		return
+	}
+	s.read(w, r)
+}
+
+// read sees to a request's body.
+func (s *Server) read(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.ContentLength == 0:
+	case r.ProtoMajor == 1:
+		w.Header()["Connection"] = unread
+	default:
+		defer s.watch(w)()
+	}
+	s.next.ServeHTTP(w, r)
+}
+
+// unread is the Connection header of a response over HTTP/1 to a request whose body was not read, by which it is
+// known. Without it net/http would wait for that body before it writes the response, to keep the connection.
+var unread = []string{"close"}
+
+// WasRead says that a request's body was read to its end, so that its connection may be kept.
+func WasRead(w http.ResponseWriter) {
+	h := w.Header()
+	if v := h["Connection"]; len(v) == 1 && &v[0] == &unread[0] {
+		delete(h, "Connection")
+	}
+}
+
+// http2Body is the body of a request over HTTP/2, which is read under a deadline of its own, not its connection's.
+type http2Body struct {
+	control *http.ResponseController
+	// until is when it must have been read.
+	until time.Time
+
+	mu    sync.Mutex
+	ended bool
+}
+
+// watch has a body take part in a hurry until the function that it returns is called.
+func (s *Server) watch(w http.ResponseWriter) (end func()) {
+	b := &http2Body{control: http.NewResponseController(w), until: time.Now().Add(s.o.ReadTimeout)}
+	s.bodies.Store(b, nil)
+	if d := s.hurry.Load(); d > 0 {
+		b.hasten(time.Duration(d))
+	}
+	return func() {
+		s.bodies.Delete(b)
+		b.mu.Lock()
+		b.ended = true
+		b.mu.Unlock()
+	}
+}
+
+func (b *http2Body) hasten(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if until := time.Now().Add(d); !b.ended && until.Before(b.until) {
+		b.until = until
+		_ = b.control.SetReadDeadline(until)
+	}
+}
