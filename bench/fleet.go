@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -115,7 +116,9 @@ func (f *fleet) begin(env []string, args ...string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(filepath.Join(f.dir, "edge"), append(args, "--listen", addr, "--admin", admin, "--pprof")...)
+	// All load is from one address, which may have half of the connections otherwise.
+	args = append(args, "--listen", addr, "--admin", admin, "--pprof", "--connections-per-address", strconv.Itoa(files))
+	cmd := exec.Command(filepath.Join(f.dir, "edge"), args...)
 	cmd.Env = append(os.Environ(), env...)
 	return f.run(&process{cmd: cmd, addr: addr, addrs: []string{addr}, admin: admin})
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -57,7 +58,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
 		Heartbeat: min(cfg.Limits.Lease/4, time.Second), SessionTTL: cfg.Limits.SessionTTL,
-		Logger: log, Telemetry: a.telemetry,
+		MaxSessionsPerAddress: cmp.Or(cfg.Limits.SessionsPerAddress, (cfg.Limits.SessionsPerPrincipal+1)/2),
+		Logger:                log, Telemetry: a.telemetry,
 	})
 	keys, err := cfg.Keys()
 	if err != nil {

@@ -162,6 +162,9 @@ type Limits struct {
 	Connections int `yaml:"connections"`
 	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.
 	ConnectionsPerAddress int `yaml:"connections-per-address"`
+	// SessionsPerAddress bounds those that anonymous callers of one address begin at once; they are regained over
+	// SessionTTL. 0: half of SessionsPerPrincipal.
+	SessionsPerAddress int `yaml:"sessions-per-address"`
 }
 
 // Default returns the settings of an edge that was told nothing.

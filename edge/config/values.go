@@ -142,7 +142,7 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 }
 
 // derived are the settings of which 0 means that they follow from others.
-var derived = []string{"connections", "connections-per-address"}
+var derived = []string{"connections", "connections-per-address", "sessions-per-address"}
 
 func (l *Limits) validate() []error {
 	var errs []error

@@ -17,11 +17,12 @@ import (
 
 // Era serves the revisions with a handshake. Safe for concurrent use.
 type Era struct {
-	dispatch era.Dispatcher
-	store    state.Store
-	o        Options
-	log      *slog.Logger
-	counters Counters
+	addresses *addresses
+	dispatch  era.Dispatcher
+	store     state.Store
+	o         Options
+	log       *slog.Logger
+	counters  Counters
 
 	held   shards
 	timers sync.Pool
@@ -53,6 +54,7 @@ var _ era.Stateful = (*Era)(nil)
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
 	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}}
 	e.log = e.o.Logger
+	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
 	e.held.init()
 	e.workers.init()

@@ -21,6 +21,13 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
+	if in.Principal.Anonymous() && !e.addresses.begin(in.Address) {
+		e.o.Telemetry.Hit(telemetry.BoundAddressSessions)
+		e.refuse(ctx, in, out, revision.Negotiate(sess.Version), msg, mcp.Errorf(mcp.KindLimit,
+			"your address has begun %d sessions, as many as it may, and regains one every %s: use those it has, or try again later",
+			e.addresses.limit, e.addresses.pause()))
+		return
+	}
 	rules := revision.Negotiate(sess.Version)
 	sess.Version = rules.Version
 	desc := e.dispatch.Describe(ctx, rules, in.Principal)

@@ -32,6 +32,9 @@ type Options struct {
 	Heartbeat time.Duration
 	// SessionTTL is that of state.Limits: held sessions are revalidated at least twice in it; 0: 1 h.
 	SessionTTL time.Duration
+	// MaxSessionsPerAddress bounds the sessions that anonymous callers of one address begin at once; they are regained
+	// over SessionTTL; 0: 50,000.
+	MaxSessionsPerAddress int
 	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
 	MaxTakeovers int
 	// Telemetry observes what goes on; nil: nothing does.
@@ -50,6 +53,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.MaxCallsPerSession, 256)
 	orDefault(&o.Heartbeat, time.Second)
 	orDefault(&o.SessionTTL, time.Hour)
+	orDefault(&o.MaxSessionsPerAddress, 50_000)
 	orDefault(&o.MaxTakeovers, 8)
 	if o.Logger == nil {
 		o.Logger = slog.Default()

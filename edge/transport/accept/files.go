@@ -57,6 +57,9 @@ const (
 // Accept implements [net.Listener]. It fails when the listener is closed, and for no other reason.
 func (f *Files) Accept() (net.Conn, error) {
 	for {
+		if f.isClosed() {
+			return nil, net.ErrClosed
+		}
 		c, err := f.Listener.Accept()
 		switch {
 		case err == nil && !f.reserved(c):
@@ -69,6 +72,15 @@ func (f *Files) Accept() (net.Conn, error) {
 		default:
 			f.failed(err)
 		}
+	}
+}
+
+func (f *Files) isClosed() bool {
+	select {
+	case <-f.closed:
+		return true
+	default:
+		return false
 	}
 }
 

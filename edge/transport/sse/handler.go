@@ -97,7 +97,7 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	}
 	var a answered
 	if replica, away := h.elsewhere(token); away {
-		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Body: body})
+		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
 	} else {
 		a = h.deliver(token, principal.Key(), &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r)})
 	}

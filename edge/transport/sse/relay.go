@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -31,7 +32,9 @@ const relayWait = 5 * time.Second
 type relayed struct {
 	Token     string `json:"token"`
 	Principal string `json:"principal"`
-	Body      []byte `json:"body"`
+	// Address is that of the client, see mcp.Incoming.
+	Address netip.Addr `json:"address,omitzero"`
+	Body    []byte     `json:"body"`
 }
 
 // answered is what becomes of a POST: a status, and a body where it is refused.
@@ -85,7 +88,7 @@ func (h *Handler) received(message []byte) []byte {
 	var m relayed
 	a := answered{Status: http.StatusBadRequest}
 	if json.Unmarshal(message, &m) == nil {
-		a = h.deliver(m.Token, m.Principal, &mcp.Incoming{Body: m.Body, Header: http.Header{}})
+		a = h.deliver(m.Token, m.Principal, &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address})
 	}
 	raw, err := json.Marshal(a)
 	if err != nil {
