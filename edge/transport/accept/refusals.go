@@ -6,8 +6,9 @@ import (
 )
 
 const (
-	// maxTold is how many are told at a time, at most, why they are refused; the others are closed at once.
-	maxTold = 64
+	// Between these, by how many connections there may be, is how many are told at a time why they are refused; the
+	// others are closed at once.
+	minTold, maxTold = 4, 64
 	// linger is how long somebody has to read it, and to close the connection: what is still sent until then would,
 	// unread, destroy the answer on its way.
 	linger = time.Second
@@ -21,7 +22,7 @@ func newRefusals(connections int) refusals {
 	if connections <= 0 {
 		return make(refusals, maxTold)
 	}
-	return make(refusals, min(max(connections/16, 1), maxTold))
+	return make(refusals, min(max(connections/16, minTold), maxTold))
 }
 
 // refuse sends the answer and closes the connection. It does not wait.
