@@ -109,19 +109,20 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 // shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
 // idle one is closed that a request may be on its way over; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
 // nothing runs on them; the listener closes; what still runs has the grace. A client that does not send the rest of its
-// request has a quarter of it, and in the end half of what is left.
+// request has a quarter of it, and in the end no more than half of what is left.
 func (a *App) shutdown() error {
 	a.notReady("draining")
 	a.retiring.Store(true)
 	time.Sleep(a.cfg.DrainDelay)
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
 	defer cancel()
-	a.hurry(min(a.cfg.Limits.ReadTimeout, a.cfg.Grace/4))
+	reading := min(a.cfg.Limits.ReadTimeout, a.cfg.Grace/4)
+	a.hurry(reading)
 	a.stateless.Drain()
 	connections := make(chan error, 1)
 	go func() { connections <- a.drainSSE(grace) }()
 	err := errors.Join(a.stateful.Drain(grace), <-connections)
-	a.hurry(left(grace) / 2)
+	a.hurry(min(reading, left(grace)/2))
 	e := a.mcp.Shutdown(grace)
 	if e == nil {
 		e = a.endpoint.Wait(grace)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 // silent sends a piece of a request, and no more.
@@ -56,7 +54,7 @@ func TestUnreadBodies(t *testing.T) {
 
 // TestSilentClientsDoNotHoldUpTheEnd: an edge that is told to stop waits for nobody who does not send his request.
 func TestSilentClientsDoNotHoldUpTheEnd(t *testing.T) {
-	_, e := startFixture(t, func(c *config.Config) { c.Grace = 8 * time.Second })
+	_, e := startFixture(t)
 	for _, addr := range []string{e.host, e.admin} {
 		silent(t, addr, "")
 		silent(t, addr, "POST /mcp HT")
