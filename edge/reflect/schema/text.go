@@ -3,6 +3,8 @@ package schema
 import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 
 // form is a kind of text that protovalidate knows by name.
@@ -79,19 +81,19 @@ func (g *generator) text(rules *ruleSet) *object {
 			s.also(obj("maxLength", clamp(v.Uint())))
 			rules.approximate(g, name, "as far as characters, of up to four bytes, can count bytes")
 		case "pattern":
-			expr, ok := portable(v.String())
+			expr, ok := portable.Pattern(v.String())
 			if !ok {
 				return false
 			}
 			s.also(obj("pattern", expr))
 		case "prefix":
-			s.also(obj("pattern", "^"+literal(v.String())))
+			s.also(obj("pattern", "^"+portable.Literal(v.String())))
 		case "suffix":
-			s.also(obj("pattern", literal(v.String())+"$"))
+			s.also(obj("pattern", portable.Literal(v.String())+"$"))
 		case "contains":
-			s.also(obj("pattern", literal(v.String())))
+			s.also(obj("pattern", portable.Literal(v.String())))
 		case "not_contains":
-			s.also(obj("not", obj("pattern", literal(v.String()))))
+			s.also(obj("not", obj("pattern", portable.Literal(v.String()))))
 		case "in":
 			s.also(obj("enum", texts(v.List())))
 		case "not_in":

@@ -40,34 +40,3 @@ func TestIntegerPatterns(t *testing.T) {
 		}
 	})
 }
-
-// A pattern that is rewritten matches as it did.
-func TestPortablePatterns(t *testing.T) {
-	texts := []string{"", "a", "A", "b", "ab", "aB", "a\nb", "a\rb", "a.b", "a-b", "^", "]", "\\", "ä", "\u017f", "S", "12", "a1_", "x y", "\t", "\v", "\u00a0", "aaa", "/", "😀"}
-	for _, c := range []struct {
-		expr string
-		same bool // it is left as it is
-	}{
-		{`^[a-z]{1,2}\d*$`, true}, {`a|b`, true}, {`\w+`, true},
-		{`(?i)^a?s$`, false}, {`^a.b$`, false}, {`(?s)^a.b$`, false}, {`\s`, false}, {`[[:alpha:]]+`, false}, {`\pL`, false},
-		{`[^\]\\^-]`, true}, {`\Qa.b\E`, false}, {`(?P<x>a)(b)?`, false}, {`\Aab\z`, false}, {`a{2,}?`, true}, {`(?:a|b){2}`, false},
-		{`\ba\b`, true}, {`\x{1F600}`, false}, {`^(?:/|\\)$`, false}, {`[\x00-\x1f]`, true}, {`^$`, true}, {`()`, true}, {`[^a]`, true}, {`[\s\S]`, true},
-	} {
-		got, ok := portable(c.expr)
-		if !ok || (got == c.expr) != c.same {
-			t.Errorf("%s became %s, %v", c.expr, got, ok)
-			continue
-		}
-		before, after := regexp.MustCompile(c.expr), regexp.MustCompile(got)
-		for _, text := range texts {
-			if before.MatchString(text) != after.MatchString(text) {
-				t.Errorf("%s became %s, which matches %q otherwise", c.expr, got, text)
-			}
-		}
-	}
-	for _, expr := range []string{`(?m)^a`, `(?m)a$`, `(`, `[^\x00-\x{10FFFF}]`} {
-		if got, ok := portable(expr); ok {
-			t.Errorf("%s became %s", expr, got)
-		}
-	}
-}

@@ -1,21 +1,39 @@
-package schema
+package portable
 
 import (
 	"fmt"
+	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 )
 
-// portable writes an RE2 expression so that ECMA-262, which JSON Schema speaks, and RE2 read it alike.
-// It is false for what one of them cannot say (anchors of lines).
-func portable(expr string) (string, bool) {
+// Pattern writes an RE2 expression so that ECMA-262, which JSON Schema speaks, and RE2 read it alike. It is
+// false for what one of them cannot say (anchors of lines) or RE2 cannot read.
+func Pattern(expr string) (string, bool) { return rewrite(expr, true) }
+
+// maxPattern bounds a pattern that is shown, in bytes: classes of Unicode letters become long lists.
+const maxPattern = 1024
+
+// everywhere writes an expression so that JavaScript, Python and RE2 read it alike. Boundaries of words are
+// not the same in all of them. Python's $ also matches before a newline at the very end.
+func everywhere(expr string) (string, bool) {
+	out, ok := rewrite(expr, false)
+	return out, ok && len(out) <= maxPattern
+}
+
+// rewrite is false for what cannot be said in all dialects; words: boundaries of words may stay.
+func rewrite(expr string, words bool) (string, bool) {
 	re, err := syntax.Parse(expr, syntax.Perl)
 	if err != nil {
 		return "", false
 	}
 	if common(expr) {
 		return expr, true
+	}
+	if !words && hasBoundary(re) {
+		return "", false
 	}
 	var b strings.Builder
 	if !write(&b, re) {
@@ -24,18 +42,46 @@ func portable(expr string) (string, bool) {
 	return b.String(), true
 }
 
-// common reports whether an expression is plainly of both dialects, and may stay as its author wrote it.
+func hasBoundary(re *syntax.Regexp) bool {
+	return re.Op == syntax.OpWordBoundary || re.Op == syntax.OpNoWordBoundary || slices.ContainsFunc(re.Sub, hasBoundary)
+}
+
+// repeat is a count of repetitions that all dialects know.
+var repeat = regexp.MustCompile(`^\{[0-9]+(?:,[0-9]*)?\}`)
+
+// common reports whether an expression is plainly of all dialects, and may stay as its author wrote it.
 func common(expr string) bool {
-	if strings.Contains(expr, "(?") || strings.Contains(expr, "[[") || strings.Contains(expr, "[:") {
-		return false
-	}
+	class := false
 	for i := 0; i < len(expr); i++ {
 		switch c := expr[i]; {
-		case c == '.' || c >= 0x7f || c < 0x20:
+		case c >= 0x7f || c < 0x20:
 			return false
 		case c == '\\':
 			i++
-			if i == len(expr) || !strings.ContainsRune(`dDwW.+*?()[]{}|^$\`, rune(expr[i])) {
+			if i == len(expr) || !strings.ContainsRune(`.+*?()[]{}|^$\`, rune(expr[i])) {
+				return false
+			}
+		case class:
+			if c == '[' || c == '&' || c == '~' { // of some dialects' set operations
+				return false
+			}
+			class = c != ']'
+		case c == '[':
+			rest := strings.TrimPrefix(expr[i+1:], "^")
+			if strings.HasPrefix(rest, "]") {
+				return false
+			}
+			class = true
+		case c == '{':
+			n := len(repeat.FindString(expr[i:]))
+			if n == 0 {
+				return false
+			}
+			i += n - 1
+		case c == '.' || c == ']' || c == '}':
+			return false
+		case c == '(':
+			if strings.HasPrefix(expr[i+1:], "?") && !strings.HasPrefix(expr[i+1:], "?:") {
 				return false
 			}
 		}
@@ -178,8 +224,8 @@ func writeRune(b *strings.Builder, r rune, special string) {
 	}
 }
 
-// literal is an expression that finds a text.
-func literal(text string) string {
+// Literal is an expression that finds a text.
+func Literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		writeLiteral(&b, r, false)

@@ -1,0 +1,376 @@
+package portable
+
+import (
+	"slices"
+	"strings"
+)
+
+// maxBranches bounds the branches of a choice that are read, maxForms those that are shown.
+const (
+	maxBranches = 64
+	maxForms    = 16
+)
+
+// branches takes the first choice that says what values look like apart, so that each branch stands with
+// what holds for all. What the other choices say becomes words.
+func (c *converter) branches(f *facts) (out []*facts, words []string) {
+	out = []*facts{f}
+	for _, ch := range f.choices {
+		parts, total := c.parts(ch, f.types)
+		switch {
+		case total == 0: // every branch is one that nothing fits
+			f.none = true
+			return nil, nil
+		case len(out) > 1 || total > maxForms || slices.ContainsFunc(parts, (*facts).conditional):
+			words = append(words, c.sentence(ch, parts))
+			continue
+		case f.possible() == typeObject && len(f.names) > 0:
+			words = append(words, c.merge(f, ch, parts, total)...)
+			continue
+		}
+		var joined []*facts
+		for _, p := range parts {
+			if one := f.with(p); one.possible() != 0 {
+				joined = append(joined, one)
+			}
+		}
+		out = joined
+		if ch.keyword == "oneOf" && len(out) > 1 && !apart(out) {
+			words = append(words, "Exactly one of the forms must fit.")
+		}
+	}
+	return out, words
+}
+
+// parts reads the branches of a choice that something may fit.
+func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
+	for _, b := range ch.branches {
+		if total == maxBranches+1 {
+			break
+		}
+		p := c.flatten(b)
+		if p.possible()&of == 0 && !p.cut {
+			continue
+		}
+		// A choice within a choice: its forms are forms of this one, else they are words.
+		if len(p.choices) == 1 && !p.speaks() {
+			inner, n := c.parts(p.choices[0], of)
+			if n > 0 && n+total <= maxBranches && !slices.ContainsFunc(inner, (*facts).conditional) {
+				for _, i := range inner {
+					out = append(out, p.with(i))
+				}
+				total += n
+				continue
+			}
+		}
+		if len(p.choices) > 0 {
+			p.say("Further conditions apply (" + p.choices[0].keyword + ").")
+			p.choices = nil
+		}
+		out = append(out, p)
+		total++
+	}
+	return out, total
+}
+
+// speaks reports whether a schema says more than which type a value has.
+func (f *facts) speaks() bool {
+	return slices.ContainsFunc(eachType, f.speaksOf)
+}
+
+// conditional reports whether a branch says nothing of what values look like, but only, say, which members
+// must be there. Beside a schema that says it, it is a condition.
+func (f *facts) conditional() bool {
+	return f.types == anyType && f.values == nil && len(f.names) == 0 && f.items.value == nil && len(f.prefix) == 0 &&
+		len(f.keywords) == 0 && f.rest.value == nil
+}
+
+// with is what fits both.
+func (f *facts) with(p *facts) *facts {
+	one := *f
+	one.choices = nil
+	one.none = f.none || p.none
+	one.types = f.types & p.types
+	one.cut = f.cut || p.cut
+	one.closed = f.closed || p.closed
+	one.header = nil
+	one.names, one.properties, one.keywords = nil, nil, nil
+	one.values = slices.Clone(f.values)
+	if p.values != nil {
+		one.restrict(p.values)
+	}
+	one.required = slices.Clone(f.required)
+	for _, name := range p.required {
+		if !slices.Contains(one.required, name) {
+			one.required = append(one.required, name)
+		}
+	}
+	for _, from := range []*facts{p, f} {
+		for _, name := range from.names {
+			one.member(name, from.properties[name])
+		}
+		for key, value := range from.keywords {
+			one.keyword(key, value)
+		}
+	}
+	if p.items.value != nil {
+		one.items = p.items
+	}
+	if len(p.prefix) > 0 {
+		one.prefix = p.prefix
+	}
+	if p.rest.value != nil {
+		one.rest = p.rest
+	}
+	one.title, one.about = p.title, p.about
+	one.words = slices.Concat(f.words, p.words)
+	return &one
+}
+
+// apart reports whether no value fits two of the forms, by their types alone.
+func apart(forms []*facts) bool {
+	var seen types
+	for _, f := range forms {
+		if f.possible()&seen != 0 {
+			return false
+		}
+		seen |= f.possible()
+	}
+	return true
+}
+
+// hoist makes one object of a root with choices; the words say what the choices demand.
+func (c *converter) hoist(f *facts) (words []string) {
+	for _, ch := range f.choices {
+		parts, total := c.parts(ch, typeObject)
+		if total == 0 {
+			continue
+		}
+		words = append(words, c.merge(f, ch, parts, total)...)
+	}
+	f.choices = nil
+	return words
+}
+
+// merge adds to an object the members of a choice's branches. A member that some branch leaves open may be
+// anything.
+func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words []string) {
+	said := c.sentence(ch, parts)
+	if total > maxBranches {
+		return []string{said}
+	}
+	required, seen := map[string]int{}, map[string]bool{}
+	var names []string
+	for _, p := range parts {
+		for _, name := range p.required {
+			required[name]++
+		}
+		for _, name := range p.names {
+			if _, there := f.properties[name]; !there && !seen[name] {
+				seen[name] = true
+				names = append(names, name)
+			}
+		}
+	}
+	for _, name := range names {
+		var subs []any
+		open, closed := false, 0
+		var open0 *opened
+		for _, p := range parts {
+			s, there := p.properties[name]
+			switch {
+			case there && s.value != false:
+				subs = append(subs, s.value)
+				open0 = s.open
+			case there || p.closed:
+				closed++
+			default:
+				open = true
+			}
+		}
+		switch {
+		case len(subs) == 0:
+			continue
+		case open:
+			about := ""
+			if o, ok := subs[0].(*object); ok {
+				about, _ = o.get("description").(string)
+				if ref, isRef := o.get("$ref").(string); !isRef {
+					about = join(about, "In one of the forms: "+clip(print(o), 200))
+				} else {
+					about = join(about, "In one of the forms: "+clip(ref, 80))
+				}
+			}
+			either := &object{}
+			either.set("description", about)
+			f.member(name, sub{value: either, open: c.refs.root(), referred: true})
+		case len(subs) == 1:
+			f.member(name, sub{value: subs[0], open: open0, referred: true})
+		default:
+			either := &object{}
+			either.set("anyOf", unique(subs))
+			f.member(name, sub{value: either, open: deepest(parts, name), referred: true})
+		}
+	}
+	for _, p := range parts {
+		for _, name := range p.required {
+			if required[name] == len(parts) && !slices.Contains(f.required, name) {
+				f.required = append(f.required, name)
+			}
+		}
+	}
+	if said != "" {
+		words = append(words, said)
+	}
+	return words
+}
+
+// deepest is the longest way to a member among branches, so that what recurs is cut as early as in any.
+func deepest(parts []*facts, name string) (out *opened) {
+	most := -1
+	for _, p := range parts {
+		s, there := p.properties[name]
+		if !there {
+			continue
+		}
+		n := 0
+		for o := s.open; o != nil; o = o.before {
+			n++
+		}
+		if n > most {
+			most, out = n, s.open
+		}
+	}
+	return out
+}
+
+// unique leaves out schemas that are there already.
+func unique(list []any) (out []any) {
+	seen := map[string]bool{}
+	for _, x := range list {
+		if text := print(x); !seen[text] {
+			seen[text] = true
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// sentence says a choice in words.
+func (c *converter) sentence(ch choice, parts []*facts) string {
+	var all, alone []string
+	optional := false
+	for _, b := range ch.branches {
+		names, none, ok := requirement(b.value)
+		switch {
+		case !ok:
+			return c.forms(ch, parts)
+		case none:
+			optional = true
+		case len(names) == 1:
+			alone = append(alone, names[0])
+			all = append(all, names[0])
+		default:
+			all = append(all, strings.Join(names, " with "))
+		}
+	}
+	how := "at least one"
+	if ch.keyword == "oneOf" {
+		how = "exactly one"
+		if optional && len(alone) == len(all) {
+			how = "at most one"
+		}
+	} else if optional {
+		return ""
+	}
+	return "Give " + how + " of " + enumerate(all) + "."
+}
+
+// forms names the members that tell the branches of a choice apart.
+func (c *converter) forms(ch choice, parts []*facts) string {
+	var forms []string
+	for _, p := range parts {
+		if len(p.required) == 0 {
+			return "Further conditions apply (" + ch.keyword + ")."
+		}
+		var names []string
+		for _, name := range p.required {
+			if o, ok := p.properties[name].value.(*object); ok {
+				if v, always := o.values["const"]; always {
+					name += " = " + clip(print(v), 40)
+				}
+			}
+			names = append(names, name)
+		}
+		if text := strings.Join(names, " with "); !slices.Contains(forms, text) {
+			forms = append(forms, text)
+		}
+	}
+	if len(forms) < max(2, len(parts)) {
+		return "Further conditions apply (" + ch.keyword + ")."
+	}
+	return "The forms are: " + enumerate(forms) + "."
+}
+
+// requirement reads a branch that only says which members must be there, or, none, that none of some is.
+func requirement(branch any) (names []string, none, ok bool) {
+	o, isObject := branch.(*object)
+	if !isObject || len(o.keys) == 0 {
+		return nil, false, false
+	}
+	for _, key := range o.keys {
+		switch key {
+		case "required":
+			list, _ := o.values[key].([]any)
+			for _, x := range list {
+				name, isText := x.(string)
+				if !isText {
+					return nil, false, false
+				}
+				names = append(names, name)
+			}
+		case "type", "title", "description":
+		case "not":
+			if len(o.keys) > 1 {
+				return nil, false, false
+			}
+			return nil, true, excludes(o.values[key])
+		default:
+			return nil, false, false
+		}
+	}
+	return names, false, len(names) > 0
+}
+
+// excludes reports whether a schema is an anyOf of requirements.
+func excludes(value any) bool {
+	o, ok := value.(*object)
+	if !ok || len(o.keys) != 1 {
+		return false
+	}
+	if _, one := o.values["required"]; one {
+		return true
+	}
+	list, ok := o.values["anyOf"].([]any)
+	return ok && !slices.ContainsFunc(list, func(x any) bool {
+		_, none, ok := requirement(x)
+		return !ok || none
+	})
+}
+
+// enumerate lists names, at most 20.
+func enumerate(names []string) string {
+	const most = 20
+	var b strings.Builder
+	for i, name := range names {
+		if i == most {
+			b.WriteString(" …")
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(clip(name, 80))
+	}
+	return b.String()
+}

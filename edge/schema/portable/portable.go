@@ -1,0 +1,345 @@
+package portable
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+)
+
+// Bounds of a portable schema. Beyond them it is cut where it is deepest, and says so.
+const (
+	// MaxBytes bounds what is read of a schema; of a larger one only its being an object is shown.
+	MaxBytes = 256 << 10
+	// ShownBytes bounds what is shown: writing references out may multiply a schema.
+	ShownBytes = 64 << 10
+	// Levels is how deep objects nest, the root being the first, of which the last show no members: what
+	// OpenAI's strict mode takes.
+	Levels = 10
+	// Recursion is how often a message that contains itself is written out on one way from the root.
+	Recursion = 2
+	// AnyDepth is how deep arrays nest within arrays where any JSON is taken.
+	AnyDepth = 2
+	// EnumValues bounds the values of all enumerations together.
+	EnumValues = 1000
+
+	maxSteps     = 5_000 // schemas and values that are looked at
+	maxNotes     = 8
+	maxNoteBytes = 1 << 10
+)
+
+// Result is a portable schema.
+type Result struct {
+	// JSON is the schema.
+	JSON string
+	// Notes are sentences for the tool's description: what the arguments must keep to beyond the schema.
+	// At most 8 of at most 1 KiB together; most tools have none.
+	Notes []string
+}
+
+// Schema rewrites the schema of a tool's arguments, an object of JSON; empty: anything goes. It is pure,
+// and equal for equal texts. What it cannot read becomes the schema of any object.
+func Schema(text string) Result {
+	open := Result{JSON: `{"type":"object","properties":{}}`}
+	if text == "" {
+		return open
+	}
+	if len(text) > MaxBytes {
+		open.Notes = []string{fmt.Sprintf("The schema of the arguments has more than %d bytes and is not shown.", MaxBytes)}
+		return open
+	}
+	if !jsonrpc.Valid([]byte(text)) {
+		return open
+	}
+	doc, err := parse(text)
+	root, ok := doc.(*object)
+	if err != nil || !ok {
+		return open
+	}
+	c := &converter{refs: newRefs(root), left: ShownBytes, enums: EnumValues}
+	out := c.convert(root)
+	if c.headers < countHeaders(root) {
+		// Arguments whose headers a client is not told of would be refused.
+		return Result{JSON: text, Notes: []string{"The schema is shown whole, since arguments that are mirrored in headers lie beyond what is shown otherwise."}}
+	}
+	return Result{JSON: print(out), Notes: c.notes}
+}
+
+// converter makes one portable schema, breadth first, so that what is cut is what lies deepest.
+type converter struct {
+	refs  *refs
+	queue []*task
+	// left is how many bytes may still be written, enums how many values.
+	left, enums int
+	steps       int
+	headers     int
+	cuts        []string
+	notes       []string
+}
+
+// task is a schema that is to be written into out.
+type task struct {
+	in    sub
+	out   *object
+	at    string // the names on the way from the root
+	level int    // of the objects around it
+	plain bool   // properties alone lead here
+	// kept is what was set aside for it, in bytes.
+	kept int
+	// owner is the object whose member it is, name the member's; nil: it is none.
+	owner *object
+	name  string
+}
+
+// drop takes a member out of its object.
+func (t *task) drop() {
+	properties, _ := t.owner.get("properties").(*object)
+	properties.remove(t.name)
+	if len(properties.keys) == 0 && t.level > 1 {
+		t.owner.remove("properties")
+	}
+	if list, ok := t.owner.get("required").([]any); ok {
+		if list = slices.DeleteFunc(list, func(x any) bool { return x == t.name }); len(list) > 0 {
+			t.owner.set("required", list)
+		} else {
+			t.owner.remove("required")
+		}
+	}
+}
+
+func (c *converter) convert(root *object) *object {
+	out := &object{}
+	f := c.flatten(sub{value: root, open: c.refs.root()})
+	f.none, f.types, f.values = false, typeObject, nil
+	for _, text := range c.hoist(f) {
+		c.note(text)
+	}
+	c.object(f, &task{out: out, level: 1, plain: true}, true)
+	for len(c.queue) > 0 {
+		t := c.queue[0]
+		c.queue = c.queue[1:]
+		c.left += t.kept
+		if c.left <= 0 && t.owner != nil {
+			c.cut(t.at)
+			t.drop()
+			continue
+		}
+		if c.left <= 0 {
+			c.cut(t.at)
+			c.spend(anyBytes)
+			t.out.set("anyOf", anyOf("", AnyDepth))
+			continue
+		}
+		c.write(c.flatten(t.in), t)
+	}
+	if len(c.cuts) > 0 {
+		c.note("Not all members are shown below " + strings.Join(c.cuts, ", ") + "; they are taken all the same.")
+	}
+	return out
+}
+
+func (c *converter) note(text string) {
+	size := len(text)
+	for _, n := range c.notes {
+		size += len(n)
+	}
+	if len(c.notes) < maxNotes && size <= maxNoteBytes && !slices.Contains(c.notes, text) {
+		c.notes = append(c.notes, text)
+	}
+}
+
+// cut remembers that members below a place are not shown.
+func (c *converter) cut(at string) {
+	const most = 5
+	if at == "" {
+		at = "the root"
+	}
+	switch n := len(c.cuts); {
+	case n < most && !slices.Contains(c.cuts, at):
+		c.cuts = append(c.cuts, clip(at, 80))
+	case n == most:
+		c.cuts = append(c.cuts, "and elsewhere")
+	}
+}
+
+// write writes a schema in the form that fits its types.
+func (c *converter) write(f *facts, t *task) {
+	forms, said := c.branches(f)
+	f.words = append(f.words, said...)
+	if f.cut && f.possible() == anyType {
+		c.cut(t.at)
+	}
+	if slices.ContainsFunc(forms, (*facts).anything) {
+		t.out.set("anyOf", anyOf(clip(f.description(), max(c.left, 0)), AnyDepth))
+		c.spend(len(print(t.out)))
+		return
+	}
+	var kinds []*facts
+	for _, one := range forms {
+		kinds = append(kinds, one.split()...)
+	}
+	for i, k := range kinds {
+		if i == 0 {
+			k.inherit(f)
+		} else {
+			k.disown(f)
+		}
+	}
+	switch kinds = distinct(kinds); len(kinds) {
+	case 0:
+		t.out.set("type", "string")
+		c.describe(t.out, f, "No value fits.")
+		c.spend(len(print(t.out)))
+	case 1:
+		c.typed(kinds[0], t)
+	default:
+		list := make([]any, 0, len(kinds))
+		for _, k := range kinds {
+			o := &object{}
+			list = append(list, o)
+			c.typed(k, &task{out: o, at: t.at, level: t.level})
+		}
+		t.out.set("anyOf", list)
+	}
+}
+
+// typed writes what has one type.
+func (c *converter) typed(f *facts, t *task) {
+	switch f.types {
+	case typeObject:
+		t.level++
+		c.object(f, t, false)
+		return
+	case typeArray:
+		c.array(f, t)
+		return
+	case typeString:
+		t.out.set("type", "string")
+		c.text(f, t.out)
+	case typeBoolean:
+		t.out.set("type", "boolean")
+	case typeNull:
+		t.out.set("type", "null")
+	case typeInteger:
+		t.out.set("type", "integer")
+		c.bounds(f, t.out)
+	default:
+		t.out.set("type", "number")
+		c.bounds(f, t.out)
+	}
+	if f.types != typeString {
+		c.values(f)
+	}
+	if f.header != nil && t.plain && f.types&(typeString|typeInteger|typeBoolean) != 0 && f.types != typeNumber {
+		t.out.set(headerKey, f.header)
+		c.headers++
+	}
+	c.describe(t.out, f, "")
+	c.spend(len(print(t.out)))
+}
+
+func (c *converter) spend(n int) { c.left -= n }
+
+// memberBytes and anyBytes are set aside for a member beside its name, and for what an array holds.
+const memberBytes = 48
+
+var anyBytes = len(anyJSON)
+
+// object writes an object with its members, if they still fit.
+func (c *converter) object(f *facts, t *task, root bool) {
+	out := t.out
+	out.set("type", "object")
+	names, words := f.members()
+	for _, w := range words {
+		f.say(w)
+	}
+	cost, fit := 0, 0
+	for _, name := range names {
+		if cost += len(name) + memberBytes; cost <= c.left/2 {
+			fit++
+		}
+	}
+	switch {
+	case root:
+		if fit < len(names) || f.cut {
+			c.cut(t.at)
+			names = names[:fit]
+		}
+		for _, w := range f.words {
+			c.note(w)
+		}
+		f.words = nil
+	case f.cut || len(names) > 0 && (t.level >= Levels || cost > c.left):
+		c.cut(t.at)
+		f.say("Its members are not shown.")
+		names = nil
+	}
+	c.describe(out, f, "")
+	c.spend(len(print(out)))
+	if len(names) == 0 && !root {
+		return
+	}
+	properties := &object{}
+	out.set("properties", properties)
+	var required []any
+	must := map[string]bool{}
+	for _, name := range f.required {
+		must[name] = true
+	}
+	for _, name := range names {
+		member := &task{ // its level is that of the object it is a member of
+			in: f.properties[name], out: &object{}, at: name, level: t.level, plain: t.plain && !f.properties[name].referred,
+			kept: memberBytes, owner: out, name: name,
+		}
+		if t.at != "" {
+			member.at = t.at + "." + name
+		}
+		properties.set(name, member.out)
+		c.spend(len(name) + memberBytes)
+		c.queue = append(c.queue, member)
+		if must[name] {
+			required = append(required, name)
+			c.spend(len(name))
+		}
+	}
+	if len(required) > 0 {
+		out.set("required", required)
+	}
+}
+
+// array writes an array with what it holds.
+func (c *converter) array(f *facts, t *task) {
+	t.out.set("type", "array")
+	for _, key := range []string{"minItems", "maxItems"} {
+		if n, ok := count(f.keywords[key]); ok {
+			t.out.set(key, n)
+		}
+	}
+	in := f.items
+	if f.cut || c.left <= 0 {
+		c.cut(t.at)
+	}
+	if f.cut || c.left <= 0 || len(f.prefix) > 0 || in.value == nil {
+		in = sub{value: true, open: c.refs.root()}
+	}
+	for i, p := range f.prefix {
+		if i == 4 {
+			break
+		}
+		f.say(fmt.Sprintf("Item %d: %s.", i, clip(print(p.value), 80)))
+	}
+	c.describe(t.out, f, "")
+	items := &object{}
+	t.out.set("items", items)
+	c.spend(len(print(t.out)) + anyBytes)
+	c.queue = append(c.queue, &task{in: in, out: items, at: t.at, level: t.level, kept: anyBytes})
+}
+
+// Describe adds the notes to a tool's description.
+func (r Result) Describe(description string) string {
+	if len(r.Notes) == 0 {
+		return description
+	}
+	return join(description, "Arguments: "+strings.Join(r.Notes, " "))
+}

@@ -1,0 +1,339 @@
+package portable
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// headerKey is MCP's annotation of arguments that are mirrored in headers ("Streamable HTTP", "Custom
+// Headers from Tool Parameters").
+const headerKey = "x-mcp-header"
+
+// maxWords bounds what is said of one place beside its author's words.
+const maxWords = 400
+
+// name is what every interface takes as the name of a member.
+var name = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
+func (f *facts) say(text string) {
+	if text != "" && !slices.Contains(f.words, text) {
+		f.words = append(f.words, text)
+	}
+}
+
+func (f *facts) conditions(keys []string) {
+	if len(keys) > 0 {
+		f.say("Further conditions apply (" + strings.Join(keys, ", ") + ").")
+	}
+}
+
+// inherit gives the first of several forms the author's words about all.
+func (f *facts) inherit(of *facts) {
+	if f == of {
+		return
+	}
+	if f.title == "" {
+		f.title = of.title
+	}
+	if f.about == "" {
+		f.about = of.about
+	} else if of.about != "" && of.about != f.about {
+		f.about = of.about + "\n" + f.about
+	}
+	for _, w := range of.words {
+		f.say(w)
+	}
+}
+
+// disown takes from a further form what the first one says for all.
+func (f *facts) disown(of *facts) {
+	if f.title == of.title {
+		f.title = ""
+	}
+	if f.about == of.about {
+		f.about = ""
+	}
+	f.words = slices.DeleteFunc(f.words, func(w string) bool { return slices.Contains(of.words, w) })
+	f.keywords = maps.Clone(f.keywords)
+	for _, key := range []string{"deprecated", "readOnly", "default", "examples"} {
+		delete(f.keywords, key)
+	}
+}
+
+// members are the names that are shown, and words about the others.
+func (f *facts) members() (names, words []string) {
+	var hidden []string
+	for _, n := range f.names {
+		s := f.properties[n]
+		if s.value == false {
+			continue
+		}
+		if !name.MatchString(n) && countHeaders(s.value) == 0 {
+			hidden = append(hidden, clip(print(n), 80))
+			continue
+		}
+		names = append(names, n)
+	}
+	if len(hidden) > 0 {
+		words = append(words, "It also takes "+enumerate(hidden)+".")
+	}
+	if f.rest.value != nil && f.rest.value != false && f.rest.value != true {
+		words = append(words, "Other members are of the form "+clip(print(f.rest.value), 200)+".")
+	}
+	var unnamed []string
+	for _, n := range f.required {
+		if _, there := f.properties[n]; !there {
+			unnamed = append(unnamed, clip(print(n), 80))
+		}
+	}
+	if len(unnamed) > 0 {
+		words = append(words, "Required too: "+enumerate(unnamed)+".")
+	}
+	for _, key := range []string{"minProperties", "maxProperties"} {
+		if n, ok := count(f.keywords[key]); ok {
+			words = append(words, fmt.Sprintf("%s %d members.", map[string]string{"minProperties": "At least", "maxProperties": "At most"}[key], n))
+		}
+	}
+	return names, words
+}
+
+// text writes what is said of a string.
+func (c *converter) text(f *facts, out *object) {
+	if !c.enum(f, out) {
+		c.values(f)
+	}
+	if expr, ok := f.keywords["pattern"].(string); ok {
+		if alike, ok := everywhere(expr); ok {
+			out.set("pattern", alike)
+		} else {
+			f.say("Pattern: " + clip(expr, 120))
+		}
+	}
+	if format, ok := f.keywords["format"].(string); ok {
+		if format == "date-time" {
+			out.set("format", format)
+		} else {
+			f.say("Format: " + clip(format, 80) + ".")
+		}
+	}
+	if encoding, ok := f.keywords["contentEncoding"].(string); ok {
+		f.say("In " + clip(encoding, 40) + ".")
+	}
+	low, atLeast := count(f.keywords["minLength"])
+	high, atMost := count(f.keywords["maxLength"])
+	switch {
+	case atLeast && atMost && low == high:
+		f.say(fmt.Sprintf("%d characters.", low))
+	case atLeast && atMost:
+		f.say(fmt.Sprintf("%d to %d characters.", low, high))
+	case atLeast:
+		f.say(fmt.Sprintf("At least %d characters.", low))
+	case atMost:
+		f.say(fmt.Sprintf("At most %d characters.", high))
+	}
+}
+
+// Bounds of one enumeration beyond maxShort values (OpenAI: "Structured Outputs").
+const (
+	maxShort     = 250
+	maxEnumBytes = 15_000
+)
+
+// enum writes the values of a string, if interfaces take them.
+func (c *converter) enum(f *facts, out *object) bool {
+	if len(f.values) == 0 || len(f.values) > c.enums {
+		return false
+	}
+	var list []any
+	size := 0
+	for _, v := range f.values {
+		text, ok := v.(string)
+		if !ok || text == "" {
+			return false
+		}
+		if !slices.Contains(list, v) {
+			list = append(list, text)
+			size += len(text)
+		}
+	}
+	if len(list) > maxShort && size > maxEnumBytes || size > c.left {
+		return false
+	}
+	c.enums -= len(list)
+	out.set("enum", list)
+	return true
+}
+
+// values says in words which values are taken.
+func (c *converter) values(f *facts) {
+	if len(f.values) == 0 {
+		return
+	}
+	var list []string
+	for i, v := range f.values {
+		if i > 20 {
+			break
+		}
+		list = append(list, print(v))
+	}
+	if len(list) == 1 {
+		f.say("Always " + clip(list[0], 80) + ".")
+		return
+	}
+	f.say("One of " + enumerate(list) + ".")
+}
+
+// bounds writes the bounds of a number.
+func (c *converter) bounds(f *facts, out *object) {
+	for _, b := range [...]struct {
+		key, exclusive, words string
+		step                  int64
+	}{{"minimum", "exclusiveMinimum", "More than", 1}, {"maximum", "exclusiveMaximum", "Less than", -1}} {
+		bound, ok := f.keywords[b.key].(json.Number)
+		if _, good := number(bound); !ok || !good {
+			bound = ""
+		}
+		if x, ok := f.keywords[b.exclusive].(json.Number); ok {
+			if n, good := number(x); good {
+				f.say(b.words + " " + string(x) + ".")
+				next := x
+				if f.types == typeInteger && n.IsInt() {
+					next = json.Number(new(big.Int).Add(n.Num(), big.NewInt(b.step)).String())
+				}
+				if m, ok := number(bound); !ok || n.Cmp(m)*int(b.step) > 0 {
+					bound = next
+				}
+			}
+		}
+		if bound != "" {
+			out.set(b.key, bound)
+		}
+	}
+	if n, ok := number(f.keywords["multipleOf"]); ok && n.Sign() > 0 {
+		f.say(fmt.Sprintf("A multiple of %v.", f.keywords["multipleOf"]))
+	}
+}
+
+// describe writes title and description.
+func (c *converter) describe(out *object, f *facts, more string) {
+	if f.title != "" && c.left > len(f.title) {
+		out.set("title", f.title)
+	}
+	f.say(more)
+	if unique, ok := f.keywords["uniqueItems"].(bool); ok && unique && f.types == typeArray {
+		f.say("No two items alike.")
+	}
+	text := f.description()
+	if len(text) > max(c.left, 0) {
+		text = clip(text, 100)
+	}
+	if text != "" {
+		out.set("description", text)
+	}
+}
+
+// description is the author's words and ours.
+func (f *facts) description() string {
+	words := slices.Clone(f.words)
+	if yes, ok := f.keywords["deprecated"].(bool); ok && yes {
+		words = append(words, "Deprecated.")
+	}
+	if yes, ok := f.keywords["readOnly"].(bool); ok && yes {
+		words = append(words, "Set by the service.")
+	}
+	if v, there := f.keywords["default"]; there {
+		words = append(words, "Default: "+clip(print(v), 80)+".")
+	}
+	if list, ok := f.keywords["examples"].([]any); ok && len(list) > 0 {
+		words = append(words, "Example: "+clip(print(list[0]), 80)+".")
+	}
+	return join(f.about, clip(strings.Join(words, " "), maxWords))
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
+// clip cuts a text at a letter.
+func clip(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most] + "…"
+}
+
+// countHeaders counts the annotations that only properties lead to.
+func countHeaders(value any) (n int) {
+	o, ok := value.(*object)
+	if !ok {
+		return 0
+	}
+	if _, there := o.values[headerKey]; there && typesOf(o.get("type"))&^(typeString|typeInteger|typeBoolean) == 0 {
+		n++
+	}
+	if members, ok := o.get("properties").(*object); ok {
+		for _, key := range members.keys {
+			n += countHeaders(members.values[key])
+		}
+	}
+	return n
+}
+
+// anyOf is the forms of any JSON, with arrays so deep within arrays.
+func anyOf(about string, deep int) []any {
+	var list []any
+	for i, kind := range []string{"string", "number", "boolean", "object", "null", "array"} {
+		if kind == "array" && deep == 0 {
+			break
+		}
+		o := &object{}
+		o.set("type", kind)
+		if i == 0 && about != "" {
+			o.set("description", about)
+		}
+		if kind == "array" {
+			items := &object{}
+			items.set("anyOf", anyOf("", deep-1))
+			o.set("items", items)
+		}
+		list = append(list, o)
+	}
+	return list
+}
+
+var anyJSON = print(anyOf("", AnyDepth))
+
+// distinct leaves out forms that say the same as one before, and makes one of the values of several.
+func distinct(list []*facts) (out []*facts) {
+	var bare types
+	var listed *facts
+	for _, f := range list {
+		plain := f.about == "" && f.title == "" && len(f.words) == 0 && len(f.keywords) == 0
+		switch {
+		case plain && !f.speaksOf(f.types):
+			if bare&f.types == f.types {
+				continue
+			}
+			bare |= f.types
+		case plain && f.types == typeString && f.values != nil && listed != nil:
+			listed.values = append(slices.Clone(listed.values), f.values...)
+			continue
+		case f.types == typeString && f.values != nil && len(f.keywords) == 0:
+			listed = f
+		}
+		out = append(out, f)
+	}
+	return out
+}
