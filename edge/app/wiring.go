@@ -46,7 +46,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		PageSize: cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions,
+		FullSchemas: cfg.Schemas == config.SchemasFull,
+		PageSize:    cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions,
 		ArgumentValues: cfg.Limits.ArgumentValues, Logger: log,
 		Telemetry: a.telemetry,
 	})
@@ -103,6 +104,7 @@ func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 			Name: b.Name, Target: b.Target, Prefix: b.Prefix, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
 			Refresh: b.Refresh, StaleAfter: b.StaleAfter,
+			FullSchemas: cfg.Schemas == config.SchemasFull,
 		}
 		if b.TLS != nil {
 			creds, err := transportCredentials(b.TLS)

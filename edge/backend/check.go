@@ -104,6 +104,9 @@ func (k *keeper) overview(f *findings) {
 	for _, text := range k.b.adapted.notes() {
 		f.note("%s", text)
 	}
+	if l := k.parts[0].list; l != nil {
+		f.lint(k.b.cfg.Prefix, l.tools, k.b.cfg.FullSchemas)
+	}
 }
 
 // printList writes one kind that was read.

@@ -56,6 +56,9 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// FullSchemas: clients are shown the schemas of tools' arguments as they are. Check lints what
+	// clients are shown; nothing else heeds it.
+	FullSchemas bool
 	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
 	// must not connect anything yet.
 	Adapt func(target *grpc.ClientConn) Adapter

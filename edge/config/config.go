@@ -50,6 +50,9 @@ type Config struct {
 	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them; none:
 	// a random one, which replicas share through Redis.
 	StateKeys []string `yaml:"state-keys"`
+	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasPortable or
+	// SchemasFull.
+	Schemas string `yaml:"schemas"`
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
 	// Limits bound what clients and backends may use.
@@ -77,6 +80,14 @@ type Log struct {
 	// Format: text or json.
 	Format string `yaml:"format"`
 }
+
+// The forms in which schemas are shown.
+const (
+	// SchemasPortable is the form that clients and model interfaces take.
+	SchemasPortable = "portable"
+	// SchemasFull is what backends send.
+	SchemasFull = "full"
+)
 
 // The kinds of backends.
 const (
@@ -171,8 +182,8 @@ type Limits struct {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
-		RedisPrefix: "mcpedge",
-		Server:      Server{Name: "mcpedge", Title: "MCP Edge"},
+		RedisPrefix: "mcpedge", Schemas: SchemasPortable,
+		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
 			ReadTimeout: 30 * time.Second, WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
@@ -228,6 +239,9 @@ func (c *Config) validate(listens bool) error {
 	}
 	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
 		wrong("log.format: %q: use text or json", c.Log.Format)
+	}
+	if !slices.Contains([]string{SchemasPortable, SchemasFull}, c.Schemas) {
+		wrong("schemas: %q: use portable or full", c.Schemas)
 	}
 	if _, err := c.Keys(); err != nil {
 		errs = append(errs, err)

@@ -25,6 +25,9 @@ type Options struct {
 	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
 	// its own; 0: 1 MiB.
 	PageBytes int
+	// FullSchemas shows the schemas of tools' arguments as backends send them; false: in the form that
+	// clients and model interfaces take (see package schema). Arguments are checked by the full ones.
+	FullSchemas bool
 	// Jitter is the most that a list's change notification is held back, so that clients do not all
 	// list at once; 0: 50 ms; negative: none.
 	Jitter time.Duration
@@ -102,7 +105,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report)
+	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, opts.FullSchemas)
 	d.hub = newHub(d)
 	pool.OnChange(d.hub.changed)
 	// A backend may have been listed between the first view and the registration.

@@ -16,6 +16,8 @@ import (
 type merge struct {
 	parts  []part
 	report *reporter
+	// fullSchemas: tools are shown with their schemas as they are.
+	fullSchemas bool
 	// conflicts among extensions: the sets keep their own.
 	conflicts []Conflict
 }
@@ -38,6 +40,9 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 // cursors, prefixes change names. Equal content is equal on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
+	if m.fullSchemas && kind == listTools {
+		_, _ = h.Write([]byte("full"))
+	}
 	for _, p := range m.parts {
 		served, _, digest := share(p.catalog, kind)
 		if !served {

@@ -25,6 +25,7 @@ type tool struct {
 	name  string // as shown, with the prefix
 	owner *backend.Backend
 	pb    *pb.Tool
+	shown *pb.Tool // as tools/list shows it
 	check *toolCheck
 }
 
@@ -41,15 +42,18 @@ func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
 			}
 			t := &tool{name: p.backend.Prefix() + x.GetName(), owner: p.backend, pb: x}
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
-				return translate.AppendTool(dst, r, x, t.name)
+				return translate.AppendTool(dst, r, t.shown, t.name)
 			}
 			if !add(t.name, entry{render: render}) {
 				continue
 			}
 			if prev != nil && prev.byName[t.name] != nil && prev.byName[t.name].pb == x {
-				t.check = prev.byName[t.name].check
+				t.check, t.shown = prev.byName[t.name].check, prev.byName[t.name].shown
 			} else {
-				t.check = newToolCheck(p.backend.Name(), x, m.report)
+				t.check, t.shown = newToolCheck(p.backend.Name(), x, m.report), x
+				if !m.fullSchemas {
+					t.shown = shown(x)
+				}
 			}
 			s.byName[t.name] = t
 		}

@@ -52,12 +52,12 @@ func (v *view) catalog(b *backend.Backend) *backend.Catalog {
 func (v *view) sameParts(parts []part) bool { return slices.Equal(v.parts, parts) }
 
 // newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
-// taken over, with its renderings and compiled schemas. The report hears of conflicts.
-func newView(parts []part, prev *view, report *reporter) *view {
+// taken over, with its renderings and schemas. The report hears of conflicts.
+func newView(parts []part, prev *view, report *reporter, fullSchemas bool) *view {
 	if prev == nil {
 		prev = &view{}
 	}
-	m := &merge{parts: parts, report: report}
+	m := &merge{parts: parts, report: report, fullSchemas: fullSchemas}
 	v := &view{parts: parts}
 	v.digest = mcp.Digest{
 		Tools:     m.digest(listTools),

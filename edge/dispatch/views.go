@@ -19,6 +19,8 @@ type views struct {
 	backends []*backend.Backend
 	report   *reporter
 	shared   atomic.Pointer[view]
+	// fullSchemas: see Options.
+	fullSchemas bool
 
 	mu      sync.Mutex // of the private views only
 	most    int
@@ -32,9 +34,9 @@ type privateView struct {
 	view *view
 }
 
-func newViews(backends []*backend.Backend, most int, report *reporter) *views {
+func newViews(backends []*backend.Backend, most int, report *reporter, fullSchemas bool) *views {
 	s := &views{
-		backends: backends, report: report, most: most,
+		backends: backends, report: report, most: most, fullSchemas: fullSchemas,
 		order: lru.New(), private: make(map[string]*lru.Element),
 	}
 	s.refresh()
@@ -52,7 +54,7 @@ func (s *views) refresh() (before, after *view) {
 	if before != nil && before.sameParts(parts) {
 		return before, before
 	}
-	after = newView(parts, before, s.report)
+	after = newView(parts, before, s.report, s.fullSchemas)
 	s.shared.Store(after)
 	return before, after
 }
@@ -98,7 +100,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 	if prev == nil {
 		prev = shared
 	}
-	v := newView(parts, prev, s.report)
+	v := newView(parts, prev, s.report, s.fullSchemas)
 	v.failed = failed
 	if failed == nil {
 		s.keep(key, v)

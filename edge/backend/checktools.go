@@ -1,0 +1,66 @@
+package backend
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// maxLintLines bounds what is printed of one profile.
+const maxLintLines = 20
+
+// lint holds the tools, as clients are shown them, against the rules of model interfaces. What breaks one
+// breaks no contract: it is a note, by tool, place and rule.
+func (f *findings) lint(prefix string, tools []*pb.Tool, full bool) {
+	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
+	bad := map[lint.Profile]int{}
+	for _, t := range tools {
+		shown := t.GetInputSchemaJson()
+		if !full {
+			shown = portable.Schema(shown).JSON
+		}
+		name, counted := prefix+t.GetName(), map[lint.Profile]bool{}
+		for _, found := range lint.Check(lint.Tool{Name: name, Schema: shown}) {
+			text := fmt.Sprintf("tool %.80q: %s", name, found)
+			if found.Limit {
+				limited[found.Profile] = append(limited[found.Profile], text)
+				continue
+			}
+			refused[found.Profile] = append(refused[found.Profile], text)
+			if !counted[found.Profile] {
+				counted[found.Profile] = true
+				bad[found.Profile]++
+			}
+		}
+	}
+	var clean []string
+	for _, p := range lint.Profiles {
+		if len(refused[p]) == 0 {
+			clean = append(clean, string(p))
+		}
+		f.some(refused[p], fmt.Sprintf("%s: %d of %d tools break its rules, and it may refuse all of them together", p, bad[p], len(tools)))
+		if n := len(limited[p]); n > 0 {
+			f.note("%s: at %d places not all arguments can be given, such as %s", p, n, limited[p][0])
+		}
+	}
+	if len(clean) > 0 && len(tools) > 0 {
+		f.ok("tools keep the rules of %s", strings.Join(clean, ", "))
+	}
+}
+
+// some notes the first of many findings, and what they come to.
+func (f *findings) some(texts []string, sum string) {
+	for i, text := range texts {
+		if i == maxLintLines {
+			f.note("and %d more of the kind", len(texts)-i)
+			break
+		}
+		f.note("%s", text)
+	}
+	if len(texts) > 0 {
+		f.note("%s", sum)
+	}
+}
