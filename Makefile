@@ -8,7 +8,7 @@ TOOL     = $(GO) tool -modfile=tools/go.mod
 # (golang/go#75804, "context deadline exceeded").
 FUZZTIME = 120000x
 # Packages whose fuzz targets `make fuzz` runs.
-FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry
+FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./...
@@ -20,7 +20,7 @@ GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
 RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
 END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser bench bench-baseline bench-compare
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser apis bench bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -74,6 +74,11 @@ browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR write
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
 	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
+
+apis: ## Put public gRPC APIs behind an edge and hold their tools against the rules of model interfaces
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-apis ./edge && \
+	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-apis" && \
+	cd tests/apis && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =
