@@ -1,4 +1,4 @@
-// Package schema rewrites the schema of a tool's arguments so that the clients and model interfaces in use
+// Package portable rewrites the schema of a tool's arguments so that the clients and model interfaces in use
 // take it: what tools/list shows (MCP, "Tools"). Arguments are checked by the schema as the backend wrote
 // it, so what is shown may be looser, never narrower.
 //
