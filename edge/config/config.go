@@ -40,6 +40,8 @@ type Config struct {
 	TrustedProxies []string `yaml:"trusted-proxies"`
 	// Backends in the order in which they win over each other; none: the bundled ones are started.
 	Backends []Backend `yaml:"backends"`
+	// Demo starts the bundled services beside Backends, behind which they come.
+	Demo bool `yaml:"demo"`
 	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
 	// the process, for one replica.
 	Redis string `yaml:"redis"`
@@ -114,7 +116,8 @@ type Backend struct {
 	Exclude []string `yaml:"exclude"`
 	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
 	MaxStreamMessages int `yaml:"max-stream-messages"`
-	// Prefix is put before its tools' and prompts' names; empty: none.
+	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", "." and "-";
+	// empty: none.
 	Prefix string `yaml:"prefix"`
 	// TLS to the backend; nil: plaintext.
 	TLS *TLS `yaml:"tls"`
@@ -175,7 +178,8 @@ type Limits struct {
 	ConnectionsPerAddress int `yaml:"connections-per-address"`
 	// SessionsPerAddress bounds those that anonymous callers of one address begin at once; they are regained over
 	// SessionTTL. 0: half of SessionsPerPrincipal.
-	SessionsPerAddress int `yaml:"sessions-per-address"`
+	SessionsPerAddress int           `yaml:"sessions-per-address"`
+	StartWait          time.Duration `yaml:"start-wait"`
 }
 
 // Default returns the settings of an edge that was told nothing.
@@ -192,7 +196,7 @@ func Default() Config {
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 100, ArgumentValues: 50_000, HTTP2Streams: 1000,
-			Lease: 3 * time.Second,
+			Lease: 3 * time.Second, StartWait: 2 * time.Second,
 		},
 		Log:        Log{Level: "info", Format: "text"},
 		DrainDelay: 0, Grace: 30 * time.Second,
@@ -226,9 +230,7 @@ func (c *Config) validate(listens bool) error {
 			wrong("backends[%d]: name %q is used twice: give each backend its own", i, b.Name)
 		}
 		names[b.Name] = true
-		if b.Target == "" {
-			wrong("backends[%d] %s: target is missing: give a gRPC target such as host:port", i, b.Name)
-		}
+		errs = append(errs, b.validateTarget(i)...)
 		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
 			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
 		}

@@ -15,7 +15,7 @@ func TestDocumentationIsComplete(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg, file := Default(), ""
-	flags("serve", &cfg, &file, nil).VisitAll(func(f *flag.Flag) {
+	flags("serve", &cfg, &file).VisitAll(func(f *flag.Flag) {
 		_, usage := flag.UnquoteUsage(f)
 		def := f.DefValue
 		if def == "" {

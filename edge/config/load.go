@@ -44,7 +44,7 @@ func Load(command string, args []string, lookup func(string) (string, bool), usa
 // parse applies the environment and then the arguments.
 func parse(command string, c *Config, file *string, args []string, lookup func(string) (string, bool), usage io.Writer) error {
 	// Environment and flags each replace a list as a whole, so each has its own set of flags.
-	env := flags(command, c, file, usage)
+	env := flags(command, c, file)
 	var errs []error
 	env.VisitAll(func(f *flag.Flag) {
 		name := "MCPEDGE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -57,9 +57,15 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	fs := flags(command, c, file, usage)
+	fs := flags(command, c, file)
 	if err := fs.Parse(args); err != nil {
-		return err
+		if errors.Is(err, flag.ErrHelp) {
+			fs.SetOutput(usage)
+			fmt.Fprintf(usage, "The flags of mcpedge %s; mcpedge help lists the commands. Each has a twin in the environment, MCPEDGE_….\n", command)
+			fs.PrintDefaults()
+			return err
+		}
+		return flagError(command, fs, err)
 	}
 	if fs.NArg() > 0 {
 		return fmt.Errorf("%q is no flag: see mcpedge help", fs.Arg(0))
@@ -67,9 +73,10 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	return nil
 }
 
-func flags(command string, c *Config, file *string, usage io.Writer) *flag.FlagSet {
+// flags are a command's. They print nothing by themselves: an error is its caller's to print, once.
+func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
-	fs.SetOutput(usage)
+	fs.SetOutput(io.Discard)
 	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
 	if command == Ready {
 		c.admin().register(fs)
@@ -101,7 +108,11 @@ func readFile(path string, c *Config) error {
 		return nil
 	}
 	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
-		return fmt.Errorf("config %s: %s", path, yaml.FormatError(err, false, true))
+		text := strings.TrimRight(yaml.FormatError(err, false, true), "\n")
+		if h := hint(err); h != "" {
+			text += "\n" + h
+		}
+		return fmt.Errorf("config %s: %s", path, text)
 	}
 	return nil
 }

@@ -76,6 +76,18 @@ func TestMistakesAreNamed(t *testing.T) {
 		want []string
 	}{
 		"unknown key":       {yaml: "listen: 127.0.0.1:1\nlimits:\n  bodi: 3\n", want: []string{"bodi", "3"}},
+		"key's place":       {yaml: "body: 4MiB\n", want: []string{"body belongs under limits"}},
+		"key's top":         {yaml: "limits:\n  grace: 4s\n", want: []string{"grace belongs at the top"}},
+		"backend's key":     {yaml: "prefix: a_\n", want: []string{"prefix belongs under a backend"}},
+		"key's spelling":    {yaml: "limits:\n  boddy: 4MiB\n", want: []string{"boddy", "body, under limits, may be meant"}},
+		"key's letters":     {yaml: "log:\n  Level: warn\n", want: []string{"level, under log, may be meant"}},
+		"key unheard of":    {yaml: "wormhole: 1\n", want: []string{"wormhole", "docs/configuration.md"}},
+		"no unit":           {yaml: "grace: 30\n", want: []string{"grace: 30", "needs its unit", "30s"}},
+		"no unit, flag":     {args: []string{"--grace", "30"}, want: []string{"-grace", "needs its unit", "30s"}},
+		"flag's spelling":   {args: []string{"--grase=3s"}, want: []string{"--grase", "--grace may be meant"}},
+		"target's scheme":   {args: []string{"--backend", "a=http://127.0.0.1:38051"}, want: []string{"http://127.0.0.1:38051", "write 127.0.0.1:38051"}},
+		"target with TLS":   {args: []string{"--backend", "a=https://h:443/x"}, want: []string{"write h:443", "tls: {}", "without a path"}},
+		"prefix":            {yaml: "backends: [{name: a, target: h:1, prefix: a b/}]\n", want: []string{"backends[0] a", `"a b/"`, "letters"}},
 		"bad duration":      {yaml: "grace: soon\n", want: []string{`"soon"`}},
 		"bad size":          {yaml: "limits: {body: big}\n", want: []string{`"big"`, "KiB"}},
 		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
@@ -154,6 +166,28 @@ func TestReadyKnowsTheAdminAddress(t *testing.T) {
 	}
 	if _, err := Load(Ready, []string{"--listen", "127.0.0.1:1"}, env(nil), io.Discard); err == nil {
 		t.Error("--listen was accepted")
+	}
+}
+
+// A mistake is said by the error alone; the usage is for those who ask for it.
+func TestMistakesPrintNoUsage(t *testing.T) {
+	for _, args := range [][]string{{"--grace", "30"}, {"--nope"}, {"--body", "much"}, {"--sse=maybe"}} {
+		var out strings.Builder
+		if _, err := Load("serve", args, env(nil), &out); err == nil || out.Len() > 0 {
+			t.Errorf("%q: error %v, printed:\n%s", args, err, out.String())
+		}
+	}
+	if _, err := Load("stdio", []string{"--listen", "127.0.0.1:1"}, env(nil), io.Discard); err == nil || !strings.Contains(err.Error(), "mcpedge serve") {
+		t.Errorf("a flag of another command: %v", err)
+	}
+}
+
+func TestTargetsThatGRPCTakes(t *testing.T) {
+	for _, target := range []string{"127.0.0.1:1", "dns:///h:1", "dns://8.8.8.8/h:1", "unix:///run/x", "passthrough:///h:1", "localhost:1"} {
+		b := Backend{Name: "a", Target: target, Prefix: "a.b-c_"}
+		if errs := b.validateTarget(0); len(errs) > 0 {
+			t.Errorf("%s: %v", target, errs)
+		}
 	}
 }
 

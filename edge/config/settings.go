@@ -23,7 +23,7 @@ func (s setting) register(fs *flag.FlagSet) {
 	case *int:
 		fs.IntVar(v, s.name, *v, s.usage)
 	case *time.Duration:
-		fs.DurationVar(v, s.name, *v, s.usage)
+		fs.Var(duration{v}, s.name, s.usage)
 	case *Bytes:
 		fs.Var(v, s.name, s.usage)
 	}
@@ -65,6 +65,7 @@ func (c *Config) listeners() []setting {
 
 func (c *Config) settings() []setting {
 	return append([]setting{
+		{"demo", &c.Demo, "serve the bundled demo services beside the backends"},
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},
 		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: portable, which clients and model interfaces take, or full"},
@@ -110,5 +111,6 @@ func (l *Limits) settings() []setting {
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
 		{"connections", &l.Connections, "most connections; 0: 0.8 of the limit of open files"},
 		{"connections-per-address", &l.ConnectionsPerAddress, "most connections of one address; 0: half of connections"},
+		{"start-wait", &l.StartWait, "at start, a backend's first lists may hold up the others for so long; later ones follow as changes"},
 	}
 }

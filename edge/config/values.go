@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB.
@@ -52,6 +53,38 @@ func (b *Bytes) Set(s string) error {
 
 // UnmarshalText lets YAML read a size.
 func (b *Bytes) UnmarshalText(text []byte) error { return b.Set(string(text)) }
+
+// parseDuration is time.ParseDuration with an error that says what to write.
+func parseDuration(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if err == nil {
+		return d, nil
+	}
+	if _, e := strconv.ParseFloat(s, 64); e == nil {
+		return 0, fmt.Errorf("a duration needs its unit: %ss, %sms or %sm rather than %s", s, s, s, s)
+	}
+	return 0, fmt.Errorf("%q is no duration: write a number with its unit, such as 500ms, 30s, 5m or 1h", s)
+}
+
+// duration is a flag of a duration.
+type duration struct{ value *time.Duration }
+
+// String implements flag.Value.
+func (d duration) String() string {
+	if d.value == nil {
+		return time.Duration(0).String()
+	}
+	return d.value.String()
+}
+
+// Set implements flag.Value.
+func (d duration) Set(s string) error {
+	v, err := parseDuration(s)
+	if err == nil {
+		*d.value = v
+	}
+	return err
+}
 
 // list is a flag that may be repeated, or hold several values between commas. The first Set replaces
 // what was there before.

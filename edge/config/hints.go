@@ -1,0 +1,154 @@
+package config
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+)
+
+// hint says what to write instead of what an error of the YAML decoder is about; empty: nothing is known.
+func hint(err error) string {
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) {
+		if t := unknown.GetToken(); t != nil {
+			return placeOf(t.Value)
+		}
+	}
+	var wrong *yaml.TypeError
+	if errors.As(err, &wrong) && wrong.DstType == reflect.TypeFor[time.Duration]() {
+		if t := wrong.GetToken(); t != nil {
+			if _, err := parseDuration(t.Value); err != nil {
+				return err.Error()
+			}
+		}
+	}
+	return ""
+}
+
+// place is where a key may stand: the key of the section it belongs under, or empty at the top.
+type place struct{ key, under string }
+
+// places are all keys of the configuration file.
+func places() []place {
+	var out []place
+	var walk func(t reflect.Type, under string)
+	walk = func(t reflect.Type, under string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			key := f.Tag.Get("yaml")
+			if key == "" {
+				continue
+			}
+			out = append(out, place{key, under})
+			section := f.Type
+			for section.Kind() == reflect.Slice || section.Kind() == reflect.Pointer {
+				section = section.Elem()
+			}
+			if section.Kind() == reflect.Struct {
+				walk(section, strings.TrimPrefix(under+"."+key, "."))
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+	return out
+}
+
+func (p place) String() string {
+	switch {
+	case p.under == "":
+		return "at the top, not indented"
+	case p.under == "backends":
+		return "under a backend of the list backends"
+	}
+	return "under " + p.under
+}
+
+// placeOf says where an unknown key belongs, or which one may be meant.
+func placeOf(key string) string {
+	all := places()
+	var where []string
+	for _, p := range all {
+		if p.key == key {
+			where = append(where, p.String())
+		}
+	}
+	if len(where) > 0 {
+		return fmt.Sprintf("%s belongs %s", key, strings.Join(where, ", or "))
+	}
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.key
+	}
+	meant := nearest(key, names)
+	if meant == "" {
+		return "docs/configuration.md lists the keys"
+	}
+	for _, p := range all {
+		if p.key == meant {
+			return fmt.Sprintf("%s, %s, may be meant", meant, p)
+		}
+	}
+	return ""
+}
+
+// nearest is the name that is most like a misspelled one; empty: none is like it.
+func nearest(name string, names []string) string {
+	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	best, distance := "", max(1, len(name)/4)+1
+	for _, n := range names {
+		if d := edits(name, n); d < distance {
+			best, distance = n, d
+		}
+	}
+	return best
+}
+
+// edits is how many letters must be put in, taken out or replaced to make b of a (Levenshtein's distance).
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// undefined is how package flag begins its error about a flag that does not exist.
+const undefined = "flag provided but not defined: -"
+
+// flagError says what may be meant by a flag that a command does not have.
+func flagError(command string, fs *flag.FlagSet, err error) error {
+	name, found := strings.CutPrefix(err.Error(), undefined)
+	if !found {
+		return err
+	}
+	names := func(fs *flag.FlagSet) (out []string) {
+		fs.VisitAll(func(f *flag.Flag) { out = append(out, f.Name) })
+		return out
+	}
+	why := fmt.Sprintf("there is no flag --%s: mcpedge %s --help lists them", name, command)
+	var other Config
+	if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {
+		why = fmt.Sprintf("--%s is a flag of mcpedge serve, not of mcpedge %s", name, command)
+	} else if meant := nearest(name, names(fs)); meant != "" {
+		why = fmt.Sprintf("there is no flag --%s: --%s may be meant; mcpedge %s --help lists them", name, meant, command)
+	}
+	return errors.New(why)
+}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// toolPrefix is what may stand before a tool's name: a name of which it is the beginning can still be one
+// that MCP clients accept, 1 to 64 of these characters.
+var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,63}$`)
+
+// webSchemes are those that people write before the address of a gRPC server, though gRPC knows none of
+// them; true: with TLS.
+var webSchemes = map[string]bool{
+	"http": false, "h2c": false, "grpc": false, "tcp": false,
+	"https": true, "h2": true, "grpcs": true, "tls": true,
+}
+
+// validateTarget checks the address of a backend and what stands before its names.
+func (b *Backend) validateTarget(i int) (errs []error) {
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
+	}
+	if b.Target == "" {
+		wrong("target is missing: give a gRPC target such as host:port")
+	}
+	if scheme, rest, found := strings.Cut(b.Target, "://"); found {
+		secure, web := webSchemes[strings.ToLower(scheme)]
+		host, path, _ := strings.Cut(rest, "/")
+		advice := fmt.Sprintf("write %s", host)
+		if secure {
+			advice += ", and tls: {} for this backend in the configuration file"
+		}
+		if path != "" {
+			advice += ", without a path"
+		}
+		if web {
+			wrong("target %q is a URL, where gRPC takes an address: %s", b.Target, advice)
+		}
+	}
+	if !toolPrefix.MatchString(b.Prefix) {
+		wrong("prefix %q: use at most 63 letters, digits, and _ . -, since MCP clients accept no other names of tools", b.Prefix)
+	}
+	return errs
+}
