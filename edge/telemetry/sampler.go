@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
@@ -43,7 +44,7 @@ func (e environment) sampler() (s sdktrace.Sampler, follows bool, err error) {
 // begin begins a span where the sampler wants one; else the span is nil, and there are ids to go on with.
 // Most operations of a busy edge need no more than those, which take a fraction of what a span of the SDK
 // does. The SDK asks the sampler again, about the same trace.
-func (t *Telemetry) begin(ctx context.Context, parent trace.SpanContext, name string, kind trace.SpanKind) (context.Context, trace.Span, trace.SpanContext) {
+func (t *Telemetry) begin(ctx context.Context, parent trace.SpanContext, name string, kind trace.SpanKind, began time.Time) (context.Context, trace.Span, trace.SpanContext) {
 	id := parent.TraceID()
 	if !parent.IsValid() {
 		id = newTraceID()
@@ -55,7 +56,11 @@ func (t *Telemetry) begin(ctx context.Context, parent trace.SpanContext, name st
 		return trace.ContextWithSpanContext(ctx, sc), nil, sc
 	}
 	ctx = promise(trace.ContextWithSpanContext(ctx, parent), id, trace.SpanID{})
-	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind))
+	options := []trace.SpanStartOption{trace.WithSpanKind(kind)}
+	if !began.IsZero() {
+		options = append(options, trace.WithTimestamp(began))
+	}
+	ctx, span := t.tracer.Start(ctx, name, options...)
 	return ctx, span, span.SpanContext()
 }
 

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"strconv"
+	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -25,11 +26,11 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if !parent.IsValid() {
 		parent, ofCarrier = headerParent(r.Header), true
 	}
-	kind := trace.SpanKindServer
+	kind, began := trace.SpanKindServer, r.Began
 	if r.Internal {
-		kind = trace.SpanKindInternal
+		kind, began = trace.SpanKindInternal, time.Time{} // what ran before has its own span
 	}
-	ctx, op.span, op.spanContext = op.t.begin(ctx, parent, string(op.series.method), kind)
+	ctx, op.span, op.spanContext = op.t.begin(ctx, parent, string(op.series.method), kind, began)
 	if op.span == nil {
 		return ctx
 	}

@@ -16,9 +16,16 @@ import (
 // initialize negotiates the revision and creates a session (Lifecycle, "Initialization"). A session
 // that the message came with plays no part: the client wants a new one.
 func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
+	began := time.Now()
+	refuse := func(rules *revision.Rules, err *mcp.Error) {
+		o := failure(rules, msg.ID, err)
+		_, op := e.observeSince(ctx, in, nil, rules, msg, began)
+		op.End(&o.seen)
+		respond(out, o)
+	}
 	sess, err := newSession(in, msg)
 	if err != nil {
-		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
+		refuse(revision.Assumed(), err)
 		return
 	}
 	if in.Principal.Anonymous() && !e.addresses.begin(in.Address) {
@@ -43,12 +50,12 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		if me.Kind == mcp.KindLimit {
 			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessions))
 		}
-		e.refuse(ctx, in, out, rules, msg, me)
+		refuse(rules, me)
 		return
 	}
 	e.counters.SessionsCreated.Add(1)
 	rec := e.put(sess).rec.Load()
-	_, op := e.observe(ctx, in, rec, rules, msg)
+	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
 	op.End(&telemetry.Outcome{})
 	out.Session(sess.ID)
 	respond(out, resultOf(msg.ID, initializeResult(rules, desc)))

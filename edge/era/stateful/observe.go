@@ -17,6 +17,11 @@ import (
 
 // observe begins the operation of a message that is no call. rec is nil where no session is known.
 func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message) (context.Context, telemetry.Operation) {
+	return e.observeSince(ctx, in, rec, rules, msg, time.Time{})
+}
+
+// observeSince is observe for a message that was received when began says; zero: now.
+func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, rules *revision.Rules, msg jsonrpc.Message, began time.Time) (context.Context, telemetry.Operation) {
 	t := e.o.Telemetry
 	if t == nil {
 		return ctx, telemetry.Operation{}
@@ -25,7 +30,7 @@ func (e *Era) observe(ctx context.Context, in *mcp.Incoming, rec *record, rules 
 	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
-		Pipe: in.Header == nil,
+		Pipe: in.Header == nil, Began: began,
 	}
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName

@@ -222,6 +222,28 @@ func TestRequestsToClientsCarryTheirSpan(t *testing.T) {
 	})
 }
 
+// What the store takes to create a session is part of the handshake's duration, whether it succeeds or not.
+func TestHandshakeLastsAsLongAsItsStore(t *testing.T) {
+	for _, down := range []bool{false, true} {
+		var o Options
+		spans := observed(t, &o)
+		inWorld(t, o, func(t *testing.T, w *world) {
+			w.faults.slow = 300 * time.Millisecond
+			w.faults.set(down, false)
+			x := w.post(w.a, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+v1125+`"}}`)
+			<-x.done
+			for _, s := range spans.GetSpans() {
+				if took := s.EndTime.Sub(s.StartTime); s.Name != "initialize" || took != 300*time.Millisecond {
+					t.Errorf("down %t: %s took %s, want 300ms", down, s.Name, took)
+				}
+			}
+			if n := len(spans.GetSpans()); n != 1 {
+				t.Errorf("down %t: %d spans", down, n)
+			}
+		})
+	}
+}
+
 func TestKeptState(t *testing.T) {
 	sc := telemetry.ParseParent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	for _, round := range []trace.SpanContext{{}, sc} {

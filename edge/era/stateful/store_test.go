@@ -56,6 +56,17 @@ func (f *faults) Beat(ctx context.Context) error {
 	return f.Store.Beat(ctx)
 }
 
+func (f *faults) Create(ctx context.Context, s *state.Session) error {
+	f.mu.Lock()
+	slow := f.slow
+	f.mu.Unlock()
+	time.Sleep(slow)
+	if err := f.err(); err != nil {
+		return err
+	}
+	return f.Store.Create(ctx, s)
+}
+
 func (f *faults) Load(ctx context.Context, id string) (*state.Session, error) {
 	if err := f.err(); err != nil {
 		return nil, err
