@@ -9,19 +9,29 @@ import (
 	"github.com/mcpedge/mcpedge/services/demo"
 )
 
-// startBundled starts the bundled services in this process, over real gRPC on loopback, so that the
-// edge works on a machine that has nothing else.
-func startBundled(ctx context.Context, t *telemetry.Telemetry) (stop func(), backends []config.Backend, err error) {
+// addBundled starts the bundled services in this process, over real gRPC on loopback, so that the edge
+// works on a machine that has nothing else, and adds them behind the backends there are. t may be nil. stop
+// ends them.
+func addBundled(ctx context.Context, cfg *config.Config, t *telemetry.Telemetry) (stop func(), err error) {
 	o := demo.Options{}
 	if t.Tracing() {
 		o.Capability = append(o.Capability, capability.WithTracerProvider(t.TracerProvider()))
 	}
 	d, err := demo.Start(ctx, o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	taken := map[string]bool{}
+	for _, b := range cfg.Backends {
+		taken[b.Name] = true
 	}
 	for _, t := range d.Targets() {
-		backends = append(backends, config.Backend{Name: t.Name, Target: t.Addr})
+		name := t.Name
+		for taken[name] {
+			name = "demo-" + name
+		}
+		taken[name] = true
+		cfg.Backends = append(cfg.Backends, config.Backend{Name: name, Target: t.Addr})
 	}
-	return d.Stop, backends, nil
+	return d.Stop, nil
 }

@@ -19,13 +19,16 @@ import (
 
 const help = `mcpedge: the Model Context Protocol in front, gRPC services behind.
 
-  mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services
+  mcpedge [serve] [flags]    serve MCP at /mcp; without a backend, in front of the bundled demo services,
+                             which --demo keeps beside others
   mcpedge stdio [flags]      serve MCP on stdin and stdout, for a client that starts it itself
   mcpedge check [flags]      call every RPC of the backends, print what they serve and what breaks the contract;
-                             --call NAME=JSON also calls a tool that is not marked read-only
+                             --call NAME=JSON also calls a tool that is not marked read-only,
+                             --answer KEY=JSON answers what tools ask
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge proto --out DIR    write the contract's .proto files
-  mcpedge version
+  mcpedge version            print the version
+  mcpedge help               print this
   mcpedge COMMAND --help     the flags of a command; each has a twin in the environment, MCPEDGE_…
 `
 
@@ -41,8 +44,17 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	command := "serve"
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		command, args = args[0], args[1:]
+	if len(args) > 0 {
+		switch args[0] {
+		case "-h", "-help", "--help":
+			command = "help"
+		case "-v", "-version", "--version":
+			command = "version"
+		default:
+			if args[0] != "" && args[0][0] != '-' {
+				command, args = args[0], args[1:]
+			}
+		}
 	}
 	switch command {
 	case "serve":
@@ -62,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Print(help)
 		return nil
 	}
-	return fmt.Errorf("%q is no command\n\n%s", command, help)
+	return fmt.Errorf("%q is no command: mcpedge help lists them", command)
 }
 
 func serve(ctx context.Context, args []string) error {
@@ -70,7 +82,7 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	demo := len(cfg.Backends) == 0
+	demo := len(cfg.Backends) == 0 // and nothing else
 	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
 	edge, log, stop, err := assemble(ctx, &cfg)
 	if err != nil {
@@ -88,7 +100,7 @@ func serve(ctx context.Context, args []string) error {
 	})
 }
 
-// assemble wires an edge, in front of the bundled backends when the settings have none. stop ends those
+// assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
 // and is called once the edge has ended.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
 	log, level := newLogger(cfg.Log)
@@ -98,8 +110,8 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if len(cfg.Backends) == 0 {
-		if stop, cfg.Backends, err = startBundled(context.WithoutCancel(ctx), t); err != nil {
+	if len(cfg.Backends) == 0 || cfg.Demo {
+		if stop, err = addBundled(context.WithoutCancel(ctx), cfg, t); err != nil {
 			return nil, nil, nil, err
 		}
 	}

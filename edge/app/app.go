@@ -68,8 +68,9 @@ func (a *App) notReady(format string, args ...any) {
 }
 
 // Run serves until ctx ends, then drains and returns. started is told the endpoint's URL once every
-// backend was tried and requests are taken. An error means that serving never began, or that the
-// drain did not finish within the grace.
+// backend was tried, or the limit StartWait is over, and requests are taken. An error means that serving
+// could not begin, or that the drain did not finish within the grace; a ctx that ends before serving began
+// is none.
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -88,13 +89,14 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	a.adminAddr.Store(adminListener.Addr())
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
-	if err := a.startState(ctx); err != nil {
-		return errors.Join(err, mcpListener.Close(), a.close(ctx))
+	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
+		return errors.Join(err, mcpListener.Close(), a.abandon())
 	}
 	a.notReady("waiting for the backends to be tried")
 	a.stateful.Start(run)
-	if err := errors.Join(a.pool.Ready(ctx), a.dispatch.Settle(ctx)); err != nil {
-		return errors.Join(err, mcpListener.Close(), a.close(ctx))
+	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	if ctx.Err() != nil {
+		return errors.Join(mcpListener.Close(), a.abandon())
 	}
 	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
@@ -144,6 +146,15 @@ func (a *App) hurry(d time.Duration) {
 func left(ctx context.Context) time.Duration {
 	deadline, _ := ctx.Deadline()
 	return time.Until(deadline)
+}
+
+// abandon is close for an edge that was told to end before it served. Nobody was promised anything.
+func (a *App) abandon() error {
+	a.notReady("draining")
+	a.retiring.Store(true)
+	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
+	defer cancel()
+	return a.close(grace)
 }
 
 // close ends what is left. Whoever drained this replica by its admin address, or calls there, has the

@@ -35,7 +35,8 @@ const (
 )
 
 // startState waits until the state can be used. Before that this replica is not ready: one that never
-// saw its state must not replace others that do. Afterwards trouble with the state ends nothing: the
+// saw its state must not replace others that do. It returns nil as well when ctx ends: whoever told the
+// process to end knows why it did. Afterwards trouble with the state ends nothing: the
 // stateless era goes on, the other recovers by itself.
 func (a *App) startState(ctx context.Context) error {
 	for warned := false; ; {
@@ -43,7 +44,10 @@ func (a *App) startState(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if !errors.Is(err, state.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if !errors.Is(err, state.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
 			return fmt.Errorf("state: %w", err)
 		}
 		a.notReady("the state cannot be reached: %v", err)
@@ -54,7 +58,7 @@ func (a *App) startState(ctx context.Context) error {
 		select {
 		case <-time.After(startPause):
 		case <-ctx.Done():
-			return fmt.Errorf("state: %w", ctx.Err())
+			return nil
 		}
 	}
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/transport/stdio"
 )
-
-// firstLists bounds how long the first message of a client waits for backends that do not answer: a
-// client that probes takes a late answer for none.
-const firstLists = 3 * time.Second
 
 // Stdio serves one client over in and out, which it closes, until in ends or ctx does; then it drains
 // and returns. Nothing listens. An error means that the client could not be written to, or that some
@@ -21,11 +18,11 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	a.pool.Start(run)
-	if err := a.startState(ctx); err != nil {
-		return errors.Join(err, a.close(ctx))
+	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
+		return errors.Join(err, a.abandon())
 	}
 	a.stateful.Start(run)
-	a.awaitLists(ctx)
+	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
 		// Calls beyond what the session may have wait in the pipe rather than being refused.
@@ -35,15 +32,15 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return errors.Join(err, a.close(ctx))
 }
 
-// awaitLists waits until every backend was tried, for a while.
-func (a *App) awaitLists(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, firstLists)
+// awaitLists waits until every backend was tried, listed or found to be unreachable, for a while: one that
+// hangs keeps nobody from the others, and a client that probes takes a late answer for none. What comes
+// later comes as a change.
+func (a *App) awaitLists(ctx context.Context, wait time.Duration) {
+	bounded, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	err := a.pool.Ready(ctx)
-	if err == nil {
-		err = a.dispatch.Settle(ctx)
+	if err := a.pool.Ready(bounded); err != nil && ctx.Err() == nil {
+		a.log.Warn("serving before every backend was tried: what the others serve follows as a change",
+			"backends", strings.Join(a.pool.Untried(), ", "), "waited", wait)
 	}
-	if err != nil {
-		a.log.Warn("serving before every backend was tried: its tools, resources and prompts follow", "error", err)
-	}
+	_ = a.dispatch.Settle(ctx) // it fails with ctx alone, which the caller looks at
 }

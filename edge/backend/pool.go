@@ -77,6 +77,18 @@ func (p *Pool) Ready(ctx context.Context) error {
 	return nil
 }
 
+// Untried names the backends that were neither listed nor found to be unreachable yet, in their order.
+func (p *Pool) Untried() (names []string) {
+	for _, b := range p.backends {
+		select {
+		case <-b.tried:
+		default:
+			names = append(names, b.cfg.Name)
+		}
+	}
+	return names
+}
+
 // Close ends all connections, feeds and watches, and returns when no goroutine is left. Calls still
 // running fail. The catalogs stay readable.
 func (p *Pool) Close() {

@@ -12,6 +12,7 @@ import (
 // the takeover of lost calls. It returns after the first sign of life was tried. All of it ends with
 // ctx or with Close. Call it once.
 func (e *Era) Start(ctx context.Context) {
+	e.started.Store(true)
 	e.beat(ctx)
 	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining, e.rest} {
 		e.loops.Go(func() { e.every(ctx, job) })

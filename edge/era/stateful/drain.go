@@ -46,6 +46,9 @@ func (e *Era) Close() {
 		return
 	}
 	e.workers.close()
+	if !e.started.Load() {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	if err := e.store.Leave(ctx); err != nil {

@@ -34,6 +34,8 @@ type Era struct {
 	life   context.Context
 	kill   context.CancelFunc
 	closed atomic.Bool
+	// started: this replica may have told others of itself.
+	started atomic.Bool
 	// work counts exchanges, running calls and what they spawned; loops the goroutines of Start.
 	work  gate
 	loops sync.WaitGroup
