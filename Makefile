@@ -17,8 +17,10 @@ ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts
 
 # Builds from archives, worktrees and other people's checkouts need no version control.
 GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
-RUN = export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
-END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; exit $$code
+RUN = rm -f bin/left-out; export GOFLAGS="$(GOFLAGS_ALL)"; start=$$(date +%s)
+END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left-out || cat bin/left-out; exit $$code
+# What gotest installs where it can, and the file for its line about what was left out without.
+NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
 .PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser apis bench bench-baseline bench-compare
 
@@ -30,12 +32,14 @@ build: ## Build bin/mcpedge and the bundled services in bin/services/
 	$(GO) build -o bin/mcpedge ./edge && \
 	$(GO) build -o bin/services/ ./services/...; $(END)
 
-test: ## Run all Go tests with the race detector
+test: ## Run all Go tests with the race detector; installs redis-server where it can, or leaves out what needs it
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	$(NEEDS_REDIS) && \
 	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) $(TESTPKGS); $(END)
 
 test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and the matrix with its state there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	$(NEEDS_REDIS) && \
 	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/e2e ./tests/matrix -args -redis; $(END)
 
 generate: ## Write gen/ and the OpenAPI document anew from proto/

@@ -1,12 +1,11 @@
-// Package redisserver runs redis-server processes for tests and benchmarks, each on a free port of
-// loopback. The program comes from the system's package `redis-server`; where it is missing, that is an
-// error which says so, never a skipped test.
+// Package redisserver runs redis-server processes, or Valkey's, for tests and benchmarks, each on a free port
+// of loopback. The program comes from the system's package; where it is missing, that is an error which says
+// so. A test is skipped only where EnvLeaveOut asks for that.
 package redisserver
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -23,9 +22,6 @@ import (
 
 // patience is how long a server may take to answer.
 const patience = 20 * time.Second
-
-// ErrMissing says that the machine has no redis-server.
-var ErrMissing = errors.New("redis-server is missing: install it, on Debian with apt-get install redis-server")
 
 // Server is a running redis-server. Its methods are for one goroutine at a time.
 type Server struct {
@@ -63,9 +59,10 @@ func Start(args ...string) (*Server, error) {
 	return s, nil
 }
 
-// ForTest is Start for a test, which ends with it and fails without it.
+// ForTest is Start for a test, which ends with it; see Need for where there is none.
 func ForTest(t testing.TB, args ...string) *Server {
 	t.Helper()
+	Need(t)
 	s, err := Start(args...)
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +74,9 @@ func ForTest(t testing.TB, args ...string) *Server {
 // Restart runs the server on its address and files again, after Kill; it returns once that has loaded
 // its data.
 func (s *Server) Restart() error {
-	path, err := exec.LookPath("redis-server")
+	path, err := Program()
 	if err != nil {
-		return ErrMissing
+		return err
 	}
 	s.out = new(bytes.Buffer)
 	s.cmd = exec.Command(path, append([]string{

@@ -2,10 +2,8 @@ package replicas
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/tests/process"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // Redis is a redis-server of a test's own on a loopback port that it keeps. Not safe for concurrent use.
@@ -30,9 +29,9 @@ type Redis struct {
 // acknowledged is on disk (appendfsync always) and survives Restart; every write waits for the disk. The
 // data of others ends with their process.
 func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, error) {
-	program, err := exec.LookPath("redis-server")
+	program, err := redisserver.Program()
 	if err != nil {
-		return nil, errors.New("redis-server is missing: install it, on Debian with apt-get install redis-server")
+		return nil, err
 	}
 	addrs, err := process.FreeAddrs(1)
 	if err != nil {

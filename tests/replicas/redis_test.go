@@ -3,11 +3,14 @@ package replicas
 import (
 	"context"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // What was acknowledged is there after a restart; a replica has what came before it was detached, and
 // nothing of what came after.
 func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
+	redisserver.Need(t)
 	ctx, dir := context.Background(), t.TempDir()
 	start := func(name string) *Redis {
 		r, err := StartRedis(ctx, dir, name, true)

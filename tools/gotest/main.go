@@ -3,6 +3,11 @@
 // failed. Subtests count as tests. A package that fails without a failed test (it does not build, it
 // crashes, it times out) counts as one failure. The exit status is that of "go test".
 //
+// What the tests need and the machine lacks is installed first, where that can be done: GOTEST_NEEDS names
+// it, redis-server. Where it cannot, the tests that need it are left out, which is neither passed nor failed,
+// and the last line says so, or the file that GOTEST_LEFT_OUT names; with CI=true nothing is run then, and the exit status is 1. Likewise -race is
+// taken out where there is no C compiler.
+//
 // With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file too.
 package main
 
@@ -27,8 +32,13 @@ func main() {
 
 // run runs the tests and returns the exit status of "go test".
 func run(args []string, out io.Writer) (int, error) {
+	s := &setup{out: out}
+	args, err := s.prepare(args)
+	if err != nil {
+		return 1, err
+	}
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
-	cmd.Stderr = os.Stderr
+	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), s.env...)
 	events, err := cmd.StdoutPipe()
 	if err != nil {
 		return 1, err
@@ -71,5 +81,6 @@ func run(args []string, out io.Writer) (int, error) {
 		fmt.Fprintf(out, "%d skipped\n", r.skipped)
 	}
 	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	s.conclude(r.leftOut)
 	return code, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -21,8 +22,10 @@ type event struct {
 type report struct {
 	out                     io.Writer
 	passed, failed, skipped int
-	output                  map[string]map[string][]string // package → test ("" is the package) → lines
-	broken                  map[string]int                 // package → its failed tests
+	// leftOut are those of skipped whose reason begins with leftOutMark.
+	leftOut int
+	output  map[string]map[string][]string // package → test ("" is the package) → lines
+	broken  map[string]int                 // package → its failed tests
 }
 
 func newReport(out io.Writer) *report {
@@ -71,6 +74,9 @@ func (r *report) handle(e event) {
 	}
 }
 
+// leftOutMark is how a test says that it needs what the machine lacks.
+const leftOutMark = "left out: "
+
 // closeTest counts a test and prints the output of a failed one.
 func (r *report) closeTest(e event) {
 	switch e.Action {
@@ -78,6 +84,9 @@ func (r *report) closeTest(e event) {
 		r.passed++
 	case "skip":
 		r.skipped++
+		if slices.ContainsFunc(r.output[e.Package][e.Test], func(line string) bool { return strings.Contains(line, leftOutMark) }) {
+			r.leftOut++
+		}
 	case "fail":
 		r.failed++
 		r.broken[e.Package]++

@@ -5,6 +5,21 @@ import (
 	"testing"
 )
 
+// A test that needs what the machine lacks is counted apart from those that passed.
+func TestReportCountsWhatIsLeftOut(t *testing.T) {
+	var out strings.Builder
+	r := newReport(&out)
+	err := r.read(strings.NewReader(`{"Action":"output","Package":"p","Test":"TestA","Output":"    a.go:1: left out: redis-server is missing\n"}
+{"Action":"skip","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Test":"TestB","Output":"    a.go:1: not on this system\n"}
+{"Action":"skip","Package":"p","Test":"TestB"}
+{"Action":"pass","Package":"p","Test":"TestC"}
+`))
+	if err != nil || r.passed != 1 || r.skipped != 2 || r.leftOut != 1 {
+		t.Errorf("%d passed, %d skipped, %d left out, %v", r.passed, r.skipped, r.leftOut, err)
+	}
+}
+
 func TestReport(t *testing.T) {
 	const (
 		start   = `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}` + "\n"
