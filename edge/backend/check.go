@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/connectivity"
@@ -45,7 +46,7 @@ func check(ctx context.Context, cfg Config, opts Options, calls map[string]strin
 		return fmt.Errorf("backend %q: Describe fails: %w", b.cfg.Name, err)
 	}
 	found := &findings{}
-	k.overview(found)
+	k.overview(ctx, found)
 	(&prober{b: b, k: k, findings: found, calls: calls}).all(ctx)
 	found.conclude()
 	_, _ = io.WriteString(w, found.text.String())
@@ -74,7 +75,7 @@ func (b *Backend) connect(ctx context.Context) error {
 }
 
 // overview says what readAll found: what is served, and what is wrong with it.
-func (k *keeper) overview(f *findings) {
+func (k *keeper) overview(ctx context.Context, f *findings) {
 	if k.about.told == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
 	} else {
@@ -100,6 +101,14 @@ func (k *keeper) overview(f *findings) {
 	}
 	for _, text := range multiplying {
 		f.note("%s", text)
+	}
+	if text := k.nothing(ctx); text != "" {
+		implemented := slices.ContainsFunc(k.parts[:], func(p part) bool { return p.list.served })
+		if implemented && k.b.adapted == nil {
+			f.note("%s", text) // it may come to serve something
+		} else {
+			f.breaks("%s", text)
+		}
 	}
 	for _, text := range k.b.adapted.notes() {
 		f.note("%s", text)

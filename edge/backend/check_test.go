@@ -55,6 +55,12 @@ func TestCheckUnreachable(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "refused") || !strings.Contains(out.String(), "cannot be reached") {
 		t.Fatalf("err = %v, output %q", err, out.String())
 	}
+	for _, target := range []string{"nowhere.invalid:50051", "dns:///nowhere.invalid:50051"} {
+		err := check(t.Context(), Config{Name: "x", Target: target}, Options{tune: &fast}, nil, &out)
+		if err == nil || !strings.Contains(err.Error(), `the name "nowhere.invalid"`) || !strings.Contains(err.Error(), "not known to DNS") {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
 	if err := Check(t.Context(), Config{}, nil, &out); err == nil {
 		t.Fatal("no error for an empty configuration")
 	}

@@ -28,6 +28,11 @@ type keeper struct {
 	soon, full time.Time
 	// told are the kinds that are known to have changed since they were last published.
 	told Kinds
+	// reflected is why nothing of the contract is served, as found on a connection.
+	reflected struct {
+		epoch uint64
+		text  string
+	}
 }
 
 // part is one kind: its last list, and since when and why it can no longer be read.
@@ -92,7 +97,7 @@ func (k *keeper) step(ctx context.Context) time.Duration {
 	k.expire()
 	k.publish()
 	if linked {
-		k.judge()
+		k.judge(ctx)
 	}
 	if linked || s.link == connectivity.TransientFailure {
 		k.b.triedOnce.Do(func() { close(k.b.tried) })
@@ -264,9 +269,9 @@ func (k *keeper) publish() {
 }
 
 // judge says how a connected backend is doing, and what it does wrong.
-func (k *keeper) judge() {
+func (k *keeper) judge(ctx context.Context) {
 	breaches, failures := k.problems()
-	k.b.report(breaches, failures)
+	k.b.report(breaches, failures, k.nothing(ctx))
 	var failure error
 	working := false
 	for i, kind := range each {

@@ -2,6 +2,10 @@ package backend
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,5 +92,35 @@ func (b *Backend) reason(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	_, err := b.describe(ctx)
+	if err == nil {
+		return nil
+	}
+	// A name that resolves to nothing leaves the balancer without addresses, which is all the status says.
+	if unknown := b.unresolved(ctx); unknown != nil {
+		return unknown
+	}
 	return err
+}
+
+// unresolved says that DNS does not know the host of the target; nil: it does, or is not asked.
+func (b *Backend) unresolved(ctx context.Context) error {
+	target := b.cfg.Target
+	if scheme, rest, found := strings.Cut(target, ":///"); found {
+		if scheme != "dns" {
+			return nil
+		}
+		target = rest
+	}
+	host, _, err := net.SplitHostPort(target)
+	if err != nil {
+		host = target // gRPC takes a target without a port, too
+	}
+	if strings.ContainsAny(host, "/:") || net.ParseIP(host) != nil {
+		return nil
+	}
+	var unknown *net.DNSError
+	if _, err := net.DefaultResolver.LookupHost(ctx, host); errors.As(err, &unknown) && unknown.IsNotFound {
+		return fmt.Errorf("the name %q in the target %q is not known to DNS: check its spelling, and that it is known where the edge runs", host, b.cfg.Target)
+	}
+	return nil
 }

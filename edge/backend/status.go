@@ -42,8 +42,8 @@ type Status struct {
 	Loaded time.Time
 	// Present is the catalog's: false when nothing of the backend is shown to clients.
 	Present bool
-	// Problems are breaches of the contract in what the backend serves now, and lists that cannot be
-	// read, one sentence each.
+	// Problems are breaches of the contract in what the backend serves now, lists that cannot be read,
+	// and why nothing is served where nothing is, one sentence each.
 	Problems []string
 	// Calls is how many calls are running, Watches how many resource watches are open.
 	Calls, Watches int
@@ -88,12 +88,20 @@ func (b *Backend) enter(s State, err error) {
 	}
 }
 
-// report keeps the current problems. Breaches that are new are logged; failures were.
-func (b *Backend) report(breaches, failures []string) {
+// report keeps the current problems. Breaches that are new are logged, and that nothing is served; failures
+// were. An empty nothing is none.
+func (b *Backend) report(breaches, failures []string, nothing string) {
+	problems := slices.Concat(breaches, failures)
+	if nothing != "" {
+		problems = append(problems, nothing)
+	}
 	b.statusMu.Lock()
 	before := b.status.Problems
-	b.status.Problems = slices.Concat(breaches, failures)
+	b.status.Problems = problems
 	b.statusMu.Unlock()
+	if nothing != "" && !slices.Contains(before, nothing) {
+		b.log.Warn("backend is reached, but clients see nothing of it", "problem", nothing)
+	}
 	for _, p := range breaches {
 		if !slices.Contains(before, p) {
 			b.log.Warn("backend breaks the contract", "problem", p)

@@ -71,6 +71,15 @@ func listed(b *backend.Backend) []string {
 	return names
 }
 
+// An include that selects nothing leaves a backend that is reached and serves nothing: that is a problem.
+func TestIncludeThatSelectsNothing(t *testing.T) {
+	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{})
+	b, _ := startPool(t, s.Addr, reflect.Options{Include: []string{"acme.nowhere.*"}})
+	eventually(t, "a problem", func() bool {
+		return strings.Contains(strings.Join(b.Status().Problems, "\n"), `include "acme.nowhere.*" selects no method`)
+	})
+}
+
 // To the rest of the edge the service is a backend like any other: ready, down, back with other tools.
 func TestRedeployedService(t *testing.T) {
 	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{})

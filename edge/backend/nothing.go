@@ -1,0 +1,90 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+)
+
+// nothing says why a backend whose lists were all read shows nothing to clients; empty: it shows something, or
+// would to a caller of its own. It asks the backend once for each connection.
+func (k *keeper) nothing(ctx context.Context) string {
+	served := false
+	for i := range k.parts {
+		l := k.parts[i].list
+		if k.parts[i].err != nil || l == nil || l.private || len(l.tools)+len(l.resources)+len(l.templates)+len(l.prompts) > 0 {
+			return ""
+		}
+		served = served || l.served
+	}
+	switch {
+	case k.b.adapted != nil:
+		why := "include and exclude in its settings select nothing, or the service has no methods"
+		if notes := k.b.adapted.notes(); len(notes) > 0 {
+			why = strings.Join(notes[:min(len(notes), MaxProblems)], "; ")
+		}
+		return "no method of the service became a tool: " + why
+	case served:
+		return "it serves no tool, resource, template or prompt: its lists are empty"
+	}
+	if k.reflected.epoch != k.seen || k.reflected.text == "" {
+		k.reflected.epoch, k.reflected.text = k.seen, k.b.withoutContract(ctx)
+	}
+	return k.reflected.text
+}
+
+// withoutContract says what is there, and what to do, where none of the contract's services is.
+func (b *Backend) withoutContract(ctx context.Context) string {
+	const none = "none of ToolService, ResourceService and PromptService of mcpedge.v1 is served"
+	ctx, cancel := context.WithTimeout(ctx, b.tune.settle)
+	defer cancel()
+	services := b.services(ctx)
+	if len(services) == 0 {
+		return none + ": implement one, or check that the target is the one that does"
+	}
+	const few = 3
+	names := strings.Join(services[:min(len(services), few)], ", ")
+	if len(services) > few {
+		names += fmt.Sprintf(" and %d more", len(services)-few)
+	}
+	return fmt.Sprintf("%s, but %s, by server reflection: set kind: reflect for this backend, in the configuration file, to make tools of its methods", none, names)
+}
+
+// reflectionMethods are the two versions of the reflection service, whose messages are the same.
+var reflectionMethods = []string{
+	"/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+}
+
+// services names what a target serves beside infrastructure, by server reflection; nil: it has none, or does
+// not answer.
+func (b *Backend) services(ctx context.Context) []string {
+	for _, method := range reflectionMethods {
+		stream, err := b.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
+		if err != nil {
+			continue
+		}
+		res := &rpb.ServerReflectionResponse{}
+		err = stream.SendMsg(&rpb.ServerReflectionRequest{MessageRequest: &rpb.ServerReflectionRequest_ListServices{}})
+		if err == nil {
+			err = stream.RecvMsg(res)
+		}
+		_ = stream.CloseSend()
+		if err != nil {
+			continue
+		}
+		var names []string
+		for _, s := range res.GetListServicesResponse().GetService() {
+			if !strings.HasPrefix(s.GetName(), "grpc.") && !strings.HasPrefix(s.GetName(), "mcpedge.v1.") {
+				names = append(names, s.GetName())
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	return nil
+}
