@@ -23,6 +23,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/streamable"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
+	"github.com/mcpedge/mcpedge/edge/welcome"
 )
 
 // App is one edge process. Make it with New, run it once with Run.
@@ -179,10 +180,14 @@ func (a *App) retire(next http.Handler) http.Handler {
 }
 
 // first takes what is for the endpoint, which is nearly everything, past the mux, whose search takes longer
-// than some of what comes after it.
-func first(endpoint, mux http.Handler) http.Handler {
+// than some of what comes after it. A browser is shown where it is.
+func first(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == endpointPath {
+			if r.Method != http.MethodPost && welcome.Wanted(r) {
+				page.ServeHTTP(w, r)
+				return
+			}
 			endpoint.ServeHTTP(w, r)
 			return
 		}
@@ -200,11 +205,15 @@ func (a *App) servers(router *era.Router) {
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, nil, options)
 	mux.Handle(endpointPath, a.endpoint)
+	about := welcome.Options{Title: a.cfg.Server.Title, Path: endpointPath, Web: options}
 	if a.cfg.SSE {
+		about.SSE = sse.StreamPath
 		a.serveSSE(mux, options)
 	}
+	page := welcome.New(about)
+	mux.Handle("/{$}", page)
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
-	a.mcp = web.NewServer(a.retire(first(a.endpoint, mux)), web.ServerOptions{
+	a.mcp = web.NewServer(a.retire(first(a.endpoint, page, mux)), web.ServerOptions{
 		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
 		Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		ErrorLog: errorLog,

@@ -34,11 +34,12 @@ var Law = []Package{
 	{"edge/admin", "health, readiness, the REST face: catalog and calls, sessions, backends, drain", []string{
 		"edge/backend", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/telemetry", "edge/transport/web", "gen/mcpedge/admin/v1"}},
 	{"edge/dev", "keeps the last traces in memory and shows them to a developer", []string{"edge/telemetry", "edge/frame", "edge/transport/web"}},
+	{"edge/welcome", "what a browser sees at the MCP address", []string{"edge/revision", "edge/transport/web"}},
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/admin", "edge/backend", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/reflect",
-		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web"}},
+		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 
@@ -55,7 +56,7 @@ type Package struct {
 // Only says that a dependency may be imported, outside tests, by these packages alone; a path that
 // ends in "/" stands for all below it.
 var Only = map[string][]string{
-	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/app"},
+	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
 	"os":                           {"edge/config", "edge/app", "edge", "edge/transport/conn"}, // the last for os.ErrDeadlineExceeded
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -61,4 +62,14 @@ func sessionNotFound() *mcp.Error {
 
 func shuttingDown() *mcp.Error {
 	return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+}
+
+// sessionRequired names both ways on for a message that came without a session.
+func sessionRequired(in *mcp.Incoming) *mcp.Error {
+	where := "header MCP-Protocol-Version: " + revision.Stateless().Version
+	if in.Header == nil {
+		where = "member " + mcp.MetaVersion + ` of _meta, "` + revision.Stateless().Version + `"`
+	}
+	return mcp.Errorf(mcp.KindSessionRequired,
+		"the session id is missing; send initialize first, then its session id with every message, or send each message without a session, with the %s", where)
 }

@@ -71,8 +71,7 @@ func newHeld(id string) *held {
 // hold finds the session of an incoming message and checks whose it is.
 func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*held, *record, *mcp.Error) {
 	if in.Session == "" {
-		return nil, nil, mcp.Errorf(mcp.KindSessionRequired,
-			"the session id is missing; send initialize first, then its session id with every message")
+		return nil, nil, sessionRequired(in)
 	}
 	if len(in.Session) > maxSessionID {
 		return nil, nil, sessionNotFound()
