@@ -22,13 +22,24 @@ import (
 // check validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
 // the contract.
 func check(ctx context.Context, args []string) error {
-	calls, args, err := takeCalls(args)
-	if err != nil {
+	trial := &backend.Trial{}
+	var err error
+	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
+		return err
+	}
+	if trial.Answers, args, err = takePairs("answer", "KEY=JSON, the key of a question and its answer", args); err != nil {
 		return err
 	}
 	cfg, err := config.Load("check", args, os.LookupEnv, os.Stderr)
 	if err != nil {
 		return err
+	}
+	if cfg.Demo {
+		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	if len(cfg.Backends) == 0 {
 		return errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file")
@@ -39,7 +50,7 @@ func check(ctx context.Context, args []string) error {
 	}
 	var errs []error
 	for _, b := range backends {
-		if err := backend.Check(ctx, b, calls, os.Stdout); err != nil {
+		if err := backend.Check(ctx, b, trial, os.Stdout); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -61,30 +72,30 @@ func ready(ctx context.Context, args []string) error {
 	return admin.Ask(ctx, cfg.Admin)
 }
 
-// takeCalls takes --call NAME=JSON, repeatable, out of the arguments of check: tools to call that are not
-// marked read-only or need arguments. It is no setting, so the environment and the file do not have it.
-func takeCalls(args []string) (calls map[string]string, rest []string, err error) {
-	calls = map[string]string{}
+// takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check. It
+// is no setting, so the environment and the file do not have it. The last of equal names counts.
+func takePairs(flag, want string, args []string) (pairs map[string]string, rest []string, err error) {
+	pairs = map[string]string{}
 	for i := 0; i < len(args); i++ {
-		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-call=")
+		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
 		switch {
 		case found:
-		case args[i] != "--call" && args[i] != "-call":
+		case args[i] != "--"+flag && args[i] != "-"+flag:
 			rest = append(rest, args[i])
 			continue
 		case i+1 == len(args):
-			return nil, nil, errors.New("check: --call lacks NAME=JSON, a tool and its arguments")
+			return nil, nil, fmt.Errorf("check: --%s lacks %s", flag, want)
 		default:
 			i++
 			value = args[i]
 		}
 		name, arguments, found := strings.Cut(value, "=")
 		if !found || name == "" {
-			return nil, nil, fmt.Errorf("check: --call %q: give NAME=JSON, a tool and its arguments", value)
+			return nil, nil, fmt.Errorf("check: --%s %q: give %s", flag, value, want)
 		}
-		calls[name] = arguments
+		pairs[name] = arguments
 	}
-	return calls, rest, nil
+	return pairs, rest, nil
 }
 
 // writeProto writes the contract's files for teams that generate stubs.

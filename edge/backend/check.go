@@ -15,15 +15,15 @@ import (
 // Check dials one backend, calls every RPC of the contract, and writes to w what it serves and what
 // breaks the contract, in plain words: lines that begin with ok, breaks or note. It makes no call that
 // changes anything: of the tools it calls those marked read-only that need no arguments, and those named
-// in calls, with the arguments given there as a JSON object; whatever they ask, it declines.
+// in trial, whose answers it gives; whatever else they ask, it declines.
 //
 // The error says that the backend cannot be reached within 10 s or before ctx ends, that a list cannot
 // be read, or that the contract is broken; it is nil for a sound backend. An error of w is ignored.
-func Check(ctx context.Context, cfg Config, calls map[string]string, w io.Writer) error {
-	return check(ctx, cfg, Options{}, calls, w)
+func Check(ctx context.Context, cfg Config, trial *Trial, w io.Writer) error {
+	return check(ctx, cfg, Options{}, trial, w)
 }
 
-func check(ctx context.Context, cfg Config, opts Options, calls map[string]string, w io.Writer) error {
+func check(ctx context.Context, cfg Config, opts Options, trial *Trial, w io.Writer) error {
 	tune := opts.tune
 	if tune == nil {
 		tune = &defaultTuning
@@ -47,9 +47,12 @@ func check(ctx context.Context, cfg Config, opts Options, calls map[string]strin
 	}
 	found := &findings{}
 	k.overview(ctx, found)
-	(&prober{b: b, k: k, findings: found, calls: calls}).all(ctx)
+	(&prober{b: b, k: k, findings: found, trial: trial}).all(ctx)
 	found.conclude()
 	_, _ = io.WriteString(w, found.text.String())
+	if found.mistake != "" {
+		return fmt.Errorf("backend %q: %s", b.cfg.Name, found.mistake)
+	}
 	if found.breaches > 0 {
 		return fmt.Errorf("backend %q breaks the contract in %d places: %s", b.cfg.Name, found.breaches, found.first)
 	}

@@ -25,7 +25,7 @@ func (p *prober) tools(ctx context.Context) {
 	})
 	tried := 0
 	for _, t := range p.k.parts[0].list.tools {
-		arguments, asked := p.calls[t.Name]
+		arguments, asked := p.trial.call(t.Name)
 		readOnly := t.GetAnnotations().GetReadOnly()
 		what := fmt.Sprintf("CallTool %q", t.Name)
 		switch {
@@ -44,7 +44,7 @@ func (p *prober) tools(ctx context.Context) {
 			tried++
 		}
 		p.try(func() string { return p.useTool(ctx, what, t, arguments) })
-		if readOnly {
+		if readOnly && unfit(t, arguments) == nil {
 			p.try(func() string { return p.leaveTool(ctx, what, t, arguments) })
 		}
 		if p.hangs {
@@ -69,10 +69,10 @@ func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolReques
 	return drain(p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
 }
 
-// useTool calls a tool through all its rounds and declines what it asks.
+// useTool calls a tool through all its rounds and answers what it asks, or declines.
 func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
-	if _, err := object("the arguments", arguments); err != nil {
-		p.breaks("%s: %v", what, err)
+	if err := unfit(t, arguments); err != nil {
+		p.wrong("%s: not called, since its schema refuses the arguments: %v", what, err)
 		return ""
 	}
 	r := &pb.CallToolRequest{Name: t.Name, ArgumentsJson: arguments}
@@ -95,8 +95,13 @@ func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments
 		}
 		r.State, r.InputResponses = o.required.State, nil
 		for _, q := range o.required.Requests {
-			asks = append(asks, fmt.Sprintf("; asked %q, declined", q.GetKey()))
-			r.InputResponses = append(r.InputResponses, decline(q))
+			a, how, err := p.answer(q)
+			if err != nil {
+				p.wrong("%s: %v", what, err)
+				return ""
+			}
+			asks = append(asks, fmt.Sprintf("; asked %q, %s", q.GetKey(), how))
+			r.InputResponses = append(r.InputResponses, a)
 		}
 	}
 	return fmt.Sprintf("%s: still asks after %d rounds%s", what, declined, strings.Join(asks, ""))

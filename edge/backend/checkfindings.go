@@ -14,6 +14,8 @@ type findings struct {
 	breaches int
 	// first is the first breach.
 	first string
+	// mistake is the first thing that is wrong with what was to be tried.
+	mistake string
 }
 
 func (f *findings) line(label, format string, args ...any) {
@@ -31,6 +33,14 @@ func (f *findings) breaks(format string, args ...any) {
 	f.line("breaks", format, args...)
 	if f.breaches++; f.breaches == 1 {
 		f.first = fmt.Sprintf(format, args...)
+	}
+}
+
+// wrong says what keeps a trial from being made: it is no fault of the backend.
+func (f *findings) wrong(format string, args ...any) {
+	f.line("wrong", format, args...)
+	if f.mistake == "" {
+		f.mistake = fmt.Sprintf(format, args...)
 	}
 }
 

@@ -22,9 +22,11 @@ const (
 // prober calls every RPC of one backend whose lists were read.
 type prober struct {
 	*findings
-	b     *Backend
-	k     *keeper
-	calls map[string]string
+	b *Backend
+	k *keeper
+	// trial may be nil; used are the keys of its answers that were asked for.
+	trial *Trial
+	used  []string
 	// hangs: lists are no longer answered, so nothing else is tried.
 	hangs bool
 }
@@ -57,7 +59,11 @@ func (p *prober) all(ctx context.Context) {
 	if !served && p.breaches == 0 {
 		p.breaks("none of ToolService, ResourceService and PromptService is served")
 	}
-	for name := range p.calls {
+	p.unused()
+	if p.trial == nil {
+		return
+	}
+	for name := range p.trial.Calls {
 		if l := p.k.parts[0].list; l == nil || !slices.ContainsFunc(l.tools, func(t *pb.Tool) bool { return t.Name == name }) {
 			p.breaks("the tool %q, which was to be called, is not listed", name)
 		}

@@ -24,7 +24,7 @@ func report(t *testing.T, addr string, calls map[string]string) (string, error) 
 func reportWithin(t *testing.T, addr string, calls map[string]string, tune tuning) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	err := check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &tune}, calls, &out)
+	err := check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &tune}, &Trial{Calls: calls}, &out)
 	return out.String(), err
 }
 

@@ -1,0 +1,146 @@
+package backend
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpedge/mcpedge/edge/violation"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Trial is what Check tries beside what it does by itself. A nil one is nothing.
+type Trial struct {
+	// Calls are tools to call, by name, each with its arguments, a JSON object.
+	Calls map[string]string
+	// Answers are by the key of the question, JSON: what a form asks for as an object, or a whole result
+	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
+	// no answer is declined.
+	Answers map[string]string
+}
+
+func (t *Trial) call(tool string) (arguments string, ok bool) {
+	if t == nil {
+		return "", false
+	}
+	arguments, ok = t.Calls[tool]
+	return arguments, ok
+}
+
+// unfit says what is wrong with arguments by a tool's schema, before the backend sees them.
+func unfit(t *pb.Tool, arguments string) error {
+	if _, err := object("the arguments", arguments); err != nil {
+		return err
+	}
+	if t.InputSchemaJson == "" {
+		return nil
+	}
+	schema, err := compile(t.InputSchemaJson)
+	if err != nil {
+		return nil // reported with the list: such a tool goes unvalidated
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
+	if err != nil {
+		return fmt.Errorf("the arguments are no JSON: %w", err)
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(value); !errors.As(err, &invalid) {
+		return err
+	}
+	const most = 5
+	var lines []string
+	var walk func(e *jsonschema.ValidationError)
+	walk = func(e *jsonschema.ValidationError) {
+		for _, c := range e.Causes {
+			walk(c)
+		}
+		if len(e.Causes) == 0 && len(lines) < most {
+			lines = append(lines, violation.Text(e, t.InputSchemaJson))
+		}
+	}
+	walk(invalid)
+	return errors.New(strings.Join(lines, "; "))
+}
+
+// answer answers a question as the trial says; how is what was done. The error says that the answer there is
+// cannot be given.
+func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, err error) {
+	var text string
+	given := false
+	if p.trial != nil {
+		text, given = p.trial.Answers[q.GetKey()]
+	}
+	if !given {
+		return decline(q), "declined", nil
+	}
+	p.used = append(p.used, q.GetKey())
+	raw := json.RawMessage(text)
+	if !json.Valid(raw) {
+		return nil, "", fmt.Errorf("--answer %s: %.80q is no JSON", q.GetKey(), text)
+	}
+	a = &pb.InputResponse{Key: q.GetKey()}
+	switch {
+	case q.GetListRoots() != nil:
+		var uris []string
+		if json.Unmarshal(raw, &uris) != nil {
+			return nil, "", fmt.Errorf("--answer %s: the question is for roots: give a JSON array of URIs", q.GetKey())
+		}
+		roots := &pb.ListRootsResult{}
+		for _, uri := range uris {
+			roots.Roots = append(roots.Roots, &pb.Root{Uri: uri})
+		}
+		a.Response = &pb.InputResponse_ListRoots{ListRoots: roots}
+	case q.GetCreateMessage() != nil:
+		var said string
+		if json.Unmarshal(raw, &said) != nil {
+			said = text
+		}
+		a.Response = &pb.InputResponse_CreateMessage{CreateMessage: &pb.CreateMessageResult{
+			Role: pb.Role_ROLE_ASSISTANT, Model: "mcpedge-check", StopReason: "endTurn",
+			Content: []*pb.SamplingContent{{Content: &pb.SamplingContent_Text{Text: &pb.TextContent{Text: said}}}}}}
+	case q.GetRawJson() != "":
+		a.Response = &pb.InputResponse_RawJson{RawJson: text}
+	default:
+		result, err := elicited(raw)
+		if err != nil {
+			return nil, "", fmt.Errorf("--answer %s: %w", q.GetKey(), err)
+		}
+		a.Response = &pb.InputResponse_Elicit{Elicit: result}
+	}
+	return a, "answered", nil
+}
+
+// elicited reads the answer of a form: its content, or a result with an action.
+func elicited(raw json.RawMessage) (*pb.ElicitResult, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil || members == nil {
+		return nil, errors.New("the question is a form: give a JSON object with its fields")
+	}
+	var action string
+	_ = json.Unmarshal(members["action"], &action) // else it is a field of the form
+	switch action {
+	case "decline":
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_DECLINE}, nil
+	case "cancel":
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_CANCEL}, nil
+	case "accept":
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(members["content"])}, nil
+	}
+	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}, nil
+}
+
+// unused notes the answers that nobody asked for.
+func (p *prober) unused() {
+	if p.trial == nil {
+		return
+	}
+	for key := range p.trial.Answers {
+		if !slices.Contains(p.used, key) {
+			p.note("--answer %s: no tool that was called asked for it", key)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+// Package violation says in words how a value violates a JSON Schema.
+package violation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// Text is one violation without its causes, on one line: the library's words, but for a oneOf of which
+// several branches are met, whose members are named. schema is the text of the schema that e is of.
+func Text(e *jsonschema.ValidationError, schema string) string {
+	if one, ok := e.ErrorKind.(*kind.OneOf); ok && len(one.Subschemas) > 1 {
+		if all, given := members(e.SchemaURL, schema, one.Subschemas); len(given) > 1 {
+			return fmt.Sprintf("at '%s': at most one of %s may be there, and %s are", "/"+strings.Join(e.InstanceLocation, "/"),
+				strings.Join(all, ", "), strings.Join(given, " and "))
+		}
+	}
+	return strings.ReplaceAll(e.Error(), "\n", " ")
+}
+
+// members are the properties that the branches of a oneOf require, all of them and those of the branches that
+// are met, where each requires one and says no more.
+func members(url, schema string, met []int) (all, given []string) {
+	_, pointer, _ := strings.Cut(url, "#")
+	at, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
+	if err != nil {
+		return nil, nil
+	}
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch node := at.(type) {
+		case map[string]any:
+			if step != "" {
+				at = node[step]
+			}
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(step, &i); err != nil || i < 0 || i >= len(node) {
+				return nil, nil
+			}
+			at = node[i]
+		}
+	}
+	node, _ := at.(map[string]any)
+	branches, _ := node["oneOf"].([]any)
+	for i, b := range branches {
+		branch, _ := b.(map[string]any)
+		required, _ := branch["required"].([]any)
+		if len(branch) != 1 || len(required) != 1 {
+			continue
+		}
+		name, _ := required[0].(string)
+		all = append(all, name)
+		for _, m := range met {
+			if m == i {
+				given = append(given, name)
+			}
+		}
+	}
+	return all, given
+}
