@@ -12,8 +12,9 @@ import (
 
 // cancelled serves notifications/cancelled (Utilities, "Cancellation"): the call ends wherever it
 // runs or waits, and has no response. A stream then just ends. An exchange that had not become a
-// stream has to end somehow: it is accepted without a body, which says nothing on stdio.
-func (e *Era) cancelled(ctx context.Context, s *held, msg jsonrpc.Message) {
+// stream has to end somehow: it is accepted without a body, which says nothing on stdio. A call that has
+// ended meanwhile, or was never there, is ignored.
+func (e *Era) cancelled(ctx context.Context, in *mcp.Incoming, s *held, msg jsonrpc.Message) {
 	raw, _ := jsonrpc.Member(msg.Params, "requestId")
 	id, err := jsonrpc.NewID(string(raw))
 	if err != nil {
@@ -22,26 +23,33 @@ func (e *Era) cancelled(ctx context.Context, s *held, msg jsonrpc.Message) {
 	if s.cancelRequest(id.Raw()) {
 		return
 	}
-	e.cancelWaiting(ctx, s, id.Raw())
+	in.Admit() // the store and the other replicas must not hold back a ping
+	if e.cancelWaiting(ctx, s, id.Raw()) {
+		return
+	}
 	// Whoever runs it, with a record or without, hears of it at once.
 	e.ring(ctx, state.Bell{Kind: state.BellCancelled, Session: s.id, RequestID: id.Raw()})
 }
 
-// cancelWaiting ends a call that does not run here, if it has a record. Its runner is fenced.
-func (e *Era) cancelWaiting(ctx context.Context, s *held, id string) {
+// cancelWaiting ends a call that does not run here, if it has a record. Its runner is fenced. True: by its
+// record the call had ended before, and nobody runs it.
+func (e *Era) cancelWaiting(ctx context.Context, s *held, id string) (done bool) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	claim, err := e.claim(sctx, state.Which{Session: s.id, RequestID: id, Token: rand.Text()})
 	switch {
 	case err == nil:
 		e.counters.CallsCancelled.Add(1)
-		if err := e.store.Finish(sctx, state.Write{Lease: claim.Lease, N: 1}, nil); err != nil && !errors.Is(err, state.ErrFenced) {
+		if err := e.store.Finish(sctx, state.Write{Lease: claim.Lease, N: 1}, nil); err != nil && !lostCall(err) {
 			e.log.Warn("a cancelled call could not be ended", "error", err)
 		}
-	case !errors.Is(err, state.ErrNotFound) && !errors.Is(err, state.ErrFenced):
+	case errors.Is(err, state.ErrFenced):
+		return true
+	case !errors.Is(err, state.ErrNotFound):
 		e.counters.StateErrors.Add(1)
 		e.log.Warn("a call to cancel could not be claimed", "error", err)
 	}
+	return false
 }
 
 // cancelRequest cancels a call that runs here.

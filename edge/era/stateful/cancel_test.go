@@ -63,6 +63,41 @@ func TestCancelAnywhere(t *testing.T) {
 	}
 }
 
+// A cancellation that crosses the response on its way is no error (Utilities, "Cancellation"): it is taken at
+// once, and nothing is said of it.
+func TestCancelOfACallThatHasEnded(t *testing.T) {
+	for _, streamed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("streamed=%t", streamed), func(t *testing.T) {
+			inWorld(t, Options{}, func(t *testing.T, w *world) {
+				s := w.initialize(v1125)
+				w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+					if streamed {
+						_ = sink.Emit(ctx, progress(1))
+						time.Sleep(2 * gather)
+					}
+					return text("said"), nil
+				}
+				x := w.post(w.a, s, callTool(1, "say"))
+				after(time.Second)
+				if !x.ended() || x.streaming() != streamed {
+					t.Fatalf("the call ended %t, streamed %t", x.ended(), x.streaming())
+				}
+				for _, at := range []*Era{w.a, w.b} {
+					began := time.Now()
+					w.wantAccepted(w.post(at, s, cancelOf(1)))
+					if took := time.Since(began); took > gather {
+						t.Errorf("it took %s", took-gather)
+					}
+					c := at.Counters()
+					if n, m := c.StateErrors.Load(), c.CallsCancelled.Load(); n != 0 || m != 0 {
+						t.Errorf("%d state errors, %d calls cancelled", n, m)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestCancelOfAWaitingCall(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

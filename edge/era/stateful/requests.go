@@ -107,7 +107,7 @@ func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *held, rec *reco
 			_, _ = e.update(ctx, s, state.Patch{Initialized: true})
 		}
 	case mcp.NotifyCancelled:
-		e.cancelled(ctx, s, msg)
+		e.cancelled(ctx, in, s, msg)
 	case mcp.NotifyRootsChanged:
 		e.ring(ctx, state.Bell{Kind: state.BellRoots, Session: s.id})
 	}

@@ -110,12 +110,13 @@ func (e *Era) takeOver(w state.Which) {
 	}
 }
 
-// claim claims a call, which has a token. A reply that was lost is asked for again, until ctx ends: else
-// the call would be this replica's without anybody who runs it, until its claim has lapsed.
+// claim claims a call, which has a token. A refusal stands: the call is done or another's. A reply that was
+// lost is asked for again, until ctx ends: else the call would be this replica's without anybody who runs it,
+// until its claim has lapsed.
 func (e *Era) claim(ctx context.Context, w state.Which) (*state.Claim, error) {
 	for {
 		c, err := e.store.Claim(ctx, w)
-		if err == nil || ctx.Err() != nil || stateError(err).Kind != mcp.KindStateUnavailable || !e.sleep(100*time.Millisecond) {
+		if err == nil || ctx.Err() != nil || lostCall(err) || stateError(err).Kind != mcp.KindStateUnavailable || !e.sleep(100*time.Millisecond) {
 			return c, err
 		}
 	}
