@@ -6,7 +6,8 @@ import (
 )
 
 // Sink takes what a running call has to say before its outcome. Dispatch calls it from one goroutine
-// at a time, with progress that rises and with logs at or above the call's level.
+// at a time, with progress that rises within the round and with logs at or above the call's level. That
+// progress rises over the rounds of a request is the era's to see to: see Rising.
 type Sink interface {
 	// Emit passes the event on. An error means that nobody can be told any more (the client is gone
 	// in the modern era, or the call was taken over): dispatch then cancels the backend's call.

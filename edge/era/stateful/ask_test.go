@@ -137,6 +137,47 @@ func TestClientErrorAnswers(t *testing.T) {
 	})
 }
 
+// Progress rises over all rounds of a request (Utilities, "Progress"), wherever they run: a backend that begins to
+// count again with each round is heard from where it exceeds what the client was told before.
+func TestProgressRisesOverAllRounds(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["count"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			steps := len(c.State) + 1
+			for i := range steps {
+				if err := sink.Emit(ctx, progress(float64(i+1))); err != nil {
+					return mcp.Reply{}, err
+				}
+			}
+			again := mcp.Reply{Input: &mcp.InputRequired{State: append(c.State, 'x'), RetryAfter: time.Second}}
+			switch steps {
+			case 2, 3: // at first and in the end the backend wants no answer
+				again.Input.Requests = []mcp.InputRequest{elicit("go on")}
+			case 5:
+				return text("counted"), nil
+			}
+			return again, nil
+		}
+		x := w.post(w.a, s, callTool(1, "count"))
+		for _, at := range []*Era{w.b, w.a} {
+			after(2 * time.Second)
+			ids, _ := asked(t, x)
+			w.wantAccepted(w.post(at, s, answer(ids[len(ids)-1], `{}`)))
+		}
+		after(4 * time.Second)
+		var told []string
+		for _, m := range x.messages() {
+			if msg := mustParse(m); msg.Method == string(mcp.NotifyProgress) {
+				told = append(told, string(msg.Params))
+			}
+		}
+		want := `{"progress":1} {"progress":2} {"progress":3} {"progress":4} {"progress":5}`
+		if got := strings.Join(told, " "); got != want || !x.ended() {
+			t.Errorf("told %s, want %s; ended %t", got, want, x.ended())
+		}
+	})
+}
+
 func TestURLElicitation(t *testing.T) {
 	urlAsk := func(key string) mcp.InputRequest {
 		return mcp.InputRequest{Key: key, Method: mcp.MethodElicit, Params: []byte(`{"mode":"url"}`), URLMode: true}

@@ -48,9 +48,9 @@ type run struct {
 	op             telemetry.Operation
 	origin, before trace.SpanContext
 
-	// floor is the highest progress the client was told before the call was run again; muted holds
-	// back everything until it is exceeded.
-	floor float64
+	// told is the progress that the client was told, in the rounds and attempts before too; muted holds back
+	// everything until that is exceeded, for a round that is run again.
+	told  mcp.Rising
 	muted bool
 
 	writer
@@ -240,17 +240,17 @@ func (r *run) Emit(_ context.Context, ev mcp.Event) error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
 	}
-	if r.muted {
-		if ev.Method != mcp.NotifyProgress || ev.Progress <= r.floor {
-			return nil
-		}
-		r.muted = false
-	}
-	r.e.o.Telemetry.Event(r.ctx, &ev)
 	kind := state.EntryLog
 	if ev.Method == mcp.NotifyProgress {
-		kind = state.EntryProgress
+		if !r.told.Rises(ev.Progress) {
+			return nil
+		}
+		kind, r.muted = state.EntryProgress, false
 	}
+	if r.muted {
+		return nil
+	}
+	r.e.o.Telemetry.Event(r.ctx, &ev)
 	r.push(state.Entry{Kind: kind, Data: notification(ev.Method, ev.Params), Progress: ev.Progress})
 	return nil
 }

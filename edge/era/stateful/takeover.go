@@ -100,7 +100,7 @@ func (e *Era) takeOver(w state.Which) {
 		e.spawn(func() { r.resume(c) })
 	case c.Call.Repeatable && c.Call.Attempt <= maxAttempt:
 		e.counters.Reruns.Add(1)
-		r.floor, r.muted = c.Progress, c.HasProgress
+		r.muted = c.HasProgress
 		e.spawn(func() { r.resume(c) })
 	default:
 		e.counters.UnknownOutcomes.Add(1)
@@ -134,6 +134,7 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim, why telemetry.Reason)
 	}
 	r.asked, r.before, r.call.State = openState(c.State)
 	r.openElicitations = c.OpenElicitations
+	r.told = mcp.Rising{Highest: c.Progress, Told: c.HasProgress}
 	if r.deadline = c.Call.Deadline; r.deadline.IsZero() {
 		r.deadline = time.Now().Add(e.o.CallLifetime)
 	}

@@ -21,11 +21,12 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		refuse(&op, out, rules, id, err)
 		return
 	}
-	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry}
+	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, told: state.Progress}
 	defer way.stop()
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
 		state.remember(&op)
+		state.Progress = way.told
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
@@ -67,6 +68,8 @@ type answer struct {
 	flight    *mcp.InFlight
 	keepAlive time.Duration
 	telemetry *telemetry.Telemetry
+	// told is the progress that the client was told, in the rounds before too. It is dispatch's goroutine's.
+	told mcp.Rising
 
 	mu     sync.Mutex
 	stream mcp.Stream // nil until the first event
@@ -81,6 +84,9 @@ var _ mcp.Sink = (*answer)(nil)
 func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // cancelled: nothing may follow
+	}
+	if ev.Method == mcp.NotifyProgress && !a.told.Rises(ev.Progress) {
+		return nil
 	}
 	a.telemetry.Event(ctx, &ev)
 	a.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -108,6 +109,44 @@ func TestStateIsBound(t *testing.T) {
 				contains(t, text, `"error":{"code":-32602,`)
 			}
 		})
+	}
+}
+
+// Progress rises over all rounds of a request (Utilities, "Progress"), whichever replica runs the next: each is told
+// from where it exceeds what the client was told before.
+func TestProgressRisesOverAllRounds(t *testing.T) {
+	key := bytes.Repeat([]byte{1}, 32)
+	counter := func(ctx context.Context, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		for i := range call.Round {
+			if err := sink.Emit(ctx, mcp.Event{
+				Method: mcp.NotifyProgress, Progress: float64(i), Params: json.RawMessage(strconv.Itoa(i)),
+			}); err != nil {
+				return mcp.Reply{}, err
+			}
+		}
+		if call.Round == 3 {
+			return mcp.Reply{Result: json.RawMessage(`{"counted":true}`)}, nil
+		}
+		in := &mcp.InputRequired{State: []byte("x")}
+		if call.Round == 2 {
+			in.Requests = []mcp.InputRequest{{Key: "user_name", Method: mcp.MethodElicit, Params: json.RawMessage(`{}`)}}
+		}
+		return mcp.Reply{Input: in}, nil
+	}
+	params := askParams
+	for round := range 3 {
+		e := newEra(t, &fakeDispatch{call: counter}, Options{Keys: [][]byte{key}})
+		b, h := request("tools/call", params)
+		h.Set("Mcp-Name", "ask")
+		seen := post(t, e, b, h, mcp.Principal{}).seen()
+		if want := `"params":` + strconv.Itoa(round); len(seen) != 2 || !strings.Contains(seen[0], want) {
+			t.Fatalf("round %d told %v, want one progress with %s and a result", round+1, seen, want)
+		}
+		var last struct{ Result struct{ RequestState string } }
+		if err := json.Unmarshal([]byte(seen[1]), &last); err != nil {
+			t.Fatal(err)
+		}
+		params = withState(askParams, last.Result.RequestState)
 	}
 }
 
