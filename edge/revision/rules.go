@@ -107,5 +107,15 @@ func Stateless() *Rules { return newestStateless }
 // not before the first stateless revision.
 func Modern(version string) bool { return isDate(version) && version >= firstStateless }
 
+// Since returns the version of the oldest revision that has a feature; empty: none has.
+func Since(has func(*Rules) bool) string {
+	for _, r := range all {
+		if has(r) {
+			return r.Version
+		}
+	}
+	return ""
+}
+
 // Supported returns the versions served, newest first, as discovery and errors list them.
 func Supported() []string { return supported }

@@ -137,6 +137,19 @@ func TestVersions(t *testing.T) {
 	}
 }
 
+func TestSince(t *testing.T) {
+	for want, has := range map[string]func(*Rules) bool{
+		"2024-11-05": func(*Rules) bool { return true },
+		"2025-06-18": func(r *Rules) bool { return r.ElicitForm },
+		"2025-11-25": func(r *Rules) bool { return r.ElicitMode },
+		"":           func(*Rules) bool { return false },
+	} {
+		if got := Since(has); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
 func TestNegotiate(t *testing.T) {
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",

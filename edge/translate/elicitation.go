@@ -18,7 +18,7 @@ const (
 // "Elicitation"). No schema means a form without fields.
 func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, error) {
 	if !r.ElicitForm {
-		return dst, incapable(needElicit, "the call needs an answer of the user, and clients of revision %s cannot be asked: use a client of a later one", r.Version)
+		return dst, lacking(r, needElicit, elicitation)
 	}
 	if x.GetMessage() == "" {
 		return dst, broken("message", "empty; tell the user what is asked and why")
@@ -41,7 +41,7 @@ func appendElicitForm(dst []byte, r *revision.Rules, x *pb.ElicitForm) ([]byte, 
 // appendElicitURL appends the params of elicitation/create in URL mode, without an elicitationId.
 func appendElicitURL(dst []byte, r *revision.Rules, x *pb.ElicitUrl) ([]byte, error) {
 	if !r.ElicitMode {
-		return dst, incapable(needElicitURL, "the call needs the user to open a URL, and clients of revision %s cannot be asked: use a client of a later one", r.Version)
+		return dst, lacking(r, needElicitURL, elicitationURL)
 	}
 	if x.GetMessage() == "" {
 		return dst, broken("message", "empty; tell the user why the URL is to be opened")
@@ -111,7 +111,7 @@ func convertFields(r *revision.Rules, properties json.RawMessage) ([]byte, error
 		case "string", "number", "integer", "boolean":
 		case "array":
 			if !r.ElicitMode {
-				return incapable(needElicit, "the call asks the user to choose several values of %q, and clients of revision %s cannot: use a client of a later one", key, r.Version)
+				return lacking(r, needElicit, severalChoices(key))
 			}
 		default:
 			return broken(name, "of a type that no form has; send a string, number, integer, boolean, or an array of choices")

@@ -2,8 +2,10 @@ package translate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
 // broken is a breach of the contract by the backend: field is the protobuf field, the rest says what
@@ -25,7 +27,41 @@ func withinNth(outer string, i int, err error) error {
 	return within(fmt.Sprintf("%s[%d]", outer, i), err)
 }
 
-// incapable says that the call needs what the client's revision cannot express.
+// feature is something of the protocol that not all revisions have.
+type feature struct {
+	name string
+	has  func(*revision.Rules) bool
+}
+
+var (
+	elicitation    = feature{"elicitation", func(r *revision.Rules) bool { return r.ElicitForm }}
+	elicitationURL = feature{"elicitation by URL", func(r *revision.Rules) bool { return r.ElicitMode }}
+	samplingTools  = feature{"sampling with tools", func(r *revision.Rules) bool { return r.SamplingTools }}
+	samplingBlocks = feature{"sampling with messages of several blocks", func(r *revision.Rules) bool { return r.SamplingTools }}
+	samplingAudio  = feature{"sampling with audio", func(r *revision.Rules) bool { return r.Audio }}
+)
+
+// severalChoices is what a field of a form needs that takes more than one value.
+func severalChoices(field []byte) feature {
+	return feature{fmt.Sprintf("several choices in the field %q of an elicitation", field), elicitationURL.has}
+}
+
+// lacking says that the revision does not have what the call needs, and which do.
+func lacking(r *revision.Rules, required string, needed ...feature) *mcp.Error {
+	return incapable(required, "%s", lack(r, needed))
+}
+
+func lack(r *revision.Rules, needed []feature) string {
+	var list []string
+	for _, f := range needed {
+		list = append(list, fmt.Sprintf("%s (from %s on)", f.name, revision.Since(f.has)))
+	}
+	return fmt.Sprintf("the call needs %s, which protocol version %s does not have: use a client that speaks a later one",
+		strings.Join(list, ", "), r.Version)
+}
+
+// incapable says that the call needs what the client, or its revision, does not have: required is a
+// ClientCapabilities object.
 func incapable(required, format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindMissingCapability, format, args...)
 	e.Data = []byte(`{"requiredCapabilities":` + required + `}`)

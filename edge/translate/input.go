@@ -130,7 +130,10 @@ func rawFault(r *revision.Rules, q mcp.InputRequest) error {
 	if q.Method != mcp.MethodElicit || r.ElicitMode || r.ElicitForm && !q.URLMode {
 		return nil
 	}
-	return incapable(needElicit, "the call needs an answer of the user in a way that clients of revision %s do not have: use a client of a later one", r.Version)
+	if q.URLMode {
+		return lacking(r, needElicitURL, elicitationURL)
+	}
+	return lacking(r, needElicit, elicitation)
 }
 
 func isURLMode(params json.RawMessage) bool {
@@ -148,20 +151,50 @@ type needs struct {
 // its revision does not have: KindMissingCapability with {"requiredCapabilities":{…}} as data; nil if
 // there are none. A request of a kind that the edge does not know needs nothing.
 func MissingCapability(r *revision.Rules, c mcp.Capabilities, in *pb.InputRequired) *mcp.Error {
-	var missing needs
+	var needed needs
 	for _, x := range in.GetRequests() {
-		n := needsOf(x)
-		missing.form = missing.form || n.form && !(c.ElicitForm && r.ElicitForm)
-		missing.url = missing.url || n.url && !(c.ElicitURL && r.ElicitMode)
-		missing.sampling = missing.sampling || n.sampling && !c.Sampling
-		missing.tools = missing.tools || n.tools && !(c.Sampling && c.SamplingTools && r.SamplingTools)
-		missing.roots = missing.roots || n.roots && !c.Roots
+		needed = needed.or(needsOf(x))
 	}
-	if missing == (needs{}) {
+	// What the revision does not have cannot be declared.
+	absent := needs{form: needed.form && !r.ElicitForm, url: needed.url && !r.ElicitMode, tools: needed.tools && !r.SamplingTools}
+	undeclared := needs{
+		form: needed.form && !absent.form && !c.ElicitForm, url: needed.url && !absent.url && !c.ElicitURL,
+		sampling: needed.sampling && !c.Sampling, tools: needed.tools && !absent.tools && !(c.Sampling && c.SamplingTools),
+		roots: needed.roots && !c.Roots,
+	}
+	const declare = "needs client capabilities that were not declared: %s; declare them, or use a client that has them"
+	switch required := string(absent.or(undeclared).render()); {
+	case absent == needs{} && undeclared == needs{}:
 		return nil
+	case absent == needs{}:
+		return incapable(required, "the call "+declare, required)
+	case undeclared == needs{}:
+		return lacking(r, required, absent.features()...)
+	default:
+		return incapable(required, "%s; it also "+declare, lack(r, absent.features()), undeclared.render())
 	}
-	required := missing.render()
-	return incapable(string(required), "the call needs client capabilities that were not declared: %s; declare them, or use a client that has them", required)
+}
+
+// or is what either needs.
+func (n needs) or(m needs) needs {
+	return needs{
+		form: n.form || m.form, url: n.url || m.url, sampling: n.sampling || m.sampling,
+		tools: n.tools || m.tools, roots: n.roots || m.roots,
+	}
+}
+
+// features are those of the needs that not all revisions have.
+func (n needs) features() (list []feature) {
+	if n.form {
+		list = append(list, elicitation)
+	}
+	if n.url {
+		list = append(list, elicitationURL)
+	}
+	if n.tools {
+		list = append(list, samplingTools)
+	}
+	return list
 }
 
 func needsOf(x *pb.InputRequest) needs {

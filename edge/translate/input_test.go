@@ -195,6 +195,24 @@ func TestRawRequest(t *testing.T) {
 	refused(t, err, mcp.KindMissingCapability, "2025-03-26")
 }
 
+// What the revision does not have no declaration makes good: the error says so, and which revisions have it.
+func TestRevisionLacksCapability(t *testing.T) {
+	all := mcp.Capabilities{ElicitForm: true, ElicitURL: true, Sampling: true, SamplingTools: true, Roots: true}
+	tools := sample(&pb.CreateMessage{ToolChoiceMode: "auto"})
+	for want, got := range map[string]*mcp.Error{
+		"the call needs elicitation (from 2025-06-18 on), which protocol version 2025-03-26 does not have: use a client that speaks a later one":        MissingCapability(r2503, all, ask(form(""))),
+		"the call needs elicitation by URL (from 2025-11-25 on), which protocol version 2025-06-18 does not have: use a client that speaks a later one": MissingCapability(r2506, all, ask(openURL("https://x"))),
+		"the call needs elicitation (from 2025-06-18 on), sampling with tools (from 2025-11-25 on), which protocol version 2024-11-05 does not have: use a client that speaks a later one; " +
+			`it also needs client capabilities that were not declared: {"roots":{}}; declare them, or use a client that has them`: MissingCapability(revision.All()[0],
+			mcp.Capabilities{Sampling: true}, ask(form(""), tools, askRoots)),
+		`the call needs client capabilities that were not declared: {"sampling":{}}; declare them, or use a client that has them`: MissingCapability(r2503, mcp.Capabilities{}, ask(sample(&pb.CreateMessage{}))),
+	} {
+		if got == nil || got.Message != want {
+			t.Errorf("got  %v\nwant %s", got, want)
+		}
+	}
+}
+
 func TestMissingCapability(t *testing.T) {
 	tools := sample(&pb.CreateMessage{ToolChoiceMode: "auto"})
 	toolBlock := sample(&pb.CreateMessage{Messages: []*pb.SamplingMessage{{Content: []*pb.SamplingContent{{Content: &pb.SamplingContent_ToolUse{}}}}}})
@@ -230,7 +248,11 @@ func TestMissingCapability(t *testing.T) {
 				}
 				return
 			}
-			refused(t, e, mcp.KindMissingCapability, tt.want)
+			says := tt.want
+			if !tt.r.Stateless {
+				says = "protocol version " + tt.r.Version + " does not have"
+			}
+			refused(t, e, mcp.KindMissingCapability, says)
 			if got := string(e.Data); got != `{"requiredCapabilities":`+tt.want+`}` {
 				t.Errorf("got data %s", got)
 			}

@@ -73,7 +73,7 @@ func appendSamplingTools(dst []byte, r *revision.Rules, x *pb.CreateMessage) ([]
 		return dst, nil
 	}
 	if !r.SamplingTools {
-		return dst, incapable(needSamplingTools, "the call needs the client's model to use tools, which clients of revision %s cannot let it: use a client of a later one", r.Version)
+		return dst, lacking(r, needSamplingTools, samplingTools)
 	}
 	if len(x.GetTools()) > 0 {
 		dst = append(dst, `,"tools":`...)
@@ -139,7 +139,7 @@ func appendSamplingMessage(dst []byte, r *revision.Rules, m *pb.SamplingMessage)
 			return dst, withinNth("content", 0, err)
 		}
 	case !r.SamplingTools:
-		return dst, incapable(needSampling, "the call sends the client's model a message of %d blocks, and clients of revision %s take one: use a client of a later one", len(blocks), r.Version)
+		return dst, lacking(r, needSampling, samplingBlocks)
 	default:
 		start := len(dst)
 		for i, block := range blocks {
@@ -169,7 +169,7 @@ func appendSamplingContent(dst []byte, r *revision.Rules, block *pb.SamplingCont
 		dst, err = appendMedia(dst, "image", c.Image.GetData(), c.Image.GetMimeType())
 	case *pb.SamplingContent_Audio:
 		if !r.Audio {
-			return dst, incapable(needSampling, "the call sends the client's model audio, which clients of revision %s cannot take: use a client of a later one", r.Version)
+			return dst, lacking(r, needSampling, samplingAudio)
 		}
 		dst, err = appendMedia(dst, "audio", c.Audio.GetData(), c.Audio.GetMimeType())
 	case *pb.SamplingContent_ToolUse:
@@ -235,5 +235,5 @@ func appendToolResult(dst []byte, r *revision.Rules, x *pb.ToolResult) ([]byte, 
 }
 
 func noToolBlocks(r *revision.Rules) error {
-	return incapable(needSamplingTools, "the call sends the client's model tool blocks, which clients of revision %s cannot take: use a client of a later one", r.Version)
+	return lacking(r, needSamplingTools, samplingTools)
 }
