@@ -221,6 +221,13 @@ func (f *fixture) questions() {
 			}
 			return first.Name + " " + last.Name, nil
 		})
+	capability.AddTool(s, "count_rounds", "Counts anew in each round",
+		func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+			c.Progress(1, 2, "before")
+			p, err := capability.Ask[person](c, "name", "What is your name?")
+			c.Progress(2, 2, "after")
+			return "Hello, " + p.Name, err
+		})
 	capability.AddTool(s, "ask_url", "Sends the user to a page",
 		func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
 			r := c.AskURL("login", "Please log in.", "https://login.example/start")

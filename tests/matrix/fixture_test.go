@@ -80,6 +80,13 @@ const everyFieldForm = `{"$schema":"https://json-schema.org/draft/2020-12/schema
 
 func (f *fixture) addQuestions() {
 	s := f.Server
+	capability.AddTool(s, "count_rounds", "Counts anew in each round",
+		func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+			c.Progress(1, 2, "before")
+			roots := c.Roots("roots")
+			c.Progress(2, 2, "after")
+			return fmt.Sprintf("%d roots", len(roots)), nil
+		})
 	capability.AddTool(s, "ask_form", "Asks by a form with every kind of field but multiple choice",
 		func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
 			r := c.AskForm("form", "Tell me.", everyFieldForm)

@@ -69,6 +69,34 @@ func notCancelled(t *testing.T, c *cell) {
 	c.unanswered(t, id)
 }
 
+// cancelledLate: a cancellation that crosses the response is not answered and changes nothing.
+func cancelledLate(t *testing.T, c *cell) {
+	id := c.begin("tools/call", calling("test_tool_with_progress", nil), object{"progressToken": "late"})
+	c.response(t, id).result(t)
+	c.notify("notifications/cancelled", c.params(object{"requestId": json.RawMessage(id), "reason": "too late"}, nil))
+	c.result(t, "tools/list", nil)
+}
+
+// progressedOverRounds: what rises in each round alone is told where it rises over all of them.
+func progressedOverRounds(t *testing.T, c *cell) {
+	members, meta := calling("count_rounds", nil), object{"progressToken": "rounds"}
+	id := c.begin("tools/call", members, meta)
+	told := []any{dig(c.heard(t, "notifications/progress").Params, "progress")}
+	if stateless(c.version) {
+		asked := c.response(t, id).result(t)
+		members["requestState"] = asked["requestState"]
+		members["inputResponses"] = object{"roots": json.RawMessage(answers["roots/list"])}
+		id = c.begin("tools/call", members, meta)
+	} else {
+		c.answer(t, "roots/list", answers["roots/list"])
+	}
+	told = append(told, dig(c.heard(t, "notifications/progress").Params, "progress"))
+	if got := text(c.response(t, id).result(t)); got != "1 roots" {
+		t.Errorf("got %q", got)
+	}
+	same(t, "what was told", told, []any{1.0, 2.0})
+}
+
 func progressed(t *testing.T, c *cell) {
 	for _, token := range []any{"token", 7.0} {
 		id := c.begin("tools/call", calling("test_tool_with_progress", nil), object{"progressToken": token})

@@ -83,6 +83,7 @@ func clientNotificationRows() []row {
 		{group: clientNotifications, name: "notifications/initialized", in: "xxxx-", works: taken, lacks: taken},
 		{group: clientNotifications, name: "notifications/cancelled", in: "xxxxx", works: cancelled, lacks: notCancelled,
 			only: func(version, transport string) bool { return !stateless(version) || transport == "stdio" }},
+		{group: clientNotifications, name: "… of a call that has ended", in: "xxxxx", works: cancelledLate},
 		{group: clientNotifications, name: "notifications/progress", in: "xxxx-", works: taken, lacks: taken},
 		{group: clientNotifications, name: "notifications/roots/list_changed", in: "xxxx-", works: taken, lacks: taken},
 	}
@@ -111,6 +112,7 @@ func askingRows() []row {
 func notificationRows() []row {
 	return []row{
 		{group: serverNotifications, name: "notifications/progress", in: "xxxxx", works: progressed},
+		{group: serverNotifications, name: "… over several rounds", in: "xxxxx", works: progressedOverRounds},
 		{group: serverNotifications, name: "notifications/message", in: "xxxxx", works: logged},
 		{group: serverNotifications, name: "notifications/tools/list_changed", in: "xxxxx", works: changes("add_tool", "toolsListChanged")},
 		{group: serverNotifications, name: "notifications/prompts/list_changed", in: "xxxxx", works: changes("add_prompt", "promptsListChanged")},
