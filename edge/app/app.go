@@ -110,9 +110,11 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 }
 
 // shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
-// idle one is closed that a request may be on its way over; streams that can be resumed are closed, calls run on, HTTP+SSE connections are closed once
-// nothing runs on them; the listener closes; what still runs has the grace. A client that does not send the rest of its
-// request has a quarter of it, and in the end no more than half of what is left.
+// idle one is closed that a request may be on its way over; then what runs has the grace, the streams of
+// calls with it, while HTTP+SSE connections are closed once nothing runs on them; then standalone streams,
+// and shortly before the end of the grace all that a client can come back to; the listener closes.
+// A client that does not send the rest of its request has a quarter of the grace, and in the end no more than
+// half of what is left.
 func (a *App) shutdown() error {
 	a.notReady("draining")
 	a.retiring.Store(true)

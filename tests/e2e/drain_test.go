@@ -8,46 +8,96 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// TestDrain: when the edge is told to stop, calls run to their end and reach their clients; streams
-// that can be resumed close after a hint, with an id to come back with.
+// TestDrain: when the edge is told to stop, calls run to their end and reach their clients on the streams that
+// they have, in every revision; then the standalone streams close.
 func TestDrain(t *testing.T) {
 	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.DrainDelay = 200 * time.Millisecond })
 	modern, june, nov := newStateless(t, e.url), newSession(t, e.url, vJun), newSession(t, e.url, vNov)
 	modern.progress = `"p"`
-	call := modern.call("gate", `{"name":"modern"}`).events()
-	held := june.callWithProgress("gate", `{"name":"june"}`, "p").events()
-	resumable := nov.callWithProgress("gate", `{"name":"nov"}`, "p").events()
+	calls := map[string]*stream{
+		"modern": modern.call("gate", `{"name":"modern"}`).events(),
+		"june":   june.callWithProgress("gate", `{"name":"june"}`, "p").events(),
+		"nov":    nov.callWithProgress("gate", `{"name":"nov"}`, "p").events(),
+	}
 	standalone := nov.get("").want(http.StatusOK).events()
-	for range 3 {
+	for _, c := range calls {
 		<-f.started
+		c.awaitMethod("notifications/progress")
 	}
-	call.awaitMethod("notifications/progress")
-	held.awaitMethod("notifications/progress")
-	resumable.awaitMethod("notifications/progress")
 	e.stop()
-	last, ok := resumable.next()
-	if !ok || last.Retry == "" || last.ID == "" || last.Data != "" {
-		t.Errorf("before it closes, the stream says %+v", last)
-	}
-	resumable.end()
-	standalone.end()
-	for _, name := range []string{"modern", "june", "nov"} {
+	eventually(t, "the edge drains", func() bool {
+		r, err := newOperator(t, e).try(http.MethodGet, "/readyz", "")
+		return err == nil && r.status == http.StatusServiceUnavailable
+	})
+	for name, c := range calls {
 		close(f.gate(name))
-	}
-	call.awaitMethod("notifications/progress")
-	if got := text(t, call.message().result(t)); got != "passed modern" {
-		t.Errorf("the stateless call: %q", got)
-	}
-	held.awaitMethod("notifications/progress")
-	if got := text(t, held.message().result(t)); got != "passed june" {
-		t.Errorf("the call of a stream that cannot close early: %q", got)
-	}
-	for range 3 {
+		c.awaitMethod("notifications/progress")
+		if got := text(t, c.message().result(t)); got != "passed "+name {
+			t.Errorf("the call %s: %q", name, got)
+		}
+		c.end()
 		if err := <-f.ended; err != nil {
 			t.Errorf("a call was cancelled: %v", err)
 		}
 	}
+	if last, ok := standalone.next(); !ok || last.Retry == "" || last.ID != "" || last.Data != "" {
+		t.Errorf("before it closes, the standalone stream says %+v", last)
+	}
+	standalone.end()
 	e.awaitEnd(t)
+}
+
+// TestDrainUnderClientsThatNeverResume: one of two replicas goes while fifty clients have a call on a stream there, and
+// the half of them a standalone stream. None ever comes back to a stream: no call is lost, and none is late.
+func TestDrainUnderClientsThatNeverResume(t *testing.T) {
+	const clients = 50
+	f, edges, _ := startReplicas(t, 2, quickStreams)
+	going, staying := edges[0], edges[1]
+	sessions, calls, standalone := make([]*session, clients), make([]*stream, clients), []*stream{}
+	for i := range sessions {
+		// Handshakes and answers come to either replica, the calls' streams are at the one that goes.
+		sessions[i] = newSession(t, edges[i%2].url, stateful[i%len(stateful)])
+		here := sessions[i].at(going)
+		if i%5 == 0 {
+			calls[i] = here.call("ask_model", "").want(http.StatusOK).events()
+			continue
+		}
+		calls[i] = here.callWithProgress("gate", `{"name":"all"}`, "p").want(http.StatusOK).events()
+		calls[i].awaitMethod("notifications/progress")
+		<-f.started
+		if i%2 == 0 {
+			standalone = append(standalone, here.get("").want(http.StatusOK).events())
+		}
+	}
+	going.stop()
+	eventually(t, "the replica drains", func() bool {
+		r, err := newOperator(t, going).try(http.MethodGet, "/readyz", "")
+		return err == nil && r.status == http.StatusServiceUnavailable
+	})
+	close(f.gate("all"))
+	for i, c := range calls {
+		want := "passed all"
+		if i%5 == 0 {
+			want = "The model said word"
+			sessions[i].at(staying).answer(c.awaitMethod("sampling/createMessage"), answers["sampling/createMessage"])
+		} else {
+			c.awaitMethod("notifications/progress")
+		}
+		if got := text(t, c.message().result(t)); got != want {
+			t.Errorf("client %d was told %q, want %q", i, got, want)
+		}
+		c.end()
+	}
+	for _, s := range standalone {
+		for _, ok := s.next(); ok; _, ok = s.next() {
+		}
+	}
+	going.awaitEnd(t)
+	for i, s := range sessions {
+		if got := s.at(staying).call("add", `{"a":1,"b":2}`).text(); got == "" {
+			t.Errorf("client %d: the other replica answers with nothing", i)
+		}
+	}
 }
 
 // TestDrainDelay: until the delay is over the edge takes new work, and asks for the connection to be

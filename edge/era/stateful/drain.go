@@ -5,12 +5,25 @@ import (
 	"time"
 )
 
-// Drain prepares the end of this replica: standalone streams close; streams that a client can come
-// back to are closed after an event id and a hint, while their calls run on into the log; the others
-// run to their end. It returns when nothing runs any more, or with ctx's error. Messages are served
-// all the while; lost calls are left to other replicas. Call Close afterwards.
+// farewell is how long before the end of the grace, at the most, streams are closed whose calls still run.
+const farewell = time.Second
+
+// Drain prepares the end of this replica. The streams of calls run to their end, since few clients come
+// back to one; then the standalone streams are closed. When the deadline of ctx is near, at a second or a
+// quarter of the time before it, what is left is closed where a client can come back to it: after an event
+// id and a hint, while its call runs on into the log. Messages are served all the while, but for new
+// standalone streams; lost calls are left to other replicas. It returns when nothing runs any more, or with
+// ctx's error. Call Close afterwards.
 func (e *Era) Drain(ctx context.Context) error {
 	e.drainOnce.Do(func() { close(e.draining) })
+	near, cancel := context.WithCancel(ctx)
+	if end, ok := ctx.Deadline(); ok {
+		left := time.Until(end)
+		near, cancel = context.WithTimeout(ctx, left-min(farewell, left/4))
+	}
+	_ = e.work.waitBusy(near)
+	cancel()
+	e.partOnce.Do(func() { close(e.parting) })
 	for _, s := range e.held.all() {
 		s.mu.Lock()
 		if s.standalone != nil {
@@ -36,6 +49,7 @@ func (e *Era) Close() {
 	first := e.closed.CompareAndSwap(false, true)
 	e.work.closed.Store(true)
 	e.drainOnce.Do(func() { close(e.draining) })
+	e.partOnce.Do(func() { close(e.parting) })
 	e.kill()
 	for _, s := range e.held.all() {
 		s.end(errClosed)

@@ -45,8 +45,10 @@ type Era struct {
 	// insisting counts answers that the store has yet to take.
 	insisting atomic.Int64
 
-	drainOnce sync.Once
-	draining  chan struct{}
+	// draining is closed when a drain begins, parting when streams are to be closed that a client can come
+	// back to.
+	draining, parting   chan struct{}
+	drainOnce, partOnce sync.Once
 }
 
 var _ era.Stateful = (*Era)(nil)
@@ -54,7 +56,7 @@ var _ era.Stateful = (*Era)(nil)
 // New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
 // without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), idle: idle{}}
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), idle: idle{}}
 	e.log = e.o.Logger
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())

@@ -224,7 +224,7 @@ func TestFailedReadingIsRepeated(t *testing.T) {
 	})
 }
 
-// A drain closes no stream that the client has no id of: it would be lost to it.
+// The end of the grace closes no stream that the client has no id of: it would be lost to it.
 func TestDrainLeavesNoStreamWithoutAnID(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -233,7 +233,7 @@ func TestDrainLeavesNoStreamWithoutAnID(t *testing.T) {
 		w.faults.blind = 5
 		w.faults.mu.Unlock()
 		x := w.post(w.a, s, callTool(1, "slow"))
-		go func() { _ = w.a.Drain(t.Context()) }()
+		go w.drain(400 * time.Millisecond)
 		after(time.Second)
 		if x.ended() {
 			t.Error("the stream ended before it had an event")

@@ -173,9 +173,9 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 			return f.ended
 		}
 		// Nobody comes back to a stream without an id from it.
-		var draining <-chan struct{}
+		var parting <-chan struct{}
 		if rec.rules.Priming && f.pos.Epoch > 0 {
-			draining = e.draining
+			parting = e.parting
 		}
 		t.Reset(f.pause())
 		select {
@@ -187,7 +187,7 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 				}
 				f.told = time.Now()
 			}
-		case <-draining:
+		case <-parting:
 			f.comeBack()
 			return false
 		case <-ctx.Done():

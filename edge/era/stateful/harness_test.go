@@ -269,6 +269,13 @@ func (w *world) initialize(version string) string {
 	return x.session
 }
 
+// drain drains a with a grace.
+func (w *world) drain(grace time.Duration) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), grace)
+	defer cancel()
+	return w.a.Drain(ctx)
+}
+
 func callTool(id int, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"n":%d}}}`, id, name, id)
 }

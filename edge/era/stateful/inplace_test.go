@@ -127,13 +127,13 @@ func TestNoStreamIsBegunForAClientThatLeft(t *testing.T) {
 	})
 }
 
-// A replica that goes lets clients come back elsewhere while their calls run on.
+// A replica that goes lets clients come back elsewhere at last, while their calls run on.
 func TestExchangesAreLeftByADrain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["slow"] = sleepy(5 * time.Second)
 		x := w.post(w.a, w.initialize(v1125), callTool(1, "slow"))
-		go func() { _ = w.a.Drain(t.Context()) }()
-		after(time.Millisecond)
+		go w.drain(time.Second)
+		after(time.Second)
 		if !x.leftEarly() {
 			t.Error("the exchange was not left")
 		}

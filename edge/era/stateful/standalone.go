@@ -191,11 +191,14 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 // on every idle stream, are to be small: the stack is given back only while little of it is used.
 func (w *standalone) stay() {
 	defer w.detach()
+	w.e.work.rest() // a drain closes these streams last
+	defer w.e.work.unrest()
 	ctx := w.ctx
 	for ctx.Err() == nil {
 		changes, err := w.a.feed.Next(ctx, w.e.o.KeepAlive)
 		switch {
 		case ctx.Err() != nil:
+			w.part()
 			return
 		case err == nil && len(changes) > 0:
 			err = w.send(ctx, changes)
@@ -207,6 +210,13 @@ func (w *standalone) stay() {
 		if err != nil {
 			return
 		}
+	}
+}
+
+// part hints to a client whose stream the edge closes when to come back, where the revision has that.
+func (w *standalone) part() {
+	if errors.Is(context.Cause(w.ctx), errClosed) && w.s.rec.Load().rules.Priming {
+		_ = w.st.Send(mcp.StreamEvent{Retry: w.e.o.RetryHint})
 	}
 }
 
