@@ -71,7 +71,8 @@ type Write struct {
 
 // Ask is one request to the client, pending until answered.
 type Ask struct {
-	// ID is the JSON-RPC id of the request: a random string, without quotes.
+	// ID is the JSON-RPC id of the request: the text of a random integer below 2^31, or as releases before had
+	// it, a random string without quotes.
 	ID string
 	// Key and Method of the backend's request.
 	Key    string
@@ -161,8 +162,9 @@ type Calls interface {
 	// Park ends a round that needs the client: the asks' messages go to the log, the pending set is
 	// replaced, the state kept, the phase becomes waiting and the lease ends, all in one step. With no
 	// asks there is nothing to wait for: the state is kept, the next round is ready (round + 1, attempt
-	// 1, no answers) and the lease goes on. ErrLimit when state and messages find no room in the session:
-	// nothing was written and the write's N is still free.
+	// 1, no answers) and the lease goes on. ErrExists when an ask's id is that of another ask, of these or pending
+	// in the session, and ErrLimit when state and messages find no room in it: nothing was written and the write's
+	// N is still free.
 	Park(ctx context.Context, w Write, asks []Ask, state []byte) error
 	// Answer records the answer to a pending ask of the session, once. The one that completes the set
 	// claims the call: epoch + 1, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The

@@ -118,7 +118,7 @@ var secrets = []struct {
 }{
 	{"session", regexp.MustCompile(`Mcp-Session-Id: ([A-Z2-7]{26})`)},
 	{"stream", regexp.MustCompile(`id: ([A-Z2-7]{16})\.`)},
-	{"request", regexp.MustCompile(`"id": "([A-Z2-7]{26})"`)},
+	{"request", regexp.MustCompile(`"id": (\d+),\n< +"method"`)},
 	{"elicitation", regexp.MustCompile(`"elicitationId": "([A-Z2-7]{26})"`)},
 	{"state", regexp.MustCompile(`"requestState": "([^"]+)"`)},
 }

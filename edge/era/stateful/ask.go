@@ -30,13 +30,17 @@ func (r *run) ask(in *mcp.InputRequired) {
 		r.finish(failure(r.rules, r.id, stateError(err)))
 		return
 	}
-	asks := r.asks(in.Requests)
+	asks, params := r.asks(in.Requests)
 	r.complete(asks)
 	r.settle()
 	began := time.Now()
 	store, kept := r.e.store, keptState(r.asked+1, r.op.SpanContext(), in.State)
 	park := func(ctx context.Context, w state.Write) error { return store.Park(ctx, w, asks, kept) }
-	err := r.write(park)
+	err := state.ErrExists
+	for draws := 0; draws < maxDraws && errors.Is(err, state.ErrExists); draws++ {
+		r.e.number(asks, params)
+		err = r.write(park)
+	}
 	r.stored("park", began, err)
 	switch {
 	case err == nil:
@@ -51,6 +55,9 @@ func (r *run) ask(in *mcp.InputRequired) {
 	case errors.Is(err, state.ErrLimit):
 		r.e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
 		r.deliver(failure(r.rules, r.id, stateError(err)))
+	case errors.Is(err, state.ErrExists):
+		r.deliver(failure(r.rules, r.id, mcp.Errorf(mcp.KindInternal,
+			"the client has so many requests to answer that no id was found for another")))
 	case !lostCall(err):
 		r.e.log.WarnContext(r.ctx, "a call could not be parked; another replica finishes it", "error", err, "call", r.call.ID)
 	}
@@ -63,22 +70,22 @@ func bytesOf(asks []state.Ask) (n int) {
 	return n
 }
 
-// asks makes server requests. A URL that the client was sent to and is asked for again keeps its id.
-func (r *run) asks(in []mcp.InputRequest) []state.Ask {
-	out := make([]state.Ask, len(in))
+// asks makes server requests, and their params, which number makes messages of. A URL that the client was
+// sent to and is asked for again keeps its id.
+func (r *run) asks(in []mcp.InputRequest) (asks []state.Ask, params []json.RawMessage) {
+	asks, params = make([]state.Ask, len(in)), make([]json.RawMessage, len(in))
 	for i, q := range in {
-		a := state.Ask{ID: rand.Text(), Key: q.Key, Method: q.Method, Asked: time.Now()}
-		params := telemetry.WithTrace(q.Params, r.op.Promise())
+		a := &asks[i]
+		*a = state.Ask{Key: q.Key, Method: q.Method, Asked: time.Now()}
+		params[i] = telemetry.WithTrace(q.Params, r.op.Promise())
 		if q.URLMode && r.rules.ElicitationID {
 			if a.ElicitationID = r.openElicitations[q.Key]; a.ElicitationID == "" {
 				a.ElicitationID = rand.Text()
 			}
-			params = withElicitationID(params, a.ElicitationID)
+			params[i] = withElicitationID(params[i], a.ElicitationID)
 		}
-		a.Message = jsonrpc.AppendRequest(make([]byte, 0, len(params)+128), jsonrpc.StringID(a.ID), string(q.Method), params)
-		out[i] = a
 	}
-	return out
+	return asks, params
 }
 
 // withElicitationID puts the member first in a params object.
@@ -124,8 +131,8 @@ func asksAgain(asks []state.Ask, id string) bool {
 // this replica the call's owner: it runs the next round, while the client is told at once that the
 // answer is safe. An answer that nobody waits for is taken and counted.
 func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
-	ask, ok := jsonrpc.Unquote([]byte(msg.ID.Raw()))
-	if !ok {
+	ask := askOf(msg.ID)
+	if ask == "" {
 		e.counters.AnswersUnknown.Add(1)
 		return nil
 	}

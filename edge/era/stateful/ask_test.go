@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 func mustParse(s string) jsonrpc.Message {
@@ -44,8 +48,8 @@ func asked(t *testing.T, x *exchange) (ids []string, params []string) {
 	for _, m := range x.messages() {
 		msg := mustParse(m)
 		if msg.Kind == jsonrpc.Request {
-			if !strings.HasPrefix(msg.ID.Raw(), `"`) {
-				t.Errorf("the id %s of a server request is no string", msg.ID.Raw())
+			if n, err := strconv.ParseInt(msg.ID.Raw(), 10, 32); err != nil || n < 1 {
+				t.Errorf("the id %s of a server request is no integer from 1 to 2^31 - 1", msg.ID.Raw())
 			}
 			ids, params = append(ids, msg.ID.Raw()), append(params, msg.Method+" "+string(msg.Params))
 		}
@@ -92,6 +96,66 @@ func TestAskingAndAnsweringAnywhere(t *testing.T) {
 		if calls[0].ID != calls[1].ID {
 			t.Error("the call's id changed between rounds")
 		}
+	})
+}
+
+// Ids of requests to the client are drawn again where the session has them, in the same asking or another.
+func TestIdsOfRequestsAreDrawnAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"), elicit("age"))
+		draws := []int64{7, 7, 8, 7, 9, 9, 8, 10, 9}
+		draw := func() int64 {
+			n := draws[0]
+			draws = draws[1:]
+			return n
+		}
+		w.a.draw, w.b.draw = draw, draw
+		x := w.post(w.a, s, callTool(1, "ask"))
+		y := w.post(w.b, s, callTool(2, "ask"))
+		first, _ := asked(t, x)
+		second, _ := asked(t, y)
+		if got := fmt.Sprint(first, second, draws); got != "[7 8] [10 9] []" {
+			t.Fatalf("ids %s", got)
+		}
+		for _, id := range append(second, first...) {
+			w.wantAccepted(w.post(w.a, s, answer(id, `{}`)))
+		}
+		after(2 * time.Second)
+		if !x.ended() || !y.ended() {
+			t.Errorf("ended: %t, %t", x.ended(), y.ended())
+		}
+	})
+}
+
+// A float's text is its integer's; and a call that an earlier release has asked for waits under a string.
+func TestIdsOfAnswers(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.wantAccepted(w.post(w.b, s, answer(ids[0]+".0", `{}`)))
+		after(2 * time.Second)
+		if !x.ended() {
+			t.Error("the answer under a float was not taken")
+		}
+
+		old := w.medium.Replica("old")
+		call := state.Call{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1}
+		leases, err := old.Begin(t.Context(), s, "stream", []state.Call{call})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const id = "J7XQ2LZB5WTRV4KMEY6HNPCADS"
+		ask := state.Ask{ID: id, Key: "name", Method: mcp.MethodElicit, Message: []byte(`{}`)}
+		if err := old.Park(t.Context(), state.Write{Lease: leases[0], N: 1}, []state.Ask{ask}, keptState(1, trace.SpanContext{}, []byte("kept"))); err != nil {
+			t.Fatal(err)
+		}
+		w.wantAccepted(w.post(w.a, s, answer(strconv.Quote(id), `{}`)))
+		y := w.listen(w.b, s, "stream.1.1")
+		after(2 * time.Second)
+		w.wantMessages(y, `{"jsonrpc":"2.0","id":2,"result":{"text":"round 2 state kept name={}"}}`)
 	})
 }
 

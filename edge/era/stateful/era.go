@@ -42,6 +42,8 @@ type Era struct {
 
 	idle idle
 	ends ends
+	// draw is drawID; tests have other ids drawn.
+	draw func() int64
 	// insisting counts answers that the store has yet to take.
 	insisting atomic.Int64
 
@@ -56,7 +58,7 @@ var _ era.Stateful = (*Era)(nil)
 // New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
 // without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
 func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), idle: idle{}}
+	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), idle: idle{}, draw: drawID}
 	e.log = e.o.Logger
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())

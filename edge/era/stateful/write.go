@@ -228,7 +228,7 @@ func lostCall(err error) bool {
 }
 
 // write makes one numbered write, again and again while the store cannot be reached, until the call's
-// lifetime has passed or the replica ends. A call that was lost is cancelled.
+// lifetime has passed or the replica ends. What the store refuses for its content is the caller's to change. A call that was lost is cancelled.
 func (r *run) write(op func(context.Context, state.Write) error) error {
 	pause := 10 * time.Millisecond
 	for {
@@ -239,7 +239,7 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 		case err == nil:
 			r.n++
 			return nil
-		case errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrLimit):
+		case errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrLimit), errors.Is(err, state.ErrExists):
 			return err
 		case errors.Is(err, state.ErrRollback), errors.Is(err, state.ErrFenced) && r.reclaiming != "":
 			if err = r.reclaim(); err == nil {
