@@ -47,7 +47,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		FullSchemas: cfg.Schemas == config.SchemasFull,
-		PageSize:    cfg.Limits.PageSize, WatchedURIs: cfg.Limits.Subscriptions,
+		PageSize:    cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
 		ArgumentValues: cfg.Limits.ArgumentValues, Logger: log,
 		Telemetry: a.telemetry,
 	})

@@ -20,7 +20,7 @@ type Options struct {
 	Name, Version string
 	// Title, Description and WebsiteURL complete serverInfo; empty: left out.
 	Title, Description, WebsiteURL string
-	// PageSize bounds the entries of a list's page; 0: 100.
+	// PageSize bounds the entries of a list's page; 0: 1,000. Clients are in use that read the first page alone.
 	PageSize int
 	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
 	// its own; 0: 1 MiB.
@@ -45,7 +45,7 @@ type Options struct {
 }
 
 const (
-	defaultPageSize     = 100
+	defaultPageSize     = 1000
 	defaultArguments    = 50_000
 	defaultPageBytes    = 1 << 20
 	defaultJitter       = 50 * time.Millisecond

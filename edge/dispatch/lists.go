@@ -77,6 +77,8 @@ type span struct{ from, to int }
 type rendering struct {
 	body  []byte
 	items []rendered
+	// paged: that it has more than one page was reported, or need not be again.
+	paged atomic.Bool
 }
 
 // rendered is where one entry stands in a rendering's body.
@@ -179,6 +181,9 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 		}
 	}
 	body, last := l.under(r.rules).page(start, r.d.opts.PageSize, r.d.opts.PageBytes)
+	if start == 0 && last >= 0 {
+		r.reportPages(l, last)
+	}
 	const tail = 512
 	dst := r.call.Envelope.Begin(len(l.kind.head()) + len(body) + tail)
 	dst = append(append(append(dst, l.kind.head()...), body...), ']')
@@ -187,6 +192,17 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 		next = l.cursorAt(last).String()
 	}
 	return r.call.Envelope.Reply(r.closeList(dst, next, l.hint)), nil
+}
+
+// reportPages logs, once per list, that it has more than one page, the first of which ends with an entry.
+func (r *round) reportPages(l *list, last int) {
+	if l.under(r.rules).paged.Swap(true) {
+		return
+	}
+	r.d.report.once("pages\x00"+l.kind.String(),
+		"a list has more than one page: clients that read the first page alone, as some agent frameworks do, see nothing of the rest; raise page-size or page-bytes, or serve fewer entries",
+		"list", l.kind.String(), "entries", len(l.entries), "first_page", last+1,
+		"page_size", r.d.opts.PageSize, "page_bytes", r.d.opts.PageBytes)
 }
 
 // closeList appends what follows a list's array.

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,23 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
+
+// A list of more than one page is reported once: some clients read the first page alone.
+func TestSeveralPagesAreReported(t *testing.T) {
+	var log bytes.Buffer
+	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))},
+		&fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}})
+	for _, r := range revision.All() {
+		for _, m := range []mcp.Method{mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodToolsList} {
+			if _, err := d.Call(t.Context(), r, &mcp.Call{Method: m}, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if n := strings.Count(log.String(), "more than one page"); n != 1 || !strings.Contains(log.String(), "list=tools/list entries=3 first_page=2") {
+		t.Errorf("reported %d times: %s", n, log.String())
+	}
+}
 
 func tools(from, to int) (out []*pb.Tool) {
 	for i := from; i < to; i++ {
