@@ -31,6 +31,7 @@ var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindSessionRequired:    codes.FailedPrecondition,
 	mcp.KindSessionNotFound:    codes.NotFound,
 	mcp.KindBadEventID:         codes.InvalidArgument,
+	mcp.KindNoStream:           codes.FailedPrecondition,
 	mcp.KindForbidden:          codes.PermissionDenied,
 	mcp.KindUnauthenticated:    codes.Unauthenticated,
 	mcp.KindTooLarge:           codes.OutOfRange,

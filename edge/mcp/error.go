@@ -65,6 +65,8 @@ const (
 	KindUnknownOutcome
 	// KindContract: the backend broke the contract.
 	KindContract
+	// KindNoStream: a reader without a session, which there is no stream for.
+	KindNoStream
 	// KindInternal: a fault of the edge or of the backend.
 	KindInternal
 )

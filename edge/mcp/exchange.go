@@ -45,7 +45,8 @@ type Outgoing interface {
 	Session(id string)
 	// Respond ends the exchange with one JSON body.
 	Respond(r Response)
-	// Accept ends the exchange without a body: a notification or an answer was taken.
+	// Accept ends the exchange without a body: a notification or an answer was taken. Where that is told, it
+	// has left, as far as the transport can see to it, when Accept returns.
 	Accept()
 	// Open commits to an event stream, which ends when the era returns. Its head may leave no earlier than
 	// what is written first, so that something should be, at once.

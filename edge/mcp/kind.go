@@ -12,7 +12,7 @@ var kindNames = [...]string{
 	KindUnauthenticated: "unauthenticated", KindTooLarge: "too_large", KindLimit: "limit",
 	KindQuota: "quota", KindStateUnavailable: "state_unavailable", KindUnavailable: "unavailable",
 	KindTimeout: "timeout", KindCancelled: "cancelled", KindUnknownOutcome: "unknown_outcome",
-	KindContract: "contract", KindInternal: "internal",
+	KindContract: "contract", KindNoStream: "no_stream", KindInternal: "internal",
 }
 
 // String names the kind in lower case with underscores; "ok" for none.

@@ -68,6 +68,7 @@ var legacyCodes = map[mcp.Kind]int{
 	mcp.KindSessionRequired:    -32600,
 	mcp.KindSessionNotFound:    -32600,
 	mcp.KindBadEventID:         -32600,
+	mcp.KindNoStream:           -32600,
 	mcp.KindForbidden:          -31403,
 	mcp.KindUnauthenticated:    -31401,
 	mcp.KindTooLarge:           -31413,

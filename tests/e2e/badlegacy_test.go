@@ -48,7 +48,7 @@ var badSessions = []bad{
 	{name: "no session, notification", body: envelope("", "notifications/initialized", ""), headers: noSession, status: 400, code: -32600},
 	{name: "no session, response", body: `{"jsonrpc":"2.0","id":"x","result":{}}`, headers: noSession, status: 400, code: -32600},
 	{name: "no session, batch", body: `[` + rpc("ping", "") + `]`, headers: noSession, status: 400, code: -32600},
-	{name: "no session, GET", method: "GET", headers: noSession, status: 400, code: -32600},
+	{name: "no session, GET", method: "GET", headers: noSession, status: 405, code: -32600, check: hasHeader("Allow", "POST")},
 	{name: "no session, DELETE", method: "DELETE", headers: noSession, status: 400, code: -32600},
 	{name: "unknown session", body: rpc("ping", ""), headers: unknownSession, status: 404, code: -32600, id: "900"},
 	{name: "unknown session, notification", body: envelope("", "notifications/initialized", ""), headers: unknownSession, status: 404, code: -32600},

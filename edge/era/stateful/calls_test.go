@@ -55,7 +55,8 @@ func TestSessionIsRequiredAndOwned(t *testing.T) {
 		w.wantKind(w.post(w.a, "", ping), mcp.KindSessionRequired)
 		w.wantKind(w.post(w.a, "nope", ping), mcp.KindSessionNotFound)
 		w.wantKind(w.post(w.a, strings.Repeat("x", 500), ping), mcp.KindSessionNotFound)
-		w.wantKind(w.listen(w.a, "", ""), mcp.KindSessionRequired)
+		w.wantKind(w.listen(w.a, "", ""), mcp.KindNoStream)
+		w.wantKind(w.listen(w.a, "", "abc.1.0"), mcp.KindSessionRequired)
 		w.who = mcp.Principal{Subject: "eve", Issuer: "https://i"}
 		w.wantKind(w.post(w.a, s, ping), mcp.KindSessionNotFound)
 		w.wantKind(w.post(w.b, s, ping), mcp.KindSessionNotFound)

@@ -26,6 +26,11 @@ func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 		refuse(err)
 		return
 	}
+	if in.Session == "" && in.LastEventID == "" {
+		// Clients open their stream before they have a session, too, and take 405 for an edge that has none yet.
+		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
+		return
+	}
 	s, rec, err := e.hold(ctx, in)
 	if err != nil {
 		refuse(err)

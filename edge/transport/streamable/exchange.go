@@ -34,6 +34,9 @@ func (x *exchange) Respond(r mcp.Response) {
 	h["Content-Type"] = jsonHeader
 	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
 	web.RetryAfter(x.w, status)
+	if status == http.StatusMethodNotAllowed {
+		h.Set("Allow", allowedWithoutSession)
+	}
 	x.door.Deadline(x.w)
 	x.w.WriteHeader(status)
 	if _, err := x.w.Write(r.Body); err == nil && r.Owned {
@@ -48,6 +51,8 @@ func (x *exchange) Accept() {
 	}
 	x.door.Deadline(x.w)
 	x.w.WriteHeader(x.accepted)
+	// It leaves now: what the message released comes after it.
+	_ = http.NewResponseController(x.w).Flush()
 }
 
 // Open implements mcp.Outgoing.

@@ -19,6 +19,8 @@ const (
 	headerSession     = "Mcp-Session-Id"
 	headerLastEventID = "Last-Event-Id"
 	allowed           = "GET, POST, DELETE, OPTIONS"
+	// allowedWithoutSession is what a client may send that has no session yet.
+	allowedWithoutSession = "POST, OPTIONS"
 )
 
 // Handler serves one MCP endpoint. Safe for concurrent use.

@@ -13,6 +13,8 @@ func Status(modern bool, kind mcp.Kind) int {
 	case mcp.KindParse, mcp.KindInvalidRequest, mcp.KindUnsupportedVersion,
 		mcp.KindSessionRequired, mcp.KindBadEventID:
 		return http.StatusBadRequest
+	case mcp.KindNoStream:
+		return http.StatusMethodNotAllowed
 	case mcp.KindSessionNotFound:
 		return http.StatusNotFound
 	case mcp.KindStateUnavailable:
