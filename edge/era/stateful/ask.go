@@ -128,27 +128,27 @@ func asksAgain(asks []state.Ask, id string) bool {
 }
 
 // answered takes a client's response to a server request. The answer that completes an asking makes
-// this replica the call's owner: it runs the next round, while the client is told at once that the
-// answer is safe. An answer that nobody waits for is taken and counted.
-func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
+// this replica the call's owner: release, unless it is nil, runs the next round, and is to be called once
+// the client was told that the answer is safe. An answer that nobody waits for is taken and counted.
+func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) (release func(), _ *mcp.Error) {
 	ask := askOf(msg.ID)
 	if ask == "" {
 		e.counters.AnswersUnknown.Add(1)
-		return nil
+		return nil, nil
 	}
 	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error), Token: rand.Text()}
-	err := e.giveAnswer(ctx, s.id, ask, given)
+	release, err := e.giveAnswer(ctx, s.id, ask, given)
 	if err == nil {
-		return nil
+		return release, nil
 	}
 	me := e.lost(s, err)
 	if me.Kind == mcp.KindStateUnavailable {
 		e.insist(ctx, s.id, ask, given)
 	}
-	return me
+	return nil, me
 }
 
-func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answer) error {
+func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answer) (release func(), _ error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	began := time.Now()
@@ -157,7 +157,7 @@ func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answe
 		if errors.Is(err, state.ErrLimit) {
 			e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
 		}
-		return err
+		return nil, err
 	}
 	switch outcome {
 	case state.AnswerUnknown:
@@ -165,9 +165,9 @@ func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answe
 	case state.AnswerDuplicate:
 		e.counters.AnswersDuplicate.Add(1)
 	case state.AnswerCompleted:
-		e.resume(ctx, claim, began)
+		return func() { e.resume(ctx, claim, began) }, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // insist gives an answer again until the store takes it: it may have been taken before the store was
@@ -181,7 +181,11 @@ func (e *Era) insist(ctx context.Context, session, ask string, a state.Answer) {
 	e.spawn(func() {
 		defer e.insisting.Add(-1)
 		for end := time.Now().Add(e.o.CallLifetime); time.Now().Before(end) && e.sleep(time.Second); {
-			if err := e.giveAnswer(ctx, session, ask, a); err == nil || stateError(err).Kind != mcp.KindStateUnavailable {
+			release, err := e.giveAnswer(ctx, session, ask, a)
+			if release != nil {
+				release()
+			}
+			if err == nil || stateError(err).Kind != mcp.KindStateUnavailable {
 				return
 			}
 		}

@@ -128,6 +128,39 @@ func TestIdsOfRequestsAreDrawnAgain(t *testing.T) {
 	})
 }
 
+// The client hears that its answer was taken before anything of what comes of it, alone and in a batch.
+func TestAnswerIsAcceptedBeforeWhatItReleases(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		w.backend.tools["ask"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodListRoots, Params: []byte(`{}`)})
+		for i, batch := range []bool{false, true} {
+			x := w.post(w.a, s, callTool(i+1, "ask"))
+			ids, _ := asked(t, x)
+			body := answer(ids[0], `{}`)
+			in := w.incoming(s)
+			y := w.begin(func(ctx context.Context, y *exchange) {
+				y.onAccept = func() {
+					time.Sleep(time.Second)
+					if n := len(w.backend.seen()); n != 2*i+1 || x.ended() {
+						t.Errorf("the backend was called %d times before the answer was accepted; ended %t", n, x.ended())
+					}
+				}
+				if batch {
+					b, _ := jsonrpc.ParseBatch([]byte("["+body+"]"), 1)
+					w.a.Batch(ctx, in, b, y)
+					return
+				}
+				w.a.Message(ctx, in, mustParse(body), y)
+			})
+			after(2 * time.Second)
+			w.wantAccepted(y)
+			if !x.ended() || len(w.backend.seen()) != 2*i+2 {
+				t.Errorf("ended %t after %d calls", x.ended(), len(w.backend.seen()))
+			}
+		}
+	})
+}
+
 // A float's text is its integer's; and a call that an earlier release has asked for waits under a string.
 func TestIdsOfAnswers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {

@@ -47,13 +47,16 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			// Nothing of what was begun has run yet.
 			g.discard(failure(rec.rules, jsonrpc.ID{}, err))
 			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
+			g.release()
 			return
 		}
 	}
 	if len(g.runs) == 0 {
 		g.respond()
+		g.release()
 		return
 	}
+	g.release() // The responses of the batch's requests may take long.
 	in.Admit()
 	g.serve()
 }
@@ -70,7 +73,11 @@ func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.
 	case b.Kind == jsonrpc.Notification:
 		e.notified(ctx, in, g.s, g.rec, b.Message)
 	case b.Kind != jsonrpc.Request:
-		return e.answered(ctx, g.s, b.Message)
+		release, err := e.answered(ctx, g.s, b.Message)
+		if release != nil {
+			g.released = append(g.released, release)
+		}
+		return err
 	default:
 		if o, ok := e.local(ctx, in, g.s, g.rec, b.Message); ok {
 			g.ready = append(g.ready, o.body)
@@ -97,6 +104,13 @@ func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoin
 		}
 	}
 	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
+}
+
+// release runs the calls that a batch's answers completed.
+func (g *group) release() {
+	for _, run := range g.released {
+		run()
+	}
 }
 
 // discard gives up calls that were added and not run.

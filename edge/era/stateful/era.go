@@ -101,6 +101,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
+	var release func()
 	switch msg.Kind {
 	case jsonrpc.Request:
 		e.request(ctx, in, s, rec, msg, out)
@@ -108,13 +109,16 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Notification:
 		e.notified(ctx, in, s, rec, msg)
 	default:
-		err = e.answered(ctx, s, msg)
+		release, err = e.answered(ctx, s, msg)
 	}
 	if err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, err)
 		return
 	}
 	out.Accept()
+	if release != nil {
+		release() // The client hears that its answer was taken before it hears what comes of it.
+	}
 }
 
 // End deletes a session: its calls are cancelled and its streams end, on every replica.

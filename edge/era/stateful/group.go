@@ -55,6 +55,8 @@ type group struct {
 	// ready are messages known before any call ran: a batch's entries that need no backend.
 	ready [][]byte
 	array bool
+	// released run the calls that the batch's answers completed.
+	released []func()
 
 	only [1]*run
 	run  run

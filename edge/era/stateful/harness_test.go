@@ -46,8 +46,8 @@ type exchange struct {
 	keepalives int
 	broken     bool // writes fail
 	left       bool
-	// onResponse is called when a response is handed to the transport.
-	onResponse func()
+	// onResponse is called when a response is handed to the transport, onAccept when it is to accept.
+	onResponse, onAccept func()
 }
 
 func (x *exchange) Session(id string) { x.set(func() { x.session = id }) }
@@ -57,7 +57,12 @@ func (x *exchange) Respond(r mcp.Response) {
 	}
 	x.set(func() { x.once(); x.response = &r })
 }
-func (x *exchange) Accept() { x.set(func() { x.once(); x.accepted = true }) }
+func (x *exchange) Accept() {
+	if x.onAccept != nil {
+		x.onAccept()
+	}
+	x.set(func() { x.once(); x.accepted = true })
+}
 func (x *exchange) Open() (mcp.Stream, error) {
 	x.set(func() { x.once(); x.opened = true })
 	return x, nil
