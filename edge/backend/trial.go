@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/mcpedge/mcpedge/edge/violation"
+	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -36,34 +33,11 @@ func unfit(t *pb.Tool, arguments string) error {
 	if _, err := object("the arguments", arguments); err != nil {
 		return err
 	}
-	if t.InputSchemaJson == "" {
-		return nil
-	}
-	schema, err := compile(t.InputSchemaJson)
+	s, err := schema.Compile(t.InputSchemaJson)
 	if err != nil {
 		return nil // reported with the list: such a tool goes unvalidated
 	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(arguments))
-	if err != nil {
-		return fmt.Errorf("the arguments are no JSON: %w", err)
-	}
-	var invalid *jsonschema.ValidationError
-	if err := schema.Validate(value); !errors.As(err, &invalid) {
-		return err
-	}
-	const most = 5
-	var lines []string
-	var walk func(e *jsonschema.ValidationError)
-	walk = func(e *jsonschema.ValidationError) {
-		for _, c := range e.Causes {
-			walk(c)
-		}
-		if len(e.Causes) == 0 && len(lines) < most {
-			lines = append(lines, violation.Text(e, t.InputSchemaJson))
-		}
-	}
-	walk(invalid)
-	return errors.New(strings.Join(lines, "; "))
+	return s.Validate([]byte(arguments))
 }
 
 // answer answers a question as the trial says; how is what was done. The error says that the answer there is

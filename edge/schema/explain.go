@@ -16,8 +16,8 @@ const (
 	maxShown   = 512
 )
 
-// explain makes the validator's error one line for people: its innermost violations.
-func explain(err error) error {
+// explain makes the validator's error one line for people: its innermost violations. doc is the decoded schema.
+func explain(err error, doc any) error {
 	var wrong *jsonschema.SchemaValidationError
 	if errors.As(err, &wrong) {
 		err = wrong.Err
@@ -41,7 +41,7 @@ func explain(err error) error {
 		}
 		if more = len(lines) == maxDetails; !more {
 			shorten(e)
-			lines = append(lines, clip(strings.ReplaceAll(e.Error(), "\n", " ")))
+			lines = append(lines, clip(inWords(e, doc)))
 		}
 	}
 	walk(invalid)

@@ -12,7 +12,9 @@ import (
 // Schema checks JSON by a JSON Schema. The zero value accepts everything. Safe for concurrent use.
 type Schema struct {
 	compiled *jsonschema.Schema
-	root     *node
+	// doc is the schema as decoded.
+	doc  any
+	root *node
 	// object: with nothing compiled, any object will do, so that no value need be decoded.
 	object     bool
 	multiplies bool
@@ -72,14 +74,14 @@ func compile(doc any, c *jsonschema.Compiler) (s *Schema, err error) {
 	}
 	compiled, err := c.Compile(location)
 	if err != nil {
-		return nil, explain(err)
+		return nil, explain(err, doc)
 	}
 	root, err := newGraph(compiled, c.Compile)
 	if err != nil {
 		return nil, err
 	}
 	engine.sealed = true
-	return &Schema{compiled: compiled, root: root, multiplies: multiplies(root)}, nil
+	return &Schema{compiled: compiled, doc: doc, root: root, multiplies: multiplies(root)}, nil
 }
 
 // Multiplies reports whether ordinary arguments of 64 KiB can take a check beyond MaxCost: because a schema is
@@ -135,7 +137,7 @@ func (c *Check) Run() (err error) {
 			err = fmt.Errorf("the value cannot be checked: %v", p)
 		}
 	}()
-	return explain(c.schema.compiled.Validate(c.value))
+	return explain(c.schema.compiled.Validate(c.value), c.schema.doc)
 }
 
 // Validate is Prepare and Run.

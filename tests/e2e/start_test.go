@@ -19,15 +19,15 @@ import (
 	"github.com/mcpedge/mcpedge/tests/freeport"
 )
 
-// silent is a backend whose first listing hangs until it is let go.
-type silent struct {
+// mute is a backend whose first listing hangs until it is let go.
+type mute struct {
 	pb.UnimplementedToolServiceServer
 	once  sync.Once
 	asked chan struct{} // closed when it is asked
 	goOn  chan struct{}
 }
 
-func (s *silent) ListTools(ctx context.Context, _ *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+func (s *mute) ListTools(ctx context.Context, _ *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
 	s.once.Do(func() { close(s.asked) })
 	select {
 	case <-s.goOn:
@@ -37,8 +37,8 @@ func (s *silent) ListTools(ctx context.Context, _ *pb.ListToolsRequest) (*pb.Lis
 	}
 }
 
-func startSilent(t *testing.T) (*silent, string) {
-	s := &silent{asked: make(chan struct{}), goOn: make(chan struct{})}
+func startSilent(t *testing.T) (*mute, string) {
+	s := &mute{asked: make(chan struct{}), goOn: make(chan struct{})}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

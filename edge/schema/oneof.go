@@ -1,5 +1,4 @@
-// Package violation says in words how a value violates a JSON Schema.
-package violation
+package schema
 
 import (
 	"fmt"
@@ -9,11 +8,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// Text is one violation without its causes, on one line: the library's words, but for a oneOf of which
-// several branches are met, whose members are named. schema is the text of the schema that e is of.
-func Text(e *jsonschema.ValidationError, schema string) string {
+// inWords is one violation without its causes, on one line: the library's words, but for a oneOf of which
+// several branches are met, whose members are named. doc is the decoded schema that e is of.
+func inWords(e *jsonschema.ValidationError, doc any) string {
 	if one, ok := e.ErrorKind.(*kind.OneOf); ok && len(one.Subschemas) > 1 {
-		if all, given := members(e.SchemaURL, schema, one.Subschemas); len(given) > 1 {
+		if all, given := members(e.SchemaURL, doc, one.Subschemas); len(given) > 1 {
 			return fmt.Sprintf("at '%s': at most one of %s may be there, and %s are", "/"+strings.Join(e.InstanceLocation, "/"),
 				strings.Join(all, ", "), strings.Join(given, " and "))
 		}
@@ -23,12 +22,8 @@ func Text(e *jsonschema.ValidationError, schema string) string {
 
 // members are the properties that the branches of a oneOf require, all of them and those of the branches that
 // are met, where each requires one and says no more.
-func members(url, schema string, met []int) (all, given []string) {
+func members(url string, at any, met []int) (all, given []string) {
 	_, pointer, _ := strings.Cut(url, "#")
-	at, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
-	if err != nil {
-		return nil, nil
-	}
 	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
 		switch node := at.(type) {
