@@ -59,7 +59,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
 		Heartbeat: min(cfg.Limits.Lease/4, time.Second), SessionTTL: cfg.Limits.SessionTTL,
-		MaxSessionsPerAddress: cmp.Or(cfg.Limits.SessionsPerAddress, (cfg.Limits.SessionsPerPrincipal+1)/2),
+		MaxSessionsPerAddress: cmp.Or(cfg.Limits.SessionsPerAddress, max(minSessionsPerAddress, cfg.Limits.SessionsPerPrincipal/2)),
 		Logger:                log, Telemetry: a.telemetry,
 	})
 	keys, err := cfg.Keys()
@@ -81,6 +81,10 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry})
 	return a, nil
 }
+
+// minSessionsPerAddress is the least default of the sessions that one address may begin: they are not regained when
+// they end, but over their TTL.
+const minSessionsPerAddress = 100
 
 // Pool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
 func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend.Pool, error) {

@@ -178,7 +178,7 @@ type Limits struct {
 	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.
 	ConnectionsPerAddress int `yaml:"connections-per-address"`
 	// SessionsPerAddress bounds those that anonymous callers of one address begin at once; they are regained over
-	// SessionTTL. 0: half of SessionsPerPrincipal.
+	// SessionTTL. 0: half of SessionsPerPrincipal, 100 at least, since a session that has ended does not count as one less.
 	SessionsPerAddress int           `yaml:"sessions-per-address"`
 	StartWait          time.Duration `yaml:"start-wait"`
 }

@@ -92,7 +92,7 @@ func (l *Limits) settings() []setting {
 		{"session-ttl", &l.SessionTTL, "an unused session lives so long"},
 		{"session-stale", &l.SessionStale, "a session is served so long while the state is down"},
 		{"sessions-per-principal", &l.SessionsPerPrincipal, "most sessions of one principal, or of all anonymous callers"},
-		{"sessions-per-address", &l.SessionsPerAddress, "most sessions that anonymous callers of one address begin at once, regained over session-ttl; 0: half of sessions-per-principal"},
+		{"sessions-per-address", &l.SessionsPerAddress, "most sessions that anonymous callers of one address begin at once, regained over session-ttl; 0: half of sessions-per-principal, 100 at least"},
 		{"streams-per-session", &l.StreamsPerSession, "most unfinished streams of one session"},
 		{"calls-per-session", &l.CallsPerSession, "most calls of one session at a time"},
 		{"session-bytes", &l.SessionBytes, "most bytes of one session: client info, subscriptions, calls and stream logs"},
