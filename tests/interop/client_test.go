@@ -35,8 +35,8 @@ func TestRunClient(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c, w := fake(t, test.script)
 			o := c.run(context.Background(), w, "stdio", t.TempDir(), false)
-			if o.steps != test.steps {
-				t.Errorf("%d steps, want %d", o.steps, test.steps)
+			if len(o.steps) != test.steps {
+				t.Errorf("steps %q, want %d", o.steps, test.steps)
 			}
 			if (o.err == nil) != (test.err == "") || o.err != nil && !strings.Contains(o.err.Error(), test.err) {
 				t.Errorf("error %v, want %q", o.err, test.err)
@@ -59,8 +59,8 @@ func TestReport(t *testing.T) {
 	var b strings.Builder
 	counts := filepath.Join(t.TempDir(), "counts")
 	err := report(&b, []outcome{
-		{client: "a", transport: "http", steps: 3},
-		{client: "a", transport: "stdio", steps: 2, err: errors.New("broken")},
+		{client: "a", transport: "http", said: said{steps: []string{"a", "b", "c"}}},
+		{client: "a", transport: "stdio", said: said{steps: []string{"a", "b"}}, err: errors.New("broken")},
 	}, counts)
 	if err == nil || !strings.HasSuffix(b.String(), "\n5 passed, 1 failed\n") || !strings.Contains(b.String(), "FAILED") {
 		t.Errorf("%v\n%s", err, b.String())

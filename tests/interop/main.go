@@ -3,8 +3,9 @@
 //
 // It builds the edge and the bundled services, starts the services and an edge on free loopback
 // ports, installs what each client needs (kept for the next run), and runs every client over every
-// transport: Streamable HTTP and HTTP+SSE to the running edge, and stdio, where the client starts an
-// edge itself. Every step that a client gets through counts as passed; a client that stops early
+// transport: Streamable HTTP and HTTP+SSE to the running edge, stdio, where the client starts an edge
+// itself, and Streamable HTTP to two replicas behind a load balancer, one of which is drained while the
+// client's call runs on it. Every step that a client gets through counts as passed; a client that stops early
 // counts as one failure. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the
 // file that -counts, or else INTEROP_COUNTS in the environment, names.
 //
@@ -29,7 +30,8 @@ import (
 // folder holds the clients and the results, seen from the module root.
 const folder = "tests/interop"
 
-var transports = []string{"http", "sse", "stdio"}
+// replicas is Streamable HTTP to two replicas that share a Redis, behind a plain load balancer.
+var transports = []string{"http", "sse", "stdio", "replicas"}
 
 // options is what the command line decides.
 type options struct {
@@ -50,7 +52,7 @@ func main() {
 	var only, over string
 	flag.StringVar(&only, "only", "", "clients to run, separated by commas; empty: all")
 	flag.StringVar(&over, "transport", strings.Join(transports, ","), "transports to run them over, separated by commas")
-	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
+	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "time limit of the whole run")
 	flag.BoolVar(&o.verbose, "v", false, "print every step")
 	flag.StringVar(&o.counts, "counts", os.Getenv("INTEROP_COUNTS"), "file to write the passed and failed counts to")
 	flag.Parse()
@@ -82,7 +84,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := errors.Join(os.RemoveAll(results), os.MkdirAll(results, 0o755)); err != nil {
 		return err
 	}
-	w, err := startWorld(ctx, results)
+	w, err := startWorld(ctx, results, slices.Contains(o.transports, "replicas"))
 	if err != nil {
 		return err
 	}
@@ -92,6 +94,9 @@ func run(ctx context.Context, o options) (err error) {
 	for _, c := range clients {
 		installed := c.install(ctx)
 		for _, transport := range o.transports {
+			if !c.has(transport) {
+				continue
+			}
 			r := outcome{client: c.name, transport: transport, err: installed}
 			if installed == nil {
 				r = c.run(ctx, w, transport, results, o.verbose)

@@ -4,18 +4,27 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
-// recorder takes a client's output: it keeps it, counts the steps and times them. It is for one
+// said is what a client said of itself and did, see client.
+type said struct {
+	uses   string   // library and version
+	speaks []string // revisions, in the order in which they were said
+	lacks  []string // "<feature>: <why>"
+	steps  []string // passed
+}
+
+// recorder takes a client's output: it keeps it, notes what it says and times the steps. It is for one
 // writer at a time.
 type recorder struct {
 	log     io.Writer
 	verbose bool // print every line
 
-	line    []byte // what came of the current one
-	last    time.Time
-	steps   int
+	line []byte // what came of the current one
+	last time.Time
+	said
 	slowest step
 }
 
@@ -48,14 +57,24 @@ func (r *recorder) end(line []byte) {
 	if r.verbose {
 		fmt.Printf("%s\n", line)
 	}
-	name, ok := bytes.CutPrefix(line, []byte("ok "))
-	if !ok {
-		return
+	word, rest, _ := strings.Cut(string(bytes.TrimSpace(line)), " ")
+	switch word {
+	case "uses":
+		r.uses = rest
+	case "speaks":
+		r.speaks = append(r.speaks, rest)
+	case "lacks":
+		r.lacks = append(r.lacks, rest)
+	case "ok":
+		r.passed(rest)
 	}
+}
+
+func (r *recorder) passed(name string) {
 	now := time.Now()
 	if took := now.Sub(r.last); took > r.slowest.took {
-		r.slowest = step{string(name), took}
+		r.slowest = step{name, took}
 	}
-	r.steps++
+	r.steps = append(r.steps, name)
 	r.last = now
 }

@@ -11,10 +11,10 @@ import (
 // outcome is what one client did over one transport.
 type outcome struct {
 	client, transport string
-	steps             int           // passed
-	took              time.Duration // without the installation
-	slowest           step
-	err               error // why it stopped early; nil: it did not
+	said
+	took    time.Duration // without the installation
+	slowest step
+	err     error // why it stopped early; nil: it did not
 }
 
 // report prints the table and the totals, and writes the latter to the file counts, if it is named. A
@@ -25,12 +25,12 @@ func report(w io.Writer, all []outcome, counts string) error {
 	fmt.Fprintln(table, "CLIENT\tTRANSPORT\tSTEPS\tTIME\tRESULT\tSLOWEST STEP")
 	for _, o := range all {
 		result := "ok"
-		if passed += o.steps; o.err != nil {
+		if passed += len(o.steps); o.err != nil {
 			failed++
 			result = "FAILED"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%d\t%.1f s\t%s\t%.1f s %s\n",
-			o.client, o.transport, o.steps, o.took.Seconds(), result, o.slowest.took.Seconds(), o.slowest.name)
+			o.client, o.transport, len(o.steps), o.took.Seconds(), result, o.slowest.took.Seconds(), o.slowest.name)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -1,11 +1,12 @@
 // What the clients on Node.js share: the command line, steps, and waiting for conditions.
+import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual, inspect } from "node:util";
 
 const PATIENCE = 60_000; // ms, for anything that is awaited
 
 class Mismatch extends Error {}
 
-// options reads "--dir DIR", and "--url URL --cut URL", "--sse URL" or "-- COMMAND ARGUMENTS…".
+// options reads "--dir DIR", and "--url URL" with "--cut URL" or "--drain URL", "--sse URL" or "-- COMMAND ARGUMENTS…".
 export function options() {
   const o = {};
   const args = process.argv.slice(2);
@@ -13,15 +14,15 @@ export function options() {
     const flag = args.shift();
     if (flag === "--") {
       o.command = args.splice(0);
-    } else if (["--dir", "--url", "--cut", "--sse"].includes(flag) && args.length > 0) {
+    } else if (["--dir", "--url", "--cut", "--drain", "--sse"].includes(flag) && args.length > 0) {
       o[flag.slice(2)] = args.shift();
     } else {
       console.error(`unknown or incomplete: ${flag}`);
       process.exit(2);
     }
   }
-  if (!o.dir || !((o.url && o.cut) || o.sse || o.command?.length)) {
-    console.error("give --dir DIR, and one of: --url URL --cut URL, --sse URL, -- COMMAND ARGUMENTS…");
+  if (!o.dir || !((o.url && (o.cut || o.drain)) || o.sse || o.command?.length)) {
+    console.error("give --dir DIR, and one of: --url URL with --cut URL or --drain URL, --sse URL, -- COMMAND ARGUMENTS…");
     process.exit(2);
   }
   return o;
@@ -120,4 +121,23 @@ export async function walk(list, field) {
     cursor = page.nextCursor;
   } while (cursor !== undefined && pages < 100);
   return [all, pages];
+}
+
+// uses says which library of node_modules this is, and its version.
+export async function uses(name, from) {
+  const manifest = JSON.parse(await readFile(new URL(`node_modules/${name}/package.json`, from)));
+  console.log(`uses ${name} ${manifest.version}`);
+}
+
+// drain has the replica that serves the most calls end, with SIGTERM, and returns its name.
+export async function drain(options) {
+  const r = await fetch(options.drain, { method: "POST" });
+  const name = await r.text();
+  if (!r.ok || name === "") fail("drained replica", "its name", `${r.status} ${name}`);
+  return name;
+}
+
+// pagesOf is how many pages so many entries have: of three each, but for the replicas, whose pages hold all.
+export function pagesOf(entries, options) {
+  return options.drain ? 1 : Math.ceil(entries.length / 3);
 }

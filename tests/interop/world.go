@@ -23,21 +23,33 @@ type world struct {
 	backends []string // the flags by which an edge finds the services
 	running  []*process.Process
 	breaker  *breaker
+	wide     string // URL of an edge whose lists are one page long
+	fleet    *fleet // nil: not asked for
 }
 
 // program is the path of a built program.
 func (w *world) program(name string) string { return filepath.Join(w.dir, "bin", name) }
 
-// url is where clients reach the edge.
-func (w *world) url() string { return "http://" + w.breaker.addr() }
-
-// stdio is the command that serves MCP on its standard input and output.
-func (w *world) stdio() []string {
-	return append([]string{w.program("edge"), "stdio", "--page-size", pageSize, "--log-level", "warn"}, w.backends...)
+// url is where clients reach the edge, one whose lists have several pages if the client reads them.
+func (w *world) url(pages bool) string {
+	if pages {
+		return "http://" + w.breaker.addr()
+	}
+	return w.wide
 }
 
-// startWorld builds and starts everything, with logs in results, and returns once the edge is ready.
-func startWorld(ctx context.Context, results string) (_ *world, err error) {
+// stdio is the command that serves MCP on its standard input and output.
+func (w *world) stdio(pages bool) []string {
+	command := []string{w.program("edge"), "stdio", "--log-level", "warn"}
+	if pages {
+		command = append(command, "--page-size", pageSize)
+	}
+	return append(command, w.backends...)
+}
+
+// startWorld builds and starts everything, with logs in results, and returns once the edges are ready. There are
+// two replicas more if fleet says so.
+func startWorld(ctx context.Context, results string, fleet bool) (_ *world, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-interop-")
 	if err != nil {
 		return nil, err
@@ -58,7 +70,7 @@ func startWorld(ctx context.Context, results string) (_ *world, err error) {
 	if err := w.build(ctx); err != nil {
 		return nil, err
 	}
-	ports, err := process.FreeAddrs(len(services) + 2)
+	ports, err := process.FreeAddrs(len(services) + 4)
 	if err != nil {
 		return nil, err
 	}
@@ -67,20 +79,33 @@ func startWorld(ctx context.Context, results string) (_ *world, err error) {
 		if name == "resources" {
 			args = append(args, "--dir", w.files)
 		}
-		if err := w.start(name, results, args...); err != nil {
+		if err := w.start(name, name, results, args...); err != nil {
 			return nil, err
 		}
 		w.backends = append(w.backends, "--backend", name+"="+ports[i])
 	}
-	listen, admin := ports[len(services)], ports[len(services)+1]
-	args := append([]string{"--listen", listen, "--admin", admin, "--page-size", pageSize}, w.backends...)
-	if err := w.start("edge", results, args...); err != nil {
-		return nil, err
+	return w, w.startEdges(ctx, results, ports[len(services):], fleet)
+}
+
+func (w *world) startEdges(ctx context.Context, results string, ports []string, fleet bool) (err error) {
+	narrow := append([]string{"--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, w.backends...)
+	wide := append([]string{"--listen", ports[2], "--admin", ports[3]}, w.backends...)
+	if err := errors.Join(w.start("edge", "edge", results, narrow...), w.start("edge-wide", "edge", results, wide...)); err != nil {
+		return err
 	}
-	if w.breaker, err = startBreaker(listen); err != nil {
-		return nil, err
+	w.wide = "http://" + ports[2]
+	if w.breaker, err = startBreaker(ports[0]); err != nil {
+		return err
 	}
-	return w, process.AwaitOK(ctx, "http://"+admin+"/readyz", w.running...)
+	for _, admin := range []string{ports[1], ports[3]} {
+		if err := process.AwaitOK(ctx, "http://"+admin+"/readyz", w.running...); err != nil {
+			return err
+		}
+	}
+	if fleet {
+		w.fleet, err = startFleet(ctx, w.dir, results, w.program("edge"), w.backends)
+	}
+	return err
 }
 
 // build builds all programs.
@@ -92,8 +117,8 @@ func (w *world) build(ctx context.Context) error {
 	return process.Build(ctx, filepath.Join(w.dir, "bin"), packages...)
 }
 
-func (w *world) start(name, results string, args ...string) error {
-	p, err := process.Start(name, w.program(name), filepath.Join(results, name+".log"), args...)
+func (w *world) start(name, program, results string, args ...string) error {
+	p, err := process.Start(name, w.program(program), filepath.Join(results, name+".log"), args...)
 	if err == nil {
 		w.running = append(w.running, p)
 	}
@@ -106,6 +131,9 @@ func (w *world) stop() error {
 		w.breaker.stop()
 	}
 	var errs []error
+	if w.fleet != nil {
+		errs = append(errs, w.fleet.stop())
+	}
 	for i := len(w.running) - 1; i >= 0; i-- {
 		errs = append(errs, w.running[i].Stop())
 	}

@@ -45,6 +45,7 @@ type Proxy struct {
 
 	targets   []Target
 	ready     []atomic.Bool
+	posts     []atomic.Int64
 	next      atomic.Uint64
 	transport *http.Transport
 	server    *http.Server
@@ -61,6 +62,7 @@ func StartProxy[T Target](targets []T) (*Proxy, error) {
 	}
 	p := &Proxy{
 		URL: "http://" + l.Addr().String() + "/mcp", ready: make([]atomic.Bool, len(targets)),
+		posts:     make([]atomic.Int64, len(targets)),
 		transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1000},
 	}
 	for _, t := range targets {
@@ -95,6 +97,17 @@ func (p *Proxy) Stop() {
 
 // CloseIdle closes the connections to replicas that serve no request.
 func (p *Proxy) CloseIdle() { p.transport.CloseIdleConnections() }
+
+// Busiest is the index of the target that serves the most POSTs at the moment; the first of several.
+func (p *Proxy) Busiest() int {
+	best := 0
+	for i := range p.posts {
+		if p.posts[i].Load() > p.posts[best].Load() {
+			best = i
+		}
+	}
+	return best
+}
 
 func (p *Proxy) poll(ctx context.Context, asker *http.Client, i int) {
 	t := time.NewTicker(pollReady)
@@ -163,12 +176,30 @@ func (p *Proxy) send(req *http.Request, body []byte, n int) (*http.Response, err
 		out.Body = io.NopCloser(bytes.NewReader(body))
 		out.ContentLength = int64(len(body))
 	}
+	ended := func() {}
+	if req.Method == http.MethodPost {
+		p.posts[n].Add(1)
+		ended = sync.OnceFunc(func() { p.posts[n].Add(-1) })
+	}
 	resp, err := p.transport.RoundTrip(out)
 	if err != nil {
+		ended()
 		return nil, servedError{name, err}
 	}
 	resp.Header.Set(ServedBy, name)
+	resp.Body = endingBody{resp.Body, ended}
 	return resp, nil
+}
+
+// endingBody is a response's body that tells when it is closed.
+type endingBody struct {
+	io.ReadCloser
+	ended func()
+}
+
+func (b endingBody) Close() error {
+	b.ended()
+	return b.ReadCloser.Close()
 }
 
 // servedError is an error of a request that had a replica.

@@ -19,7 +19,43 @@ func (v *visit) resume(ctx context.Context) error {
 	if err := v.counted(ctx, "resumed", 1, 3, 12); err != nil {
 		return err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, v.options.cut, nil)
+	if err := post(ctx, v.options.cut); err != nil {
+		return err
+	}
+	if err := <-ended; err != nil {
+		return err
+	}
+	return v.counted(ctx, "resumed", 4, 12, 12)
+}
+
+// drained has the replica end that runs a call; the call ends well, and the next one runs on the other.
+func (v *visit) drained(ctx context.Context) error {
+	p := &mcp.CallToolParams{Name: "countdown", Arguments: map[string]any{"steps": 30, "interval_ms": 100}}
+	p.SetProgressToken("drained")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := v.session.CallTool(ctx, p)
+		ended <- err
+	}()
+	if err := v.counted(ctx, "drained", 1, 3, 30); err != nil {
+		return err
+	}
+	if err := post(ctx, v.options.drain); err != nil {
+		return err
+	}
+	if err := <-ended; err != nil {
+		return err
+	}
+	if err := v.counted(ctx, "drained", 4, 30, 30); err != nil {
+		return err
+	}
+	_, _, err := v.call(ctx, "calculator_arithmetic", map[string]any{"expression": "1+1"})
+	return err
+}
+
+// post posts nothing to a control address.
+func post(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return err
 	}
@@ -27,11 +63,5 @@ func (v *visit) resume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := resp.Body.Close(); err != nil {
-		return err
-	}
-	if err := <-ended; err != nil {
-		return err
-	}
-	return v.counted(ctx, "resumed", 4, 12, 12)
+	return resp.Body.Close()
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -54,6 +55,7 @@ func (v *visit) connect(ctx context.Context) (err error) {
 		return err
 	}
 	got := v.session.InitializeResult()
+	fmt.Println("speaks", got.ProtocolVersion)
 	return equal("revision and server", []string{got.ProtocolVersion, got.ServerInfo.Name}, []string{v.version, "mcpedge"})
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"time"
 )
 
@@ -18,8 +19,9 @@ const patience = 60 * time.Second
 
 // options is what the command line says: where the edge is.
 type options struct {
-	dir, url, cut, sse string
-	command            []string // that serves on its standard input and output
+	dir, url, cut, drain, sse string
+
+	command []string // that serves on its standard input and output
 }
 
 func main() {
@@ -27,11 +29,12 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "directory that is served as file: resources")
 	flag.StringVar(&o.url, "url", "", "Streamable HTTP endpoint")
 	flag.StringVar(&o.cut, "cut", "", "address that breaks all connections when it is posted to")
+	flag.StringVar(&o.drain, "drain", "", "address that ends the replica which serves the most calls when it is posted to")
 	flag.StringVar(&o.sse, "sse", "", "HTTP+SSE endpoint")
 	flag.Parse()
 	o.command = flag.Args()
-	if o.dir == "" || (o.url == "" || o.cut == "") && o.sse == "" && len(o.command) == 0 {
-		fmt.Fprintln(os.Stderr, "give --dir DIR, and one of: --url URL --cut URL, --sse URL, -- COMMAND ARGUMENTS…")
+	if o.dir == "" || (o.url == "" || o.cut+o.drain == "") && o.sse == "" && len(o.command) == 0 {
+		fmt.Fprintln(os.Stderr, "give --dir DIR, and one of: --url URL with --cut URL or --drain URL, --sse URL, -- COMMAND ARGUMENTS…")
 		os.Exit(2)
 	}
 	var err error
@@ -56,6 +59,13 @@ func (o options) revisions() []string {
 }
 
 func run(o options) error {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			if m.Path == "github.com/modelcontextprotocol/go-sdk" {
+				fmt.Println("uses", m.Path, m.Version)
+			}
+		}
+	}
 	for _, version := range o.revisions() {
 		v := newVisit(o, version)
 		if err := v.step("connect", v.connect); err != nil {
@@ -91,6 +101,7 @@ func (v *visit) all() error {
 		{"subscribe", v.subscribe, true},
 		{"prompt", v.prompt, true},
 		{"resume", v.resume, v.options.cut != "" && !v.modern()},
+		{"a replica drained in a call", v.drained, v.options.drain != "" && v.version == newestWithSessions},
 	} {
 		if !s.has {
 			continue
@@ -101,6 +112,10 @@ func (v *visit) all() error {
 	}
 	return nil
 }
+
+// newestWithSessions is the revision in which a replica is drained, once: it leaves one, which the steps after it
+// do not mind.
+const newestWithSessions = "2025-11-25"
 
 // step does one step and says so.
 func (v *visit) step(name string, do func(context.Context) error) error {

@@ -2,10 +2,11 @@
 // one process for each request, as scripts use it, in both eras.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { contains, equal, fail, options, step, text } from "../steps.mjs";
+import { contains, equal, fail, options, step, text, uses } from "../steps.mjs";
 import { inspector } from "./inspector.mjs";
 
 const o = options();
+await uses("@modelcontextprotocol/inspector", import.meta.url);
 const inspect = await inspector(o);
 
 // the steps of one era: [name, body]
@@ -21,6 +22,7 @@ function steps(era) {
     ["initialize", async () => {
       const r = await result("initialize");
       equal([r.protocolVersion, r.serverInfo.name], [modern ? "2026-07-28" : "2025-11-25", "mcpedge"], "revision and name");
+      console.log(`speaks ${r.protocolVersion}`);
       contains(r.instructions, "sample data", "instructions");
     }],
     ["tools/list", async () => {

@@ -20,6 +20,33 @@ async def cut(s: Session) -> None:
         fail("broken connections", "at least one", r.text)
 
 
+async def drained(s: Session) -> None:
+    """A replica may end while it runs a call."""
+    c = s.client
+
+    @step("a replica drained in a call")
+    async def _() -> None:
+        seen = []
+
+        async def note(n: float, *_: Any) -> None:
+            seen.append(n)
+            if n == 3:
+                async with httpx2.AsyncClient() as http:
+                    equal((await http.post(s.options.drain)).status_code, 200, "status")
+
+        r = await c.call_tool("countdown", {"steps": 30, "interval_ms": 100}, progress_callback=note)
+        contains(text(r), "Counted down 30 steps", "text")
+        equal(seen, list(range(1, 31)), "progress")
+
+    await _
+
+    @step("a call on the other replica")
+    async def _() -> None:
+        equal(text(await c.call_tool("calculator_arithmetic", {"expression": "1+1"})), "2", "text")
+
+    await _
+
+
 async def run(s: Session) -> None:
     c = s.client
 

@@ -83,6 +83,7 @@ async def session(options: argparse.Namespace, era: str) -> AsyncGenerator[Sessi
         async def _() -> None:
             c = s.client
             equal(c.protocol_version, REVISIONS[era], "revision")
+            print("speaks", c.protocol_version)
             equal(c.server_info.name, "mcpedge", "server name")
             can = c.server_capabilities
             equal([can.tools.list_changed, can.prompts.list_changed], [True, True], "tools and prompts capabilities")

@@ -17,15 +17,18 @@ import tools
 
 async def main() -> None:
     options = steps.options()
+    steps.uses("mcp")
     for era in ("legacy",) if options.sse else ("legacy", "modern"):
         steps.prefix = era + " "
         async with connect.session(options, era) as session:
             for part in (tools, asking, resources, prompts, running):
                 await part.run(session)
-            if options.url and era == "legacy":
+            if options.cut and era == "legacy":
                 await broken.run(session)
+            if options.drain and era == "legacy":  # it leaves one replica, which the steps after it do not mind
+                await broken.drained(session)
         print(f"ok {era} close", flush=True)
-    if options.url:
+    if options.cut:
         steps.prefix = ""
         await broken.resume_explicitly(options)
 

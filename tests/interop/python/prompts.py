@@ -4,7 +4,7 @@ import mcp_types as types
 from mcp import MCPError
 
 from connect import Session
-from steps import contains, equal, error, step, walk
+from steps import contains, equal, error, pages_of, step, walk
 
 
 async def run(s: Session) -> None:
@@ -16,7 +16,7 @@ async def run(s: Session) -> None:
         vacation = next(p for p in found if p.name == "plan-vacation")
         arguments = [(a.name, bool(a.required)) for a in vacation.arguments]
         equal(arguments, [("destination", True), ("days", False), ("interests", False)], "arguments")
-        equal(pages, -(-len(found) // 3), "pages")
+        equal(pages, pages_of(found, s.options), "pages")
 
     await _
 

@@ -10,7 +10,7 @@ from mcp import MCPError
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
 from connect import Session
-from steps import contains, equal, error, fail, step, walk
+from steps import contains, equal, error, fail, pages_of, step, walk
 
 
 async def run(s: Session) -> None:
@@ -24,7 +24,7 @@ async def run(s: Session) -> None:
         found, pages = await walk(c.list_resources, "resources")
         contains([r.uri for r in found], "test://static-text", "URIs")
         contains([r.name for r in found], "note.txt", "names")
-        equal(pages, -(-len(found) // 3), "pages")
+        equal(pages, pages_of(found, s.options), "pages")
 
     await _
 

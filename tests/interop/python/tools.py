@@ -4,7 +4,7 @@ import anyio
 from mcp import MCPError
 
 from connect import Session
-from steps import contains, equal, error, step, text, walk
+from steps import contains, equal, error, pages_of, step, text, walk
 
 
 async def run(s: Session) -> None:
@@ -17,7 +17,7 @@ async def run(s: Session) -> None:
         for name in ("calculator_arithmetic", "book_trip", "countdown", "test_simple_text"):
             contains(names, name, "names")
         equal(len(set(names)), len(names), "different names")
-        equal(pages, -(-len(names) // 3), "pages")
+        equal(pages, pages_of(names, s.options), "pages")
         calculator = tools[names.index("calculator_arithmetic")]
         equal([calculator.title, calculator.input_schema["required"]], ["Calculator", ["expression"]], "calculator")
         equal(calculator.annotations.read_only_hint, True, "read-only hint")

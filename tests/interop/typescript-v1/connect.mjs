@@ -58,6 +58,7 @@ export async function connect(options) {
     equal(can.resources, { listChanged: true, subscribe: true }, "resources capability");
     equal([can.logging, can.completions], [{}, {}], "logging and completions capabilities");
     contains(client.getInstructions(), "sample data", "instructions");
+    console.log("speaks 2025-11-25");
     if (options.url) equal(session.transport.protocolVersion, "2025-11-25", "negotiated revision");
   });
   await step("ping", async () => equal(await client.ping(), {}, "result"));

@@ -1,13 +1,13 @@
 // Prompts: the list, getting one, and completion of arguments.
-import { contains, equal, rejects, step, walk } from "../steps.mjs";
+import { contains, equal, pagesOf, rejects, step, walk } from "../steps.mjs";
 
-export async function prompts({ client }) {
+export async function prompts({ client, options }) {
   await step("prompts/list by pages", async () => {
     const [all, pages] = await walk((p) => client.listPrompts(p), "prompts");
     const vacation = all.find((p) => p.name === "plan-vacation");
     equal(vacation?.arguments.map((a) => [a.name, a.required ?? false]),
       [["destination", true], ["days", false], ["interests", false]], "arguments");
-    equal(pages, Math.ceil(all.length / 3), "pages");
+    equal(pages, pagesOf(all, options), "pages");
   });
   await step("prompts/get", async () => {
     const r = await client.getPrompt({ name: "plan-vacation", arguments: { destination: "Lisbon", days: "4" } });

@@ -2,7 +2,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { contains, equal, fail, rejects, step, walk } from "../steps.mjs";
+import { contains, equal, fail, pagesOf, rejects, step, walk } from "../steps.mjs";
 
 export async function resources({ client, told, options }) {
   const file = join(options.dir, `typescript-v1-${process.pid}.txt`);
@@ -12,7 +12,7 @@ export async function resources({ client, told, options }) {
     const [all, pages] = await walk((p) => client.listResources(p), "resources");
     contains(all.map((r) => r.uri), "test://static-text", "URIs");
     contains(all.map((r) => r.name), "note.txt", "names");
-    equal(pages, Math.ceil(all.length / 3), "pages");
+    equal(pages, pagesOf(all, options), "pages");
   });
   await step("resources/read", async () => {
     const note = await client.readResource({ uri: pathToFileURL(join(options.dir, "note.txt")).href });

@@ -1,13 +1,13 @@
 // Tools: the list, results of every kind, and errors.
-import { contains, equal, fail, rejects, step, text, walk } from "../steps.mjs";
+import { contains, equal, fail, pagesOf, rejects, step, text, walk } from "../steps.mjs";
 
-export async function tools({ client }) {
+export async function tools({ client, options }) {
   await step("tools/list by pages", async () => {
     const [all, pages] = await walk((p) => client.listTools(p), "tools");
     const names = all.map((t) => t.name);
     for (const name of ["calculator_arithmetic", "book_trip", "countdown", "test_simple_text"]) contains(names, name, "names");
     equal(new Set(names).size, names.length, "different names");
-    equal(pages, Math.ceil(names.length / 3), "pages");
+    equal(pages, pagesOf(names, options), "pages");
     const calculator = all.find((t) => t.name === "calculator_arithmetic");
     equal([calculator.title, calculator.inputSchema.required], ["Calculator", ["expression"]], "calculator");
     equal(calculator.annotations.readOnlyHint, true, "read-only hint");

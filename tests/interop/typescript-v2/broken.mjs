@@ -1,7 +1,7 @@
 // Broken connections: the SDK resumes its streams by Last-Event-ID, and nothing is lost or doubled.
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { contains, equal, fail, text } from "../steps.mjs";
+import { contains, drain, equal, fail, text } from "../steps.mjs";
 import { progressed, upTo } from "./running.mjs";
 
 export async function broken({ client, told, wire, requests, options, step }) {
@@ -31,5 +31,25 @@ export async function broken({ client, told, wire, requests, options, step }) {
     await writeFile(file, "one\n");
     await told.until((all) => all.find((n) => n.method === "notifications/resources/list_changed"), "list_changed");
     await rm(file);
+  });
+}
+
+// drained shows that a replica may end while it runs a call.
+export async function drained({ client, wire, options, step }) {
+  await step("a replica drained in a call", async () => {
+    wire.clear();
+    let draining;
+    const r = await client.callTool({ name: "countdown", arguments: { steps: 30, interval_ms: 100 } }, {
+      onprogress: (p) => {
+        if (p.progress === 3) draining = drain(options);
+      },
+    });
+    await draining;
+    contains(text(r), "Counted down 30 steps", "text");
+    equal(progressed(wire), { 30: upTo(30) }, "progress");
+  });
+  await step("a call on the other replica", async () => {
+    const r = await client.callTool({ name: "calculator_arithmetic", arguments: { expression: "1+1" } });
+    equal(text(r), "2", "text");
   });
 }

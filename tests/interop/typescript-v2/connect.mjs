@@ -38,6 +38,7 @@ export async function connect(options, era) {
       deliver(message, extra);
     };
     equal([client.getProtocolEra(), client.getNegotiatedProtocolVersion()], [era, revisions[era]], "era and revision");
+    console.log(`speaks ${revisions[era]}`);
     equal(client.getServerVersion().name, "mcpedge", "server name");
     const can = client.getServerCapabilities();
     equal([can.tools.listChanged, can.prompts.listChanged], [true, true], "tools and prompts capabilities");

@@ -1,16 +1,17 @@
 // Drives an edge with the TypeScript SDK 2.x (@modelcontextprotocol/client), which speaks the
 // handshake's revisions and the per-request one: every step is done in both. HTTP+SSE has the former
 // only.
-import { fail, options } from "../steps.mjs";
+import { fail, options, uses } from "../steps.mjs";
 import { connect, refused } from "./connect.mjs";
 import { tools } from "./tools.mjs";
 import { asking } from "./asking.mjs";
 import { resources } from "./resources.mjs";
 import { prompts } from "./prompts.mjs";
 import { running } from "./running.mjs";
-import { broken } from "./broken.mjs";
+import { broken, drained } from "./broken.mjs";
 
 const o = options();
+await uses("@modelcontextprotocol/client", import.meta.url);
 for (const era of o.sse ? ["legacy"] : ["legacy", "modern"]) {
   const session = await connect(o, era);
   await tools(session);
@@ -18,7 +19,8 @@ for (const era of o.sse ? ["legacy"] : ["legacy", "modern"]) {
   await resources(session);
   await prompts(session);
   await running(session);
-  if (o.url && era === "legacy") await broken(session); // the modern era resumes nothing
+  if (o.cut && era === "legacy") await broken(session); // the modern era resumes nothing
+  if (o.drain && era === "legacy") await drained(session); // it leaves one replica, which the steps after it do not mind
   await session.step("close", async () => {
     const start = Date.now();
     await session.client.close();

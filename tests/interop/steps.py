@@ -4,6 +4,7 @@ import argparse
 import os
 import traceback
 from collections.abc import Awaitable, Callable
+from importlib import metadata
 from typing import Any
 
 import anyio
@@ -18,17 +19,23 @@ class Mismatch(Exception):
 
 
 def options() -> argparse.Namespace:
-    """Reads "--dir DIR", and "--url URL --cut URL", "--sse URL" or "-- COMMAND ARGUMENTS…"."""
+    """Reads "--dir DIR", and "--url URL" with "--cut URL" or "--drain URL", "--sse URL" or "-- COMMAND ARGUMENTS…"."""
     p = argparse.ArgumentParser()
     p.add_argument("--dir", required=True)
     p.add_argument("--url")
     p.add_argument("--cut")
+    p.add_argument("--drain")
     p.add_argument("--sse")
     p.add_argument("command", nargs="*")
     o = p.parse_args()
-    if not (o.url and o.cut) and not o.sse and not o.command:
-        p.error("give one of: --url URL --cut URL, --sse URL, -- COMMAND ARGUMENTS…")
+    if not (o.url and (o.cut or o.drain)) and not o.sse and not o.command:
+        p.error("give one of: --url URL with --cut URL or --drain URL, --sse URL, -- COMMAND ARGUMENTS…")
     return o
+
+
+def uses(package: str) -> None:
+    """Says which library this is, and its version."""
+    print("uses", package, metadata.version(package), flush=True)
 
 
 def step(name: str) -> Callable[[Callable[[], Awaitable[Any]]], Awaitable[None]]:
@@ -114,3 +121,8 @@ async def walk(listing: Callable[..., Awaitable[Any]], field: str) -> tuple[list
         if cursor is None:
             break
     return entries, pages
+
+
+def pages_of(entries: list[Any], options: argparse.Namespace) -> int:
+    """How many pages so many entries have: of three each, but for the replicas, whose pages hold all."""
+    return 1 if options.drain else -(-len(entries) // 3)
