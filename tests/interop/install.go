@@ -29,6 +29,8 @@ var kinds = []runtimeKind{
 	{program: "main.mjs", pins: "package-lock.json", cache: "node_modules", fill: npmInstall, start: startNode},
 	{program: "main.py", pins: "requirements.txt", cache: ".venv", fill: pipInstall, start: startPython},
 	{program: "main.go", cache: ".bin", fill: goBuild, start: startBuilt},
+	{program: "src/Main.java", pins: "pom.xml", cache: "target", fill: mavenFetch, start: startJava},
+	{program: "src/main.rs", pins: "Cargo.lock", cache: "target", fill: cargoFetch, start: startRust},
 }
 
 // install fills the cache of dir unless it was filled from the same pins, and reports whether it did.
@@ -51,6 +53,9 @@ func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err e
 		return false, err
 	}
 	if err := k.fill(ctx, dir); err != nil {
+		return false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(stamp), 0o755); err != nil {
 		return false, err
 	}
 	return true, os.WriteFile(stamp, []byte(want), 0o644)
@@ -129,4 +134,29 @@ func goBuild(ctx context.Context, dir string) error {
 
 func startBuilt(_ context.Context, dir string) ([]string, error) {
 	return []string{filepath.Join(dir, ".bin", "client")}, nil
+}
+
+const needMaven = "Java 17 or later, Maven 3.8 or later and access to their packages are needed"
+
+// mavenFetch compiles the client, with what it depends on in target/lib.
+func mavenFetch(ctx context.Context, dir string) error {
+	return command(ctx, dir, needMaven, "mvn", "-q", "process-classes")
+}
+
+// startJava compiles what has changed since and starts the program.
+func startJava(ctx context.Context, dir string) ([]string, error) {
+	if err := command(ctx, dir, needMaven, "mvn", "-q", "-o", "process-classes"); err != nil {
+		return nil, err
+	}
+	return []string{"java", "-cp", filepath.Join(dir, "target", "classes") + ":" + filepath.Join(dir, "target", "lib", "*"), "Main"}, nil
+}
+
+func cargoFetch(ctx context.Context, dir string) error {
+	return command(ctx, dir, "cargo and access to its crates are needed", "cargo", "fetch", "--quiet", "--locked")
+}
+
+// startRust builds the program, whose compiler has a cache of its own, and starts it.
+func startRust(ctx context.Context, dir string) ([]string, error) {
+	err := command(ctx, dir, "cargo of 1.88 or later is needed", "cargo", "build", "--quiet", "--locked", "--offline")
+	return []string{filepath.Join(dir, "target", "debug", "client")}, err
 }
