@@ -1,5 +1,6 @@
 import dev.langchain4j.agent.tool.ToolExecutionRequest;
 import dev.langchain4j.agent.tool.ToolSpecification;
+import dev.langchain4j.exception.ToolExecutionException;
 import dev.langchain4j.mcp.client.DefaultMcpClient;
 import dev.langchain4j.mcp.client.McpClient;
 import dev.langchain4j.mcp.client.McpPrompt;
@@ -82,9 +83,8 @@ public final class Main {
         });
         s.step("tools/call", () -> Steps.contains(text("calculator_arithmetic", "{\"expression\": \"2*(3+4)^2\"}"), "98", "text"));
         s.step("tools/call failing tool", () -> {
-            var r = call("calculator_arithmetic", "{\"expression\": \"1/0\"}");
-            Steps.equal(r.isError(), true, "isError");
-            Steps.contains(r.resultText(), "division by zero", "text");
+            var e = Steps.fails(() -> call("calculator_arithmetic", "{\"expression\": \"1/0\"}"), ToolExecutionException.class);
+            Steps.contains(e.getMessage(), "division by zero", "error");
         });
         s.step("tools/call in parallel", () -> {
             List<CompletableFuture<String>> all = new ArrayList<>();
