@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos interop examples compose browser apis bench bench-baseline bench-compare
+.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos attack interop examples compose browser apis bench bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -45,7 +45,7 @@ test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and t
 generate: ## Write gen/ and the OpenAPI document anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)
 
-lint: ## Check format, vet, staticcheck, the contract, generated code and the import law
+lint: ## Check format, vet, staticcheck, gosec, govulncheck, the contract, generated code and the import law
 	@$(RUN); tools/lint.sh; $(END)
 
 fuzz: ## Run every fuzz target FUZZTIME (120000x) times
@@ -63,6 +63,15 @@ CHAOS    ?=
 DURATION ?= 60s
 chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s
 	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
+
+# Beginnings of the names of the attacks of `make attack`, separated by commas, empty is everything; how long
+# those go on that have no end; and the budget of the edge in MiB.
+ATTACK          ?=
+ATTACK_DURATION ?= 10s
+ATTACK_MEMORY   ?= 512
+attack: ## Attack an edge beside honest clients; ATTACK=bodies,http2 ATTACK_DURATION=60s ATTACK_MEMORY=512
+	@$(RUN); $(GO) build -o bin/attack ./tests/attack && \
+	bin/attack -only '$(ATTACK)' -duration $(ATTACK_DURATION) -memory $(ATTACK_MEMORY); $(END)
 
 interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
 	@$(RUN); $(GO) run ./tests/interop; $(END)

@@ -56,7 +56,7 @@ func startBackends() (_ *backends, err error) {
 		name, settings string
 		server         *grpc.Server
 	}{
-		{"hostile", "timeout: 10s", b.hostile.server()},
+		{"hostile", "timeout: 30s", b.hostile.server()},
 		{"lists", "refresh: 1s, timeout: 5s", b.lists.server()},
 		{"stock", "kind: reflect, timeout: 10s", newStock()},
 	} {

@@ -30,11 +30,11 @@ func millionEvents(ctx context.Context, s *site) error {
 		defer r.close()
 		var resp *http.Response
 		var err error
+		id := ""
 		if i%2 == 0 {
 			body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":` + meta(`,"progressToken":1`) + callMembers("million", "{}") + `}}`
 			resp, err = r.open(limited, http.MethodPost, body, modernHeader("tools/call", "million")...)
 		} else {
-			var id string
 			if id, err = r.hello(ctx, `{"name":"events","version":"1"}`); err != nil {
 				return err
 			}
@@ -43,8 +43,11 @@ func millionEvents(ctx context.Context, s *site) error {
 		if err != nil {
 			return err
 		}
-		defer resp.Body.Close()
 		_, err = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if id != "" {
+			_, _ = r.send(ctx, http.MethodDelete, "", sessionHeader(id)...)
+		}
 		if limited.Err() != nil {
 			return nil // it was long enough
 		}

@@ -170,7 +170,7 @@ func park(_ *mcpedgev1.CallToolRequest, s stream) error {
 
 // progress sends n events as fast as they are taken, then a result.
 func progress(s stream, n int) error {
-	text := strings.Repeat("p", 100)
+	text := strings.Repeat("p", 1000)
 	for i := range n {
 		if err := s.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Progress{
 			Progress: &mcpedgev1.Progress{Progress: float64(i + 1), Message: text}}}); err != nil {
