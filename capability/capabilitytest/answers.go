@@ -65,6 +65,6 @@ func (c *Client) context(round int) *mcpedgev1.RequestContext {
 				Roots:       &mcpedgev1.RootsCapability{}}}
 	}
 	rc = proto.CloneOf(rc)
-	rc.Round = uint32(round)
+	rc.Round = uint32(round) // #nosec G115 -- rounds of a test
 	return rc
 }

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -39,19 +40,22 @@ type replica struct {
 	self  Replica
 }
 
+// int32Of is a number of things as the API has it: what is beyond its type is as much as it can say.
+func int32Of(n int) int32 { return int32(min(n, math.MaxInt32)) } // #nosec G115 -- no number of things is negative
+
 // GetStatus implements ReplicaService.
 func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatusResponse, error) {
 	s := r.self.Status()
 	out := &pb.GetStatusResponse{
 		Version: s.Version, Replica: s.Name, Ready: true, Draining: s.Draining,
 		StartTime: timestamppb.New(s.Started), Uptime: durationpb.New(time.Since(s.Started)),
-		Sessions: int32(s.Sessions), Streams: int32(s.Streams),
+		Sessions: int32Of(s.Sessions), Streams: int32Of(s.Streams),
 	}
 	if err := r.ready.Ready(); err != nil {
 		out.Ready, out.Reason = false, err.Error()
 	}
 	for _, b := range r.pool.Backends() {
-		out.Calls += int32(b.Status().Calls)
+		out.Calls += int32Of(b.Status().Calls)
 	}
 	return out, nil
 }
@@ -70,9 +74,9 @@ func (r *replica) ListBackends(context.Context, *pb.ListBackendsRequest) (*pb.Li
 		one := &pb.Backend{
 			Name: s.Name, Target: s.Target, Prefix: b.Prefix(), State: s.State.String(), Since: timestamppb.New(s.Since),
 			LastError: s.LastError, Problems: s.Problems, Present: s.Present,
-			Tools: int32(len(c.Tools)), Resources: int32(len(c.Resources)),
-			ResourceTemplates: int32(len(c.Templates)), Prompts: int32(len(c.Prompts)),
-			Calls: int32(s.Calls), Watches: int32(s.Watches),
+			Tools: int32Of(len(c.Tools)), Resources: int32Of(len(c.Resources)),
+			ResourceTemplates: int32Of(len(c.Templates)), Prompts: int32Of(len(c.Prompts)),
+			Calls: int32Of(s.Calls), Watches: int32Of(s.Watches),
 		}
 		if !s.Loaded.IsZero() {
 			one.Loaded = timestamppb.New(s.Loaded)

@@ -93,7 +93,7 @@ func summary(s *state.Sighting) *pb.Session {
 	out := &pb.Session{
 		Id: s.ID, LogId: telemetry.SessionPrint(s.ID), Revision: s.Version, ClientInfo: object(s.ClientInfo),
 		LogLevel: s.LogLevel.String(), Initialized: s.Initialized,
-		SubscriptionCount: int32(len(s.Subscriptions)), OpenCalls: int32(s.OpenCalls),
+		SubscriptionCount: int32Of(len(s.Subscriptions)), OpenCalls: int32Of(s.OpenCalls),
 		ExpireTime: timestamppb.New(s.Expires),
 	}
 	if !s.Principal.Anonymous() {

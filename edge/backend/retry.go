@@ -46,5 +46,5 @@ func (r *retry) wait(ctx context.Context) bool {
 
 // jitter spreads a duration over 80 to 120 per cent of itself.
 func jitter(d time.Duration) time.Duration {
-	return d*4/5 + rand.N(max(d*2/5, 1))
+	return d*4/5 + rand.N(max(d*2/5, 1)) // #nosec G404 -- a pause is no secret
 }

@@ -118,7 +118,7 @@ func receivedKey(t, s []byte) (k key, ok bool) {
 	return k, k.trace.IsValid() && k.span.IsValid()
 }
 
-func instant(nanos uint64) time.Time { return time.Unix(0, int64(nanos)) }
+func instant(nanos uint64) time.Time { return time.Unix(0, int64(nanos)) } // #nosec G115 -- a time that wraps around is shown as it is
 
 func receivedAttrs(from []*commonv1.KeyValue) []attr {
 	out := make([]attr, 0, min(len(from), maxParts))

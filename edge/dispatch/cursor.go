@@ -28,7 +28,7 @@ var cursorText = base64.RawURLEncoding.Strict()
 func (c cursor) String() string {
 	b := make([]byte, 0, 32+len(c.owner))
 	b = append(b, cursorVersion, byte(c.list))
-	b = binary.AppendUvarint(b, uint64(c.pos))
+	b = binary.AppendUvarint(b, uint64(c.pos)) // #nosec G115 -- an index is not negative
 	b = binary.BigEndian.AppendUint64(b, c.hash)
 	b = append(b, c.owner...)
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))

@@ -157,7 +157,7 @@ func (f *feed) listsChanged(kinds backend.Kinds) {
 	if f.pending == 0 {
 		f.due = time.Now()
 		if jitter := f.d.opts.Jitter; jitter > 0 {
-			f.due = f.due.Add(rand.N(jitter))
+			f.due = f.due.Add(rand.N(jitter)) // #nosec G404 -- a pause is no secret
 		}
 	}
 	f.pending |= kinds

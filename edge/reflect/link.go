@@ -124,4 +124,4 @@ func (a *Adapter) drain(l *link) {
 }
 
 // spread is a duration, 80 to 120 per cent of it.
-func spread(d time.Duration) time.Duration { return d*4/5 + rand.N(max(d*2/5, 1)) }
+func spread(d time.Duration) time.Duration { return d*4/5 + rand.N(max(d*2/5, 1)) } // #nosec G404 -- a pause is no secret

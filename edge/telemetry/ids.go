@@ -46,15 +46,15 @@ func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 
 func newTraceID() (id trace.TraceID) {
 	for !id.IsValid() {
-		binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
-		binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
+		binary.LittleEndian.PutUint64(id[:8], rand.Uint64()) // #nosec G404 -- trace ids are no secret
+		binary.LittleEndian.PutUint64(id[8:], rand.Uint64()) // #nosec G404 -- trace ids are no secret
 	}
 	return id
 }
 
 func newSpanID() (id trace.SpanID) {
 	for !id.IsValid() {
-		binary.LittleEndian.PutUint64(id[:], rand.Uint64())
+		binary.LittleEndian.PutUint64(id[:], rand.Uint64()) // #nosec G404 -- trace ids are no secret
 	}
 	return id
 }

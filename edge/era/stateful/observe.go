@@ -115,7 +115,7 @@ var lost = telemetry.Outcome{Lost: true}
 // if there is one, before the backend's own state. openState reads it.
 func keptState(asked int, round trace.SpanContext, own []byte) []byte {
 	span := telemetry.FormatParent(round)
-	b := binary.AppendUvarint(make([]byte, 0, len(own)+len(span)+4), uint64(asked))
+	b := binary.AppendUvarint(make([]byte, 0, len(own)+len(span)+4), uint64(asked)) // #nosec G115 -- a count is not negative
 	b = binary.AppendUvarint(b, uint64(len(span)))
 	return append(append(b, span...), own...)
 }
@@ -127,12 +127,12 @@ func openState(kept []byte) (asked int, round trace.SpanContext, own []byte) {
 	}
 	kept = kept[size:]
 	length, size := binary.Uvarint(kept)
-	if size <= 0 || length > uint64(len(kept)-size) {
-		return int(n), round, nil
+	if size <= 0 || length > uint64(len(kept)-size) { // #nosec G115 -- size is at most the length
+		return int(n), round, nil // #nosec G115 -- keptState wrote it, from an int
 	}
-	round = telemetry.ParseParent(string(kept[size : size+int(length)]))
-	if own = kept[size+int(length):]; len(own) == 0 {
+	round = telemetry.ParseParent(string(kept[size : size+int(length)])) // #nosec G115 -- compared with the length above
+	if own = kept[size+int(length):]; len(own) == 0 {                    // #nosec G115 -- compared with the length above
 		own = nil
 	}
-	return int(n), round, own
+	return int(n), round, own // #nosec G115 -- keptState wrote it, from an int
 }

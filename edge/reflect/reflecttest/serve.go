@@ -155,7 +155,7 @@ func Answer(_ context.Context, method protoreflect.MethodDescriptor, in *dynamic
 // failure is the status that a FailRequest asks for.
 func failure(in *dynamicpb.Message) error {
 	fields := in.Descriptor().Fields()
-	st := status.New(codes.Code(in.Get(fields.ByName("code")).Int()), in.Get(fields.ByName("message")).String()).Proto()
+	st := status.New(codes.Code(in.Get(fields.ByName("code")).Int()), in.Get(fields.ByName("message")).String()).Proto() // #nosec G115 -- a test names the code
 	details := in.Get(fields.ByName("details")).List()
 	for i := range details.Len() {
 		raw := details.Get(i).Message()

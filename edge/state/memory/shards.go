@@ -47,7 +47,7 @@ func (x *running) remove(s *session) {
 
 // each visits the sessions until visit returns false, without a lock, and each time in another order.
 func (x *running) each(visit func(*session) bool) {
-	first := rand.IntN(shardCount)
+	first := rand.IntN(shardCount) // #nosec G404 -- an order is no secret
 	var some []*session
 	for i := range x {
 		sh := &x[(first+i)%shardCount]

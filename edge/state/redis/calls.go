@@ -123,9 +123,9 @@ func (r *Replica) Conclude(ctx context.Context, id, name string, c state.Call, r
 	at, entries := place{r.session(id), name}, append(slices.Clip(before), state.Entry{Kind: state.EntryResponse, Data: response})
 	if rep.number(4) == int64(len(entries)) {
 		r.tails.begin(at, c.Trace)
-		r.tails.wrote(at, uint64(rep.number(2)), uint64(rep.number(3)), entries, true)
+		r.tails.wrote(at, rep.unsigned(2), rep.unsigned(3), entries, true)
 	}
-	r.dropped.Add(uint64(rep.number(0)))
+	r.dropped.Add(rep.unsigned(0))
 	return nil
 }
 

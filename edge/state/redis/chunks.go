@@ -105,7 +105,7 @@ func highest(b []byte, entries []state.Entry) []byte {
 // packChunk makes a chunk of entries: kind, data, progress of each.
 func packChunk(entries []state.Entry, bytes int) []byte {
 	b := append(make([]byte, 0, 5+bytes+len(entries)*chunkItem), packedArray)
-	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries)))
+	b = binary.BigEndian.AppendUint32(b, uint32(3*len(entries))) // #nosec G115 -- a chunk is bounded by limits.log-events
 	var number [32]byte
 	for i := range entries {
 		e := &entries[i]
@@ -117,12 +117,12 @@ func packChunk(entries []state.Entry, bytes int) []byte {
 }
 
 func packText[T string | []byte](b []byte, text T) []byte {
-	b = binary.BigEndian.AppendUint32(append(b, packedString), uint32(len(text)))
+	b = binary.BigEndian.AppendUint32(append(b, packedString), uint32(len(text))) // #nosec G115 -- entries are bounded by limits.result-bytes
 	return append(b, text...)
 }
 
 func packNumber(b []byte, n int) []byte {
-	return binary.BigEndian.AppendUint32(append(b, packedInt), uint32(n))
+	return binary.BigEndian.AppendUint32(append(b, packedInt), uint32(n)) // #nosec G115 -- it is read as it is written
 }
 
 // readChunk appends what one entry of the Redis stream has after a number, without droppable entries up to the floor.
@@ -143,7 +143,7 @@ func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, err
 	case len(fields) < 4 || text(0) != "k" || text(2) != "d":
 		return to, errRecord
 	}
-	e := state.Entry{Kind: state.EntryKind(count(text(1))), Data: []byte(text(3)), Seq: count(last)}
+	e := state.Entry{Kind: state.EntryKind(count(text(1))), Data: []byte(text(3)), Seq: count(last)} // #nosec G115 -- packChunk wrote it, from an EntryKind
 	if e.Kind == 0 {
 		return to, errRecord
 	}
@@ -153,7 +153,7 @@ func readChunk(to []state.Entry, v any, after, floor uint64) ([]state.Entry, err
 // unpackChunk appends those entries of a chunk that have a number above after; the last one of all has last.
 func unpackChunk(to []state.Entry, chunk string, last, after uint64) ([]state.Entry, error) {
 	size, rest, ok := unpackLength(chunk, packedArray)
-	if !ok || size%3 != 0 || uint64(size/3) > last {
+	if !ok || size%3 != 0 || uint64(size/3) > last { // #nosec G115 -- a length is not negative
 		return to, errRecord
 	}
 	next := func() (field string) {
@@ -165,8 +165,8 @@ func unpackChunk(to []state.Entry, chunk string, last, after uint64) ([]state.En
 		field, rest = rest[:n], rest[n:]
 		return field
 	}
-	for seq := last - uint64(size/3) + 1; seq <= last; seq++ {
-		e := state.Entry{Kind: state.EntryKind(count(next())), Seq: seq}
+	for seq := last - uint64(size/3) + 1; seq <= last; seq++ { // #nosec G115 -- a length is not negative
+		e := state.Entry{Kind: state.EntryKind(count(next())), Seq: seq} // #nosec G115 -- packChunk wrote it, from an EntryKind
 		data, progress := next(), next()
 		if !ok || e.Kind == 0 {
 			return to, errRecord

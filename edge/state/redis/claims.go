@@ -73,11 +73,11 @@ func readClaim(session string, rep reply) (*state.Claim, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session %.40q: %w", session, err)
 	}
-	c := &state.Claim{Session: rec.Session, Phase: state.Phase(rep.number(0))}
+	c := &state.Claim{Session: rec.Session, Phase: state.Phase(rep.number(0))} // #nosec G115 -- the script gives a Phase
 	if c.Call, err = unpackCall(rep.text(2), f["b"]); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", rep.text(2), err)
 	}
-	c.Call.Round, c.Call.Attempt = int(count(f["rd"])), int(count(f["at"]))
+	c.Call.Round, c.Call.Attempt = int(count(f["rd"])), int(count(f["at"])) // #nosec G115 -- small counts
 	c.Lease = state.Lease{Session: session, Stream: f["st"], Call: c.Call.ID, Epoch: count(f["ep"])}
 	if s := f["sv"]; s != "" {
 		c.State = []byte(s)

@@ -69,12 +69,12 @@ func open(record string) *unpacker {
 // bytes are nil when the field is empty.
 func (u *unpacker) bytes() []byte {
 	n, size := binary.Uvarint(u.rest)
-	if size <= 0 || n > uint64(len(u.rest)-size) {
+	if size <= 0 || n > uint64(len(u.rest)-size) { // #nosec G115 -- size is at most the length
 		u.bad, u.rest = true, nil
 		return nil
 	}
-	field := u.rest[size : size+int(n) : size+int(n)]
-	u.rest = u.rest[size+int(n):]
+	field := u.rest[size : size+int(n) : size+int(n)] // #nosec G115 -- compared with the length above
+	u.rest = u.rest[size+int(n):]                     // #nosec G115 -- compared with the length above
 	if n == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (u *unpacker) number() uint64 {
 
 func (u *unpacker) time() time.Time {
 	if ns := u.number(); ns > 0 {
-		return time.Unix(0, int64(ns))
+		return time.Unix(0, int64(ns)) // #nosec G115 -- packed from an int64
 	}
 	return time.Time{}
 }
@@ -141,7 +141,7 @@ func unpackSession(record string) (*state.Session, error) {
 	s := &state.Session{ID: u.text(), Version: u.text()}
 	s.Principal = mcp.Principal{Subject: u.text(), Issuer: u.text(), Scopes: u.texts()}
 	s.ClientInfo, s.Capabilities = u.bytes(), u.bytes()
-	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.number() == 1
+	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.number() == 1 // #nosec G115 -- packed from a LogLevel
 	s.Subscriptions = u.texts()
 	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
 	s.Attachment, s.Serial = u.number(), u.number()
@@ -169,7 +169,7 @@ func packCall(c *state.Call) string {
 func unpackCall(id, record string) (state.Call, error) {
 	u := open(record)
 	c := state.Call{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
-	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.number() == 1
+	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.number() == 1 // #nosec G115 -- packed from a LogLevel
 	c.Deadline = u.time()
 	if u.more() {
 		c.Trace, c.Began = u.text(), u.time()

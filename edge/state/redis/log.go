@@ -69,7 +69,7 @@ func (r *Replica) write(ctx context.Context, s *script, w state.Write, entries [
 	if err := r.refusal(w.Session, w.Call, rep); err != nil {
 		return reply{}, err
 	}
-	r.dropped.Add(uint64(rep.number(0)))
+	r.dropped.Add(rep.unsigned(0))
 	return rep, nil
 }
 
@@ -80,7 +80,7 @@ func (r *Replica) keepTail(w state.Write, entries []state.Entry, rep reply, err 
 		r.tails.forget(at)
 		return
 	}
-	r.tails.wrote(at, uint64(rep.number(2)), uint64(rep.number(3)), entries, rep.number(1) == 1)
+	r.tails.wrote(at, rep.unsigned(2), rep.unsigned(3), entries, rep.number(1) == 1)
 }
 
 // Read implements state.Log. A page of the medium's choice is at most 256 chunks, and ends early at 1 MiB.
@@ -105,15 +105,15 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 	case rep.code == "missing":
 		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
 	case rep.code == "rollback":
-		r.rollbacks.Add(uint64(rep.number(1)))
+		r.rollbacks.Add(rep.unsigned(1))
 		epoch, seq, _ := strings.Cut(rep.text(0), " ")
 		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
 			state.Position{Stream: after.Stream, Epoch: count(epoch), Seq: count(seq)}, state.ErrRollback)
 	}
 	page := state.Page{
-		Epoch: uint64(rep.number(1)), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
+		Epoch: rep.unsigned(1), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
 	}
-	floor := uint64(rep.number(5))
+	floor := rep.unsigned(5)
 	for _, v := range rep.list(0) {
 		if page.Entries, err = readChunk(page.Entries, v, after.Seq, floor); err != nil {
 			return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, err)

@@ -93,6 +93,9 @@ func (p reply) number(i int) int64 {
 	return 0
 }
 
+// unsigned is a number that a script counts up from 0.
+func (p reply) unsigned(i int) uint64 { return uint64(p.number(i)) } // #nosec G115 -- none of them is negative
+
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
 // setShared prepares the arguments that all scripts on sessions share, but for the last one of them.

@@ -135,7 +135,7 @@ type indexEntry struct{ bucket, member, stream string }
 func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, error) {
 	r.sweeps.mu.Lock()
 	defer r.sweeps.mu.Unlock()
-	order := rand.Perm(buckets)
+	order := rand.Perm(buckets) // #nosec G404 -- an order is no secret
 	pages := make([]*redis.StringSliceCmd, buckets)
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for _, n := range order {
@@ -199,7 +199,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 	for ; len(calls) > 3; calls = calls[4:] {
 		c := reply{rest: calls}
 		out = append(out, suspect{
-			which: state.Which{Session: session, Call: c.text(0), Epoch: uint64(c.number(1))},
+			which: state.Which{Session: session, Call: c.text(0), Epoch: c.unsigned(1)},
 			owner: c.text(2), overdue: c.text(3) == "1",
 		})
 	}

@@ -39,7 +39,7 @@ func (u *uses) init(every time.Duration) { u.every, u.due = every, make(map[stri
 
 // counted notes a use. The next one is due at a time that differs from session to session.
 func (u *uses) counted(id string) {
-	next := time.Now().Add(u.every - rand.N(u.every/4+1))
+	next := time.Now().Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.due[id] = next

@@ -83,7 +83,7 @@ func (w *world) begin(s state.Store, session, stream string, ids ...string) []*w
 	}
 	var out []*writer
 	for i, l := range leases {
-		if want := (state.Lease{Session: session, Stream: stream, Call: ids[i], Epoch: 1}); l != want {
+		if want := (state.Lease{Session: session, Stream: stream, Call: ids[i], Epoch: 1}); l != want { // #nosec G602 -- there are as many, as was checked
 			w.Fatalf("lease %+v, want %+v", l, want)
 		}
 		out = append(out, w.under(s, l))

@@ -33,7 +33,7 @@ func (w *waiters) enter(one *waiter) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.list = append(w.list, one)
-	one.at, one.old = int32(len(w.list)), false
+	one.at, one.old = int32(len(w.list)), false // #nosec G115 -- one for each open connection
 	if !w.ticking {
 		w.ticking = true
 		go w.tick()

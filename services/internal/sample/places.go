@@ -133,7 +133,7 @@ func pick(n int, parts ...string) int {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33
-	return int(x % uint64(n))
+	return int(x % uint64(n)) // #nosec G115 -- it is less than n
 }
 
 // kilometres is the great-circle distance.
