@@ -22,20 +22,27 @@ var argumentAttacks = []attack{
 const bodySize = 4000 << 10
 
 // list is an array of the same item, as long as a body may be.
-func list(item string) string {
-	n := bodySize / (len(item) + 1)
+func list(item string) string { return repeated(item, bodySize/(len(item)+1)) }
+
+// admitted is how many items a call may have: as many as limits.argument-values leaves, by default.
+const admitted = 49_000
+
+func repeated(item string, n int) string {
 	return "[" + strings.Repeat(item+",", n-1) + item + "]"
 }
 
 // wrongItems sends arrays in which every item is wrong.
 func wrongItems(tool string) func(context.Context, *site) error {
 	return func(ctx context.Context, s *site) error {
-		return s.wrong(ctx, tool, `{"list":`+list(`"a"`)+`}`, `{"list":`+list(`1`)+`}`, `{"list":`+list(`{}`)+`}`)
+		return s.wrong(ctx, tool, `{"list":`+list(`"a"`)+`}`, `{"list":`+list(`1.5`)+`}`, `{"list":`+list(`{}`)+`}`,
+			`{"list":`+repeated(`"a"`, admitted)+`}`, `{"list":`+repeated(`{}`, admitted)+`}`,
+			`{"list":`+repeated(`"`+strings.Repeat("a", 70)+`"`, admitted)+`}`)
 	}
 }
 
 func wrongStock(ctx context.Context, s *site) error {
-	return s.wrong(ctx, stockTool, `{"items":`+list(`1`)+`}`, `{"items":`+list(`{"x":1}`)+`}`, `{"items":`+list(`{"shelf":"a","room":1}`)+`}`)
+	return s.wrong(ctx, stockTool, `{"items":`+list(`1`)+`}`, `{"items":`+list(`{"x":1}`)+`}`, `{"items":`+list(`{"shelf":"a","room":1}`)+`}`,
+		`{"items":`+repeated(`1`, admitted)+`}`, `{"items":`+repeated(`{"shelf":"a","room":1}`, admitted/3)+`}`)
 }
 
 // wrong sends each of the arguments from four clients at once. All must be refused, without a backend's doing.

@@ -113,7 +113,7 @@ func strangeLists(ctx context.Context, s *site) error {
 	for _, mode := range []int32{million, endless, large, hanging} {
 		l.mode.Store(mode)
 		pages := l.pages.Load()
-		pause(ctx, max(3*time.Second, s.o.duration/3))
+		pause(ctx, max(2*time.Second, s.o.duration/3))
 		s.note("%d pages", l.pages.Load()-pages)
 		if err := s.edge.gone(); err != nil {
 			return err

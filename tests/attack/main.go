@@ -152,12 +152,14 @@ func choose(only string) ([]attack, error) {
 	var chosen []attack
 	used := map[string]bool{}
 	for _, a := range attacks {
+		is := false
 		for _, begin := range strings.Split(only, ",") {
 			if strings.HasPrefix(a.name, begin) {
-				chosen = append(chosen, a)
-				used[begin] = true
-				break
+				is, used[begin] = true, true
 			}
+		}
+		if is {
+			chosen = append(chosen, a)
 		}
 	}
 	for _, begin := range strings.Split(only, ",") {

@@ -34,7 +34,7 @@ func (s *site) settings() []setting {
 	all := []setting{
 		{"config", s.config}, {"log-level", "warn"}, {"memory", strconv.FormatInt(s.o.memory, 10) + "MiB"},
 		{"read-timeout", readTimeout.String()}, {"write-timeout", writeTimeout.String()}, {"session-ttl", sessionTTL.String()},
-		{"log-ttl", "5s"}, {"call-lifetime", "15s"}, {"keep-alive", "2s"},
+		{"log-ttl", "5s"}, {"call-lifetime", "10s"}, {"keep-alive", "2s"},
 	}
 	if s.redis != nil {
 		all = append(all, setting{"redis", s.redis.URL()})
