@@ -39,7 +39,7 @@ func dialHTTP2(ctx context.Context, r *rogue, settings ...http2.Setting) (*http2
 	c := &http2Conn{Conn: conn, frames: http2.NewFramer(conn, conn), next: 1,
 		ended: map[uint32]time.Time{}, changed: make(chan struct{}), closed: make(chan struct{})}
 	c.hpack = hpack.NewEncoder(&c.fields)
-	if _, err := conn.Write([]byte(http2.ClientPreface)); err == nil {
+	if _, err = conn.Write([]byte(http2.ClientPreface)); err == nil {
 		err = c.frames.WriteSettings(settings...)
 	}
 	if err != nil {
