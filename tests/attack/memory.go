@@ -176,6 +176,10 @@ func (s *site) hold(ctx context.Context, n int, request func(*rogue) (string, er
 		r := s.rogue()
 		defer r.close()
 		text, err := request(r)
+		if err != nil && (strings.Contains(err.Error(), "status 503") || strings.Contains(err.Error(), "status 429")) {
+			refused.Add(1) // there is no memory for its session
+			return nil
+		}
 		if err != nil {
 			return err
 		}
