@@ -116,7 +116,7 @@ type Backend struct {
 	Exclude []string `yaml:"exclude"`
 	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
 	MaxStreamMessages int `yaml:"max-stream-messages"`
-	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", "." and "-";
+	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", ".", "-" and "/";
 	// empty: none.
 	Prefix string `yaml:"prefix"`
 	// TLS to the backend; nil: plaintext.

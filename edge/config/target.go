@@ -8,7 +8,7 @@ import (
 
 // toolPrefix is what may stand before a tool's name: a name of which it is the beginning can still be one
 // that MCP clients accept, 1 to 64 of these characters.
-var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_.-]{0,63}$`)
+var toolPrefix = regexp.MustCompile(`^[A-Za-z0-9_./-]{0,63}$`)
 
 // webSchemes are those that people write before the address of a gRPC server, though gRPC knows none of
 // them; true: with TLS.
@@ -40,7 +40,7 @@ func (b *Backend) validateTarget(i int) (errs []error) {
 		}
 	}
 	if !toolPrefix.MatchString(b.Prefix) {
-		wrong("prefix %q: use at most 63 letters, digits, and _ . -, since MCP clients accept no other names of tools", b.Prefix)
+		wrong("prefix %q: use at most 63 letters, digits, and _ . - /, since MCP clients accept no other names of tools", b.Prefix)
 	}
 	return errs
 }

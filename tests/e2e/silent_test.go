@@ -35,7 +35,7 @@ func TestUnreadBodies(t *testing.T) {
 		{e.host, "POST /mcp HTTP/1.1\r\nAccept: text/html\r\n" + announcing, "406"},
 		{e.host, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "415"},
 		{e.host, "DELETE /mcp HTTP/1.1\r\n" + announcing, "400"},
-		{e.host, "GET /mcp HTTP/1.1\r\n" + announcing, "400"},
+		{e.host, "GET /mcp HTTP/1.1\r\n" + announcing, "405"},
 		{e.host, "OPTIONS /mcp HTTP/1.1\r\n" + announcing, "204"},
 		{e.admin, "GET /readyz HTTP/1.1\r\n" + announcing, "200"},
 		{e.admin, "GET /v1/sessions HTTP/1.1\r\n" + announcing, "200"},
