@@ -65,7 +65,7 @@ chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; 
 	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
 
 # Beginnings of the names of the attacks of `make attack`, separated by commas, empty is everything; how long
-# those go on that have no end; and the budget of the edge in MiB.
+# those go on that have no end; and the most resident memory in MiB.
 ATTACK          ?=
 ATTACK_DURATION ?= 10s
 ATTACK_MEMORY   ?= 512

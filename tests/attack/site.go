@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -32,7 +31,7 @@ type site struct {
 // is as it is by default.
 func (s *site) settings() []setting {
 	all := []setting{
-		{"config", s.config}, {"log-level", "warn"}, {"memory", strconv.FormatInt(s.o.memory, 10) + "MiB"},
+		{"config", s.config}, {"log-level", "warn"},
 		{"read-timeout", readTimeout.String()}, {"write-timeout", writeTimeout.String()}, {"session-ttl", sessionTTL.String()},
 		{"log-ttl", "5s"}, {"call-lifetime", "10s"}, {"keep-alive", "2s"},
 	}
