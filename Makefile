@@ -73,8 +73,11 @@ attack: ## Attack an edge beside honest clients; ATTACK=bodies,http2 ATTACK_DURA
 	@$(RUN); $(GO) build -o bin/attack ./tests/attack && \
 	bin/attack -only '$(ATTACK)' -duration $(ATTACK_DURATION) -memory $(ATTACK_MEMORY); $(END)
 
-interop: ## Drive the edge with the official SDKs and the MCP Inspector, over every transport
-	@$(RUN); $(GO) run ./tests/interop; $(END)
+# Passed to the clients' driver, as in: make interop INTEROPFLAGS='-only python -transport http'; -docs writes the
+# table of docs/clients.md.
+INTEROPFLAGS =
+interop: ## Drive the edge with the SDKs and clients that people use, over every transport and on two replicas
+	@$(RUN); $(GO) run ./tests/interop $(INTEROPFLAGS); $(END)
 
 examples: ## Build the example backends of every language and use them through an edge
 	@$(RUN); $(GO) run ./tests/examples; $(END)

@@ -40,6 +40,7 @@ type options struct {
 	limit      time.Duration // for the whole run
 	verbose    bool          // print every step
 	counts     string        // file for the totals; empty: none
+	docs       bool          // write the table of a whole run into the documentation
 }
 
 func init() {
@@ -52,9 +53,10 @@ func main() {
 	var only, over string
 	flag.StringVar(&only, "only", "", "clients to run, separated by commas; empty: all")
 	flag.StringVar(&over, "transport", strings.Join(transports, ","), "transports to run them over, separated by commas")
-	flag.DurationVar(&o.limit, "limit", 20*time.Minute, "time limit of the whole run")
+	flag.DurationVar(&o.limit, "limit", 25*time.Minute, "time limit of the whole run")
 	flag.BoolVar(&o.verbose, "v", false, "print every step")
 	flag.StringVar(&o.counts, "counts", os.Getenv("INTEROP_COUNTS"), "file to write the passed and failed counts to")
+	flag.BoolVar(&o.docs, "docs", false, "write the table of a whole run into "+documented+" instead of comparing it")
 	flag.Parse()
 	o.only, o.transports = split(only), split(over)
 
@@ -107,7 +109,13 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 	}
-	return report(os.Stdout, all, o.counts)
+	if err := report(os.Stdout, all, o.counts); err != nil {
+		return err
+	}
+	if len(o.only) > 0 || len(o.transports) < len(transports) {
+		return nil // the page is about everything
+	}
+	return document(documented, table(clients, all), o.docs)
 }
 
 // choose finds the clients to run and checks the transports' names.

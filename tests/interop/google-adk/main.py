@@ -68,6 +68,7 @@ async def run(a: Agent) -> None:
     @step("tools/list")
     async def _() -> None:
         a.tools = {t.name: t for t in await a.toolset.get_tools()}
+        print("speaks", (await a.toolset._mcp_session_manager.create_session()).protocol_version)
         for name in ("calculator_arithmetic", "book_trip", "countdown"):
             contains(a.tools, name, "names")
         for t in a.tools.values():

@@ -24,6 +24,8 @@ import java.util.stream.IntStream;
 
 /** Drives an edge with LangChain4j's MCP client. */
 public final class Main {
+    private static final String VERSION = "2025-11-25";
+
     private final Steps s;
     private final List<Integer> progress = new CopyOnWriteArrayList<>();
     private final List<String> updated = new CopyOnWriteArrayList<>();
@@ -68,12 +70,14 @@ public final class Main {
             client = new DefaultMcpClient.Builder()
                     .transport(transport())
                     .clientName("interop-langchain4j")
+                    .protocolVersion(VERSION)
                     .toolExecutionTimeout(Duration.ofSeconds(50))
                     .roots(List.of(new McpRoot("A", "file:///project/a")))
                     .progressHandler(p -> progress.add((int) p.progress()))
                     .onResourceUpdated((c, uri) -> updated.add(uri))
                     .build();
             client.checkHealth();
+            System.out.println("speaks " + VERSION);
         });
         s.step("tools/list", () -> {
             List<String> names = client.listTools().stream().map(ToolSpecification::name).toList();

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTable(t *testing.T) {
+	clients := []*client{{name: "b", manifest: manifest{Title: "Bee"}}, {name: "a", manifest: manifest{Title: "Ant"}}}
+	got := table(clients, []outcome{
+		{client: "b", transport: "http", said: said{uses: "bee 1", speaks: []string{"2"}, steps: []string{"legacy tools/call", "a replica drained in a call"}}},
+		{client: "b", transport: "sse", said: said{uses: "bee 1", speaks: []string{"1", "2"}, lacks: []string{"roots: it has none"}, steps: []string{"tools/call"}}},
+		{client: "a", transport: "stdio", said: said{uses: "ant 2", speaks: []string{"2"}, steps: []string{"prompts"}}},
+	})
+	lines := strings.Split(got, "\n")
+	if !strings.HasPrefix(lines[2], "| Ant (ant 2) | 2 | stdio | – |") || !strings.HasPrefix(lines[3], "| Bee (bee 1) | 1, 2 | http, sse | yes |") ||
+		!strings.HasSuffix(lines[3], "| yes |") || !strings.Contains(got, "- Bee: no roots: it has none.\n") {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestDocument(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(page, []byte("before\n"+tableBegin+"old\n"+tableEnd+"after\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := document(page, "new\n", false); err == nil || !strings.Contains(err.Error(), "-docs") {
+		t.Errorf("an old table: %v", err)
+	}
+	if err := document(page, "new\n", true); err != nil {
+		t.Fatal(err)
+	}
+	if err := document(page, "new\n", false); err != nil {
+		t.Errorf("after writing: %v", err)
+	}
+	if got, _ := os.ReadFile(page); string(got) != "before\n"+tableBegin+"new\n"+tableEnd+"after\n" {
+		t.Errorf("%s", got)
+	}
+	if err := os.WriteFile(page, []byte("nothing\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := document(page, "new\n", true); err == nil {
+		t.Error("a page without a place for the table")
+	}
+}
