@@ -91,7 +91,7 @@ func (r *report) count(e *evidence) {
 		{"book_trip calls", calls["book_trip"], 0},
 		{"trips booked", len(e.ledger.bookings), 0},
 		{"losses in mid-call", losses, least.losses},
-		{"runs in progress at a loss", load, 0},
+		{"runs in progress at a loss", load, least.runs},
 		{"takeovers", e.ledger.reruns() + r.unknown + r.lostTwice, least.takeovers},
 		{"resumes on another replica", resumes, least.resumes},
 		{"answers on a replica that did not ask", elsewhere, least.answers},
@@ -122,7 +122,9 @@ func (r *report) count(e *evidence) {
 func (l least) over(d time.Duration) least {
 	f := min(1, d.Minutes())
 	scale := func(n int) int { return int(math.Ceil(float64(n) * f)) }
-	return least{scale(l.losses), scale(l.takeovers), scale(l.resumes), scale(l.answers)}
+	return least{
+		losses: scale(l.losses), runs: scale(l.runs), takeovers: scale(l.takeovers), resumes: scale(l.resumes), answers: scale(l.answers),
+	}
 }
 
 // resumesElsewhere counts the streams that went on at another incarnation than before.

@@ -116,11 +116,15 @@ func (c *Conn) hurried() time.Time {
 	return c.read
 }
 
-// Idle says whether the connection is between two requests: then a hurry does not concern it.
+// Idle says whether the connection is between two requests: then a hurry does not concern it. A server sets the
+// deadline of a request before it says that the connection has one, so a hurry is applied when it does.
 func (c *Conn) Idle(is bool) {
 	c.mu.Lock()
 	c.unhurried = is || c.detached
 	c.mu.Unlock()
+	if !is && c.l.hurry.Load() != 0 {
+		c.hasten()
+	}
 }
 
 // Detach says that the connection has left its server, which sets its deadlines no more.

@@ -82,6 +82,9 @@ func NewServer(next http.Handler, o ServerOptions) *Server {
 // Serve takes connections until the server is shut down. It returns why it takes no more.
 func (s *Server) Serve(l *accept.Listener) error {
 	s.listener.Store(l)
+	if d := s.hurry.Load(); d > 0 {
+		l.Hurry(time.Duration(d)) // which came before the listener was known
+	}
 	return s.Server.Serve(l)
 }
 
