@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -23,8 +24,7 @@ func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, ad
 	defer cancel()
 	var nodes []*goredis.Client
 	for range 3 {
-		s := redisserver.ForTest(t, append(args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
-			"--cluster-port", fmt.Sprint(freePort(t)))...)
+		s := startNode(t, args...)
 		servers, addrs, nodes = append(servers, s), append(addrs, s.Addr), append(nodes, connect(t, s.Addr))
 	}
 	bus := func(c *goredis.Client) string { return c.ConfigGet(ctx, "cluster-port").Val()["cluster-port"] }
@@ -44,6 +44,25 @@ func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, ad
 		})
 	}
 	return servers, addrs
+}
+
+// startNode runs one node. The port of its bus was free a moment ago; where another program of the machine has taken
+// it since, another one is tried.
+func startNode(t *testing.T, args ...string) *redisserver.Server {
+	t.Helper()
+	redisserver.Need(t)
+	for attempt := 1; ; attempt++ {
+		s, err := redisserver.Start(append(args, "--cluster-enabled", "yes", "--cluster-node-timeout", "5000",
+			"--cluster-port", fmt.Sprint(freePort(t)))...)
+		if err == nil {
+			t.Cleanup(s.Close)
+			return s
+		}
+		if attempt == 3 || !strings.Contains(err.Error(), "Address already in use") {
+			t.Fatal(err)
+		}
+		t.Logf("a port was taken: %v", err)
+	}
 }
 
 // startCluster runs a Redis Cluster and returns a client of it.
