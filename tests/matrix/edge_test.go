@@ -55,7 +55,7 @@ func settings(t *testing.T, backends []backendAddr) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin = "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Grace = patience
-	cfg.Limits.PageSize = 10 // so that lists have several pages
+	cfg.Limits.PageSize = 10         // so that lists have several pages
 	cfg.Schemas = config.SchemasFull // what a backend says arrives as it is
 	if *inRedis {
 		cfg.Redis = redisserver.ForTest(t).URL()
