@@ -45,8 +45,12 @@ func TestCallAppears(t *testing.T) {
 	}
 	for i, inner := range bars[1:] {
 		outer := bars[i]
-		if inner.Width < 100 || inner.Left < outer.Left-1 || inner.Right > outer.Right+1 {
-			t.Errorf("bar %d is %+v, which is not within %+v", i+1, inner, outer)
+		if inner.Width < 100 || inner.Left < outer.Left-1 {
+			t.Errorf("bar %d is %+v, which does not begin within %+v", i+1, inner, outer)
+		}
+		// A handler's span ends when its process says so, which may be after the caller had the status.
+		if handler := i+1 == len(bars)-1; !handler && inner.Right > outer.Right+1 {
+			t.Errorf("bar %d is %+v, which does not end within %+v", i+1, inner, outer)
 		}
 	}
 	if n := eval[int](b, `document.querySelectorAll("#spans .dot").length`); n != 4 {
