@@ -1,0 +1,363 @@
+package budget
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever callers do: never more than the limit is admitted; when the budget is full nobody is admitted who then
+// holds more than an equal share; who holds nothing is admitted while the last tenth has room; and what is counted is
+// what is held.
+func TestPolicy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		limit := rapid.Int64Range(10, 1000).Draw(t, "limit")
+		b := New(limit)
+		type piece struct {
+			who  int
+			held *Reservation
+		}
+		var pieces []piece
+		held := func(who int) (n int64) {
+			for _, p := range pieces {
+				if p.who == who {
+					n += p.held.Held(Requests)
+				}
+			}
+			return n
+		}
+		active := func() (n int) {
+			for who := range 6 {
+				if held(who) > 0 {
+					n++
+				}
+			}
+			return n
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			who := rapid.IntRange(0, 5).Draw(t, "who")
+			n := rapid.Int64Range(1, limit).Draw(t, "bytes")
+			before, _ := b.Used()
+			own, holders := held(who)+n, active()
+			if held(who) == 0 {
+				holders++
+			}
+			switch rapid.SampledFrom([]string{"reserve", "reserve", "grow", "shrink", "release"}).Draw(t, "step") {
+			case "reserve", "grow":
+				r := b.Named(fmt.Sprint(who)).Begin()
+				p := piece{who, &r}
+				for _, old := range pieces {
+					if old.who == who {
+						p = old
+					}
+				}
+				if p.held == &r {
+					pieces = append(pieces, p)
+				}
+				err := p.held.Grow(Requests, n)
+				share := (limit - limit/10) / int64(holders)
+				full := before+n > limit-limit/10
+				want := before+n <= limit && (!full || own <= share)
+				if (err == nil) != want {
+					t.Fatalf("%d bytes for one of %d who then holds %d, at %d of %d: %v, want admitted %t", n, holders, own, before, limit, err, want)
+				}
+				if f := (*Full)(nil); err != nil && (!errors.As(err, &f) || f.Own != own-n || f.Share != share || f.Holders != holders) {
+					t.Fatalf("the error is %#v; want own %d, share %d, holders %d", err, own-n, share, holders)
+				}
+			case "shrink":
+				for _, p := range pieces {
+					if p.who == who {
+						p.held.Shrink(Requests, n)
+					}
+				}
+			case "release":
+				for i := range pieces {
+					if pieces[i].who == who {
+						pieces[i].held.Release()
+					}
+				}
+			}
+			used, count := b.Used()
+			sum := int64(0)
+			for who := range 6 {
+				sum += held(who)
+			}
+			if used != sum || used > limit || count != active() || b.UsedFor(Requests) != sum {
+				t.Fatalf("%d bytes of %d holders are counted, %d for requests; %d of %d are held, limit %d", used, count, b.UsedFor(Requests), sum, active(), limit)
+			}
+		}
+	})
+}
+
+// Many at once: the limit holds at every moment, and nothing is left of what everybody released.
+func TestConcurrent(t *testing.T) {
+	const limit = 1 << 20
+	b := New(limit)
+	var over, work sync.WaitGroup
+	done := make(chan struct{})
+	over.Go(func() {
+		for {
+			if used, _ := b.Used(); used > limit {
+				t.Errorf("%d bytes of %d", used, limit)
+			}
+			select {
+			case <-done:
+				return
+			default:
+			}
+		}
+	})
+	for i := range 16 {
+		work.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(i), 1))
+			for range 3000 {
+				// More names than a shard keeps: holders are forgotten and come back.
+				h := b.Named(fmt.Sprint(random.IntN(20_000) % (1 + random.IntN(20_000))))
+				r, err := h.Reserve(What(random.IntN(int(whats))), 1+random.Int64N(limit/8))
+				if err == nil {
+					_ = r.Grow(Results, random.Int64N(limit/8))
+					r.Shrink(Results, random.Int64N(limit/8))
+				}
+				r.Release()
+				r.Release()
+			}
+		})
+	}
+	work.Wait()
+	close(done)
+	over.Wait()
+	used, holders := b.Used()
+	if used != 0 || holders != 0 {
+		t.Errorf("%d bytes of %d holders are left", used, holders)
+	}
+	for _, w := range All() {
+		if n := b.UsedFor(w); n != 0 {
+			t.Errorf("%d bytes are left for %s", n, w)
+		}
+	}
+	if n := b.table.size(); n > 2*leastTable*len(b.table.shards) {
+		t.Errorf("the table keeps %d holders that hold nothing", n)
+	}
+}
+
+// A newcomer finds room beside whoever took all that there was to have, again and again.
+func TestNewcomers(t *testing.T) {
+	b := New(1000)
+	hog := b.Named("hog").Begin()
+	for hog.Grow(Logs, 10) == nil {
+	}
+	if used, _ := b.Used(); used != 900 {
+		t.Fatalf("one alone holds %d of 1000, want 900", used)
+	}
+	for i := range 50 {
+		r, err := b.Named(fmt.Sprint(i)).Reserve(Requests, 2)
+		if err != nil {
+			t.Fatalf("newcomer %d: %v", i, err)
+		}
+		defer r.Release()
+		if hog.Grow(Logs, 1) == nil {
+			t.Fatal("the hog got more")
+		}
+	}
+	if got := b.Refused(Logs); got != 51 {
+		t.Errorf("%d refusals are counted, want 51", got)
+	}
+}
+
+func TestWhoIsOneHolder(t *testing.T) {
+	b := New(1000)
+	addr := netip.MustParseAddr
+	for _, same := range [][2]*Holder{
+		{b.Holder("i", "s", addr("192.0.2.1")), b.Holder("i", "s", addr("192.0.2.2"))},
+		{b.Holder("", "", addr("192.0.2.1")), b.Holder("", "", addr("::ffff:192.0.2.1"))},
+		{b.Holder("", "", addr("2001:db8::1")), b.Holder("", "", addr("2001:db8::ffff:2"))},
+		{b.Holder("", "", netip.Addr{}), b.Holder("", "", netip.Addr{})},
+	} {
+		if same[0] != same[1] {
+			t.Errorf("%s and %s are two", same[0], same[1])
+		}
+	}
+	for _, other := range [][2]*Holder{
+		{b.Holder("i", "s", netip.Addr{}), b.Holder("j", "s", netip.Addr{})},
+		{b.Holder("", "", addr("192.0.2.1")), b.Holder("", "", addr("192.0.2.2"))},
+		{b.Holder("", "", addr("2001:db8::1")), b.Holder("", "", addr("2001:db8:0:1::1"))},
+		{b.Holder("", "admin", netip.Addr{}), b.Named("admin")},
+	} {
+		if other[0] == other[1] {
+			t.Errorf("%s and %s are one", other[0], other[1])
+		}
+	}
+}
+
+// Without a budget everything is admitted, and nothing counted.
+func TestNoBudget(t *testing.T) {
+	b := New(0)
+	h := b.Holder("i", "s", netip.Addr{})
+	r, err := h.Reserve(Requests, 1<<60)
+	p, perr := h.Permit(t.Context(), Results, 1<<60)
+	var none *Reservation
+	if b != nil || h != nil || err != nil || perr != nil || !b.Expect(1<<60) || b.Pressed() || none.Grow(Calls, 1) != nil || none.Check() != nil {
+		t.Errorf("%v, %v, %v, %v", b, h, err, perr)
+	}
+	b.Expected(1 << 60)
+	p.Release()
+	r.Settle(Results, 1)
+	r.Offer(Results, 1)
+	none.Force(Results, 1)
+	none.Settle(Results, 1)
+	r.Release()
+	none.Release()
+}
+
+// What is small is held though there is no room, and says so.
+func TestOffer(t *testing.T) {
+	b := New(1000)
+	r := b.Named("a").Begin()
+	r.Offer(Requests, 900)
+	if err := r.Check(); err != nil {
+		t.Error(err)
+	}
+	more := b.Named("a").Begin()
+	more.Offer(Requests, 50)
+	if err := more.Check(); err == nil || !strings.Contains(err.Error(), "50 bytes were needed, and 950 are held for you") {
+		t.Errorf("the error is %v", err)
+	}
+	more.Release()
+	if used, _ := b.Used(); used != 900 || more.Check() != nil {
+		t.Errorf("%d bytes are held", used)
+	}
+}
+
+// Whoever waits is admitted as soon as there is room, or fails when its time has come.
+func TestAwait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1000)
+		first, _ := b.Named("a").Reserve(Results, 800)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got := make(chan error, 1)
+		second := b.Named("a").Begin()
+		go func() { got <- second.Await(ctx, Results, 200) }()
+		synctest.Wait()
+		select {
+		case err := <-got:
+			t.Fatalf("it did not wait: %v", err)
+		default:
+		}
+		first.Shrink(Results, 100)
+		if err := <-got; err != nil || second.Held(Results) != 200 {
+			t.Errorf("%d bytes, %v", second.Held(Results), err)
+		}
+		third := b.Named("a").Begin()
+		full := (*Full)(nil)
+		if err := third.Await(ctx, Results, 200); !errors.As(err, &full) || ctx.Err() == nil {
+			t.Errorf("%v after %v", err, ctx.Err())
+		}
+	})
+}
+
+// A permit is what may come while there is room; of a full budget it is a modest part, so that several can read; and
+// who waits for something that does not come is not waited for.
+func TestPermit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, most = 100 << 20, 32 << 20
+		b := New(limit)
+		p, err := b.Named("a").Permit(t.Context(), Results, most)
+		if used, _ := b.Used(); err != nil || used != most {
+			t.Errorf("%d bytes, %v; want %d", used, err, most)
+		}
+		time.Sleep(2 * lapse)
+		if used, _ := b.Used(); used != 0 {
+			t.Errorf("%d bytes are held by a permit that was not used", used)
+		}
+		p.Release()
+		hog, _ := b.Named("hog").Reserve(Logs, limit*9/10)
+		defer hog.Release()
+		for i := range permits {
+			p, err := b.Named(fmt.Sprint(i)).Permit(t.Context(), Results, most)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Release()
+		}
+		if used, _ := b.Used(); used != limit {
+			t.Errorf("%d bytes of %d are held", used, limit)
+		}
+	})
+}
+
+func TestExpect(t *testing.T) {
+	b := New(1000)
+	for i, want := range []bool{true, true, false} {
+		if got := b.Expect(200); got != want {
+			t.Errorf("expectation %d: %t", i+1, got)
+		}
+	}
+	for range 3 {
+		b.Expected(200)
+	}
+	if used, _ := b.Used(); used != 0 || !b.Expect(500) {
+		t.Errorf("%d bytes are held", used)
+	}
+}
+
+// Before a holder is refused, what it can do without is freed.
+func TestReclaim(t *testing.T) {
+	b := New(1000)
+	spare, _ := b.Named("a").Reserve(Logs, 800)
+	asked := 0
+	b.OnRefusal(func(h *Holder) bool {
+		if h != b.Named("a") {
+			t.Errorf("%s is asked", h)
+		}
+		asked++
+		held := spare.Held(Logs)
+		spare.Release()
+		return held > 0
+	})
+	if _, err := b.Named("a").Reserve(Requests, 500); err != nil || asked != 1 {
+		t.Errorf("%v, asked %d times", err, asked)
+	}
+}
+
+// Operators hear of refusals at once, and then of those since, once in a while.
+func TestOnFull(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1000)
+		var told []Full
+		b.OnFull(func(f Full) { told = append(told, f) })
+		r, _ := b.Holder("", "alice", netip.Addr{}).Reserve(Sessions, 900)
+		defer r.Release()
+		for range 3 {
+			for range 5 {
+				_ = r.Grow(Sessions, 50)
+			}
+			time.Sleep(tellEvery)
+		}
+		if len(told) != 3 || told[0].Refusals != 1 || told[1].Refusals != 5 || told[0].Holder != `principal "alice"` {
+			t.Errorf("told %+v", told)
+		}
+	})
+}
+
+func BenchmarkReservation(bench *testing.B) {
+	b := New(1 << 40)
+	addr := netip.MustParseAddr("192.0.2.1")
+	bench.ReportAllocs()
+	bench.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			r := b.Holder("", "", addr).Begin()
+			r.Offer(Requests, 32<<10)
+			r.Release()
+		}
+	})
+}

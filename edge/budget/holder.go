@@ -1,0 +1,188 @@
+package budget
+
+import (
+	"context"
+	"math"
+	"net/netip"
+	"strconv"
+	"sync/atomic"
+	"time"
+)
+
+// Holder is whoever is charged. Safe for concurrent use.
+type Holder struct {
+	b    *Budget
+	key  key
+	used atomic.Int64
+}
+
+// network is how much of an IPv6 address tells one caller from another: whoever has one address of a network of
+// 64 bits usually has them all.
+const network = 64
+
+// Holder is the holder of a principal or, without a subject, of a network address, of which all of an IPv6 /64 are
+// one. Callers of whom neither is known are one holder.
+func (b *Budget) Holder(issuer, subject string, addr netip.Addr) *Holder {
+	if b == nil {
+		return nil
+	}
+	if subject != "" {
+		return b.table.holder(b, key{issuer: issuer, subject: subject})
+	}
+	addr = addr.Unmap()
+	if addr.Is6() {
+		if p, err := addr.Prefix(network); err == nil {
+			addr = p.Addr()
+		}
+	}
+	return b.table.holder(b, key{addr: addr})
+}
+
+// Named is a holder of the edge's own that is no client, such as the administrator.
+func (b *Budget) Named(name string) *Holder {
+	if b == nil {
+		return nil
+	}
+	return b.table.holder(b, key{name: name})
+}
+
+// String names the holder for operators.
+func (h *Holder) String() string {
+	switch {
+	case h == nil:
+		return "nobody"
+	case h.key.name != "":
+		return h.key.name
+	case h.key.subject != "":
+		return "principal " + strconv.Quote(h.key.subject)
+	case h.key.addr.IsValid():
+		return "address " + h.key.addr.String()
+	}
+	return "unknown address"
+}
+
+// Used is what the holder holds, in bytes.
+func (h *Holder) Used() int64 {
+	if h == nil {
+		return 0
+	}
+	return max(h.used.Load(), 0)
+}
+
+// Budget is the holder's; nil on nil.
+func (h *Holder) Budget() *Budget {
+	if h == nil {
+		return nil
+	}
+	return h.b
+}
+
+// gone is what a holder holds that the table has forgotten.
+const gone = math.MinInt64 / 2
+
+// retire makes a holder that holds nothing unusable; false when it holds something.
+func (h *Holder) retire() bool { return h.used.CompareAndSwap(0, gone) || h.retired() }
+
+func (h *Holder) retired() bool { return h.used.Load() < 0 }
+
+// live is the holder, or the one that took its place when the table had forgotten it.
+func (h *Holder) live() *Holder {
+	if h.retired() {
+		return h.b.table.holder(h.b, h.key)
+	}
+	return h
+}
+
+// take admits n bytes more. It returns the holder that was charged; nil: nobody, there is no room.
+func (h *Holder) take(n int64, force bool) *Holder {
+	for {
+		h = h.live()
+		own := h.used.Add(n)
+		if own < 0 { // retired since
+			h.used.Add(-n)
+			continue
+		}
+		if force {
+			h.b.force(n, own == n)
+			return h
+		}
+		if h.b.take(n, own, own == n) {
+			return h
+		}
+		// Another may have charged the holder meanwhile, on the assumption that it counts already.
+		switch left := h.used.Add(-n); {
+		case own == n && left > 0:
+			h.b.state.Add(1 << holderBit)
+		case own != n && left == 0:
+			h.b.give(0, true)
+		}
+		return nil
+	}
+}
+
+// force counts n bytes more, admitted or not.
+func (b *Budget) force(n int64, first bool) {
+	add := uint64(n)
+	if first {
+		add += 1 << holderBit
+	}
+	b.state.Add(add)
+}
+
+func (h *Holder) give(n int64) {
+	left := h.used.Add(-n)
+	h.b.give(n, left == 0)
+}
+
+// ask admits n bytes more, after what the holder can do without was freed if need be. It returns the holder that was
+// charged; nil: nobody.
+func (h *Holder) ask(n int64) *Holder {
+	charged := h.take(n, false)
+	for i := 0; charged == nil && i < len(h.b.reclaim); i++ {
+		if h.b.reclaim[i](h) {
+			charged = h.take(n, false)
+		}
+	}
+	return charged
+}
+
+// await is ask that waits for room until ctx ends.
+func (h *Holder) await(ctx context.Context, n int64) (charged *Holder) {
+	if charged = h.ask(n); charged == nil {
+		h.b.await(ctx, func() bool {
+			charged = h.take(n, false)
+			return charged != nil
+		})
+	}
+	return charged
+}
+
+// refuse counts a refusal and says why.
+func (h *Holder) refuse(w What, n int64) error {
+	b := h.b
+	b.refused[w].Add(1)
+	used, holders := b.Used()
+	own := h.Used()
+	if own == 0 {
+		holders++
+	}
+	full := &Full{What: w, Bytes: n, Own: own, Share: b.share(int64(holders)), Used: used, Limit: b.limit, Holders: holders}
+	b.tell(h, full)
+	return full
+}
+
+// tell lets operators know of a refusal, once in a while.
+func (b *Budget) tell(h *Holder, f *Full) {
+	if b.onFull == nil {
+		return
+	}
+	untold := b.untold.Add(1)
+	now, last := time.Now().UnixNano(), b.told.Load()
+	if now-last < int64(tellEvery) || !b.told.CompareAndSwap(last, now) {
+		return
+	}
+	b.untold.Add(-untold)
+	told := *f
+	told.Holder, told.Refusals = h.String(), untold
+	b.onFull(told)
+}

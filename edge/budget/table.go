@@ -1,0 +1,75 @@
+package budget
+
+import (
+	"hash/maphash"
+	"net/netip"
+	"sync"
+)
+
+// table finds the holders by who they are. It forgets those that hold nothing when it has grown to twice what it
+// had left the last time, so it is never much larger than the number of those that hold something.
+type table struct {
+	seed   maphash.Seed
+	shards [64]tableShard
+}
+
+type tableShard struct {
+	mu sync.RWMutex
+	m  map[key]*Holder
+	// next is the size at which the shard is looked through.
+	next int
+	_    [24]byte // keeps neighbours off one cache line
+}
+
+// key is who a holder is: a principal, else an address, else a name of the edge's own.
+type key struct {
+	issuer, subject string
+	addr            netip.Addr
+	name            string
+}
+
+// leastTable is how many holders a shard keeps before it is looked through.
+const leastTable = 64
+
+func (t *table) init() {
+	t.seed = maphash.MakeSeed()
+	for i := range t.shards {
+		t.shards[i].m, t.shards[i].next = map[key]*Holder{}, leastTable
+	}
+}
+
+func (t *table) holder(b *Budget, k key) *Holder {
+	s := &t.shards[maphash.Comparable(t.seed, k)%uint64(len(t.shards))]
+	s.mu.RLock()
+	h := s.m[k]
+	s.mu.RUnlock()
+	if h != nil && !h.retired() {
+		return h
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h = s.m[k]; h != nil && !h.retired() {
+		return h
+	}
+	if len(s.m) >= s.next {
+		for k, h := range s.m {
+			if h.retire() {
+				delete(s.m, k)
+			}
+		}
+		s.next = max(2*len(s.m), leastTable)
+	}
+	h = &Holder{b: b, key: k}
+	s.m[k] = h
+	return h
+}
+
+func (t *table) size() (n int) {
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.mu.RLock()
+		n += len(s.m)
+		s.mu.RUnlock()
+	}
+	return n
+}
