@@ -1,10 +1,15 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
+
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 // How much garbage may gather before it is collected. An edge keeps little and allocates a lot: by Go's default
@@ -19,6 +24,41 @@ const (
 	// that keeps more than much.
 	lazy, eager = 1000, 100
 )
+
+// containerShare is how much of its container's limit an edge takes: what Go's runtime does not count, such as the
+// kernel's buffers of connections, is beside it.
+const containerShare = 0.8
+
+// limitMemory has Go's runtime keep to so many bytes, unless the operator did with GOMEMLIMIT, and returns them. 0
+// stands for GOMEMLIMIT or, without it, for a share of the container's limit or half of the machine's memory. Where
+// none of it is known it returns 0: there is no limit.
+func limitMemory(bytes config.Bytes) config.Bytes {
+	own := debug.SetMemoryLimit(-1) // GOMEMLIMIT's
+	set := os.Getenv("GOMEMLIMIT") != ""
+	switch {
+	case bytes == 0 && own != math.MaxInt64:
+		bytes = config.Bytes(own)
+	case bytes == 0:
+		bytes = availableMemory()
+	}
+	if bytes > 0 && !set {
+		debug.SetMemoryLimit(int64(bytes))
+	}
+	return bytes
+}
+
+// availableMemory is what an edge takes of the memory there is.
+func availableMemory() config.Bytes {
+	container, err := memlimit.ApplyRatio(memlimit.FromCgroup, containerShare)()
+	machine, machineErr := memlimit.ApplyRatio(memlimit.FromSystem, 0.5)()
+	switch {
+	case err == nil && (machineErr != nil || container < machine*2):
+		return config.Bytes(container)
+	case machineErr == nil:
+		return config.Bytes(machine)
+	}
+	return 0
+}
 
 // tuneMemory sets how eagerly garbage is collected, from now on after every collection, unless the operator
 // did with GOGC. GOMEMLIMIT is honoured either way.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -29,11 +30,13 @@ type client struct {
 	server Server
 	// info is the clientInfo.
 	info []byte
+	// memory is charged with results, until the answer is made of them.
+	memory *budget.Holder
 }
 
-func newClient(s Server, version string) *client {
+func newClient(s Server, version string, memory *budget.Holder) *client {
 	info := jsonrpc.AppendString([]byte(`{"name":"mcpedge-admin","version":`), version)
-	return &client{server: s, info: append(info, '}')}
+	return &client{server: s, info: append(info, '}'), memory: memory}
 }
 
 // params are a request's params while they are written.
@@ -108,7 +111,9 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	body := append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), jsonrpc.AppendString(nil, string(method))...)
 	body = append(append(body, `,"params":`...), p...)
 	var x exchange
-	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), Principal: administrator}, &x)
+	memory := c.memory.Begin()
+	defer memory.Release()
+	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), Principal: administrator, Memory: &memory}, &x)
 	return x.result(ctx)
 }
 

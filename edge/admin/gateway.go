@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
@@ -21,6 +22,8 @@ import (
 type API struct {
 	// Server takes calls, and the ends of sessions.
 	Server Server
+	// Memory is charged with what calls hold; nil: nobody is.
+	Memory *budget.Holder
 	// Sessions is where they are looked up.
 	Sessions state.Directory
 	// Replica is this process.
@@ -43,7 +46,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API) http.Handler {
 	)
 	ctx := context.Background()
 	err := errors.Join(
-		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version)}),
+		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory)}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions}),
 		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica}),
 	)

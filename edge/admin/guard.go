@@ -10,6 +10,7 @@ import (
 
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -25,7 +26,10 @@ func (g guard) keep(allowed string, next http.Handler) http.Handler {
 		}
 		switch {
 		case r.Method == http.MethodPost:
-			body, ok := g.door.Message(w, r)
+			var memory budget.Reservation
+			g.door.Charge(&memory, r, administrator)
+			defer memory.Release()
+			body, ok := g.door.Message(w, r, &memory)
 			if !ok {
 				return
 			}
@@ -71,6 +75,7 @@ var refusals = map[int]codes.Code{
 	http.StatusForbidden:             codes.PermissionDenied,
 	http.StatusMethodNotAllowed:      codes.Unimplemented,
 	http.StatusRequestEntityTooLarge: codes.OutOfRange,
+	http.StatusServiceUnavailable:    codes.Unavailable,
 }
 
 // refusal is a refused request's body, like that of any other error.

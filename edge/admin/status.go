@@ -38,6 +38,7 @@ var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindLimit:              codes.ResourceExhausted,
 	mcp.KindQuota:              codes.ResourceExhausted,
 	mcp.KindStateUnavailable:   codes.Unavailable,
+	mcp.KindOverloaded:         codes.Unavailable,
 	mcp.KindUnavailable:        codes.Unavailable,
 	mcp.KindTimeout:            codes.DeadlineExceeded,
 	mcp.KindCancelled:          codes.Canceled,

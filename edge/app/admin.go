@@ -23,9 +23,9 @@ func (a *App) administration(router *era.Router) http.Handler {
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
 			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry,
+			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 		},
-		API:      &admin.API{Server: router, Sessions: a.medium, Replica: a},
+		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.medium, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dev"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
@@ -39,6 +40,7 @@ type App struct {
 	sse       *sse.Handler // nil: not served
 	telemetry *telemetry.Telemetry
 	proxies   web.Proxies
+	memory    *budget.Budget // nil: everything is admitted
 	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
 	mcp       *web.Server
@@ -202,7 +204,7 @@ const endpointPath = "/mcp"
 func (a *App) servers(router *era.Router) {
 	options := web.Options{
 		MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
-		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry, Proxies: a.proxies,
+		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry, Proxies: a.proxies, Budget: a.memory,
 	}
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, nil, options)

@@ -13,6 +13,7 @@ import (
 func (a *App) observe() error {
 	errs := a.observeSessions()
 	errs = append(errs, a.observeBackends()...)
+	errs = append(errs, a.observeMemory()...)
 	return errors.Join(errs...)
 }
 

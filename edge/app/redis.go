@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -22,9 +23,9 @@ import (
 )
 
 // newMedium makes the medium the settings name. Nothing is dialled yet.
-func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (medium, error) {
+func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (medium, error) {
 	if cfg.Redis == "" {
-		m := memory.New(stateLimits(cfg.Limits))
+		m := memory.New(stateLimits(cfg.Limits), memory.WithBudget(b))
 		return inMemory{m.Replica(rand.Text()), m}, nil
 	}
 	client, err := redisClient(cfg)

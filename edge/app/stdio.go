@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
 		// Calls beyond what the session may have wait in the pipe rather than being refused.
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
-		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log,
+		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
 	return errors.Join(err, a.close(ctx))
 }

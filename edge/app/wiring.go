@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -44,6 +45,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.pool, err = Pool(cfg, log, a.telemetry); err != nil {
 		return nil, err
 	}
+	a.memory = budget.New(int64(cfg.Memory) / 2)
+	a.memory.OnFull(a.reportFull)
 	a.dispatch = dispatch.New(a.pool, dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		FullSchemas: cfg.Schemas == config.SchemasFull,
@@ -51,7 +54,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		ArgumentValues: cfg.Limits.ArgumentValues, Logger: log,
 		Telemetry: a.telemetry,
 	})
-	if a.medium, err = newMedium(cfg, log, a.telemetry); err != nil {
+	if a.medium, err = newMedium(cfg, log, a.telemetry, a.memory); err != nil {
 		return nil, err
 	}
 	a.stateful = stateful.New(a.dispatch, a.medium, stateful.Options{
@@ -60,7 +63,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
 		Heartbeat: min(cfg.Limits.Lease/4, time.Second), SessionTTL: cfg.Limits.SessionTTL,
 		MaxSessionsPerAddress: cmp.Or(cfg.Limits.SessionsPerAddress, max(minSessionsPerAddress, cfg.Limits.SessionsPerPrincipal/2)),
-		Logger:                log, Telemetry: a.telemetry,
+		Memory:                a.memory, ChargeCopies: cfg.Redis != "",
+		Logger: log, Telemetry: a.telemetry,
 	})
 	keys, err := cfg.Keys()
 	if err != nil {

@@ -137,6 +137,9 @@ func (b *Backend) Prefix() string { return b.cfg.Prefix }
 // Timeout bounds one call.
 func (b *Backend) Timeout() time.Duration { return b.cfg.Timeout }
 
+// MaxMessageBytes bounds one received message.
+func (b *Backend) MaxMessageBytes() int { return b.cfg.MaxMessageBytes }
+
 // Tools is the client of the backend's ToolService, whether it is served or not.
 func (b *Backend) Tools() pb.ToolServiceClient { return b.tools }
 

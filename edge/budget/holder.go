@@ -16,24 +16,14 @@ type Holder struct {
 	used atomic.Int64
 }
 
-// network is how much of an IPv6 address tells one caller from another: whoever has one address of a network of
-// 64 bits usually has them all.
-const network = 64
-
-// Holder is the holder of a principal or, without a subject, of a network address, of which all of an IPv6 /64 are
-// one. Callers of whom neither is known are one holder.
+// Holder is the holder of a principal or, without a subject, of a network address, as addresses are counted: see
+// mcp.HolderOf. Callers of whom neither is known are one holder.
 func (b *Budget) Holder(issuer, subject string, addr netip.Addr) *Holder {
 	if b == nil {
 		return nil
 	}
 	if subject != "" {
 		return b.table.holder(b, key{issuer: issuer, subject: subject})
-	}
-	addr = addr.Unmap()
-	if addr.Is6() {
-		if p, err := addr.Prefix(network); err == nil {
-			addr = p.Addr()
-		}
 	}
 	return b.table.holder(b, key{addr: addr})
 }

@@ -57,6 +57,9 @@ type Config struct {
 	Schemas string `yaml:"schemas"`
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
+	// Memory is what the process may take, in bytes; 0: 0.8 of its container's limit, else half of the machine's. It
+	// is the limit that Go's runtime keeps to, unless GOMEMLIMIT is set, and half of it is what callers may hold.
+	Memory Bytes `yaml:"memory"`
 	// Limits bound what clients and backends may use.
 	Limits Limits `yaml:"limits"`
 	// Log says what is logged.

@@ -121,6 +121,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	}
 	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
 	reply, err := r.run(ctx)
+	r.settle(&reply)
 	if r.owner != nil {
 		r.observe(ctx, &reply, err)
 	}

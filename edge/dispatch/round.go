@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -28,6 +29,11 @@ type round struct {
 	told     bool
 	// cancel ends the backend's call.
 	cancel context.CancelFunc
+
+	// tight: what the backend sends, of at most so many bytes, is read by permit.
+	tight  bool
+	most   int64
+	permit *budget.Permit
 }
 
 // begin is admit and enter.
@@ -57,7 +63,8 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
-	return ctx, cancel
+	r.expect(b.MaxMessageBytes())
+	return ctx, func() { cancel(); r.expected() }
 }
 
 // observe records how the backend did.

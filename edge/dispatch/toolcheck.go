@@ -75,22 +75,19 @@ func (c *toolCheck) warn(message, detail string) {
 		"backend", c.owner, "tool", c.tool.GetName(), "error", detail)
 }
 
-// fits checks arguments, an object. The error is schema.ErrCost for those that cannot be checked within bounds,
-// unless that is the schema's fault: then the backend has the last word. Else it says where they do not fit, in
-// one line.
-func (c *toolCheck) fits(args []byte) error {
+// arguments makes the check of arguments, an object, which says where they do not fit, in one line. The error is
+// schema.ErrCost for those that cannot be checked within bounds, unless that is the schema's fault: then the backend
+// has the last word.
+func (c *toolCheck) arguments(args []byte) (schema.Check, error) {
 	check, err := c.input.Prepare(args)
 	if errors.Is(err, schema.ErrCost) && c.input.Multiplies() {
-		return nil
+		return schema.Check{}, nil
 	}
-	if err != nil {
-		return err
-	}
-	return check.Run()
+	return check, err
 }
 
-// promised says what is wrong with the structured content of a tool that has an output schema.
-func (c *toolCheck) promised(content string) error {
+// promised says what is wrong with the structured content of a tool that has an output schema. run runs its check.
+func (c *toolCheck) promised(content string, run func(*schema.Check) error) error {
 	if content == "" {
 		return errors.New("structured_content_json is missing, though the tool declares an output schema")
 	}
@@ -106,7 +103,7 @@ func (c *toolCheck) promised(content string) error {
 		return nil
 	}
 	if err == nil {
-		err = check.Run()
+		err = run(&check)
 	}
 	if err != nil {
 		return fmt.Errorf("structured_content_json does not fit the tool's output schema: %w", err)

@@ -89,8 +89,10 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 			return mcp.Reply{}, err
 		}
 	}
-	if err := check.fits(args); errors.Is(err, schema.ErrCost) {
+	if err := r.fits(check, args); errors.Is(err, schema.ErrCost) {
 		return mcp.Reply{}, r.tooCostly(t)
+	} else if full := (*mcp.Error)(nil); errors.As(err, &full) {
+		return mcp.Reply{}, full
 	} else if err != nil {
 		return r.schemaError(err)
 	}
@@ -155,7 +157,7 @@ func (r *round) toolError(err error) (mcp.Reply, error) {
 // toolResult renders a result that keeps the tool's promise: structured content by the output schema.
 func (r *round) toolResult(t *tool, check *toolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
 	if check.hasOutput && !res.GetIsError() {
-		if err := check.promised(res.GetStructuredContentJson()); err != nil {
+		if err := check.promised(res.GetStructuredContentJson(), r.checkResult); err != nil {
 			return mcp.Reply{}, r.broken("tool %q: %v", t.pb.GetName(), err)
 		}
 	}

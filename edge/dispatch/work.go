@@ -42,6 +42,9 @@ func receive[T any, M interface {
 	// One message for all: what an event says is copied.
 	m := M(new(T))
 	for {
+		if err := r.await(ctx, stream); err != nil {
+			return outcome[R]{}, err
+		}
 		err := stream.RecvMsg(m)
 		if err != nil {
 			if errors.Is(err, io.EOF) {

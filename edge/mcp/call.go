@@ -1,6 +1,10 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+)
 
 // Call is one round of a request on its way to dispatch, the same for both eras.
 //
@@ -29,6 +33,9 @@ type Call struct {
 	Responses []InputResponse
 	// State is the backend's own state from the round before, verbatim.
 	State []byte
+	// Memory is charged with what the call takes and with its result, from the goroutine that runs the round; its
+	// owner releases it when the result is not needed any more. nil: nothing is counted.
+	Memory *budget.Reservation
 }
 
 // Header is the part of http.Header that the stages behind a transport may see. Names are

@@ -55,6 +55,8 @@ const (
 	KindQuota
 	// KindStateUnavailable: the durable state cannot be reached; nothing was begun.
 	KindStateUnavailable
+	// KindOverloaded: the edge has no memory for it now; nothing was begun, unless the message says so.
+	KindOverloaded
 	// KindUnavailable: the backend cannot be reached.
 	KindUnavailable
 	// KindTimeout: the backend did not answer in time.
@@ -110,6 +112,11 @@ func (e *Error) Cause() error {
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// Overloaded is an error about memory that was not to be had, such as a *budget.Full.
+func Overloaded(err error) *Error {
+	return &Error{Kind: KindOverloaded, Message: err.Error(), Err: err}
 }
 
 // AsError gives any error a kind: an Error stays what it is, everything else is internal and its text

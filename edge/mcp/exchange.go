@@ -3,6 +3,8 @@ package mcp
 import (
 	"net/netip"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
 )
 
 // Incoming is one message, or batch, that a transport received.
@@ -17,6 +19,10 @@ type Incoming struct {
 	// Address is the client's network address, without a port; invalid where there is none (stdio) or it is not
 	// known. It tells anonymous callers apart where they share a bound, and authenticates nobody.
 	Address netip.Addr
+	// Memory is what the exchange holds of the process's memory: it is charged with the body, and released by the
+	// transport when the exchange has ended. Who works on the message in the exchange's goroutine may charge more to
+	// it. nil: nothing is counted.
+	Memory *budget.Reservation
 	// Session is the id of the session the message belongs to: the header's over Streamable HTTP,
 	// what the transport remembers elsewhere. Empty: none.
 	Session string

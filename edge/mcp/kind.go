@@ -10,7 +10,7 @@ var kindNames = [...]string{
 	KindUnsupportedVersion: "unsupported_version", KindSessionRequired: "session_required",
 	KindSessionNotFound: "session_not_found", KindBadEventID: "bad_event_id", KindForbidden: "forbidden",
 	KindUnauthenticated: "unauthenticated", KindTooLarge: "too_large", KindLimit: "limit",
-	KindQuota: "quota", KindStateUnavailable: "state_unavailable", KindUnavailable: "unavailable",
+	KindQuota: "quota", KindStateUnavailable: "state_unavailable", KindOverloaded: "overloaded", KindUnavailable: "unavailable",
 	KindTimeout: "timeout", KindCancelled: "cancelled", KindUnknownOutcome: "unknown_outcome",
 	KindContract: "contract", KindNoStream: "no_stream", KindInternal: "internal",
 }

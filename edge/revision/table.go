@@ -75,6 +75,7 @@ var legacyCodes = map[mcp.Kind]int{
 	mcp.KindLimit:              -31429,
 	mcp.KindQuota:              -31429,
 	mcp.KindStateUnavailable:   -31503,
+	mcp.KindOverloaded:         -31503,
 	mcp.KindUnavailable:        -31502,
 	mcp.KindTimeout:            -31504,
 	mcp.KindCancelled:          -31499,

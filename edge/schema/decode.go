@@ -14,14 +14,15 @@ import (
 // with numbers as their text. It fails only on numbers that no validator could compute with: the
 // work they cause grows with their exponent, not with their length.
 func Decode(raw []byte) (any, error) {
-	return decodeUpTo(raw, math.MaxInt)
+	v, _, err := decodeUpTo(raw, math.MaxInt)
+	return v, err
 }
 
-// decodeUpTo is Decode of so many values at most; the error is ErrCost beyond.
-func decodeUpTo(raw []byte, values int) (any, error) {
-	d := decoder{raw: raw, left: values}
-	v := d.value()
-	return v, d.err
+// decodeUpTo is Decode of so many values at most, and returns how many there are; the error is ErrCost beyond.
+func decodeUpTo(raw []byte, most int) (v any, values int, _ error) {
+	d := decoder{raw: raw, left: most}
+	v = d.value()
+	return v, most - d.left, d.err
 }
 
 const (

@@ -103,7 +103,7 @@ func (s *Schema) Prepare(raw []byte) (Check, error) {
 		}
 		return Check{}, nil
 	}
-	value, err := decodeUpTo(raw, MaxValues)
+	value, values, err := decodeUpTo(raw, MaxValues)
 	if err != nil {
 		return Check{}, err
 	}
@@ -111,7 +111,7 @@ func (s *Schema) Prepare(raw []byte) (Check, error) {
 	if points > MaxCost {
 		return Check{}, ErrCost
 	}
-	return Check{schema: s, value: value, cost: points}, nil
+	return Check{schema: s, value: value, cost: points, held: valueBytes*int64(values) + int64(len(raw))}, nil
 }
 
 // Check is a check that is ready to be run. The zero Check accepts.
@@ -119,12 +119,18 @@ type Check struct {
 	schema *Schema
 	value  any
 	cost   int64
+	held   int64
 }
 
+// valueBytes is what a decoded value takes beside its text.
+const valueBytes = 200
+
 // Bytes is an upper bound of the memory that Run comes to hold, until its error is dropped. It is at most MaxCost.
-// The value itself, which Prepare made and the Check holds, comes to some 200 bytes for each value in it, beside
-// the text.
+// What the Check holds already is Held.
 func (c *Check) Bytes() int64 { return c.cost }
+
+// Held is about how much memory the value takes that Prepare made and the Check holds; 0 where nothing is checked.
+func (c *Check) Held() int64 { return c.held }
 
 // Run checks. The error says in one line for people where the value does not fit, up to five places.
 func (c *Check) Run() (err error) {

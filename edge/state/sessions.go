@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"net/netip"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -18,6 +19,9 @@ type Session struct {
 	Version string
 	// Principal owns the session; the token is never kept.
 	Principal mcp.Principal
+	// Address is where it was created from; invalid: not known. It is no part of the record: a medium that is shared
+	// does not keep it.
+	Address netip.Addr
 	// ClientInfo and Capabilities as sent at initialize; owned.
 	ClientInfo, Capabilities json.RawMessage
 	// LogLevel set by the client; LogNone: not set.

@@ -53,6 +53,10 @@ const (
 	WritesFenced      = "mcpedge.writes.fenced"
 	AnswersIgnored    = "mcpedge.answers.ignored"
 	StateErrors       = "mcpedge.state.errors"
+	MemoryAdmitted    = "mcpedge.memory.admitted"
+	MemoryLimit       = "mcpedge.memory.limit"
+	MemoryHolders     = "mcpedge.memory.holders"
+	MemoryRefused     = "mcpedge.memory.refused"
 	Ready             = "mcpedge.ready"
 	BackendUp         = "mcpedge.backend.up"
 	BackendInState    = "mcpedge.backend.state"
@@ -103,6 +107,10 @@ var Catalogue = []Instrument{
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
 	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
+	{MemoryAdmitted, Gauge, "By", "Memory that is held on behalf of callers, by what for", []attribute.Key{AttrMemory}},
+	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
+	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},
+	{MemoryRefused, Counter, "{refusal}", "How often a caller was refused for want of memory, by what for", []attribute.Key{AttrMemory}},
 	{Ready, Gauge, "{replica}", "1 while this replica takes traffic, as /readyz tells, else 0", nil},
 	{BackendUp, Gauge, "{backend}", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
 	{BackendInState, Gauge, "{backend}", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},

@@ -47,6 +47,8 @@ const (
 	AttrReplayed = attribute.Key("mcpedge.events.replayed")
 	// AttrBound is a setting whose bound was met.
 	AttrBound = attribute.Key("mcpedge.bound")
+	// AttrMemory is what memory is held for: requests, calls, results, checks, streams, sessions or logs.
+	AttrMemory = attribute.Key("mcpedge.memory.for")
 	// AttrKind is a kind of list: tools, resources, templates or prompts.
 	AttrKind = attribute.Key("mcpedge.list")
 	// AttrCommand is a Redis command.

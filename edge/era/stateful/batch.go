@@ -25,6 +25,10 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 		return
 	}
 	for _, b := range batch {
+		if err := admit(in, b.Kind, b.Method); err != nil {
+			refuse(revision.Assumed(), err)
+			return
+		}
 		if b.Kind == jsonrpc.Request && mcp.Method(b.Method) == mcp.MethodInitialize {
 			refuse(revision.Assumed(), mcp.Errorf(mcp.KindInvalidRequest, "initialize cannot be part of a batch; send it alone"))
 			return

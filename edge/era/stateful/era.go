@@ -85,6 +85,10 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
+	if err := admit(in, msg.Kind, msg.Method); err != nil {
+		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
+		return
+	}
 	if msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize {
 		e.initialize(ctx, in, msg, out)
 		return

@@ -48,6 +48,9 @@ type group struct {
 	// unsure: a Begin failed that may have happened.
 	unsure bool
 
+	// ended: the exchange has, and released what it held.
+	ended bool
+
 	// over: the exchange has ended. Guarded by s.mu.
 	over bool
 
@@ -85,10 +88,15 @@ func (g *group) add(msg jsonrpc.Message) error {
 	}
 	r.init(g.e, g.s, g.rec, msg.ID)
 	r.group = g
+	r.memory = g.in.Memory.Holder().Begin()
+	if err := r.charge(); err != nil {
+		return err
+	}
 	r.deadline = time.Now().Add(g.e.o.CallLifetime)
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(g.ctx))
 	if err := g.e.begin(g.s, r, false); err != nil {
 		r.cancel(nil)
+		r.memory.Release()
 		return err
 	}
 	r.observeCall(g.in)
@@ -100,6 +108,7 @@ func (g *group) add(msg jsonrpc.Message) error {
 // serve runs the calls and ends the exchange. The client's leaving does not end them: they run apart from the
 // exchange, unless that can be left.
 func (g *group) serve() {
+	defer g.letGo()
 	g.e.counters.Calls.Add(int64(len(g.runs)))
 	if l, ok := g.out.(mcp.Leaver); ok && len(g.runs) == 1 && l.MayLeave() {
 		g.serveInPlace(l)
@@ -211,7 +220,7 @@ func (g *group) keep(r *run, o outcome) bool {
 		return false
 	}
 	r.op.End(&o.seen)
-	r.outcome, r.decided = o, true
+	r.outcome, r.decided, r.kept = o, true, g.phase == direct
 	if g.left--; g.left == 0 {
 		g.signal()
 		if g.unsure {

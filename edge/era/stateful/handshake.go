@@ -54,7 +54,7 @@ func (e *Era) initialize(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Mess
 		return
 	}
 	e.counters.SessionsCreated.Add(1)
-	rec := e.put(sess).rec.Load()
+	rec := e.put(sess, in.Memory.Holder()).rec.Load()
 	_, op := e.observeSince(ctx, in, rec, rules, msg, began)
 	op.End(&telemetry.Outcome{})
 	out.Session(sess.ID)
@@ -83,6 +83,7 @@ func newSession(in *mcp.Incoming, msg jsonrpc.Message) (*state.Session, *mcp.Err
 		ID:           rand.Text(),
 		Version:      version,
 		Principal:    in.Principal,
+		Address:      in.Address,
 		ClientInfo:   bytes.Clone(p.ClientInfo),
 		Capabilities: bytes.Clone(p.Capabilities),
 		Created:      time.Now(),

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -37,6 +38,10 @@ type Options struct {
 	MaxSessionsPerAddress int
 	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
 	MaxTakeovers int
+	// Memory is charged with what calls hold that outlive their exchange; nil: nothing is counted.
+	Memory *budget.Budget
+	// ChargeCopies charges the copies of sessions that are held here as well: the store keeps them elsewhere.
+	ChargeCopies bool
 	// Telemetry observes what goes on; nil: nothing does.
 	Telemetry *telemetry.Telemetry
 	// Logger for what no client is told; nil: slog.Default.

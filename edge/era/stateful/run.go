@@ -9,6 +9,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -36,9 +37,11 @@ type run struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	// decided and outcome are guarded by group.mu.
-	decided bool
-	outcome outcome
+	// decided and outcome are guarded by group.mu, and so is kept: the exchange writes the outcome.
+	decided, kept bool
+	outcome       outcome
+	// memory is what the call and its outcome hold.
+	memory budget.Reservation
 
 	// openElicitations are the ids, by key, of what the client was sent to a URL for.
 	openElicitations map[string]string
@@ -119,6 +122,7 @@ func (r *run) done() {
 		// The cancellation found the run while it was parking the call.
 		r.e.cancelWaiting(r.ctx, r.s, r.id.Raw())
 	}
+	r.releaseMemory()
 	r.cancel(nil)
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -45,6 +46,8 @@ type held struct {
 	used atomic.Bool
 	// pipe: its messages come over a pipe.
 	pipe atomic.Bool
+	// payer is who is charged for what goes on here; nil: not known, nobody has come yet.
+	payer atomic.Pointer[budget.Holder]
 
 	// Loads are numbered: who asks for one is content with any that began later.
 	loading sync.Mutex
@@ -58,6 +61,8 @@ type held struct {
 	writing    map[*run]struct{}  // those that write to a stream
 	readers    map[string]*reader // the newest follower of each stream
 	standalone *attachment
+	memory     budget.Reservation
+	forgotten  bool // what was charged was released, and nothing more is
 
 	// The revalidation loop's own. working: calls of the session ran or were followed when it was last looked at.
 	working               bool
@@ -86,6 +91,9 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*held, *record, *mcp.
 	rec := s.rec.Load()
 	if !samePrincipal(rec.Principal, in.Principal) {
 		return nil, nil, sessionNotFound()
+	}
+	if s.payer.Load() == nil {
+		s.payer.Store(in.Memory.Holder())
 	}
 	return s, rec, nil
 }
@@ -175,6 +183,7 @@ func (e *Era) install(s *held, got *state.Session, sync bool) {
 		return
 	}
 	s.rec.Store(rec)
+	s.chargeCopy(e, rec)
 	a := s.standalone
 	switch {
 	case a == nil:
@@ -185,9 +194,13 @@ func (e *Era) install(s *held, got *state.Session, sync bool) {
 	}
 }
 
-// put holds a session whose record the store has just given.
-func (e *Era) put(got *state.Session) *held {
+// put holds a session whose record the store has just given. payer is who is charged, if that is not known yet; nil:
+// its principal.
+func (e *Era) put(got *state.Session, payer *budget.Holder) *held {
 	s := e.keep(got.ID)
+	if payer != nil {
+		s.payer.CompareAndSwap(nil, payer)
+	}
 	e.install(s, got, true)
 	s.fresh.Store(time.Now().UnixNano())
 	return s

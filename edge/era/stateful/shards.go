@@ -54,10 +54,14 @@ func (h *shards) getOrPut(id string, fresh func() *held) *held {
 func (h *shards) remove(s *held) {
 	sh := h.of(s.id)
 	sh.mu.Lock()
-	if sh.m[s.id] == s {
+	mine := sh.m[s.id] == s
+	if mine {
 		delete(sh.m, s.id)
 	}
 	sh.mu.Unlock()
+	if mine {
+		s.forget()
+	}
 }
 
 // count is how many are held now.

@@ -140,13 +140,15 @@ func (e *Era) claimed(ctx context.Context, c *state.Claim, why telemetry.Reason)
 	}
 	r.call.ID, r.call.Attempt, r.call.Round = c.Call.ID, max(c.Call.Attempt, 1), r.asked+1
 	r.call.Method, r.call.LogLevel = c.Call.Method, c.Call.LogLevel
-	s := e.put(c.Session)
+	s := e.put(c.Session, nil)
 	rec := s.rec.Load()
 	r.init(e, s, rec, id)
+	r.chargeClaimed()
 	r.call.Principal, r.call.Client = rec.Principal, rec.client
 	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := e.begin(s, r, true); err != nil {
 		r.cancel(nil)
+		r.memory.Release()
 		return nil, err
 	}
 	r.observeClaim(c, why)

@@ -128,12 +128,17 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 }
 
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, Principal: in.Principal}
+	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, Principal: in.Principal, Memory: in.Memory}
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err != nil {
 		_, op := e.observe(ctx, in, msg, rules, params)
 		refuse(&op, out, rules, msg.ID, err)
+		return
+	}
+	if err := in.Memory.Check(); err != nil {
+		_, op := e.observe(ctx, in, msg, rules, params)
+		refuse(&op, out, rules, msg.ID, mcp.Overloaded(err))
 		return
 	}
 	if mcp.Method(msg.Method) == mcp.MethodDiscover {

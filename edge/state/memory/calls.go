@@ -54,6 +54,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 	put(&s.streams, name, l)
 	s.open++
 	r.m.streamCount.Add(1)
+	r.m.account(s)
 	return leases, nil
 }
 

@@ -98,6 +98,7 @@ func (m *Medium) add(s *session, l *stream, e state.Entry) {
 func (m *Medium) charge(s *session, n int) {
 	s.bytes += n
 	m.bytes.Add(int64(n))
+	m.account(s)
 }
 
 // makeRoom forgets finished streams of a locked session, and then drops what may be dropped of a log, which may be

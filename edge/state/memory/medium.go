@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -23,6 +24,10 @@ type Medium struct {
 	armed  atomic.Bool
 	mu     sync.Mutex // guards timer
 	timer  *time.Timer
+
+	budget *budget.Budget
+	// reclaimed is when memory was last looked for, since start.
+	reclaimed atomic.Int64
 
 	sessionCount, streamCount, epitaphs atomic.Int64
 	// bytes is that of all sessions.
@@ -125,6 +130,7 @@ func (m *Medium) erase(s *session) {
 		return
 	}
 	s.gone = true
+	s.memory.Release()
 	m.sessions.CompareAndDelete(s.id, s)
 	m.sessionCount.Add(-1)
 	m.streamCount.Add(-int64(len(s.streams)))

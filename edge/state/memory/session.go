@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -31,6 +32,8 @@ type session struct {
 	finished []*stream
 	// bytes is what all this counts for SessionBytes; see Medium.charge.
 	bytes int
+	// memory is what the session is charged with.
+	memory budget.Reservation
 }
 
 // hold registers a holder.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -24,10 +25,14 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 	if size > r.m.limits.SessionBytes {
 		return fmt.Errorf("session %.40q: %w", rec.ID, &state.RoomError{More: size, Max: r.m.limits.SessionBytes})
 	}
-	s := &session{id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Replica{r}}
+	s := &session{
+		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Replica{r},
+		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(),
+	}
 	r.m.charge(s, size)
 	if !r.m.principals.acquire(r.m, s, now) {
 		r.m.charge(s, -size)
+		s.memory.Release()
 		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
 			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
 	}
@@ -36,6 +41,7 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
 		r.m.sessionCount.Add(-1)
 		r.m.charge(s, -size)
+		s.memory.Release()
 		r.m.principals.release(s)
 		return fmt.Errorf("session %.40q: %w", rec.ID, state.ErrExists)
 	}
@@ -72,6 +78,7 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 		r.m.charge(s, more)
 		next.Serial++
 		s.record = next
+		r.m.account(s)
 	}
 	return s.record, nil
 }

@@ -88,7 +88,7 @@ func answerAgain(w *world) {
 	give(w.b, "q1", "other", state.AnswerDuplicate)
 	first := give(w.b, "q2", "t2", state.AnswerCompleted)
 	for range 2 {
-		if d := cmp.Diff(first, give(w.b, "q2", "t2", state.AnswerCompleted)); d != "" {
+		if d := cmp.Diff(first, give(w.b, "q2", "t2", state.AnswerCompleted), equate); d != "" {
 			w.Errorf("the claim again (-first +again):\n%s", d)
 		}
 	}
@@ -119,7 +119,7 @@ func claimAgain(w *world) {
 		w.must(err)
 		second, err := s.Claim(w.Context(), which)
 		w.must(err)
-		if d := cmp.Diff(first, second); d != "" {
+		if d := cmp.Diff(first, second, equate); d != "" {
 			w.Fatalf("the claim again (-first +again):\n%s", d)
 		}
 		return first

@@ -13,7 +13,7 @@ var anywhere = []test{
 		for _, s := range []state.Store{w.a, w.b} {
 			got, err := s.Load(w.Context(), "s")
 			w.must(err)
-			if d := cmp.Diff(&want, got); d != "" {
+			if d := cmp.Diff(&want, got, equate); d != "" {
 				w.Errorf("loaded (-want +got):\n%s", d)
 			}
 		}
@@ -37,7 +37,7 @@ var anywhere = []test{
 		w.must(err)
 		got, err := w.b.Touch(w.Context(), []string{"s", "gone", "never"})
 		w.must(err)
-		if d := cmp.Diff(map[string]uint64{"s": 6}, got); d != "" {
+		if d := cmp.Diff(map[string]uint64{"s": 6}, got, equate); d != "" {
 			w.Errorf("serials (-want +got):\n%s", d)
 		}
 	}},
@@ -112,7 +112,7 @@ func patches(w *world) {
 		}
 		got, err := s.Update(w.Context(), "s", p)
 		w.must(err)
-		if d := cmp.Diff(&want, got); d != "" {
+		if d := cmp.Diff(&want, got, equate); d != "" {
 			w.Fatalf("after %+v (-want +got):\n%s", p, d)
 		}
 		keep(got)
@@ -131,7 +131,7 @@ func patches(w *world) {
 			w.Errorf("patch %+v changes nothing but the serial", p)
 		}
 	}
-	if d := cmp.Diff(snapshots, copies); d != "" {
+	if d := cmp.Diff(snapshots, copies, equate); d != "" {
 		w.Errorf("copies were changed (-want +got):\n%s", d)
 	}
 }

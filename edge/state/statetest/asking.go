@@ -119,7 +119,7 @@ func setOnce(w *world) {
 	for i, a := range []state.Answer{answer("first"), answer("second"), {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
 		want = append(want, state.Answered{Ask: asksOf("q1", "q2", "q3")[i], Answer: a})
 	}
-	if d := cmp.Diff(want, c.Answers); d != "" {
+	if d := cmp.Diff(want, c.Answers, equate); d != "" {
 		w.Errorf("answers (-want +got):\n%s", d)
 	}
 	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || c.Lease.Epoch != 2 || c.Session == nil {
@@ -134,7 +134,7 @@ func elicitations(w *world) {
 	open := func(w *world, which state.Which, want map[string]string) *writer {
 		w.Helper()
 		c, y := w.claim(w.b, which)
-		if d := cmp.Diff(want, c.OpenElicitations); d != "" && len(want)+len(c.OpenElicitations) > 0 {
+		if d := cmp.Diff(want, c.OpenElicitations, equate); d != "" && len(want)+len(c.OpenElicitations) > 0 {
 			w.Fatalf("open elicitations (-want +got):\n%s", d)
 		}
 		return y

@@ -110,7 +110,7 @@ func (w *world) ring(s state.Store, b state.Bell, e *ears, want ...state.Store) 
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, r := range want {
-		if d := cmp.Diff([]state.Bell{b}, e.heard[r]); d != "" {
+		if d := cmp.Diff([]state.Bell{b}, e.heard[r], equate); d != "" {
 			w.Errorf("a holder heard (-want +got):\n%s", d)
 		}
 	}

@@ -115,7 +115,7 @@ var bounded = []test{
 func (w *world) holds(want ...string) {
 	w.Helper()
 	got, _ := w.all(w.b, "s", "st")
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, equate); d != "" {
 		w.Fatalf("the log (-want +got):\n%s", d)
 	}
 }

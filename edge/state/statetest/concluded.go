@@ -21,11 +21,11 @@ var concluded = []test{
 		want := []string{`{"progress":1}`, `{"notice":"2"}`, `{"log":3}`, string(response("c"))}
 		for _, s := range []state.Store{w.a, w.b} {
 			got, last := w.all(s, "s", "st")
-			if d := cmp.Diff(want, got); d != "" || !last.Ended || last.Epoch != 1 || last.Trace != traceOf("c") {
+			if d := cmp.Diff(want, got, equate); d != "" || !last.Ended || last.Epoch != 1 || last.Trace != traceOf("c") {
 				w.Errorf("ended %v, epoch %d, trace %q (-want +got):\n%s", last.Ended, last.Epoch, last.Trace, d)
 			}
 			rest, _ := w.read(s, "s", state.Position{Stream: "st", Epoch: 1, Seq: 2}, 1)
-			if d := cmp.Diff(want[2:], texts(rest)); d != "" {
+			if d := cmp.Diff(want[2:], texts(rest), equate); d != "" {
 				w.Errorf("resumed (-want +got):\n%s", d)
 			}
 		}

@@ -43,7 +43,7 @@ var directory = []test{
 		writers[1].park("ask")
 		got, err := w.directory(w.b).Look(w.Context(), "s")
 		w.must(err)
-		if d := cmp.Diff(rec, got.Session); d != "" {
+		if d := cmp.Diff(rec, got.Session, equate); d != "" {
 			w.Errorf("the record (-want +got):\n%s", d)
 		}
 		if got.OpenCalls != 2 {
@@ -118,7 +118,7 @@ func (w *world) list(size int, want ...string) {
 	}
 	slices.Sort(got)
 	want = slices.Sorted(slices.Values(want))
-	if d := cmp.Diff(want, got); d != "" {
+	if d := cmp.Diff(want, got, equate); d != "" {
 		w.Errorf("sessions in pages of %d (-want +got):\n%s", size, d)
 	}
 }

@@ -22,7 +22,7 @@ var oneResponse = []test{
 		w.must(w.a.Finish(w.Context(), x[2].next(), nil))
 		got, last := w.all(w.b, "s", "st")
 		want := []string{string(response("c2")), `{"notice":"1"}`, string(response("c1"))}
-		if d := cmp.Diff(want, got); d != "" || !last.Ended {
+		if d := cmp.Diff(want, got, equate); d != "" || !last.Ended {
 			w.Errorf("ended %v (-want +got):\n%s", last.Ended, d)
 		}
 	}},
@@ -149,13 +149,13 @@ func takeover(w *world) {
 	want := callOf("c")
 	want.Attempt = 2
 	want.Deadline = c.Call.Deadline
-	if d := cmp.Diff(want, c.Call); d != "" {
+	if d := cmp.Diff(want, c.Call, equate); d != "" {
 		w.Errorf("the call (-want +got):\n%s", d)
 	}
 	if c.Lease.Epoch != 2 || c.Phase != state.PhaseDispatched || c.Progress != 7 || !c.HasProgress {
 		w.Errorf("claimed %+v, want dispatched at epoch 2 with progress 7", c)
 	}
-	if d := cmp.Diff(record("s"), c.Session); d != "" {
+	if d := cmp.Diff(record("s"), c.Session, equate); d != "" {
 		w.Errorf("the session (-want +got):\n%s", d)
 	}
 	// A second one is to be had too; its attempt says that the re-run was lost.

@@ -150,7 +150,7 @@ func resume(w *world) {
 			kinds = append(kinds, e.Kind)
 			ids[state.Position{Stream: stream, Epoch: last.Epoch, Seq: e.Seq}.String()] = true
 		}
-		if d := cmp.Diff(want, kinds); d != "" {
+		if d := cmp.Diff(want, kinds, equate); d != "" {
 			w.Fatalf("kinds (-want +got):\n%s", d)
 		}
 		if last.Epoch != 1 || !last.Ended || all[0].Progress != 1 {
@@ -163,7 +163,7 @@ func resume(w *world) {
 					after.Seq = all[i].Seq
 				}
 				got, end := w.read(w.b, "s", after, page)
-				if d := cmp.Diff(texts(all[i+1:]), texts(got)); d != "" || !end.Ended {
+				if d := cmp.Diff(texts(all[i+1:]), texts(got), equate); d != "" || !end.Ended {
 					w.Errorf("resumed after %v by pages of %d, ended %v (-want +got):\n%s", after, page, end.Ended, d)
 				}
 			}

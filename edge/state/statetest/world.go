@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -233,3 +236,6 @@ func (w *world) isOrphan(s state.Store, call string) (state.Which, bool) {
 	}
 	return state.Which{}, false
 }
+
+// equate compares the types whose values have no exported fields.
+var equate = cmpopts.EquateComparable(netip.Addr{})

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -17,6 +18,8 @@ type conn struct {
 	token     string
 	principal mcp.Principal
 	writer    writer
+	// memory is what the connection holds for as long as it is open.
+	memory budget.Reservation
 	// ctx ends with the GET, or with cancel.
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -32,11 +35,9 @@ type conn struct {
 	unlisten  context.CancelFunc // ends the session's standalone stream
 }
 
-func newConn(ctx context.Context, h *Handler, p mcp.Principal) *conn {
-	c := &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
-	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.writer.broken = c.cancel
-	return c
+// newConn makes a connection, which has no context yet.
+func newConn(h *Handler, p mcp.Principal) *conn {
+	return &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
 }
 
 // serve stays with the connection until the client or the server goes, and ends its session.
@@ -96,7 +97,8 @@ func (c *conn) take() string {
 	return id
 }
 
-// begin serves a message in a goroutine of its own, in the session as it is now.
+// begin serves a message in a goroutine of its own, in the session as it is now. What the message holds is released
+// when that has ended; the caller does where it was not taken.
 func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,6 +112,7 @@ func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 	in.Session, in.Next = c.session, x.settle
 	c.work.Go(func() {
 		defer c.done()
+		defer in.Memory.Release()
 		defer c.recovered()
 		defer x.settle()
 		c.h.server.Post(c.ctx, in, x)

@@ -174,7 +174,7 @@ func status(kind mcp.Kind) int {
 		return http.StatusRequestEntityTooLarge
 	case mcp.KindLimit:
 		return http.StatusTooManyRequests
-	case mcp.KindStateUnavailable, mcp.KindUnavailable:
+	case mcp.KindStateUnavailable, mcp.KindOverloaded, mcp.KindUnavailable:
 		return http.StatusServiceUnavailable
 	case mcp.KindInternal:
 		return http.StatusInternalServerError

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -53,13 +54,23 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	if !ok || !h.door.Accepts(w, r, web.TypeEvents) {
 		return
 	}
+	c := newConn(h, principal)
+	h.door.Charge(&c.memory, r, principal)
+	if err := c.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
+		h.door.Overloaded(w, err)
+		return
+	}
 	below := prefix(r.Header)
-	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) { h.connect(ctx, w, l, principal, below) })
+	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) {
+		defer c.memory.Release()
+		h.connect(ctx, w, l, c, below)
+	})
 }
 
 // connect makes a request's stream a connection, and stays until it ends. below is where a proxy has the edge.
-func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Listener, p mcp.Principal, below string) {
-	c := newConn(ctx, h, p)
+func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Listener, c *conn, below string) {
+	c.ctx, c.cancel = context.WithCancel(ctx)
+	c.writer.broken = c.cancel
 	defer c.cancel()
 	switch h.open.add(c, h.o.MaxConnections) {
 	case full:
@@ -91,15 +102,21 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 			"the query parameter "+parameter+" is missing: open the stream with GET and POST to the URI of its endpoint event")
 		return
 	}
-	body, ok := h.door.Message(w, r)
+	memory := new(budget.Reservation)
+	h.door.Charge(memory, r, principal)
+	body, ok := h.door.Message(w, r, memory)
 	if !ok {
+		memory.Release()
 		return
 	}
 	var a answered
 	if replica, away := h.elsewhere(token); away {
 		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
+		memory.Release()
 	} else {
-		a = h.deliver(token, principal.Key(), &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r)})
+		a = h.deliver(token, principal.Key(), &mcp.Incoming{
+			Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r), Memory: memory,
+		})
 	}
 	h.answer(w, a)
 }

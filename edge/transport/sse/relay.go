@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // Relay carries messages between the replicas of a service, so that a POST may come to another one than
@@ -88,7 +90,9 @@ func (h *Handler) received(message []byte) []byte {
 	var m relayed
 	a := answered{Status: http.StatusBadRequest}
 	if json.Unmarshal(message, &m) == nil {
-		a = h.deliver(m.Token, m.Principal, &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address})
+		a = h.deliver(m.Token, m.Principal, &mcp.Incoming{
+			Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation),
+		})
 	}
 	raw, err := json.Marshal(a)
 	if err != nil {
@@ -99,10 +103,16 @@ func (h *Handler) received(message []byte) []byte {
 
 // deliver serves a message on a connection of this process and waits until the POST can be answered. 404
 // without a body: there is no such connection of that principal.
+// What the message holds is released when it has been served.
 func (h *Handler) deliver(token, principal string, in *mcp.Incoming) answered {
 	c := h.open.find(token)
 	if c == nil || c.principal.Key() != principal {
+		in.Memory.Release()
 		return answered{Status: http.StatusNotFound}
+	}
+	if in.Memory.Holder() == nil { // another replica has read it
+		*in.Memory = c.memory.Holder().Begin()
+		in.Memory.Force(budget.Requests, web.RequestBytes+int64(len(in.Body)))
 	}
 	if in.Principal.Key() != principal {
 		in.Principal = c.principal
@@ -110,8 +120,10 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) answered {
 	x := newExchange(c)
 	switch c.begin(in, x) {
 	case full:
+		in.Memory.Release()
 		return answered{Status: http.StatusTooManyRequests}
 	case shut:
+		in.Memory.Release()
 		return answered{Status: http.StatusNotFound}
 	}
 	<-x.settled

@@ -8,10 +8,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/frame"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
+
+// lineBytes is charged for each message beside its own: it stands for the goroutine and a small answer.
+const lineBytes = 16 << 10
 
 // errEnded: what was to be written comes after the end.
 var errEnded = errors.New("stdio: the connection has ended")
@@ -87,9 +91,12 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	case <-stop:
 		return
 	}
+	memory := c.opts.Holder.Begin()
+	memory.Offer(budget.Requests, lineBytes+int64(len(line))) // It is in memory already.
 	x := newExchange(c)
-	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit}
+	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit, Memory: &memory}
 	c.running.Go(func() {
+		defer memory.Release()
 		defer x.leave()
 		defer x.admit()
 		defer c.rescue(x, line)

@@ -3,6 +3,8 @@ package stdio
 import (
 	"log/slog"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
 )
 
 // Options are the settings of the transport. The zero value of each member is its documented default.
@@ -19,6 +21,8 @@ type Options struct {
 	// Drain, if set, is called when serving ends, before the grace: streams that would go on for ever
 	// end with their result.
 	Drain func()
+	// Holder is charged with what messages hold in memory; nil: nobody is.
+	Holder *budget.Holder
 	// Logger gets what operators should know; nil: slog.Default.
 	Logger *slog.Logger
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/frame"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -20,6 +21,8 @@ type exchange struct {
 	events   *web.Events
 	// mayLeave: the connection can be taken from its server. left: it was.
 	mayLeave, left bool
+	// memory is what the exchange holds.
+	memory budget.Reservation
 }
 
 var _ mcp.Leaver = (*exchange)(nil)

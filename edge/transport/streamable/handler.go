@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -60,12 +61,14 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 	if !h.door.Accepts(w, r, web.TypeJSON, web.TypeEvents) {
 		return
 	}
-	body, ok := h.door.Message(w, r)
+	x := h.exchange(w, http.StatusAccepted)
+	h.door.Charge(&x.memory, r, in.Principal)
+	defer x.memory.Release()
+	body, ok := h.door.Message(w, r, &x.memory)
 	if !ok {
 		return
 	}
-	in.Body = body
-	x := h.exchange(w, http.StatusAccepted)
+	in.Body, in.Memory = body, &x.memory
 	x.mayLeave = web.MayLeave(w, r)
 	h.server.Post(r.Context(), in, x)
 	x.end()
@@ -76,7 +79,16 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 		return
 	}
 	x := h.exchange(w, http.StatusAccepted)
+	h.door.Charge(&x.memory, r, in.Principal)
+	if in.LastEventID != "" {
+		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted is not to wait for its reader.
+	} else if err := x.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
+		h.door.Overloaded(w, err)
+		return
+	}
+	in.Memory = &x.memory
 	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) {
+		defer x.memory.Release()
 		x.listener = l
 		h.server.Listen(ctx, in, x)
 		x.end()

@@ -17,7 +17,7 @@ func Status(modern bool, kind mcp.Kind) int {
 		return http.StatusMethodNotAllowed
 	case mcp.KindSessionNotFound:
 		return http.StatusNotFound
-	case mcp.KindStateUnavailable:
+	case mcp.KindStateUnavailable, mcp.KindOverloaded:
 		return http.StatusServiceUnavailable
 	case mcp.KindLimit:
 		return http.StatusTooManyRequests

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"mime"
@@ -9,18 +8,21 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Message reads the body of a POST, which must be JSON in UTF-8 of bounded size, into memory of its
-// own: what outlives the request may keep aliasing it. False: the request was answered, with 415, 413
-// or 400.
-func (d *Door) Message(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
+// own, charged to mem, which Charge has made: what outlives the request may keep aliasing it. A small body is read even
+// where there is no room for it, since it may make some: then mem.Check fails. False: the request was answered, with
+// 415, 413, 503 or 400.
+func (d *Door) Message(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) ([]byte, bool) {
 	if why := contentType(r.Header); why != "" {
 		d.Refuse(w, http.StatusUnsupportedMediaType, why)
 		return nil, false
 	}
-	body, err := d.body(w, r)
+	mem.Offer(budget.Requests, RequestBytes)
+	body, err := d.body(w, r, mem)
 	if err != nil {
 		d.refuseBody(w, err)
 		return nil, false
@@ -29,19 +31,15 @@ func (d *Door) Message(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 }
 
 // body reads the whole body. How long that may take is the server's to say.
-func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err error) {
+func (d *Door) body(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) (body []byte, err error) {
 	limit := d.o.MaxBody
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
-	switch n := r.ContentLength; {
-	case n > 0 && n <= atOnce:
-		body = make([]byte, n)
-		_, err = io.ReadFull(r.Body, body)
-	case n > 0:
-		body, err = grow(r.Body, n)
-	default:
-		body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if n := r.ContentLength; n >= 0 {
+		body, err = read(r.Body, n, mem)
+	} else {
+		body, err = read(http.MaxBytesReader(w, r.Body, limit), -1, mem)
 	}
 	if err == nil {
 		WasRead(w)
@@ -49,22 +47,12 @@ func (d *Door) body(w http.ResponseWriter, r *http.Request) (body []byte, err er
 	return body, err
 }
 
-// atOnce is how much memory an announced length is worth before its bytes are there.
-const atOnce = 64 << 10
-
-// grow reads n bytes into memory that is at most about twice what has arrived.
-func grow(r io.Reader, n int64) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(atOnce)
-	got, err := b.ReadFrom(io.LimitReader(r, n))
-	if err == nil && got < n {
-		err = io.ErrUnexpectedEOF
-	}
-	return b.Bytes(), err
-}
-
 func (d *Door) refuseBody(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
+	if full := (*budget.Full)(nil); errors.As(err, &full) {
+		d.Overloaded(w, full)
+		return
+	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		d.o.Telemetry.Hit(telemetry.BoundBody)

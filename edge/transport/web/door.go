@@ -16,8 +16,12 @@ const (
 	TypeEvents = "text/event-stream"
 )
 
-// codeRefused is the JSON-RPC code (invalid request) in the body of what a transport itself refuses.
-const codeRefused = -32600
+// The JSON-RPC codes in the body of what a transport itself refuses: it is an invalid request, or the edge cannot
+// serve it now.
+const (
+	codeRefused = -32600
+	codeNotNow  = -31503
+)
 
 // Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
 // anonymous.
@@ -79,8 +83,10 @@ func lists(allowed, method string) bool {
 }
 
 // Refusal is the body of what a transport refuses: a JSON-RPC error without an id.
-func Refusal(message string) []byte {
-	return jsonrpc.AppendError(nil, jsonrpc.ID{}, codeRefused, message, nil)
+func Refusal(message string) []byte { return refusal(codeRefused, message) }
+
+func refusal(code int, message string) []byte {
+	return jsonrpc.AppendError(nil, jsonrpc.ID{}, code, message, nil)
 }
 
 // Refuse answers what the transport itself does not let through.

@@ -1,8 +1,10 @@
 package web
 
 import (
+	"net/http"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -25,6 +27,10 @@ type Options struct {
 	Hosts []string
 	// Proxies are those whose word is taken for the address of a client; nil: nobody's is.
 	Proxies Proxies
+	// Budget admits what requests hold in memory; nil: everything. It charges Holder, or else the request's
+	// principal or address.
+	Budget *budget.Budget
+	Holder *budget.Holder
 	// Refusal renders the body of what is refused, JSON; nil: a JSON-RPC error without an id.
 	Refusal func(status int, message string) []byte
 }
@@ -45,7 +51,12 @@ func (o Options) withDefaults() Options {
 		o.WriteTimeout = 10 * time.Second
 	}
 	if o.Refusal == nil {
-		o.Refusal = func(_ int, message string) []byte { return Refusal(message) }
+		o.Refusal = func(status int, message string) []byte {
+			if status == http.StatusServiceUnavailable {
+				return refusal(codeNotNow, message)
+			}
+			return Refusal(message)
+		}
 	}
 	return o
 }

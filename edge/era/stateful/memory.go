@@ -1,0 +1,111 @@
+package stateful
+
+import (
+	"net/netip"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+const (
+	// smallParams are part of what the request is charged with.
+	smallParams = 8 << 10
+	// copies of larger ones are made: the call's own, and the backend's message.
+	copies = 2
+	// copyBytes is what a held copy of a session takes beside what its client said.
+	copyBytes = 2 << 10
+)
+
+// admit says whether there is room for what a message begins. A message that may make room has it always.
+func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
+	if kind != jsonrpc.Request || mcp.Method(method) == mcp.MethodPing || mcp.Method(method) == mcp.MethodUnsubscribe {
+		return nil
+	}
+	if err := in.Memory.Check(); err != nil {
+		return mcp.Overloaded(err)
+	}
+	return nil
+}
+
+// charge charges a call that came in a request with the copies of its params.
+func (r *run) charge() error {
+	n := len(r.call.Params.Raw)
+	if n <= smallParams {
+		n = 0
+	}
+	r.call.Memory = &r.memory
+	if err := r.memory.Grow(budget.Calls, copies*int64(n)); err != nil {
+		return mcp.Overloaded(err)
+	}
+	return nil
+}
+
+// chargeClaimed charges a call that is gone on with: it was admitted when it began.
+func (r *run) chargeClaimed() {
+	r.memory = r.s.holder(r.e).Begin()
+	r.memory.Force(budget.Calls, copies*int64(len(r.call.Params.Raw)))
+	r.call.Memory = &r.memory
+}
+
+// releaseMemory is for when the run has ended, unless the exchange has still to write its outcome: then it is the
+// exchange's to release, by letGo.
+func (r *run) releaseMemory() {
+	g := r.group
+	if g == nil {
+		r.memory.Release()
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !r.kept || g.ended {
+		r.memory.Release()
+	}
+}
+
+// letGo is called when the exchange has ended.
+func (g *group) letGo() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.ended = true
+	for _, r := range g.runs {
+		if r.kept {
+			r.memory.Release()
+		}
+	}
+}
+
+// holder is who is charged with what goes on for the session.
+func (s *held) holder(e *Era) *budget.Holder {
+	if h := s.payer.Load(); h != nil {
+		return h
+	}
+	return mcp.HolderOf(e.o.Memory, s.rec.Load().Principal, netip.Addr{})
+}
+
+// chargeCopy charges the copy of a session with a record. s.mu is locked.
+func (s *held) chargeCopy(e *Era, rec *record) {
+	if !e.o.ChargeCopies || s.forgotten {
+		return
+	}
+	if s.memory.Holder() == nil {
+		h := s.payer.Load()
+		if h == nil {
+			h = mcp.HolderOf(e.o.Memory, rec.Principal, netip.Addr{})
+		}
+		s.memory = h.Begin()
+	}
+	n := copyBytes + len(rec.ClientInfo) + len(rec.Capabilities)
+	for _, uri := range rec.Subscriptions {
+		n += len(uri)
+	}
+	s.memory.Settle(budget.Sessions, int64(n))
+}
+
+// forget releases what the copy held.
+func (s *held) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgotten = true
+	s.memory.Release()
+}
