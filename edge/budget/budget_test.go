@@ -282,6 +282,17 @@ func TestPermit(t *testing.T) {
 		p.Release()
 		hog, _ := b.Named("hog").Reserve(Logs, limit*9/10)
 		defer hog.Release()
+		// Who holds more than a share waits for all the room that may be needed.
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if p, err := hog.Holder().Permit(short, Results, most); err == nil {
+			t.Errorf("the hog may read, with %d bytes", p.r.Held(Results))
+		}
+		hog.Shrink(Logs, 1<<20)
+		if p, err := hog.Holder().Permit(short, Results, most); err == nil {
+			t.Errorf("the hog may read, with %d bytes", p.r.Held(Results))
+		}
+		hog.Force(Logs, 1<<20)
 		for i := range permits {
 			p, err := b.Named(fmt.Sprint(i)).Permit(t.Context(), Results, most)
 			if err != nil {

@@ -36,7 +36,8 @@ type Permit struct {
 	t    *time.Timer
 }
 
-// Permit waits until so many bytes may be held, or an equal share if that is less, or fails with a *Full when ctx
+// Permit waits until so many bytes may be held, or for a holder of less than an equal share a
+// part of the last tenth, or fails with a *Full when ctx
 // ends. The permit is for what is about to come; it lapses by itself after five seconds. The caller releases it.
 func (h *Holder) Permit(ctx context.Context, w What, most int64) (*Permit, error) {
 	p := &Permit{r: h.Begin()}
@@ -48,8 +49,9 @@ func (h *Holder) Permit(ctx context.Context, w What, most int64) (*Permit, error
 	try := func() bool {
 		n := most
 		if charged = h.take(n, false); charged == nil {
-			n = h.modest(most)
-			charged = h.take(n, false)
+			if n = h.modest(most); n > 0 {
+				charged = h.take(n, false)
+			}
 		}
 		if charged != nil {
 			p.r.charged(charged, w, n)
@@ -69,14 +71,20 @@ const least = 64 << 10
 // permits is how many permits the last tenth has room for.
 const permits = 4
 
-// modest is what a holder can have of a full budget, at most so much and not less than the smallest permit.
+// modest is what a holder that holds less than an equal share can have of a full budget, at most so much and not less
+// than the smallest permit; 0: nothing. A larger message is then received than was permitted, by few at a time.
 func (h *Holder) modest(most int64) int64 {
 	_, holders := h.b.Used()
 	own := h.Used()
 	if own == 0 {
 		holders++
 	}
-	return max(min(most, h.b.share(int64(holders))-own, (h.b.limit-h.b.busy)/permits), least)
+	share := h.b.share(int64(holders))
+	n := max(min(most, share/2, (h.b.limit-h.b.busy)/permits), least)
+	if share-own < n {
+		return 0
+	}
+	return n
 }
 
 func (p *Permit) end() { p.once.Do(func() { p.r.Release() }) }

@@ -1,0 +1,99 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// large is the rendered size, about, of what the tool "large" answers.
+const large = 1 << 20
+
+func largeTool(t *testing.T) *Dispatch {
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object"}`}}}
+	f.onCall = stream(nil, toolText(strings.Repeat("x", large)))
+	return start(t, Options{}, f)
+}
+
+// A call is charged with its result, and with nothing else once it has it: whether there was room for all that might
+// have come, or not.
+func TestCallIsChargedWithItsResult(t *testing.T) {
+	d := largeTool(t)
+	for name, limit := range map[string]int64{"roomy": 1 << 30, "tight": 40 << 20} {
+		b := budget.New(limit)
+		memory := b.Named("caller").Begin()
+		call := request(t, mcp.MethodToolsCall, `{"name":"large"}`)
+		call.Memory = &memory
+		reply, err := d.Call(t.Context(), rules(t, modern), call, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if used, _ := b.Used(); used != int64(len(reply.Result)) || used < large || b.UsedFor(budget.Results) != used {
+			t.Errorf("%s: %d bytes are held for a result of %d", name, used, len(reply.Result))
+		}
+		memory.Release()
+		if used, holders := b.Used(); used != 0 || holders != 0 || !b.Expect(limit/2) {
+			t.Errorf("%s: %d bytes of %d holders are left", name, used, holders)
+		}
+	}
+}
+
+// While there is no room a result stays with its backend: until there is, or the call's time has come.
+func TestResultWaitsForRoom(t *testing.T) {
+	d := largeTool(t)
+	b := budget.New(40 << 20)
+	hog, err := b.Named("caller").Reserve(budget.Logs, b.Limit()*9/10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(ctx context.Context) (*budget.Reservation, chan error) {
+		memory := b.Named("caller").Begin()
+		call := request(t, mcp.MethodToolsCall, `{"name":"large"}`)
+		call.Memory = &memory
+		got := make(chan error, 1)
+		go func() {
+			_, err := d.Call(ctx, rules(t, modern), call, nil)
+			got <- err
+		}()
+		return &memory, got
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	memory, got := begin(ctx)
+	if err := <-got; err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
+		t.Errorf("a call without room: %v", err)
+	}
+	if n := memory.Held(budget.Results); n != 0 || b.Refused(budget.Results) != 1 {
+		t.Errorf("%d bytes are held; %d refusals", n, b.Refused(budget.Results))
+	}
+	memory, got = begin(t.Context())
+	hog.Release()
+	if err := <-got; err != nil {
+		t.Errorf("a call that waited: %v", err)
+	}
+	memory.Release()
+	if used, holders := b.Used(); used != 0 || holders != 0 {
+		t.Errorf("%d bytes of %d holders are left", used, holders)
+	}
+}
+
+// Arguments are validated when there is room to decode them.
+func TestCheckWithoutRoom(t *testing.T) {
+	d := largeTool(t)
+	b := budget.New(256 << 10)
+	memory := b.Named("caller").Begin()
+	call := request(t, mcp.MethodToolsCall, `{"name":"large","arguments":{"a":"`+strings.Repeat("x", 64<<10)+`"}}`)
+	call.Memory = &memory
+	_, err := d.Call(t.Context(), rules(t, modern), call, nil)
+	if err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded || b.Refused(budget.Checks) != 1 {
+		t.Errorf("%v; %d refusals", err, b.Refused(budget.Checks))
+	}
+	if used, _ := b.Used(); used != 0 {
+		t.Errorf("%d bytes are left", used)
+	}
+}

@@ -1,0 +1,91 @@
+package memory
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// What a session keeps is charged to whoever made it, and to nobody once it is gone.
+func TestSessionsAreCharged(t *testing.T) {
+	b := budget.New(1 << 30)
+	m := New(state.Limits{}, WithBudget(b))
+	defer m.Close()
+	r := m.Replica("r")
+	from := netip.MustParseAddr("192.0.2.1")
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(what string, sessions, logs int64) {
+		t.Helper()
+		if s, l := b.UsedFor(budget.Sessions), b.UsedFor(budget.Logs); s != sessions || l != logs {
+			t.Errorf("%s: %d bytes of sessions and %d of logs are held; want %d and %d", what, s, l, sessions, logs)
+		}
+		if used := b.Holder("", "", from).Used(); used != sessions+logs {
+			t.Errorf("%s: the address is charged with %d bytes", what, used)
+		}
+	}
+	rec := &state.Session{ID: "s", Address: from, ClientInfo: make([]byte, 1000)}
+	must(r.Create(t.Context(), rec))
+	held("created", sessionBytes+1000, 0)
+	_, err := r.Update(t.Context(), "s", state.Patch{Subscribe: "file:///1"})
+	must(err)
+	held("subscribed", sessionBytes+1009, 0)
+	calls := []state.Call{{ID: "c", RequestID: "1", Method: mcp.MethodToolsCall, Params: make([]byte, 5000)}}
+	leases, err := r.Begin(t.Context(), "s", "one", calls)
+	must(err)
+	held("begun", sessionBytes+1009, streamBytes+5000)
+	must(r.Park(t.Context(), state.Write{Lease: leases[0], N: 1}, []state.Ask{{ID: "a", Message: make([]byte, 100)}}, nil))
+	held("parked", sessionBytes+1009, streamBytes+5100)
+	must(r.Conclude(t.Context(), "s", "two", state.Call{ID: "d", RequestID: "2"}, make([]byte, 7000)))
+	held("concluded", sessionBytes+1009, 2*streamBytes+12100)
+	must(r.Delete(t.Context(), "s"))
+	held("deleted", 0, 0)
+	if used, holders := b.Used(); used != 0 || holders != 0 {
+		t.Errorf("%d bytes of %d holders are left", used, holders)
+	}
+}
+
+// Before somebody is refused, ended streams of its sessions go, but for those that are being read; others' stay.
+func TestEndedStreamsMakeRoom(t *testing.T) {
+	b := budget.New(100 << 10)
+	m := New(state.Limits{}, WithBudget(b))
+	defer m.Close()
+	r := m.Replica("r")
+	conclude := func(session, stream string) {
+		t.Helper()
+		if err := r.Conclude(t.Context(), session, stream, state.Call{ID: stream, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, who := range []string{"hog", "other"} {
+		if err := r.Create(t.Context(), &state.Session{ID: who, Principal: mcp.Principal{Subject: who}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	conclude("other", "others")
+	for _, stream := range []string{"a", "b", "c", "d", "e", "read"} {
+		conclude("hog", stream)
+	}
+	_, stop := r.Follow("hog", "read")
+	defer stop()
+	piece, err := b.Holder("", "hog", netip.Addr{}).Reserve(budget.Requests, 20<<10)
+	if err != nil {
+		t.Fatalf("no room was made: %v", err)
+	}
+	defer piece.Release()
+	for _, s := range []struct {
+		session, stream string
+		there           bool
+	}{{"hog", "a", false}, {"hog", "e", false}, {"hog", "read", true}, {"other", "others", true}} {
+		if _, err := r.Read(t.Context(), s.session, state.Position{Stream: s.stream}, 0); (err == nil) != s.there {
+			t.Errorf("stream %s: %v, want it there: %t", s.stream, err, s.there)
+		}
+	}
+}
