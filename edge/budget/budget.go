@@ -49,6 +49,9 @@ type Budget struct {
 	limit, busy int64
 	// state packs the bytes that are held, below, and the number of holders that hold any, above.
 	state atomic.Uint64
+	// over is what was forced where there was no room below nine tenths, beside the bytes in state: it fills those nine
+	// tenths, and takes nothing of the last one.
+	over atomic.Int64
 	// expected is what is being read without a reservation; see Expect.
 	expected atomic.Int64
 	byWhat   [whats]atomic.Int64
@@ -114,7 +117,7 @@ func (b *Budget) Used() (bytes int64, holders int) {
 		return 0, 0
 	}
 	s := b.state.Load()
-	return int64(s & bytesMask), int(s >> holderBit)
+	return int64(s&bytesMask) + b.over.Load(), int(s >> holderBit)
 }
 
 // UsedFor is what is held for one thing, in bytes.
@@ -138,13 +141,17 @@ func (b *Budget) Pressed() bool {
 	if b == nil {
 		return false
 	}
-	return int64(b.state.Load()&bytesMask) > b.busy
+	return int64(b.state.Load()&bytesMask)+b.over.Load() > b.busy
 }
 
 // share is what each of so many holders may hold when the budget is full.
 func (b *Budget) share(holders int64) int64 { return b.busy / max(holders, 1) }
 
 // take counts n bytes more, if they are admitted, for a holder that then holds own. first: it held nothing before.
+//
+// Who holds more than a share is admitted while everything together, what was forced included, is below nine tenths;
+// and so is everybody. Who holds less is admitted up to the limit without regard to what was forced: so much is left to
+// those whatever the others have come to.
 func (b *Budget) take(n, own int64, first bool) bool {
 	add := uint64(n)
 	if first {
@@ -154,7 +161,7 @@ func (b *Budget) take(n, own int64, first bool) bool {
 		old := b.state.Load()
 		next := old + add
 		bytes, holders := int64(next&bytesMask), int64(next>>holderBit)
-		if bytes > b.busy && (bytes > b.limit || own > b.share(holders)) {
+		if bytes+b.over.Load() > b.busy && (bytes > b.limit || own > b.share(holders)) {
 			return false
 		}
 		if b.state.CompareAndSwap(old, next) {

@@ -11,5 +11,9 @@
 // whoever has filled the rest gets no more of it. Beyond the limit nothing is admitted. What was admitted is never
 // taken back.
 //
+// What is in memory already is forced: counted, whether there is room or not. It counts against its holder and fills
+// the nine tenths. What those have no room for is counted beside the limit, so that it takes nothing of the last tenth:
+// however much one holder was forced to, newcomers find the tenth as it was.
+//
 // A nil *Budget, a nil *Holder and a nil or zero *Reservation admit everything and count nothing.
 package budget

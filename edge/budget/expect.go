@@ -19,7 +19,7 @@ func (b *Budget) Expect(most int64) (roomy bool) {
 	if b == nil {
 		return true
 	}
-	return int64(b.state.Load()&bytesMask)+b.expected.Add(most) <= b.limit/2
+	return int64(b.state.Load()&bytesMask)+b.over.Load()+b.expected.Add(most) <= b.limit/2
 }
 
 // Expected ends what Expect began.

@@ -14,6 +14,8 @@ type Holder struct {
 	b    *Budget
 	key  key
 	used atomic.Int64
+	// over is what of it Budget.over counts.
+	over atomic.Int64
 }
 
 // Holder is the holder of a principal or, without a subject, of a network address, as addresses are counted: see
@@ -93,7 +95,7 @@ func (h *Holder) take(n int64, force bool) *Holder {
 			continue
 		}
 		if force {
-			h.b.force(n, own == n)
+			h.force(n, own == n)
 			return h
 		}
 		if h.b.take(n, own, own == n) {
@@ -110,18 +112,46 @@ func (h *Holder) take(n int64, force bool) *Holder {
 	}
 }
 
-// force counts n bytes more, admitted or not.
-func (b *Budget) force(n int64, first bool) {
-	add := uint64(n)
-	if first {
-		add += 1 << holderBit
+// force counts n bytes more, admitted or not: those that nine tenths have no room for as over. first: the holder held
+// nothing before.
+func (h *Holder) force(n int64, first bool) {
+	b := h.b
+	for {
+		old := b.state.Load()
+		within := min(max(b.busy-int64(old&bytesMask)-b.over.Load(), 0), n)
+		add := uint64(within)
+		if first {
+			add += 1 << holderBit
+		}
+		if !b.state.CompareAndSwap(old, old+add) {
+			continue
+		}
+		// The budget's first: it is never less than that of all holders.
+		b.over.Add(n - within)
+		h.over.Add(n - within)
+		return
 	}
-	b.state.Add(add)
 }
 
+// give counts n bytes less, those that are over first.
 func (h *Holder) give(n int64) {
 	left := h.used.Add(-n)
-	h.b.give(n, left == 0)
+	h.b.give(n-h.giveOver(n), left == 0)
+}
+
+// giveOver counts at most n bytes less of what is over, and returns how many.
+func (h *Holder) giveOver(n int64) int64 {
+	for {
+		over := h.over.Load()
+		if over <= 0 {
+			return 0
+		}
+		back := min(over, n)
+		if h.over.CompareAndSwap(over, over-back) {
+			h.b.over.Add(-back)
+			return back
+		}
+	}
 }
 
 // ask admits n bytes more, after what the holder can do without was freed if need be. It returns the holder that was

@@ -9,7 +9,7 @@ import (
 
 // Incoming is one message, or batch, that a transport received.
 type Incoming struct {
-	// Body is the bytes as received, owned by the era until the exchange ends. The era may set it to nil when it
+	// Body is the bytes as received, owned by the era until the exchange ends. The era may call DropBody when it
 	// needs it no more.
 	Body []byte
 	// Header is the view of the HTTP headers; nil on stdio.
@@ -32,6 +32,12 @@ type Incoming struct {
 	Conn *Conn
 	// Next, if set, lets the transport serve the connection's next message, see Admit.
 	Next func()
+}
+
+// DropBody lets go of the body, and of what Memory was charged with for it. Nobody else may use Memory meanwhile.
+func (in *Incoming) DropBody() {
+	in.Memory.Shrink(budget.Requests, int64(len(in.Body)))
+	in.Body = nil
 }
 
 // Admit tells a transport that keeps messages in order that the next one may be served: this one is

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -58,7 +59,9 @@ func (b *backend) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink
 	if fn == nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "no method %q, target %q", c.Method, c.Params.Target)
 	}
-	return fn(ctx, c, sink)
+	reply, err := fn(ctx, c, sink)
+	c.Memory.Settle(budget.Results, int64(len(reply.Result)))
+	return reply, err
 }
 
 func (b *backend) seen() []mcp.Call {

@@ -269,7 +269,8 @@ func (g *group) nameStream() {
 // markOpened notes that the log is there. A stream may stay open for long: it needs the body no more, of which the
 // calls have copies. g.mu is locked.
 func (g *group) markOpened() {
-	g.phase, g.in.Body = opened, nil
+	g.phase = opened
+	g.in.DropBody()
 	g.e.counters.CallsOpened.Add(int64(len(g.runs)))
 	g.signal()
 }

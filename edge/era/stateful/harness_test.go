@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -178,6 +179,7 @@ type world struct {
 	faults  *faults // of a's store
 	who     mcp.Principal
 	header  header
+	memory  *budget.Budget
 }
 
 type header map[string]string
@@ -192,7 +194,9 @@ func inWorld(t *testing.T, o Options, test func(t *testing.T, w *world)) {
 
 func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, backend: newBackend(), medium: memory.New(l), header: header{}}
+		b := budget.New(1 << 40)
+		w := &world{t: t, backend: newBackend(), medium: memory.New(l, memory.WithBudget(b)), header: header{}, memory: b}
+		o.Memory = b
 		o.Logger, o.SessionTTL = slog.New(slog.DiscardHandler), l.SessionTTL
 		w.faults = &faults{Store: w.medium.Replica("a")}
 		w.a = New(w.backend, w.faults, o)
@@ -200,6 +204,7 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 		w.a.Start(t.Context())
 		w.b.Start(t.Context())
 		defer w.medium.Close()
+		defer w.wantReleased()
 		defer w.b.Close()
 		defer w.a.Close()
 		test(t, w)
@@ -208,6 +213,41 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 
 func (w *world) incoming(session string) *mcp.Incoming {
 	return &mcp.Incoming{Session: session, Principal: w.who, Header: w.header}
+}
+
+// received is a message that a transport has charged: what it holds is released as a transport does.
+func (w *world) received(session, body string) *mcp.Incoming {
+	in := w.incoming(session)
+	in.Body = []byte(body)
+	held := mcp.HolderOf(w.memory, w.who, in.Address).Begin()
+	held.Offer(budget.Requests, 32<<10+int64(len(body)))
+	in.Memory = &held
+	return in
+}
+
+// wantReleased checks that the budget has everything back once both replicas are closed and no session is left.
+func (w *world) wantReleased() {
+	w.t.Helper()
+	synctest.Wait()
+	for _, what := range budget.All() {
+		if n := w.memory.UsedFor(what); n != 0 && what != budget.Sessions && what != budget.Logs {
+			w.t.Errorf("%d bytes are held for %s after the end", n, what)
+		}
+	}
+	store := w.medium.Replica("last")
+	left, _, err := store.List(context.Background(), "", 1<<20)
+	if err != nil {
+		return // The test has closed the medium.
+	}
+	for _, s := range left {
+		if err := store.Delete(context.Background(), s.Session.ID); err != nil {
+			w.t.Errorf("session %s: %v", s.Session.ID, err)
+		}
+	}
+	if n, holders := w.memory.Used(); n != 0 || holders != 0 {
+		w.t.Errorf("%d bytes of %d holders are left, %d of sessions and %d of logs", n, holders,
+			w.memory.UsedFor(budget.Sessions), w.memory.UsedFor(budget.Logs))
+	}
 }
 
 // begin starts an exchange; it goes on until the era or the client ends it.
@@ -225,9 +265,9 @@ func (w *world) begin(fn func(ctx context.Context, x *exchange)) *exchange {
 // post sends a message and returns when nothing moves any more, and no event waits for others.
 func (w *world) post(e *Era, session, body string) *exchange {
 	w.t.Helper()
-	in := w.incoming(session)
-	in.Body = []byte(body)
+	in := w.received(session, body)
 	x := w.begin(func(ctx context.Context, x *exchange) {
+		defer in.Memory.Release()
 		if jsonrpc.IsBatch(in.Body) {
 			batch, err := jsonrpc.ParseBatch(in.Body, 64)
 			if err != nil {
@@ -250,9 +290,12 @@ func (w *world) post(e *Era, session, body string) *exchange {
 }
 
 func (w *world) listen(e *Era, session, lastEventID string) *exchange {
-	in := w.incoming(session)
+	in := w.received(session, "")
 	in.LastEventID = lastEventID
-	x := w.begin(func(ctx context.Context, x *exchange) { e.Listen(ctx, in, x) })
+	x := w.begin(func(ctx context.Context, x *exchange) {
+		defer in.Memory.Release()
+		e.Listen(ctx, in, x)
+	})
 	synctest.Wait()
 	return x
 }

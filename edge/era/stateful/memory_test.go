@@ -1,0 +1,138 @@
+package stateful
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// That calls of every kind leave nothing behind is held against by every test of this package: see wantReleased.
+
+// What each replica holds of a session is charged where the store keeps it elsewhere, and released with the session,
+// or when a replica gives its copy up.
+func TestCopiesAreCharged(t *testing.T) {
+	inLimits(t, Options{ChargeCopies: true}, state.Limits{SessionTTL: time.Hour}, func(t *testing.T, w *world) {
+		used := func() int64 { return w.memory.UsedFor(budget.Sessions) }
+		stored := func(ids ...string) (n int64) {
+			for _, id := range ids {
+				rec, err := w.medium.Replica("look").Load(t.Context(), id)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n += int64(rec.Bytes())
+			}
+			return n
+		}
+		one := w.initialize(v1125)
+		first := used()
+		if first < stored(one)+copyBytes {
+			t.Fatalf("%d bytes are held for a session and a copy", first)
+		}
+		x := w.post(w.b, one, `{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"file:///1"}}`)
+		if !strings.Contains(x.body(), "result") {
+			t.Fatal(x.body())
+		}
+		if second := used(); second < first+copyBytes+int64(len("file:///1")) {
+			t.Errorf("%d bytes are held with the copy of another replica, %d without", second, first)
+		}
+		if holder := mcp.HolderOf(w.memory, w.who, w.incoming("").Address); holder.Used() != used() {
+			t.Errorf("the holder is charged with %d bytes, of %d", holder.Used(), used())
+		}
+		w.wantAccepted(w.end(w.a, one))
+		after(time.Minute)
+		if n := used(); n != 0 {
+			t.Errorf("%d bytes are held for a session that has ended", n)
+		}
+		w.initialize(v1125)
+		after(3 * time.Hour)
+		synctest.Wait()
+		if n := used(); n != 0 {
+			t.Errorf("%d bytes are held for a session that has expired", n)
+		}
+	})
+}
+
+// A stream keeps neither the body of its request nor what was charged for it.
+func TestStreamReleasesTheBody(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["slow"] = func(_ context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			time.Sleep(time.Hour)
+			return text("done"), nil
+		}
+		const large = 1 << 20
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"slow","arguments":{"x":%q}}}`, strings.Repeat("x", large))
+		before := w.memory.UsedFor(budget.Requests)
+		x := w.post(w.a, s, body)
+		if n := w.memory.UsedFor(budget.Requests) - before; n < large {
+			t.Errorf("%d bytes are held for a request of %d", n, len(body))
+		}
+		if n := w.memory.UsedFor(budget.Calls); n < copies*large {
+			t.Errorf("%d bytes are held for the params of a call, of %d", n, large)
+		}
+		after(time.Minute)
+		if !x.streaming() {
+			t.Fatal("there is no stream")
+		}
+		if n := w.memory.UsedFor(budget.Requests); n >= large {
+			t.Errorf("%d bytes are held for a request whose stream is open", n)
+		}
+		after(time.Hour)
+	})
+}
+
+// What there is no room for is refused before anything has begun; what makes room, and what was admitted, is not.
+func TestRefusedWithoutRoom(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		hog := mcp.HolderOf(w.memory, w.who, w.incoming("").Address).Begin()
+		hog.Force(budget.Logs, w.memory.Limit())
+		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindOverloaded)
+		w.wantKind(w.post(w.a, "", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`), mcp.KindOverloaded)
+		if n := len(w.backend.seen()); n != 0 {
+			t.Errorf("%d calls were begun", n)
+		}
+		w.wantBody(w.post(w.a, s, `{"jsonrpc":"2.0","id":2,"method":"ping"}`), `{"jsonrpc":"2.0","id":2,"result":{}}`)
+		w.wantAccepted(w.post(w.a, s, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":9}}`))
+		hog.Release()
+		if x := w.post(w.a, s, callTool(3, "echo")); !strings.Contains(x.body(), `"result"`) {
+			t.Errorf("with room again: %s", x.body())
+		}
+	})
+}
+
+// One who holds all there is, with results that were read before anybody could refuse them, takes nothing of what
+// another may have.
+func TestResultsOfOneRefuseNobodyElse(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "hog"}
+		hogs := w.initialize(v1125)
+		w.backend.tools["large"] = func(ctx context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			c.Memory.Force(budget.Results, w.memory.Limit()) // What backends sent is here.
+			<-ctx.Done()
+			return mcp.Reply{}, ctx.Err()
+		}
+		large := w.post(w.a, hogs, callTool(1, "large"))
+		w.wantKind(w.post(w.a, hogs, callTool(2, "echo")), mcp.KindOverloaded)
+		w.who = mcp.Principal{Subject: "honest"}
+		session := w.initialize(v1125)
+		for i := range 50 {
+			if x := w.post(w.a, session, callTool(10+i, "echo")); !strings.Contains(x.body(), `"result"`) {
+				t.Fatalf("another's call %d: %s", i, x.body())
+			}
+		}
+		w.who = mcp.Principal{Subject: "hog"}
+		w.wantAccepted(w.post(w.a, hogs, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`))
+		after(time.Minute)
+		if !large.ended() || w.memory.UsedFor(budget.Results) != 0 {
+			t.Errorf("%d bytes are held for a call that was cancelled", w.memory.UsedFor(budget.Results))
+		}
+	})
+}
