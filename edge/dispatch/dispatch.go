@@ -120,6 +120,7 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 		return mcp.Reply{}, err
 	}
 	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
+	defer r.expected()
 	reply, err := r.run(ctx)
 	r.settle(&reply)
 	if r.owner != nil {

@@ -21,7 +21,7 @@ const (
 )
 
 // expect notes that the backend will send something, of at most so many bytes. Where there is not room for all that
-// may come, each message is read when there is room for it. expected ends it.
+// may come, each message is read when there is room for it. expected ends it, once the round is over.
 func (r *round) expect(most int) {
 	r.most = unread * int64(most)
 	r.tight = !r.call.Memory.Holder().Budget().Expect(r.most)

@@ -15,7 +15,7 @@ import (
 const large = 1 << 20
 
 func largeTool(t *testing.T) *Dispatch {
-	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object"}`}}}
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`}}}
 	f.onCall = stream(nil, toolText(strings.Repeat("x", large)))
 	return start(t, Options{}, f)
 }
@@ -82,10 +82,41 @@ func TestResultWaitsForRoom(t *testing.T) {
 	}
 }
 
+// One whose results fill all there is, and more, since they were here before anybody could refuse them, keeps nobody
+// else from calling.
+func TestResultsOfOneLeaveRoomForOthers(t *testing.T) {
+	d := largeTool(t)
+	b := budget.New(40 << 20)
+	hog := b.Named("hog").Begin()
+	hog.Force(budget.Results, 5*b.Limit())
+	for range 10 {
+		memory, err := b.Named("another").Reserve(budget.Requests, 32<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		call := request(t, mcp.MethodToolsCall, `{"name":"large","arguments":{"a":"`+strings.Repeat("x", 64<<10)+`"}}`)
+		call.Memory = &memory
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		reply, err := d.Call(ctx, rules(t, modern), call, nil)
+		cancel()
+		if err != nil {
+			t.Fatalf("another's call: %v", err)
+		}
+		if n := memory.Held(budget.Results); n != int64(len(reply.Result)) || n < large {
+			t.Errorf("%d bytes are held for a result of %d", n, len(reply.Result))
+		}
+		memory.Release()
+	}
+	hog.Release()
+	if used, holders := b.Used(); used != 0 || holders != 0 || !b.Expect(b.Limit()/2) {
+		t.Errorf("%d bytes of %d holders are left", used, holders)
+	}
+}
+
 // Arguments are validated when there is room to decode them.
 func TestCheckWithoutRoom(t *testing.T) {
 	d := largeTool(t)
-	b := budget.New(256 << 10)
+	b := budget.New(64 << 10)
 	memory := b.Named("caller").Begin()
 	call := request(t, mcp.MethodToolsCall, `{"name":"large","arguments":{"a":"`+strings.Repeat("x", 64<<10)+`"}}`)
 	call.Memory = &memory

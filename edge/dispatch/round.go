@@ -64,7 +64,7 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
 	r.expect(b.MaxMessageBytes())
-	return ctx, func() { cancel(); r.expected() }
+	return ctx, cancel
 }
 
 // observe records how the backend did.

@@ -86,13 +86,14 @@ func (c *toolCheck) arguments(args []byte) (schema.Check, error) {
 	return check, err
 }
 
-// promised says what is wrong with the structured content of a tool that has an output schema. run runs its check.
-func (c *toolCheck) promised(content string, run func(*schema.Check) error) error {
+// promised makes the check of the structured content of a tool that has an output schema; what it finds is misfit's to
+// tell. The error says what is wrong before that.
+func (c *toolCheck) promised(content string) (schema.Check, error) {
 	if content == "" {
-		return errors.New("structured_content_json is missing, though the tool declares an output schema")
+		return schema.Check{}, errors.New("structured_content_json is missing, though the tool declares an output schema")
 	}
 	if !c.output.Trivial() && !jsonrpc.Valid([]byte(content)) { // else rendering it tells
-		return errors.New("structured_content_json is no valid JSON")
+		return schema.Check{}, errors.New("structured_content_json is no valid JSON")
 	}
 	check, err := c.output.Prepare([]byte(content))
 	if errors.Is(err, schema.ErrCost) {
@@ -100,13 +101,15 @@ func (c *toolCheck) promised(content string, run func(*schema.Check) error) erro
 			c.warn("a tool's result is too large to be checked by its output schema and goes unchecked",
 				fmt.Sprintf("it takes more than %d applications of the schema's parts", schema.MaxValues))
 		}
+		return schema.Check{}, nil
+	}
+	return check, misfit(err)
+}
+
+// misfit is what a check of structured content found; nil: nothing.
+func misfit(err error) error {
+	if err == nil {
 		return nil
 	}
-	if err == nil {
-		err = run(&check)
-	}
-	if err != nil {
-		return fmt.Errorf("structured_content_json does not fit the tool's output schema: %w", err)
-	}
-	return nil
+	return fmt.Errorf("structured_content_json does not fit the tool's output schema: %w", err)
 }

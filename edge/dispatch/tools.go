@@ -157,7 +157,11 @@ func (r *round) toolError(err error) (mcp.Reply, error) {
 // toolResult renders a result that keeps the tool's promise: structured content by the output schema.
 func (r *round) toolResult(t *tool, check *toolCheck, res *pb.CallToolResult) (mcp.Reply, error) {
 	if check.hasOutput && !res.GetIsError() {
-		if err := check.promised(res.GetStructuredContentJson(), r.checkResult); err != nil {
+		promise, err := check.promised(res.GetStructuredContentJson())
+		if err == nil {
+			err = misfit(r.checkResult(&promise))
+		}
+		if err != nil {
 			return mcp.Reply{}, r.broken("tool %q: %v", t.pb.GetName(), err)
 		}
 	}

@@ -31,20 +31,35 @@ func TestSessionsAreCharged(t *testing.T) {
 			t.Errorf("%s: the address is charged with %d bytes", what, used)
 		}
 	}
+	stored := func() int64 {
+		t.Helper()
+		rec, err := r.Load(t.Context(), "s")
+		must(err)
+		return sessionBytes + int64(rec.Bytes())
+	}
 	rec := &state.Session{ID: "s", Address: from, ClientInfo: make([]byte, 1000)}
 	must(r.Create(t.Context(), rec))
-	held("created", sessionBytes+1000, 0)
+	created := stored()
+	if created < sessionBytes+1000 {
+		t.Fatalf("a record counts %d bytes", created)
+	}
+	held("created", created, 0)
 	_, err := r.Update(t.Context(), "s", state.Patch{Subscribe: "file:///1"})
 	must(err)
-	held("subscribed", sessionBytes+1009, 0)
+	subscribed := stored()
+	if subscribed < created+9 {
+		t.Fatalf("a record counts %d bytes with a subscription, %d without", subscribed, created)
+	}
+	held("subscribed", subscribed, 0)
 	calls := []state.Call{{ID: "c", RequestID: "1", Method: mcp.MethodToolsCall, Params: make([]byte, 5000)}}
 	leases, err := r.Begin(t.Context(), "s", "one", calls)
 	must(err)
-	held("begun", sessionBytes+1009, streamBytes+5000)
+	begun := streamBytes + int64(calls[0].Bytes())
+	held("begun", subscribed, begun)
 	must(r.Park(t.Context(), state.Write{Lease: leases[0], N: 1}, []state.Ask{{ID: "a", Message: make([]byte, 100)}}, nil))
-	held("parked", sessionBytes+1009, streamBytes+5100)
+	held("parked", subscribed, begun+100)
 	must(r.Conclude(t.Context(), "s", "two", state.Call{ID: "d", RequestID: "2"}, make([]byte, 7000)))
-	held("concluded", sessionBytes+1009, 2*streamBytes+12100)
+	held("concluded", subscribed, begun+100+streamBytes+7000)
 	must(r.Delete(t.Context(), "s"))
 	held("deleted", 0, 0)
 	if used, holders := b.Used(); used != 0 || holders != 0 {

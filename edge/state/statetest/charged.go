@@ -78,7 +78,7 @@ var charged = []test{
 		w.must(err)
 		loaded, err := w.a.Load(w.Context(), "s")
 		w.must(err)
-		if d := cmp.Diff(got, loaded); d != "" {
+		if d := cmp.Diff(got, loaded, equate); d != "" {
 			w.Errorf("the record after the patch and the one that is kept (-got +kept):\n%s", d)
 		}
 		if d := cmp.Diff([]string{"file:///1", "u3", "u4"}, got.Subscriptions); d != "" {

@@ -104,19 +104,18 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	}
 	memory := new(budget.Reservation)
 	h.door.Charge(memory, r, principal)
+	defer func() { memory.Release() }()
 	body, ok := h.door.Message(w, r, memory)
 	if !ok {
-		memory.Release()
 		return
 	}
 	var a answered
 	if replica, away := h.elsewhere(token); away {
 		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
-		memory.Release()
 	} else {
-		a = h.deliver(token, principal.Key(), &mcp.Incoming{
-			Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r), Memory: memory,
-		})
+		in := &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r), Memory: memory}
+		memory = nil // deliver's to release
+		a = h.deliver(token, principal.Key(), in)
 	}
 	h.answer(w, a)
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -67,6 +68,9 @@ func serve(t *testing.T, f *fake, auth web.Authenticator, o sse.Options) (*sse.H
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
+	b := budget.New(1 << 40)
+	o.Web.Budget = b
+	t.Cleanup(func() { wantReleased(t, b) })
 	h := sse.New(f, auth, o)
 	mux := http.NewServeMux()
 	mux.HandleFunc(sse.StreamPath, h.Stream)
@@ -74,6 +78,20 @@ func serve(t *testing.T, f *fake, auth web.Authenticator, o sse.Options) (*sse.H
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return h, s.URL
+}
+
+// wantReleased waits until nothing is held of a budget whose server is closed.
+func wantReleased(t *testing.T, b *budget.Budget) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for used, holders := b.Used(); used != 0 || holders != 0; used, holders = b.Used() {
+		if time.Now().After(deadline) {
+			t.Errorf("%d bytes of %d holders are held after the end, %d for requests and %d for streams", used, holders,
+				b.UsedFor(budget.Requests), b.UsedFor(budget.Streams))
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // answer responds to whatever comes as the id says.

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -77,10 +78,16 @@ type client struct {
 // inBubble runs a test in virtual time with a client that reads.
 func inBubble(t *testing.T, s *server, o Options, test func(t *testing.T, c *client)) {
 	synctest.Test(t, func(t *testing.T) {
+		b := budget.New(1 << 40)
+		o.Holder = b.Named("client")
 		c := connect(t, s, o)
 		go c.read()
 		test(t, c)
 		c.close()
+		synctest.Wait()
+		if used, holders := b.Used(); used != 0 || holders != 0 {
+			t.Errorf("%d bytes of %d holders are held after the end", used, holders)
+		}
 	})
 }
 

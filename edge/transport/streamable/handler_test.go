@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -43,9 +44,26 @@ func echo(_ context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 
 func serve(t *testing.T, post func(context.Context, *mcp.Incoming, mcp.Outgoing), o Options) *httptest.Server {
 	t.Helper()
+	b := budget.New(1 << 40)
+	o.Budget = b
+	t.Cleanup(func() { wantReleased(t, b) })
 	s := httptest.NewServer(New(&fakeServer{post: post}, nil, o))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// wantReleased waits until nothing is held of a budget whose server is closed.
+func wantReleased(t *testing.T, b *budget.Budget) {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for used, holders := b.Used(); used != 0 || holders != 0; used, holders = b.Used() {
+		if time.Now().After(deadline) {
+			t.Errorf("%d bytes of %d holders are held after the end, %d for requests and %d for streams", used, holders,
+				b.UsedFor(budget.Requests), b.UsedFor(budget.Streams))
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func do(t *testing.T, method, url, body string, header map[string]string) (*http.Response, string) {

@@ -22,7 +22,7 @@ const (
 // Charge makes mem what a request of a principal holds, empty yet. Its owner releases it when the exchange has ended.
 func (d *Door) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal) {
 	h := d.o.Holder
-	if h == nil {
+	if h == nil && d.o.Budget != nil {
 		h = mcp.HolderOf(d.o.Budget, p, d.Address(r))
 	}
 	*mem = h.Begin()

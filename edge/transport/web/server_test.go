@@ -87,7 +87,7 @@ func each(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *http.Clie
 func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
 	d := NewDoor(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := d.Message(w, r); !ok {
+		if _, ok := d.Message(w, r, nil); !ok {
 			return
 		}
 		e := d.Answering(w)
@@ -156,7 +156,7 @@ func TestKeptConnections(t *testing.T) {
 	d := NewDoor(nil, Options{})
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
-			if body, ok := d.Message(w, r); ok {
+			if body, ok := d.Message(w, r, nil); ok {
 				d.Answer(w, http.StatusOK, body)
 			}
 		})
@@ -189,7 +189,7 @@ func TestKeptConnections(t *testing.T) {
 // In a hurry a body has less time, whenever its request began.
 func TestHurry(t *testing.T) {
 	d := NewDoor(nil, Options{})
-	h := func(w http.ResponseWriter, r *http.Request) { d.Message(w, r) }
+	h := func(w http.ResponseWriter, r *http.Request) { d.Message(w, r, nil) }
 	each(t, h, func(t *testing.T, c *http.Client, s *Server) {
 		for name, first := range map[string]bool{"before": true, "after": false} {
 			s.Hurry(0)
