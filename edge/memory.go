@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -29,22 +28,18 @@ const (
 // kernel's buffers of connections, is beside it.
 const containerShare = 0.8
 
-// limitMemory has Go's runtime keep to so many bytes, unless the operator did with GOMEMLIMIT, and returns them. 0
-// stands for GOMEMLIMIT or, without it, for a share of the container's limit or half of the machine's memory. Where
-// none of it is known it returns 0: there is no limit.
-func limitMemory(bytes config.Bytes) config.Bytes {
-	own := debug.SetMemoryLimit(-1) // GOMEMLIMIT's
-	set := os.Getenv("GOMEMLIMIT") != ""
-	switch {
-	case bytes == 0 && own != math.MaxInt64:
-		bytes = config.Bytes(own)
-	case bytes == 0:
+// limitMemory has Go's runtime keep to so many bytes, the setting memory, unless the operator set GOMEMLIMIT. With 0 it
+// keeps to a share of the container's limit, else to half of the machine's memory; where neither is known, to nothing.
+func limitMemory(bytes config.Bytes) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	if bytes == 0 {
 		bytes = availableMemory()
 	}
-	if bytes > 0 && !set {
+	if bytes > 0 {
 		debug.SetMemoryLimit(int64(bytes))
 	}
-	return bytes
 }
 
 // availableMemory is what an edge takes of the memory there is.

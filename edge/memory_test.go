@@ -1,10 +1,13 @@
 package main
 
 import (
+	"math"
 	"runtime"
 	"runtime/debug"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 func TestGCPercent(t *testing.T) {
@@ -41,4 +44,31 @@ func TestCollectorFollowsWhatLives(t *testing.T) {
 	become(func(p int) bool { return p == eager })
 	runtime.KeepAlive(kept)
 	become(func(p int) bool { return p > 400 })
+}
+
+// The runtime keeps to the setting, or to what there is without one; the operator's GOMEMLIMIT has the last word.
+func TestLimitMemory(t *testing.T) {
+	was := debug.SetMemoryLimit(-1)
+	defer debug.SetMemoryLimit(was)
+	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	for _, c := range []struct {
+		environment string
+		setting     int64
+		want        int64
+	}{
+		{"", 512 << 20, 512 << 20},
+		{"", 0, int64(availableMemory())},
+		{"1GiB", 512 << 20, math.MaxInt64},
+		{"1GiB", 0, math.MaxInt64},
+	} {
+		t.Setenv("GOMEMLIMIT", c.environment)
+		debug.SetMemoryLimit(math.MaxInt64) // as if the runtime had not looked
+		limitMemory(config.Bytes(c.setting))
+		if got := limit(); got != c.want {
+			t.Errorf("GOMEMLIMIT=%q, memory %d: the limit is %d, want %d", c.environment, c.setting, got, c.want)
+		}
+	}
+	if n := availableMemory(); n <= 0 {
+		t.Errorf("%d bytes are there", n)
+	}
 }
