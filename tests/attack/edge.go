@@ -39,9 +39,9 @@ func startEdge(o options, log string, settings ...setting) (*edge, error) {
 		return nil, err
 	}
 	// Go raises the soft limit of files to the hard one, so the hard one is set.
-	args := []string{"-c", `ulimit -n "$1" && export GOMEMLIMIT="$2" && shift 2 && exec "$@"`, "sh",
-		strconv.Itoa(o.files), strconv.FormatInt(o.memory, 10) + "MiB", o.program,
+	args := []string{"-c", `ulimit -n "$1" && shift && exec "$@"`, "sh", strconv.Itoa(o.files), o.program,
 		"--listen", addrs[0], "--admin", addrs[1], "--pprof"}
+	settings = append(settings, setting{"memory", strconv.FormatInt(o.memory, 10) + "MiB"})
 	unknown := strings.Split(o.omit, ",")
 	for _, s := range settings {
 		if !slices.Contains(unknown, s.name) {
