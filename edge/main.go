@@ -104,7 +104,7 @@ func serve(ctx context.Context, args []string) error {
 // and is called once the edge has ended.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
 	log, level := newLogger(cfg.Log)
-	limitMemory(cfg.Memory)
+	cfg.Memory = limitMemory(cfg.Memory)
 	stop = func() {}
 	store := app.DevStore(*cfg)
 	t, err := app.Telemetry(*cfg, log, store)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -28,18 +29,22 @@ const (
 // kernel's buffers of connections, is beside it.
 const containerShare = 0.8
 
-// limitMemory has Go's runtime keep to so many bytes, the setting memory, unless the operator set GOMEMLIMIT. With 0 it
-// keeps to a share of the container's limit, else to half of the machine's memory; where neither is known, to nothing.
-func limitMemory(bytes config.Bytes) {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return
+// limitMemory has Go's runtime keep to what the process may take, unless the operator set GOMEMLIMIT, and returns that:
+// the setting memory; with 0 GOMEMLIMIT, else a share of the container's limit, else half of the machine's memory. Where
+// none of these is known it returns 0 and limits nothing.
+func limitMemory(setting config.Bytes) config.Bytes {
+	runtimeLimit := debug.SetMemoryLimit(-1) // GOMEMLIMIT, else the largest number
+	operator := os.Getenv("GOMEMLIMIT") != ""
+	if setting == 0 && operator && runtimeLimit < math.MaxInt64 {
+		return config.Bytes(runtimeLimit)
 	}
-	if bytes == 0 {
-		bytes = availableMemory()
+	if setting == 0 {
+		setting = availableMemory()
 	}
-	if bytes > 0 {
-		debug.SetMemoryLimit(int64(bytes))
+	if setting > 0 && !operator {
+		debug.SetMemoryLimit(int64(setting))
 	}
+	return setting
 }
 
 // availableMemory is what an edge takes of the memory there is.
@@ -48,9 +53,9 @@ func availableMemory() config.Bytes {
 	machine, machineErr := memlimit.ApplyRatio(memlimit.FromSystem, 0.5)()
 	switch {
 	case err == nil && (machineErr != nil || container < machine*2):
-		return config.Bytes(container)
+		return config.Bytes(min(container, math.MaxInt64))
 	case machineErr == nil:
-		return config.Bytes(machine)
+		return config.Bytes(min(machine, math.MaxInt64))
 	}
 	return 0
 }

@@ -51,21 +51,29 @@ func TestLimitMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
+	const setting, operators = 512 << 20, 1 << 30
+	there := int64(availableMemory())
 	for _, c := range []struct {
-		environment string
-		setting     int64
-		want        int64
+		name            string
+		operator        string
+		setting         int64
+		runtime, memory int64
 	}{
-		{"", 512 << 20, 512 << 20},
-		{"", 0, int64(availableMemory())},
-		{"1GiB", 512 << 20, math.MaxInt64},
-		{"1GiB", 0, math.MaxInt64},
+		{"the setting", "", setting, setting, setting},
+		{"neither", "", 0, there, there},
+		{"both", "1GiB", setting, operators, setting},
+		{"GOMEMLIMIT", "1GiB", 0, operators, operators},
+		{"GOMEMLIMIT=off", "off", 0, math.MaxInt64, there},
 	} {
-		t.Setenv("GOMEMLIMIT", c.environment)
-		debug.SetMemoryLimit(math.MaxInt64) // as if the runtime had not looked
-		limitMemory(config.Bytes(c.setting))
-		if got := limit(); got != c.want {
-			t.Errorf("GOMEMLIMIT=%q, memory %d: the limit is %d, want %d", c.environment, c.setting, got, c.want)
+		t.Setenv("GOMEMLIMIT", c.operator)
+		at := int64(math.MaxInt64) // what the runtime reads from GOMEMLIMIT when the process starts
+		if c.operator == "1GiB" {
+			at = operators
+		}
+		debug.SetMemoryLimit(at)
+		memory := limitMemory(config.Bytes(c.setting))
+		if got := limit(); got != c.runtime || int64(memory) != c.memory {
+			t.Errorf("%s: the runtime keeps to %d, want %d; the process may take %d, want %d", c.name, got, c.runtime, memory, c.memory)
 		}
 	}
 	if n := availableMemory(); n <= 0 {

@@ -48,15 +48,15 @@ func All() []What {
 type Budget struct {
 	limit, busy int64
 	// state packs the bytes that are held, below, and the number of holders that hold any, above.
-	state atomic.Uint64
+	state atomic.Int64
 	// over is what was forced where there was no room below nine tenths, beside the bytes in state: it fills those nine
 	// tenths, and takes nothing of the last one.
 	over atomic.Int64
-	// expected is what is being read without a reservation; see Expect.
-	expected atomic.Int64
-	byWhat   [whats]atomic.Int64
-	refused  [whats]atomic.Int64
-	table    table
+	// unmeasured: somebody has a permit without room for it; see Holder.Permit.
+	unmeasured atomic.Bool
+	byWhat     [whats]atomic.Int64
+	refused    [whats]atomic.Int64
+	table      table
 
 	mu      sync.Mutex
 	waiting atomic.Int64
@@ -69,8 +69,8 @@ type Budget struct {
 }
 
 const (
-	// holderBit is where the number of holders begins in Budget.state. 16 TiB fit below, a million holders above.
-	holderBit = 44
+	// holderBit is where the number of holders begins in Budget.state. 4 TiB fit below, two million holders above.
+	holderBit = 42
 	bytesMask = 1<<holderBit - 1
 	// tellEvery is the least time between two calls of the function that OnFull sets.
 	tellEvery = 10 * time.Second
@@ -117,7 +117,7 @@ func (b *Budget) Used() (bytes int64, holders int) {
 		return 0, 0
 	}
 	s := b.state.Load()
-	return int64(s&bytesMask) + b.over.Load(), int(s >> holderBit)
+	return s&bytesMask + b.over.Load(), int(s >> holderBit)
 }
 
 // UsedFor is what is held for one thing, in bytes.
@@ -141,7 +141,7 @@ func (b *Budget) Pressed() bool {
 	if b == nil {
 		return false
 	}
-	return int64(b.state.Load()&bytesMask)+b.over.Load() > b.busy
+	return b.state.Load()&bytesMask+b.over.Load() > b.busy
 }
 
 // share is what each of so many holders may hold when the budget is full.
@@ -153,14 +153,14 @@ func (b *Budget) share(holders int64) int64 { return b.busy / max(holders, 1) }
 // and so is everybody. Who holds less is admitted up to the limit without regard to what was forced: so much is left to
 // those whatever the others have come to.
 func (b *Budget) take(n, own int64, first bool) bool {
-	add := uint64(n)
+	add := n
 	if first {
 		add += 1 << holderBit
 	}
 	for {
 		old := b.state.Load()
 		next := old + add
-		bytes, holders := int64(next&bytesMask), int64(next>>holderBit)
+		bytes, holders := next&bytesMask, next>>holderBit
 		if bytes+b.over.Load() > b.busy && (bytes > b.limit || own > b.share(holders)) {
 			return false
 		}
@@ -172,7 +172,7 @@ func (b *Budget) take(n, own int64, first bool) bool {
 
 // give counts n bytes less, and a holder less if it holds nothing any more.
 func (b *Budget) give(n int64, last bool) {
-	sub := uint64(n)
+	sub := n
 	if last {
 		sub += 1 << holderBit
 	}

@@ -188,7 +188,7 @@ func TestForced(t *testing.T) {
 	hog.Force(Results, 800)
 	more.Force(Results, 5000)
 	check("forced", 5800, 1)
-	if !b.Pressed() || b.Expect(0) {
+	if !b.Pressed() {
 		t.Error("the budget is not full")
 	}
 	var newcomers []*Reservation
@@ -262,12 +262,11 @@ func TestNoBudget(t *testing.T) {
 	b := New(0)
 	h := b.Holder("i", "s", netip.Addr{})
 	r, err := h.Reserve(Requests, 1<<60)
-	p, perr := h.Permit(t.Context(), Results, 1<<60)
+	p, perr := h.Permit(t.Context(), Results, 1<<60, true)
 	var none *Reservation
-	if b != nil || h != nil || err != nil || perr != nil || !b.Expect(1<<60) || b.Pressed() || none.Grow(Calls, 1) != nil || none.Check() != nil {
+	if b != nil || h != nil || err != nil || perr != nil || b.Pressed() || none.Grow(Calls, 1) != nil || none.Check() != nil {
 		t.Errorf("%v, %v, %v, %v", b, h, err, perr)
 	}
-	b.Expected(1 << 60)
 	p.Release()
 	r.Settle(Results, 1)
 	r.Offer(Results, 1)
@@ -324,60 +323,90 @@ func TestAwait(t *testing.T) {
 	})
 }
 
-// A permit is what may come while there is room; of a full budget it is a modest part, so that several can read; and
-// who waits for something that does not come is not waited for.
+// A permit holds what may come until it is used, and not for longer than it may take.
 func TestPermit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		const limit, most = 100 << 20, 32 << 20
+		const limit, n = 100 << 20, 32 << 20
 		b := New(limit)
-		p, err := b.Named("a").Permit(t.Context(), Results, most)
-		if used, _ := b.Used(); err != nil || used != most {
-			t.Errorf("%d bytes, %v; want %d", used, err, most)
+		for _, measured := range []bool{true, false} {
+			p, err := b.Named("a").Permit(t.Context(), Results, n, measured)
+			if used, _ := b.Used(); err != nil || used != n {
+				t.Errorf("%d bytes, %v; want %d", used, err, n)
+			}
+			p.Release()
+			p.Release()
+			if used, _ := b.Used(); used != 0 {
+				t.Errorf("%d bytes are held by a permit that was given back", used)
+			}
+		}
+		p, err := b.Named("a").Permit(t.Context(), Results, 10*limit, true)
+		if used, _ := b.Used(); err != nil || used != limit*9/20 {
+			t.Errorf("%d bytes, %v; want half of nine tenths", used, err)
 		}
 		time.Sleep(2 * lapse)
 		if used, _ := b.Used(); used != 0 {
 			t.Errorf("%d bytes are held by a permit that was not used", used)
 		}
 		p.Release()
-		hog, _ := b.Named("hog").Reserve(Logs, limit*9/10)
-		defer hog.Release()
-		// Who holds more than a share waits for all the room that may be needed.
-		short, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		if p, err := hog.Holder().Permit(short, Results, most); err == nil {
-			t.Errorf("the hog may read, with %d bytes", p.r.Held(Results))
-		}
-		hog.Shrink(Logs, 1<<20)
-		if p, err := hog.Holder().Permit(short, Results, most); err == nil {
-			t.Errorf("the hog may read, with %d bytes", p.r.Held(Results))
-		}
-		hog.Force(Logs, 1<<20)
-		for i := range permits {
-			p, err := b.Named(fmt.Sprint(i)).Permit(t.Context(), Results, most)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Release()
-		}
-		if used, _ := b.Used(); used != limit {
-			t.Errorf("%d bytes of %d are held", used, limit)
-		}
 	})
 }
 
-func TestExpect(t *testing.T) {
-	b := New(1000)
-	for i, want := range []bool{true, true, false} {
-		if got := b.Expect(200); got != want {
-			t.Errorf("expectation %d: %t", i+1, got)
+// Where there is no room, what was measured waits for it, and of what was not one at a time is received.
+func TestPermitWithoutRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit, n = 100 << 20, 32 << 20
+		b := New(limit)
+		hog, err := b.Named("hog").Reserve(Logs, limit*9/10)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	for range 3 {
-		b.Expected(200)
-	}
-	if used, _ := b.Used(); used != 0 || !b.Expect(500) {
-		t.Errorf("%d bytes are held", used)
-	}
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := b.Named("a").Permit(short, Results, n, true); err == nil || b.Refused(Results) != 1 {
+			t.Errorf("%v; %d refusals", err, b.Refused(Results))
+		}
+		// What is small enough for a share, and for the last tenth, is received beside the hog.
+		small, err := b.Named("a").Permit(t.Context(), Results, limit/20, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer small.Release()
+
+		first, err := b.Named("a").Permit(t.Context(), Results, n, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make(chan *Permit)
+		go func() {
+			p, err := b.Named("b").Permit(t.Context(), Results, n, false)
+			if err != nil {
+				t.Error(err)
+			}
+			got <- p
+		}()
+		synctest.Wait()
+		select {
+		case <-got:
+			t.Fatal("two are received at a time without room")
+		default:
+		}
+		first.Release()
+		second := <-got
+		third, err := b.Named("c").Permit(t.Context(), Results, n, false) // the second's lapses
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Release() // late, and not the third's
+		if b.unmeasured.CompareAndSwap(false, true) {
+			t.Error("who gave its permit back late ended another's")
+		}
+		third.Release()
+		hog.Release()
+		small.Release()
+		if used, holders := b.Used(); used != 0 || holders != 0 || b.unmeasured.Load() {
+			t.Errorf("%d bytes of %d holders are left", used, holders)
+		}
+	})
 }
 
 // Before a holder is refused, what it can do without is freed.

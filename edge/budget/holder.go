@@ -118,8 +118,8 @@ func (h *Holder) force(n int64, first bool) {
 	b := h.b
 	for {
 		old := b.state.Load()
-		within := min(max(b.busy-int64(old&bytesMask)-b.over.Load(), 0), n)
-		add := uint64(within)
+		within := min(max(b.busy-old&bytesMask-b.over.Load(), 0), n)
+		add := within
 		if first {
 			add += 1 << holderBit
 		}

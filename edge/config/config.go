@@ -58,8 +58,8 @@ type Config struct {
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
 	// Memory is what the process may take, in bytes: the limit that Go's runtime keeps to, unless GOMEMLIMIT is set, and
-	// half of it is what callers may hold. 0: the runtime keeps to 0.8 of the container's limit, else to half of the
-	// machine's memory, and what callers hold is not counted: nobody is refused for it.
+	// half of it is what callers may hold. 0: the program chooses GOMEMLIMIT, else 0.8 of the container's limit, else half
+	// of the machine's memory.
 	Memory Bytes `yaml:"memory"`
 	// Limits bound what clients and backends may use.
 	Limits Limits `yaml:"limits"`

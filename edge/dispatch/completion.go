@@ -48,12 +48,16 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 		return mcp.Reply{}, err
 	}
 	defer end()
+	if err := r.await(ctx, nil); err != nil {
+		return mcp.Reply{}, err
+	}
 	out, err := p.owner.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
 		Name: p.pb.GetName(), ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
 	})
 	if err != nil {
 		return r.noSuggestion(ctx, err)
 	}
+	r.received(out)
 	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
 }
 
@@ -77,12 +81,16 @@ func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (m
 		return mcp.Reply{}, err
 	}
 	defer end()
+	if err := r.await(ctx, nil); err != nil {
+		return mcp.Reply{}, err
+	}
 	out, err := t.owner.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
 		UriTemplate: t.text, ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
 	})
 	if err != nil {
 		return r.noSuggestion(ctx, err)
 	}
+	r.received(out)
 	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
 }
 

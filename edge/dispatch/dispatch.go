@@ -92,6 +92,7 @@ type Dispatch struct {
 	report *reporter
 	views  *views
 	hub    *hub
+	sizes  sizes
 }
 
 // New makes a Dispatch over a pool, started or not. The pool stays the caller's to close.
@@ -120,7 +121,6 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 		return mcp.Reply{}, err
 	}
 	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
-	defer r.expected()
 	reply, err := r.run(ctx)
 	r.settle(&reply)
 	if r.owner != nil {

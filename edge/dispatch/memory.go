@@ -2,9 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/schema"
@@ -15,19 +19,83 @@ const (
 	smallResult = 16 << 10
 	// smallCheck is how many bytes of a check are.
 	smallCheck = 16 << 10
-	// unread is how many times as much memory a result takes as its message has bytes, until it is rendered: the
-	// message, and what is read of it.
-	unread = 2
+	// smallMessage is the size of a message of a backend that is received without asking for room.
+	smallMessage = 64 << 10
+	// whileReceived is how many times the size of a message are in memory until the client is written to: what was
+	// received, what was read of it, the result, and the response around it.
+	whileReceived = 4
+	// whileSent is how many times the size of a result are in memory until the client has read it.
+	whileSent = 2
 )
 
-// expect notes that the backend will send something, of at most so many bytes. Where there is not room for all that
-// may come, each message is read when there is room for it. expected ends it, once the round is over.
-func (r *round) expect(most int) {
-	r.most = unread * int64(most)
-	r.tight = !r.call.Memory.Holder().Budget().Expect(r.most)
+// sizes is the size of the largest message that each tool, and each other method of a backend, has sent. There is an
+// entry for each tool that was called. Safe for concurrent use.
+type sizes struct{ m sync.Map }
+
+type sizeKey struct {
+	backend *backend.Backend
+	method  mcp.Method
+	tool    string
 }
 
-func (r *round) expected() { r.call.Memory.Holder().Budget().Expected(r.most) }
+// of is where the size is kept, in bytes; 0: nothing was received yet.
+func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *atomic.Int64 {
+	k := sizeKey{backend: b, method: method}
+	if method == mcp.MethodToolsCall {
+		k.tool = target
+	}
+	n, ok := s.m.Load(k)
+	if !ok {
+		n, _ = s.m.LoadOrStore(k, new(atomic.Int64))
+	}
+	return n.(*atomic.Int64)
+}
+
+// expect notes what the backend is about to send: of what target, and at most how much in a message.
+func (r *round) expect(target string, most int) {
+	if r.call.Memory.Holder() != nil {
+		r.largest, r.most = r.d.sizes.of(r.owner, r.call.Method, target), int64(most)
+	}
+}
+
+// await waits until the next message of a stream may be received. What is expected to be small always may. Else
+// the stream has to have begun to answer, since a call that waits for its backend holds nothing; of an RPC without a
+// stream, nil, that is not known. The call's deadline ends the wait.
+func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
+	if r.largest == nil {
+		return nil
+	}
+	r.permit.Release()
+	r.permit = nil
+	n := r.largest.Load()
+	measured := n > 0
+	if measured && n <= smallMessage {
+		return nil
+	}
+	if !measured {
+		n = r.most
+	}
+	if stream != nil {
+		// What is wrong with the stream is told by what is read of it.
+		_, _ = stream.Header()
+	}
+	permit, err := r.call.Memory.Holder().Permit(ctx, budget.Results, whileReceived*n, measured)
+	if err != nil {
+		return mcp.Overloaded(err)
+	}
+	r.permit = permit
+	return nil
+}
+
+// received notes the size of a message.
+func (r *round) received(m proto.Message) {
+	if r.largest == nil {
+		return
+	}
+	n := int64(proto.Size(m))
+	for old := r.largest.Load(); n > old && !r.largest.CompareAndSwap(old, n); old = r.largest.Load() {
+	}
+}
 
 // fits checks arguments, an object, once there is room for what that takes: the decoded value, and what comes of it.
 // The errors are those of the check, and one of the kind KindOverloaded where there is no room.
@@ -60,23 +128,6 @@ func taken(check *schema.Check) int64 {
 	return 0
 }
 
-// await waits until the next message of a stream may be read, which has to have begun to answer: a call that waits for
-// its backend holds nothing. Its deadline ends the wait.
-func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
-	if !r.tight {
-		return nil
-	}
-	r.permit.Release()
-	// What is wrong with the stream is told by what is read of it.
-	_, _ = stream.Header()
-	permit, err := r.call.Memory.Holder().Permit(ctx, budget.Results, r.most)
-	if err != nil {
-		return mcp.Overloaded(err)
-	}
-	r.permit = permit
-	return nil
-}
-
 // settle charges the call with what the round has come to, in the place of what was permitted for it.
 func (r *round) settle(reply *mcp.Reply) {
 	bytes := int64(len(reply.Result))
@@ -87,7 +138,7 @@ func (r *round) settle(reply *mcp.Reply) {
 		}
 	}
 	if bytes > smallResult {
-		r.call.Memory.Settle(budget.Results, bytes)
+		r.call.Memory.Settle(budget.Results, whileSent*bytes)
 	}
 	r.permit.Release()
 }

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -30,10 +31,11 @@ type round struct {
 	// cancel ends the backend's call.
 	cancel context.CancelFunc
 
-	// tight: what the backend sends, of at most so many bytes, is read by permit.
-	tight  bool
-	most   int64
-	permit *budget.Permit
+	// largest is the size of the largest message that came of the kind that the call asks for, most the largest that
+	// may come; nil where nothing is counted. permit is for the one that is being received.
+	largest *atomic.Int64
+	most    int64
+	permit  *budget.Permit
 }
 
 // begin is admit and enter.
@@ -63,7 +65,7 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
-	r.expect(b.MaxMessageBytes())
+	r.expect(target, b.MaxMessageBytes())
 	return ctx, cancel
 }
 

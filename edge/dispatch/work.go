@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -37,6 +38,7 @@ const linger = time.Second
 // failure or a status is an error, an *mcp.Error. The caller ends ctx afterwards.
 func receive[T any, M interface {
 	*T
+	proto.Message
 	message[R]
 }, R comparable](ctx context.Context, r *round, stream grpc.ServerStreamingClient[T]) (outcome[R], error) {
 	// One message for all: what an event says is copied.
@@ -52,6 +54,7 @@ func receive[T any, M interface {
 			}
 			return outcome[R]{}, r.status(ctx, err)
 		}
+		r.received(m)
 		out, failure, done, err := judge[R](ctx, r, m)
 		if err != nil {
 			return outcome[R]{}, err

@@ -13,14 +13,9 @@ type attack struct {
 	name, what string
 	// redis: the edge must have its state in Redis.
 	redis bool
-	// open says why the edge does not withstand it; it is run only when it is asked for by its name. Empty: it does.
-	open string
 	// run attacks until it has done what it does, and returns what did not hold. What it opened, it closes.
 	run func(context.Context, *site) error
 }
-
-// noBudget is why attacks by many callers at a time are open.
-const noBudget = "what the callers of a process hold together has no bound"
 
 // attacks in the order in which they run.
 var attacks = concat(

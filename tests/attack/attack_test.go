@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -27,13 +26,8 @@ func TestChoose(t *testing.T) {
 		t.Errorf("-only with a name that no attack has: %v", err)
 	}
 	all, err := choose("")
-	if err != nil || len(all) == 0 {
-		t.Errorf("without -only there are %d attacks, %v", len(all), err)
-	}
-	for _, a := range attacks {
-		if chosen := slices.ContainsFunc(all, func(c attack) bool { return c.name == a.name }); chosen != (a.open == "") {
-			t.Errorf("without -only: %s is chosen: %t, it is open: %q", a.name, chosen, a.open)
-		}
+	if err != nil || len(all) != len(attacks) {
+		t.Errorf("without -only there are %d attacks of %d, %v", len(all), len(attacks), err)
 	}
 }
 

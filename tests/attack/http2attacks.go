@@ -22,7 +22,7 @@ var http2Attacks = []attack{
 		return w.WritePriority(3, http2.PriorityParam{StreamDep: 5, Weight: 1})
 	})},
 	{name: "http2-hpack", what: "headers that grow a thousandfold once decoded", run: hpackBomb},
-	{name: "http2-window", open: noBudget, what: "large results for a client whose window is zero", run: zeroWindow},
+	{name: "http2-window", what: "large results for a client whose window is zero", run: zeroWindow},
 	{name: "http2-streams", what: "more streams than a connection may have", run: manyStreams},
 }
 

@@ -1,7 +1,7 @@
 // Command attack is a standing attacker: it shows that neither hostile clients nor hostile backends take
 // an edge down, or away from the honest clients beside them.
 //
-// It builds the edge and runs it with a limit of memory (GOMEMLIMIT) and few files, before an honest
+// It builds the edge and runs it with a limit of memory (-memory) and few files, before an honest
 // backend and several hostile ones, all over real gRPC. Fifty honest clients, half of each era, call it
 // all the time. Beside them it attacks, one attack after the other (see attacks), and watches the
 // process from outside: resident memory, files, goroutines, sessions, live memory.
@@ -73,7 +73,7 @@ func main() {
 	flag.IntVar(&o.clients, "clients", 50, "honest clients")
 	flag.DurationVar(&o.late, "late", 10*time.Second, "an honest call that takes longer is late")
 	flag.DurationVar(&o.within, "within", 30*time.Second, "how long after an attack something of it may be left")
-	flag.Int64Var(&o.memory, "memory", 512, "the most resident memory of the edge in MiB")
+	flag.Int64Var(&o.memory, "memory", 512, "the edge's setting memory in MiB, and the most resident memory of it, with a tenth")
 	flag.Int64Var(&o.kill, "kill", 2048, "kill the edge when its resident memory is beyond so many MiB")
 	flag.IntVar(&o.files, "files", 1024, "limit of the edge's open files")
 	flag.BoolVar(&o.silent, "silent", true, "measure until when slow, deaf and silent clients are disconnected")
@@ -129,13 +129,6 @@ func run(ctx context.Context, o options) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if o.only == "" {
-		for _, a := range attacks {
-			if a.open != "" {
-				fmt.Printf("left out: %s (%s): %s\n", a.name, a.what, a.open)
-			}
-		}
-	}
 	passed, failed := r.print(os.Stdout, o)
 	if o.counts != "" {
 		err = os.WriteFile(o.counts, fmt.Appendf(nil, "%d %d\n", passed, failed), 0o644)
@@ -151,18 +144,12 @@ func run(ctx context.Context, o options) (err error) {
 	return err
 }
 
-// choose finds the attacks whose names begin with one of only, in the table's order; without it, those that are not
-// open.
+// choose finds the attacks whose names begin with one of only, in the table's order; without it, all.
 func choose(only string) ([]attack, error) {
-	var chosen []attack
 	if only == "" {
-		for _, a := range attacks {
-			if a.open == "" {
-				chosen = append(chosen, a)
-			}
-		}
-		return chosen, nil
+		return attacks, nil
 	}
+	var chosen []attack
 	used := map[string]bool{}
 	for _, a := range attacks {
 		is := false

@@ -17,10 +17,10 @@ import (
 var memoryAttacks = []attack{
 	{name: "sessions-info", what: "5,000 sessions with client info of 32 KB, then 5,000 of 15 KB, from 50 addresses", run: fatSessions},
 	{name: "subscriptions", what: "40 subscriptions with URIs of 3.9 MB in a session", run: fatSubscriptions},
-	{name: "parked", open: noBudget, what: "120 parked calls of 3.9 MB whose clients left", run: parkedCalls},
-	{name: "unread", open: noBudget, what: "60 results of 12 MiB that nobody reads", run: unreadResults},
-	{name: "unread-streams", open: noBudget, what: "60 such results at the end of streams that nobody reads, and of sessions that left", run: unreadStreams},
-	{name: "bodies-large", open: noBudget, what: "200 bodies of nearly 4 MiB at once, half of them never whole", run: largeBodies},
+	{name: "parked", what: "120 parked calls of 3.9 MB whose clients left", run: parkedCalls},
+	{name: "unread", what: "60 results of 12 MiB that nobody reads", run: unreadResults},
+	{name: "unread-streams", what: "60 such results at the end of streams that nobody reads, and of sessions that left", run: unreadStreams},
+	{name: "bodies-large", what: "200 bodies of nearly 4 MiB at once, half of them never whole", run: largeBodies},
 	{name: "hanging-calls", what: "300 calls of 1 MiB that a backend never answers", run: hangingCalls},
 }
 
