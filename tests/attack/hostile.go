@@ -60,8 +60,8 @@ func newHostile() *hostile {
 		"park":    {"", park},
 		"large":   {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
 		"huge":    {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", tooLarge)) }},
-		"million": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, events) }},
-		"endless": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, 1<<60) }},
+		"million": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, events, 1000) }},
+		"endless": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, 1<<60, 16<<10) }},
 		"silent":  {"", func(*mcpedgev1.CallToolRequest, stream) error { return nil }},
 		"twice": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error {
 			_ = say(s, "one")
@@ -168,9 +168,9 @@ func park(_ *mcpedgev1.CallToolRequest, s stream) error {
 	}}})
 }
 
-// progress sends n events as fast as they are taken, then a result.
-func progress(s stream, n int) error {
-	text := strings.Repeat("p", 1000)
+// progress sends n events, with messages of so many bytes, as fast as they are taken, then a result.
+func progress(s stream, n, size int) error {
+	text := strings.Repeat("p", size)
 	for i := range n {
 		if err := s.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Progress{
 			Progress: &mcpedgev1.Progress{Progress: float64(i + 1), Message: text}}}); err != nil {

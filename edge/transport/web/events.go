@@ -151,16 +151,20 @@ type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	door    *Door
+	// broken: a write failed. The deadline that passed stays, so that what the server still writes fails at once.
+	broken bool
 }
 
 func (r *response) begin(b []byte) []byte { return b }
 
 func (r *response) write(b []byte) error {
 	r.door.Deadline(r.w)
-	if _, err := r.w.Write(b); err != nil {
-		return err
+	_, err := r.w.Write(b)
+	if err == nil {
+		err = r.flush()
 	}
-	return r.flush()
+	r.broken = err != nil
+	return err
 }
 
 // flush lifts the deadline once the bytes are out: HTTP/2 ends a stream whose deadline passes, even
@@ -174,6 +178,9 @@ func (r *response) flush() error {
 }
 
 func (r *response) end(b []byte) {
+	if r.broken {
+		return
+	}
 	r.door.Deadline(r.w)
 	if b != nil {
 		_, _ = r.w.Write(b)

@@ -2,10 +2,12 @@ package web
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -109,5 +111,44 @@ func TestSilentStreamOutlivesTheWriteTimeout(t *testing.T) {
 				t.Errorf("read %q, error %v", got, err)
 			}
 		})
+	}
+}
+
+// stuck is a response whose writes fail once the deadline has passed, as those to a client that does not read.
+type stuck struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+	writes    int
+}
+
+func (s *stuck) SetWriteDeadline(t time.Time) error {
+	s.deadlines = append(s.deadlines, t)
+	return nil
+}
+
+func (s *stuck) Write([]byte) (int, error) {
+	s.writes++
+	return 0, os.ErrDeadlineExceeded
+}
+
+// A client that did not read within the write timeout is not given another one for the end of its stream.
+func TestBrokenStreamEndsWithoutAnotherTimeout(t *testing.T) {
+	door := NewDoor(nil, Options{})
+	w := &stuck{ResponseRecorder: httptest.NewRecorder()}
+	e, err := door.Events(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Send(frame.Event{Data: []byte("1")}); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("a write to a client that does not read: %v", err)
+	}
+	set := len(w.deadlines)
+	if w.deadlines[set-1].IsZero() {
+		t.Error("the deadline that passed was lifted")
+	}
+	_ = e.Hold(frame.Event{Data: []byte("2")})
+	e.Close()
+	if w.writes != 1 || len(w.deadlines) != set {
+		t.Errorf("after it: %d more writes, %d more deadlines", w.writes-1, len(w.deadlines)-set)
 	}
 }
