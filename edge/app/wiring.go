@@ -60,7 +60,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	a.stateful = stateful.New(a.dispatch, a.medium, stateful.Options{
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
-		CallLifetime: cfg.Limits.CallLifetime, MaxCallsPerSession: cfg.Limits.CallsPerSession,
+		CallLifetime: cfg.Limits.CallLifetime, MaxAttempts: cfg.Limits.Attempts, MaxCallsPerSession: cfg.Limits.CallsPerSession,
 		Heartbeat: min(cfg.Limits.Lease/4, time.Second), SessionTTL: cfg.Limits.SessionTTL,
 		MaxSessionsPerAddress: cmp.Or(cfg.Limits.SessionsPerAddress, max(minSessionsPerAddress, cfg.Limits.SessionsPerPrincipal/2)),
 		Memory:                a.memory, ChargeCopies: cfg.Redis != "",

@@ -172,6 +172,7 @@ type Limits struct {
 	ResultBytes          Bytes         `yaml:"result-bytes"`
 	Rounds               int           `yaml:"rounds"`
 	CallLifetime         time.Duration `yaml:"call-lifetime"`
+	Attempts             int           `yaml:"attempts"`
 	PageSize             int           `yaml:"page-size"`
 	PageBytes            Bytes         `yaml:"page-bytes"`
 	ArgumentValues       int           `yaml:"argument-values"`
@@ -200,7 +201,7 @@ func Default() Config {
 			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-			Rounds: 10, CallLifetime: 10 * time.Minute, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, HTTP2Streams: 1000,
+			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, HTTP2Streams: 1000,
 			Lease: 3 * time.Second, StartWait: 2 * time.Second,
 		},
 		Log:        Log{Level: "info", Format: "text"},

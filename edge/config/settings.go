@@ -106,6 +106,7 @@ func (l *Limits) settings() []setting {
 		{"result-bytes", &l.ResultBytes, "largest result in a stream's log"},
 		{"rounds", &l.Rounds, "most rounds of questions of one call"},
 		{"call-lifetime", &l.CallLifetime, "longest life of a call, waiting for its user included"},
+		{"attempts", &l.Attempts, "replicas that may be lost while they run a call that is safe to run again"},
 		{"page-size", &l.PageSize, "most entries on one page of a list"},
 		{"page-bytes", &l.PageBytes, "most bytes of the entries on one page of a list; a larger entry has a page to itself"},
 		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},

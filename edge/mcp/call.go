@@ -13,7 +13,7 @@ import (
 type Call struct {
 	// ID is the contract's call_id: random, stable over rounds and re-runs.
 	ID string
-	// Attempt is 1, or 2 when the round is run again after a replica was lost.
+	// Attempt is 1, and one more each time that the round is run again after a replica was lost.
 	Attempt int
 	// Round is 1 for the first, one more for each set of answers.
 	Round  int

@@ -37,12 +37,13 @@ type Call struct {
 	// Deadline ends the call's whole life, waiting included: from then on it is an orphan, and whoever
 	// claims it finishes it. Zero: none.
 	Deadline time.Time
-	// Repeatable: it may be run again after PhaseDispatched was lost, once. The medium only keeps it:
-	// a claimer that finds a dispatched call which is not repeatable, or is at an Attempt above 2,
-	// finishes it with an unknown outcome.
+	// Repeatable: it may be run again after PhaseDispatched was lost. The medium only keeps it: a claimer that
+	// finds a dispatched call which is not repeatable, or has too many Lapses, finishes it with an unknown outcome.
 	Repeatable bool
 	// Round and Attempt of the run in progress, or of the next.
 	Round, Attempt int
+	// Lapses are the runs of this round whose replica was lost without a word: it did not leave (see Which.Lapsed).
+	Lapses int
 	// Trace is the span the call began with, as a W3C traceparent; empty: none. The medium only keeps it.
 	Trace string
 	// Began is when the request was received; zero: not known.
@@ -143,6 +144,9 @@ type Which struct {
 	Call      string
 	Epoch     uint64
 	RequestID string
+	// Lapsed: the owner's heartbeat lapsed though it had not left, so the call may be what ends whoever runs it.
+	// Orphans sets it; the claim of a dispatched call counts it.
+	Lapsed bool
 	// Token makes claiming idempotent (see Calls.Claim): random, chosen once for all repetitions.
 	Token string
 }

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"time"
-
-	"github.com/mcpedge/mcpedge/tests/replicas"
 )
 
 // mode is one way to disturb the stage.
@@ -88,7 +86,7 @@ func every(ctx context.Context, d time.Duration, do func() error) error {
 func kill(ctx context.Context, s *stage, o options) error {
 	random := rand.New(rand.NewPCG(o.seed, 0))
 	return every(ctx, 2*time.Second, func() error {
-		e := s.victim(random)
+		e := s.edges[random.IntN(len(s.edges))]
 		if err := s.lose(e.Name(), "replica "+e.Name()+" was killed", e.Kill); err != nil {
 			return err
 		}
@@ -99,23 +97,6 @@ func kill(ctx context.Context, s *stage, o options) error {
 		}
 		return e.AwaitReady(context.WithoutCancel(ctx))
 	})
-}
-
-// victim chooses a replica, at random among those that run the fewest second attempts: a call that is
-// lost twice is not run a third time, which would hide whether the first loss did harm.
-func (s *stage) victim(random *rand.Rand) *replicas.Edge {
-	var best []*replicas.Edge
-	fewest := 0
-	for _, e := range s.edges {
-		_, again := s.ledger.load(e.Name())
-		if len(best) == 0 || again < fewest {
-			best, fewest = nil, again
-		}
-		if again == fewest {
-			best = append(best, e)
-		}
-	}
-	return best[random.IntN(len(best))]
 }
 
 // roll ends one replica after the other with SIGTERM, and starts each again.

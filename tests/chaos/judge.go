@@ -127,15 +127,18 @@ func progress(c *call, rules rules) string {
 	return ""
 }
 
-// countdown judges what a countdown came to. It is run again once: only when it was lost twice may its
-// outcome be unknown.
+// attempts is how many replicas may be lost with a call that is safe to run again: the edge's default.
+const attempts = 5
+
+// countdown judges what a countdown came to. It is run again: only when so many replicas were lost with it that it may
+// be what ended them may its outcome be unknown.
 func (r *report) countdown(c *call, losses []loss, rules rules) string {
 	e := c.response()
 	switch {
 	case e == nil || e.text == "":
 		return ""
-	case e.n == codeUnknownOutcome && rules.unknown && (len(losses) > 1 || rules.rollback):
-		r.lostTwice++
+	case e.n == codeUnknownOutcome && rules.unknown && (len(losses) >= attempts || rules.rollback):
+		r.poison++
 		return ""
 	}
 	return fmt.Sprintf("error %d, after %d losses of its owner: %s", e.n, len(losses), e.text)

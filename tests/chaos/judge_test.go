@@ -145,14 +145,14 @@ func TestUnknownOutcomesAreExplained(t *testing.T) {
 	}
 }
 
-func TestCountdownMayErrWhenLostTwice(t *testing.T) {
+func TestCountdownMayErrOnlyAsPoison(t *testing.T) {
 	r := &report{}
 	c := counted(5, response(9000, "lost", codeUnknownOutcome))
-	once, twice := make([]loss, 1), make([]loss, 2)
-	wantSays(t, "once", r.countdown(c, once, rules{unknown: true}), "error")
-	wantSays(t, "twice", r.countdown(c, twice, rules{unknown: true}), "")
-	wantSays(t, "twice, where nothing is lost", r.countdown(c, twice, rules{}), "error")
-	wantSays(t, "another error", r.countdown(counted(5, response(9000, "no", -32603)), twice, rules{unknown: true}), "error")
+	few, all := make([]loss, attempts-1), make([]loss, attempts)
+	wantSays(t, "lost often", r.countdown(c, few, rules{unknown: true}), "error")
+	wantSays(t, "lost each time", r.countdown(c, all, rules{unknown: true}), "")
+	wantSays(t, "lost each time, where nothing is lost", r.countdown(c, all, rules{}), "error")
+	wantSays(t, "another error", r.countdown(counted(5, response(9000, "no", -32603)), all, rules{unknown: true}), "error")
 }
 
 func TestSilences(t *testing.T) {

@@ -51,21 +51,16 @@ func (l *ledger) book(tag string) {
 	l.bookings[trip(tag)]++
 }
 
-// load counts the handlers that run now for an incarnation, "" for any, and those of them that are a
-// second attempt.
-func (l *ledger) load(by string) (all, again int) {
+// load counts the handlers that run now for an incarnation, "" for any.
+func (l *ledger) load(by string) (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for r := range l.running {
-		if by != "" && r.by != by {
-			continue
-		}
-		all++
-		if r.attempt > 1 {
-			again++
+		if by == "" || r.by == by {
+			n++
 		}
 	}
-	return all, again
+	return n
 }
 
 // of are the runs of a call, in order. Call it when nothing runs any more.

@@ -17,8 +17,8 @@ type report struct {
 	rows   []row
 	checks []*check
 
-	lostTwice, unknown, unavailable, again int
-	longest                                time.Duration
+	poison, unknown, unavailable, again int
+	longest                             time.Duration
 }
 
 // row is a count, and what it must reach; 0: nothing.
@@ -92,11 +92,11 @@ func (r *report) count(e *evidence) {
 		{"trips booked", len(e.ledger.bookings), 0},
 		{"losses in mid-call", losses, least.losses},
 		{"runs in progress at a loss", load, least.runs},
-		{"takeovers", e.ledger.reruns() + r.unknown + r.lostTwice, least.takeovers},
+		{"takeovers", e.ledger.reruns() + r.unknown + r.poison, least.takeovers},
 		{"resumes on another replica", resumes, least.resumes},
 		{"answers on a replica that did not ask", elsewhere, least.answers},
 		{"unknown outcomes of book_trip", r.unknown, 0},
-		{"countdowns lost twice", r.lostTwice, 0},
+		{"countdowns not run again", r.poison, 0},
 		{"questions without state", r.unavailable, 0},
 		{"trips booked again after lost writes", r.again, 0},
 	}

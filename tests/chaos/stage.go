@@ -138,7 +138,7 @@ func (s *stage) stop() error {
 
 // lose does what loses something, and notes it. An incarnation that is lost ran nothing after that.
 func (s *stage) lose(by, what string, do func() error) error {
-	load, _ := s.ledger.load(by)
+	load := s.ledger.load(by)
 	err := do()
 	s.losses = append(s.losses, loss{at: time.Now(), by: by, what: what, load: load})
 	return err

@@ -36,6 +36,9 @@ type Options struct {
 	// MaxSessionsPerAddress bounds the sessions that anonymous callers of one address begin at once; they are regained
 	// over SessionTTL; 0: 50,000.
 	MaxSessionsPerAddress int
+	// MaxAttempts is how many replicas may be lost, without having left, while they run one round of a call. Until
+	// then it is run again, if it may be; 0: 5.
+	MaxAttempts int
 	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
 	MaxTakeovers int
 	// Memory is charged with what calls hold that outlive their exchange; nil: nothing is counted.
@@ -59,6 +62,7 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.Heartbeat, time.Second)
 	orDefault(&o.SessionTTL, time.Hour)
 	orDefault(&o.MaxSessionsPerAddress, 50_000)
+	orDefault(&o.MaxAttempts, 5)
 	orDefault(&o.MaxTakeovers, 8)
 	if o.Logger == nil {
 		o.Logger = slog.Default()

@@ -14,9 +14,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// maxAttempt is the last attempt: a lost call is run again once.
-const maxAttempt = 2
-
 // sweep takes over calls that nobody runs any more, a bounded number at a time.
 func (e *Era) sweep(ctx context.Context) {
 	sctx, cancel := e.bounded(ctx)
@@ -98,10 +95,19 @@ func (e *Era) takeOver(w state.Which) {
 		r.finish(failure(r.rules, r.id, r.tooLate()))
 	case c.Phase == state.PhaseReady:
 		e.spawn(func() { r.resume(c) })
-	case c.Call.Repeatable && c.Call.Attempt <= maxAttempt:
+	case c.Call.Repeatable && c.Call.Lapses < e.o.MaxAttempts:
 		e.counters.Reruns.Add(1)
 		r.muted = c.HasProgress
 		e.spawn(func() { r.resume(c) })
+	case c.Call.Repeatable:
+		e.log.Error("a call was lost with every replica that ran it, and is not run again: it may be what ends them",
+			"call", c.Call.ID, "session", r.s.rec.Load().print, "method", string(r.call.Method), "target", r.call.Params.Target,
+			"replicas", c.Call.Lapses, "attempts", e.o.MaxAttempts)
+		e.counters.UnknownOutcomes.Add(1)
+		defer r.done()
+		r.finish(failure(r.rules, r.id, mcp.Errorf(mcp.KindUnknownOutcome,
+			"%d servers were lost, one after the other, while they ran the call, and it is not run again: %s may be what ends them, do not send it again unchanged",
+			c.Call.Lapses, r.call.Method)))
 	default:
 		e.counters.UnknownOutcomes.Add(1)
 		defer r.done()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -146,35 +147,116 @@ func TestManyLostCalls(t *testing.T) {
 	})
 }
 
-func TestACallIsRunAgainOnceOnly(t *testing.T) {
-	inWorld(t, Options{}, func(t *testing.T, w *world) {
-		c := New(w.backend, w.medium.Replica("c"), Options{})
-		c.Start(t.Context())
-		defer c.Close()
-		s := w.initialize(v1125)
-		w.backend.tools["safe"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-			_ = sink.Emit(ctx, progress(1))
+// fleet is replicas beside those of the world, each of which can be lost by itself.
+type fleet []struct {
+	era    *Era
+	faults *faults
+}
+
+func (w *world) fleet(n int) fleet {
+	out := make(fleet, n)
+	for i := range out {
+		out[i].faults = &faults{Store: w.medium.Replica(fmt.Sprint("fleet", i))}
+		out[i].era = New(w.backend, out[i].faults, Options{Logger: slog.New(slog.DiscardHandler)})
+		out[i].era.Start(w.t.Context())
+	}
+	return out
+}
+
+func (f fleet) close() {
+	for _, r := range f {
+		r.era.Close()
+	}
+}
+
+// end ends whichever runs the call now, of those that did not end yet.
+func (f fleet) end(how func(i int)) {
+	for i, r := range f {
+		if r.era != nil && r.era.Counters().Reruns.Load() > 0 {
+			how(i)
+		}
+	}
+}
+
+// never is a tool that runs until its replica ends, until that has happened often enough.
+func never(until int) tool {
+	return func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		_ = sink.Emit(ctx, progress(float64(c.Attempt)))
+		if c.Attempt <= until {
 			<-ctx.Done()
 			return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "cancelled")
 		}
-		x := w.post(w.a, s, callTool(1, "safe"))
-		w.lose()
-		for range 2 { // whoever runs it is lost
-			after(5 * time.Second)
-			for _, e := range []*Era{w.b, c} {
-				if e.Counters().Reruns.Load() > 0 {
-					e.Close()
+		return text(fmt.Sprint("attempt ", c.Attempt)), nil
+	}
+}
+
+// A call that is safe to run again is, while it helps: until so many replicas were lost with it that it may be what ends
+// them.
+func TestACallIsRunAgainUntilItIsPoison(t *testing.T) {
+	for _, c := range []struct {
+		fails int
+		want  string
+	}{
+		{4, `{"jsonrpc":"2.0","id":1,"result":{"text":"attempt 5"}}`},
+		{100, "-31520"},
+	} {
+		inWorld(t, Options{}, func(t *testing.T, w *world) {
+			all := w.fleet(5)
+			defer all.close()
+			s := w.initialize(v1125)
+			w.b.Close()
+			w.backend.tools["safe"] = never(c.fails)
+			x := w.post(w.a, s, callTool(1, "safe"))
+			w.lose()
+			lost := map[int]bool{}
+			for range 5 {
+				after(6 * time.Second)
+				if len(lost) == 4 {
+					break // the last one finishes the call, or says what is known
 				}
+				all.end(func(i int) {
+					lost[i] = true
+					all[i].faults.set(false, true)
+				})
+			}
+			after(10 * time.Second)
+			msgs := x.messages()
+			if n := len(w.backend.seen()); n != 5 || !strings.Contains(msgs[len(msgs)-1], c.want) {
+				t.Errorf("%d runs, messages %v; want 5, the last message %s", n, msgs, c.want)
+			}
+		})
+	}
+}
+
+// A replica that leaves is no sign that the call ends whoever runs it.
+func TestACallIsRunAgainHoweverManyReplicasLeave(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		all := w.fleet(8)
+		defer all.close()
+		s := w.initialize(v1125)
+		w.backend.tools["safe"] = never(8)
+		x := w.post(w.a, s, callTool(1, "safe"))
+		id := x.lastID()
+		w.a.Close()
+		for range 7 {
+			after(6 * time.Second)
+			all.end(func(i int) {
+				all[i].era.Close()
+			})
+			if w.b.Counters().Reruns.Load() > 0 {
+				w.b.Close()
 			}
 		}
-		after(5 * time.Second)
-		at := c
-		if w.b.Counters().Reruns.Load() == 0 {
-			at = w.b
+		after(10 * time.Second)
+		last := w.b
+		for _, r := range all {
+			if !r.era.closed.Load() {
+				last = r.era
+			}
 		}
-		y := w.listen(at, s, x.lastID())
-		msgs := append(x.messages(), y.messages()...)
-		if n := len(w.backend.seen()); n != 2 || len(msgs) < 2 || !strings.Contains(msgs[len(msgs)-1], "-31520") {
+		y := w.listen(last, s, id)
+		msgs := y.messages()
+		if n := len(w.backend.seen()); n != 9 || len(msgs) == 0 || !strings.Contains(msgs[len(msgs)-1], `"attempt 9"`) {
 			t.Errorf("%d runs, messages %v", n, msgs)
 		}
 	})

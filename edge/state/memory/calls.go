@@ -157,7 +157,7 @@ func (r *Replica) Park(ctx context.Context, w state.Write, asks []state.Ask, kep
 	c.n, c.state, c.kept = w.N, kept, len(kept)
 	if len(asks) == 0 {
 		c.phase = state.PhaseReady
-		c.Round, c.Attempt = c.Round+1, 1
+		c.Round, c.Attempt, c.Lapses = c.Round+1, 1, 0
 		return nil
 	}
 	c.phase, c.held, c.missing, c.open = state.PhaseWaiting, false, len(asks), nil
@@ -241,7 +241,7 @@ func (r *Replica) Answer(ctx context.Context, id, ask string, a state.Answer) (s
 		return state.AnswerTaken, nil, nil
 	}
 	c.phase = state.PhaseReady
-	c.Round, c.Attempt = c.Round+1, 1
+	c.Round, c.Attempt, c.Lapses = c.Round+1, 1, 0
 	return state.AnswerCompleted, c.claim(s, r, a.Token, now), nil
 }
 
@@ -277,6 +277,9 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 		c.epoch, c.phase = w.Epoch, state.PhaseDispatched
 	} else if c.phase == state.PhaseDispatched {
 		c.Attempt++
+		if w.Lapsed {
+			c.Lapses++
+		}
 	}
 	return c.claim(s, r, w.Token, now), nil
 }

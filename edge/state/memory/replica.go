@@ -88,7 +88,7 @@ func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) b
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for c := range s.running {
-			w := state.Which{Session: s.id, Call: c.ID, Epoch: c.epoch}
+			w := state.Which{Session: s.id, Call: c.ID, Epoch: c.epoch, Lapsed: c.held && c.owner.lost(now) && !c.owner.left.Load()}
 			switch {
 			case c.orphan(now):
 				out = append(out, w)

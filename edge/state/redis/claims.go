@@ -44,6 +44,14 @@ func token(callers string) string {
 	return callers
 }
 
+// flag is a truth as the scripts read it.
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
 // Claim implements state.Calls.
 func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error) {
 	if w.Call == "" && w.RequestID == "" {
@@ -52,7 +60,7 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, token(w.Token))
+	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, token(w.Token), flag(w.Lapsed))
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +85,7 @@ func readClaim(session string, rep reply) (*state.Claim, error) {
 	if c.Call, err = unpackCall(rep.text(2), f["b"]); err != nil {
 		return nil, fmt.Errorf("call %.40q: %w", rep.text(2), err)
 	}
-	c.Call.Round, c.Call.Attempt = int(count(f["rd"])), int(count(f["at"])) // #nosec G115 -- small counts
+	c.Call.Round, c.Call.Attempt, c.Call.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
 	c.Lease = state.Lease{Session: session, Stream: f["st"], Call: c.Call.ID, Epoch: count(f["ep"])}
 	if s := f["sv"]; s != "" {
 		c.State = []byte(s)

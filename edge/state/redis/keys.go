@@ -50,6 +50,9 @@ func (r *Replica) bucketOf(session string) string {
 
 func (r *Replica) heartbeat(replica string) string { return r.prefix + ":r:" + replica }
 
+// leftMark says that a replica has left.
+func (r *Replica) leftMark(replica string) string { return r.prefix + ":l:" + replica }
+
 func (r *Replica) inboxOf(replica string) string { return r.prefix + ":i:" + replica }
 
 // indexed is the member of a bucket that stands for an unfinished stream.

@@ -22,6 +22,8 @@ const (
 	staleAge = 30 * time.Second
 	// bucketLife is how long a bucket is kept that nobody sweeps or adds to.
 	bucketLife = 60 * 24 * time.Hour
+	// markLife is how long it is known that a replica has left: longer than sweeps take to find all of its calls.
+	markLife = time.Hour
 )
 
 // sweeps is where the last sweep of each bucket stopped.
@@ -59,7 +61,10 @@ func (r *Replica) Leave(ctx context.Context) error {
 	r.life.Lock()
 	defer r.life.Unlock()
 	r.left.Store(true)
-	key := r.heartbeat(r.id)
+	mark, key := r.leftMark(r.id), r.heartbeat(r.id)
+	if err := r.send(ctx, mark, func() error { return r.client.Set(ctx, mark, 1, markLife).Err() }); err != nil {
+		return unavailable(ctx, err)
+	}
 	if err := r.send(ctx, key, func() error { return r.client.Del(ctx, key).Err() }); err != nil {
 		return unavailable(ctx, err)
 	}
@@ -121,7 +126,8 @@ func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) b
 	var out []state.Which
 	for _, s := range suspects {
 		idle := s.owner == r.id && runs != nil && !runs(s.which)
-		if len(out) < max && (s.overdue || lost[s.owner] || idle) {
+		if owner := lost[s.owner]; len(out) < max && (s.overdue || owner.lost || idle) {
+			s.which.Lapsed = owner.lost && !owner.left
 			out = append(out, s.which)
 		}
 	}
@@ -217,22 +223,26 @@ func (r *Replica) prune(ctx context.Context, stale map[string][]any) error {
 	return nil
 }
 
+// fate is what became of the owner of a call: whether it is lost, and whether it said before that it leaves.
+type fate struct{ lost, left bool }
+
 // lost says which owners give no sign of life. The empty owner is nobody, and never lost.
-func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]bool, error) {
-	alive := map[string]*redis.IntCmd{}
+func (r *Replica) lost(ctx context.Context, suspects []suspect) (map[string]fate, error) {
+	alive, left := map[string]*redis.IntCmd{}, map[string]*redis.IntCmd{}
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
 		for _, s := range suspects {
 			if s.owner != "" && alive[s.owner] == nil {
 				alive[s.owner] = p.Exists(ctx, r.heartbeat(s.owner))
+				left[s.owner] = p.Exists(ctx, r.leftMark(s.owner))
 			}
 		}
 	})
 	if err != nil {
 		return nil, unavailable(ctx, err)
 	}
-	out := map[string]bool{}
+	out := map[string]fate{}
 	for owner, cmd := range alive {
-		out[owner] = cmd.Val() == 0
+		out[owner] = fate{lost: cmd.Val() == 0, left: left[owner].Val() != 0}
 	}
 	return out, nil
 }

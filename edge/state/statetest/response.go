@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +63,7 @@ var oneResponse = []test{
 		w.want(state.ErrFenced, w.a.Beat(w.Context()))
 		w.orphan(w.b, "c")
 	}},
+	{"takeovers count the replicas that were lost and had not left", state.Limits{Lease: short}, lapses},
 	{"a takeover says phase and attempt and what was sent", state.Limits{}, takeover},
 	{"a call survives every replica while it waits, and after its answer", state.Limits{Lease: short}, survive},
 	{"a call past its deadline is an orphan, waiting too", state.Limits{}, deadline},
@@ -122,9 +124,10 @@ func lost(w *world) {
 	x := w.three()
 	w.m.Advance(w.T, 2*short)
 	w.must(w.b.Beat(w.Context()))
-	got := w.orphan(w.b, "c")
-	if got != x.which() {
-		w.Fatalf("orphan %+v, want %+v", got, x.which())
+	got, want := w.orphan(w.b, "c"), x.which()
+	want.Lapsed = true
+	if got != want {
+		w.Fatalf("orphan %+v, want %+v", got, want)
 	}
 	_, y := w.claim(w.b, got)
 	if _, ok := w.isOrphan(w.a, "c"); ok {
@@ -137,6 +140,41 @@ func lost(w *world) {
 	w.want(state.ErrFenced, w.a.Append(w.Context(), x.same(), notice("zombie")))
 	if got, last := w.all(w.a, "s", "st"); len(got) != 4 || !last.Ended || got[3] != string(response("c")) {
 		w.Errorf("the log is %q, ended %v", got, last.Ended)
+	}
+}
+
+func lapses(w *world) {
+	y := w.three()
+	at := w.a
+	// What is lost, or leaves, and what is counted since the round began.
+	for i, step := range []struct {
+		leaves bool
+		lapses int
+	}{{false, 1}, {true, 1}, {false, 2}} {
+		next := w.m.Replica(w.T, fmt.Sprint("next", i))
+		if step.leaves {
+			w.must(at.Leave(w.Context()))
+		} else {
+			w.m.Advance(w.T, 2*short)
+			w.must(next.Beat(w.Context()))
+		}
+		var c *state.Claim
+		c, y = w.claim(next, w.orphan(next, "c"))
+		if c.Call.Lapses != step.lapses || c.Call.Attempt != i+2 {
+			w.Errorf("takeover %d: attempt %d, %d lapses, want attempt %d, %d lapses", i+1, c.Call.Attempt, c.Call.Lapses, i+2, step.lapses)
+		}
+		at = next
+	}
+	// Its owner claims it itself, and then it asks: neither is a loss.
+	c, y := w.claim(at, y.which())
+	if c.Call.Lapses != 2 {
+		w.Errorf("a call that its owner claims has %d lapses, want 2", c.Call.Lapses)
+	}
+	y.park("q")
+	_, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
+	w.must(err)
+	if c.Call.Lapses != 0 || c.Call.Attempt != 1 {
+		w.Errorf("the next round begins with attempt %d and %d lapses, want 1 and 0", c.Call.Attempt, c.Call.Lapses)
 	}
 }
 

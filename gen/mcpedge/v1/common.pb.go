@@ -1113,7 +1113,7 @@ type RequestContext struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable over the rounds and re-runs of one call, random, at most 64 characters: the key of idempotency.
 	CallId string `protobuf:"bytes,1,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// 1 for the first run of a round, 2 when the round is run again after a replica was lost.
+	// 1 for the first run of a round, one more each time the round is run again after a replica was lost.
 	Attempt uint32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
 	// 1 for the first round, one more each time the answers to an input_required came.
 	Round uint32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`

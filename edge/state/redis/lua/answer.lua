@@ -21,7 +21,7 @@ return run(function()
   redis.call('HINCRBY', key, 'kept', size)
   keepstream(stream, call)
   if redis.call('HINCRBY', key, 'miss', -1) > 0 then return { 'taken' } end
-  redis.call('HSET', key, 'ph', READY, 'at', 1)
+  redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
   redis.call('HINCRBY', key, 'rd', 1)
   claim(call, READY, token)
   return { 'completed', owned(call) }

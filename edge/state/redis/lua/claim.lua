@@ -1,4 +1,5 @@
--- Takes a call over. ARGV: call, epoch, request id (when call is empty), token. Returns the claim.
+-- Takes a call over. ARGV: call, epoch, request id (when call is empty), token, '1' when the owner's heartbeat lapsed.
+-- Returns the claim.
 local call, token = ARGV[A + 1], ARGV[A + 4]
 return run(function()
   if call == '' then call = redis.call('HGET', K .. ':m', 'r:' .. ARGV[A + 3]) or '' end
@@ -21,6 +22,7 @@ return run(function()
     redis.call('HSET', key, 'ep', ARGV[A + 2], 'ph', DISPATCHED)
   elseif c[1] == DISPATCHED then
     redis.call('HINCRBY', key, 'at', 1)
+    if ARGV[A + 5] == '1' then redis.call('HINCRBY', key, 'lp', 1) end
   end
   claim(call, c[1], token)
   return { 'ok', owned(call) }

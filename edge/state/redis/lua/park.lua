@@ -21,7 +21,7 @@ return run(function()
   forget(call)
   redis.call('HSET', key, 'n', ARGV[A + 4], 'sv', ARGV[A + 5], 'kept', kept)
   if count == 0 then
-    redis.call('HSET', key, 'ph', READY, 'at', 1)
+    redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
     redis.call('HINCRBY', key, 'rd', 1)
     keepstream(stream, call)
     return { 'ok', 0, 0 }
