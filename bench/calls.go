@@ -74,7 +74,7 @@ func smallCase(e era, connections int) benchCase {
 	}
 	c := callCase(name, e, echo, connections, bare, tuned)
 	c = c.nearItsBound()
-	c.claims = []claim{ratio(callRate, "edge", "bridge").atLeast(0.8), ratio(callRate, "edge", "bridge-tuned"),
+	c.claims = []claim{ratio(callRate, "edge", "bridge").atLeast(0.7), ratio(callRate, "edge", "bridge-tuned"),
 		ratio(callRate, "edge", "sdk").atLeast(2), ratio(p99, "edge", "sdk").atMost(1)}
 	return c
 }
