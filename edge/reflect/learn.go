@@ -49,7 +49,7 @@ func (c *catalog) note(format string, args ...any) {
 // add keeps a file, within the bounds.
 func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
 	fd := &descriptorpb.FileDescriptorProto{}
-	if err := proto.Unmarshal(raw, fd); err != nil {
+	if err := unmarshal(raw, fd); err != nil {
 		return nil, fmt.Errorf("a file descriptor cannot be read: %w", err)
 	}
 	if c.files[fd.GetName()] != nil {
@@ -108,7 +108,7 @@ func readSet(read func() ([]byte, error), pick *selection) (*catalog, error) {
 		return nil, fmt.Errorf("descriptor set: %w", err)
 	}
 	set := &descriptorpb.FileDescriptorSet{}
-	if err := proto.Unmarshal(raw, set); err != nil {
+	if err := unmarshal(raw, set); err != nil {
 		return nil, fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", err)
 	}
 	c := &catalog{files: map[string]*descriptorpb.FileDescriptorProto{}}

@@ -42,6 +42,7 @@ type method struct {
 
 // build makes tools of a catalog.
 func build(c *catalog, pick *selection) *model {
+	c.disown()
 	files := c.linked()
 	m := &model{methods: map[string]*method{}, types: resolver{dynamicpb.NewTypes(files)}}
 	var methods []*method
@@ -86,7 +87,8 @@ func build(c *catalog, pick *selection) *model {
 
 // methods are those of a service that become tools. used collects the patterns that selected one.
 func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, used map[string]bool) (out []*method) {
-	about, _ := schema.Option[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
+	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
+	c.unread(err)
 	prefix := about.GetPrefix()
 	if prefix != "" && !validName(prefix) {
 		c.note("service %s: the prefix %q is not of [A-Za-z0-9_.-], and is not used", service.FullName(), prefix)
@@ -98,7 +100,8 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 		for _, pattern := range pick.include {
 			used[pattern] = used[pattern] || matches(pattern, m.full)
 		}
-		m.options, _ = schema.Option[*optionspb.ToolOptions](desc, optionspb.E_Tool)
+		m.options, err = schema.Private[*optionspb.ToolOptions](desc, optionspb.E_Tool)
+		c.unread(err)
 		if !pick.method(m.full) || about.GetHidden() || m.options.GetHidden() {
 			continue
 		}
@@ -117,6 +120,13 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 		out = append(out, m)
 	}
 	return out
+}
+
+// unread notes an option that cannot be read; nil: nothing.
+func (c *catalog) unread(err error) {
+	if err != nil {
+		c.note("%v, and is not used", err)
+	}
 }
 
 // maxSchema is what the edge reads of a schema; a larger one goes unchecked.

@@ -26,7 +26,7 @@ var Law = []Package{
 	{"edge/schema/portable", "tools' schemas in the form that clients and model interfaces take", []string{"edge/jsonrpc"}},
 	{"edge/schema/lint", "the published rules of model interfaces for tools", nil},
 	{"edge/reflect", "the contract for gRPC services that know nothing of it", []string{"edge/reflect/schema", "gen/mcpedge/v1", "gen/mcpedge/options/v1"}},
-	{"edge/reflect/schema", "JSON Schema for protobuf messages", []string{"edge/schema/portable"}},
+	{"edge/reflect/schema", "JSON Schema for protobuf messages", []string{"edge/schema/portable", "gen/mcpedge/options/v1"}},
 	{"edge/reflect/reflecttest", "services known by their .proto files alone, for tests", []string{"gen/mcpedge/options/v1"}},
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/budget", "edge/state", "edge/mcp"}},

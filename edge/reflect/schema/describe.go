@@ -7,6 +7,8 @@ import (
 	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 )
 
 // Comment is what the source says of a declaration, cleared of what is meant for tools; empty: nothing,
@@ -55,6 +57,18 @@ func describeEnum(ed protoreflect.EnumDescriptor) string {
 	return join(text, strings.Join(lines, "\n"))
 }
 
+// describeField is what a field's option says, else its comment.
+func (g *generator) describeField(fd protoreflect.FieldDescriptor) string {
+	said, err := Private[*optionspb.FieldToolOptions](fd, optionspb.E_Field)
+	if err != nil {
+		g.note("%v, and is not used", err)
+	}
+	if text := strings.TrimSpace(said.GetDescription()); text != "" {
+		return text
+	}
+	return Comment(fd)
+}
+
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -63,9 +77,9 @@ func join(a, b string) string {
 }
 
 // decorate adds what the declaration of a field says beside its type.
-func decorate(s *object, fd protoreflect.FieldDescriptor, input bool) *object {
+func (g *generator) decorate(s *object, fd protoreflect.FieldDescriptor) *object {
 	behavior := behaviors(fd)
-	about := Comment(fd)
+	about := g.describeField(fd)
 	if slices.Contains(behavior, annotations.FieldBehavior_IMMUTABLE) {
 		about = join(about, "Cannot be changed once it is set.")
 	}
@@ -79,10 +93,10 @@ func decorate(s *object, fd protoreflect.FieldDescriptor, input bool) *object {
 	if about != "" {
 		s.first("description", about)
 	}
-	if input && slices.Contains(behavior, annotations.FieldBehavior_OUTPUT_ONLY) {
+	if g.input && slices.Contains(behavior, annotations.FieldBehavior_OUTPUT_ONLY) {
 		s.set("readOnly", true)
 	}
-	if !input && slices.Contains(behavior, annotations.FieldBehavior_INPUT_ONLY) {
+	if !g.input && slices.Contains(behavior, annotations.FieldBehavior_INPUT_ONLY) {
 		s.set("writeOnly", true)
 	}
 	if options, ok := fd.Options().(*descriptorpb.FieldOptions); ok && options.GetDeprecated() {

@@ -27,17 +27,6 @@ type messageOneof struct {
 	required      bool
 }
 
-// Option reads an option of a declaration; false: not set, or not of that type.
-func Option[T any](d protoreflect.Descriptor, x protoreflect.ExtensionType) (T, bool) {
-	var none T
-	options := d.Options()
-	if options == nil || !options.ProtoReflect().IsValid() || !proto.HasExtension(options, x) {
-		return none, false
-	}
-	v, ok := proto.GetExtension(options, x).(T)
-	return v, ok
-}
-
 // messageRules reads the rules of a message, with a note for what cannot be held.
 func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRules {
 	found := &messageRules{}

@@ -164,7 +164,7 @@ func (g *generator) field(fd protoreflect.FieldDescriptor, of *messageRules) (s 
 	} else {
 		must = must || !fd.HasPresence()
 	}
-	return decorate(s, fd, g.input), must
+	return g.decorate(s, fd), must
 }
 
 // presence says whether a field must be there: it is required, or, where absence is the zero value, its

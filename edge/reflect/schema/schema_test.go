@@ -161,13 +161,15 @@ func TestDescriptions(t *testing.T) {
 		`"id":{"description":"The thing's id.","type":"string"}`,
 		`"etag":{"type":"string","readOnly":true}`,
 		`"owner":{"description":"Cannot be changed once it is set.","type":"string","deprecated":true}`,
+		`"reason":{"description":"Why it goes, in words.","type":"string"}`,
+		`"leaves":{"description":"What hangs on it.","type":"array"`,
 		`"required":["id"],"additionalProperties":false`,
 	} {
 		if !strings.Contains(in, want) {
 			t.Errorf("input lacks %s: %s", want, in)
 		}
 	}
-	if !strings.Contains(out, `"secret":{"type":"string","writeOnly":true}`) || strings.Contains(out, "additionalProperties") {
+	if !strings.Contains(out, `"secret":{"type":"string","writeOnly":true}`) || strings.Contains(out, `"additionalProperties":false`) {
 		t.Errorf("output: %s", out)
 	}
 	kinds := schema.Input(message("Kinds")).JSON

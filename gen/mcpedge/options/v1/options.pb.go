@@ -4,7 +4,8 @@
 // 	protoc        (unknown)
 // source: mcpedge/options/v1/options.proto
 
-// Options with which a gRPC service says what tools its methods are, for backends of kind "reflect".
+// Options with which a gRPC service says what tools its methods are, and what their fields mean, for backends
+// of kind "reflect".
 
 package optionsv1
 
@@ -243,6 +244,53 @@ func (x *ServiceToolOptions) GetHidden() bool {
 	return false
 }
 
+// FieldToolOptions say what a field is in the schemas of tools. Server reflection sends options, and no comments.
+type FieldToolOptions struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// For the model; empty: the field's comment, where the descriptors have it. What is known of an enum's values
+	// follows either. JSON Schema: `description`.
+	Description   string `protobuf:"bytes,1,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FieldToolOptions) Reset() {
+	*x = FieldToolOptions{}
+	mi := &file_mcpedge_options_v1_options_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FieldToolOptions) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FieldToolOptions) ProtoMessage() {}
+
+func (x *FieldToolOptions) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_options_v1_options_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FieldToolOptions.ProtoReflect.Descriptor instead.
+func (*FieldToolOptions) Descriptor() ([]byte, []int) {
+	return file_mcpedge_options_v1_options_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FieldToolOptions) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
 var file_mcpedge_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -258,6 +306,14 @@ var file_mcpedge_options_v1_options_proto_extTypes = []protoimpl.ExtensionInfo{
 		Field:         51733,
 		Name:          "mcpedge.options.v1.service",
 		Tag:           "bytes,51733,opt,name=service",
+		Filename:      "mcpedge/options/v1/options.proto",
+	},
+	{
+		ExtendedType:  (*descriptorpb.FieldOptions)(nil),
+		ExtensionType: (*FieldToolOptions)(nil),
+		Field:         51733,
+		Name:          "mcpedge.options.v1.field",
+		Tag:           "bytes,51733,opt,name=field",
 		Filename:      "mcpedge/options/v1/options.proto",
 	},
 }
@@ -276,6 +332,14 @@ var (
 	//
 	// optional mcpedge.options.v1.ServiceToolOptions service = 51733;
 	E_Service = &file_mcpedge_options_v1_options_proto_extTypes[1]
+)
+
+// Extension fields to descriptorpb.FieldOptions.
+var (
+	// What a field of a request or a response is, a member of a oneof included.
+	//
+	// optional mcpedge.options.v1.FieldToolOptions field = 51733;
+	E_Field = &file_mcpedge_options_v1_options_proto_extTypes[2]
 )
 
 var File_mcpedge_options_v1_options_proto protoreflect.FileDescriptor
@@ -305,9 +369,12 @@ const file_mcpedge_options_v1_options_proto_rawDesc = "" +
 	"\amessage\x18\x01 \x01(\tR\amessage\"D\n" +
 	"\x12ServiceToolOptions\x12\x16\n" +
 	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x16\n" +
-	"\x06hidden\x18\x02 \x01(\bR\x06hidden:U\n" +
+	"\x06hidden\x18\x02 \x01(\bR\x06hidden\"4\n" +
+	"\x10FieldToolOptions\x12 \n" +
+	"\vdescription\x18\x01 \x01(\tR\vdescription:U\n" +
 	"\x04tool\x12\x1e.google.protobuf.MethodOptions\x18\x95\x94\x03 \x01(\v2\x1f.mcpedge.options.v1.ToolOptionsR\x04tool:c\n" +
-	"\aservice\x12\x1f.google.protobuf.ServiceOptions\x18\x95\x94\x03 \x01(\v2&.mcpedge.options.v1.ServiceToolOptionsR\aserviceBV\n" +
+	"\aservice\x12\x1f.google.protobuf.ServiceOptions\x18\x95\x94\x03 \x01(\v2&.mcpedge.options.v1.ServiceToolOptionsR\aservice:[\n" +
+	"\x05field\x12\x1d.google.protobuf.FieldOptions\x18\x95\x94\x03 \x01(\v2$.mcpedge.options.v1.FieldToolOptionsR\x05fieldBV\n" +
 	"\x15io.mcpedge.options.v1P\x01Z;github.com/mcpedge/mcpedge/gen/mcpedge/options/v1;optionsv1b\x06proto3"
 
 var (
@@ -322,24 +389,28 @@ func file_mcpedge_options_v1_options_proto_rawDescGZIP() []byte {
 	return file_mcpedge_options_v1_options_proto_rawDescData
 }
 
-var file_mcpedge_options_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_mcpedge_options_v1_options_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_mcpedge_options_v1_options_proto_goTypes = []any{
 	(*ToolOptions)(nil),                 // 0: mcpedge.options.v1.ToolOptions
 	(*Confirmation)(nil),                // 1: mcpedge.options.v1.Confirmation
 	(*ServiceToolOptions)(nil),          // 2: mcpedge.options.v1.ServiceToolOptions
-	(*descriptorpb.MethodOptions)(nil),  // 3: google.protobuf.MethodOptions
-	(*descriptorpb.ServiceOptions)(nil), // 4: google.protobuf.ServiceOptions
+	(*FieldToolOptions)(nil),            // 3: mcpedge.options.v1.FieldToolOptions
+	(*descriptorpb.MethodOptions)(nil),  // 4: google.protobuf.MethodOptions
+	(*descriptorpb.ServiceOptions)(nil), // 5: google.protobuf.ServiceOptions
+	(*descriptorpb.FieldOptions)(nil),   // 6: google.protobuf.FieldOptions
 }
 var file_mcpedge_options_v1_options_proto_depIdxs = []int32{
 	1, // 0: mcpedge.options.v1.ToolOptions.confirm:type_name -> mcpedge.options.v1.Confirmation
-	3, // 1: mcpedge.options.v1.tool:extendee -> google.protobuf.MethodOptions
-	4, // 2: mcpedge.options.v1.service:extendee -> google.protobuf.ServiceOptions
-	0, // 3: mcpedge.options.v1.tool:type_name -> mcpedge.options.v1.ToolOptions
-	2, // 4: mcpedge.options.v1.service:type_name -> mcpedge.options.v1.ServiceToolOptions
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	3, // [3:5] is the sub-list for extension type_name
-	1, // [1:3] is the sub-list for extension extendee
+	4, // 1: mcpedge.options.v1.tool:extendee -> google.protobuf.MethodOptions
+	5, // 2: mcpedge.options.v1.service:extendee -> google.protobuf.ServiceOptions
+	6, // 3: mcpedge.options.v1.field:extendee -> google.protobuf.FieldOptions
+	0, // 4: mcpedge.options.v1.tool:type_name -> mcpedge.options.v1.ToolOptions
+	2, // 5: mcpedge.options.v1.service:type_name -> mcpedge.options.v1.ServiceToolOptions
+	3, // 6: mcpedge.options.v1.field:type_name -> mcpedge.options.v1.FieldToolOptions
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	4, // [4:7] is the sub-list for extension type_name
+	1, // [1:4] is the sub-list for extension extendee
 	0, // [0:1] is the sub-list for field type_name
 }
 
@@ -355,8 +426,8 @@ func file_mcpedge_options_v1_options_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_options_v1_options_proto_rawDesc), len(file_mcpedge_options_v1_options_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   3,
-			NumExtensions: 2,
+			NumMessages:   4,
+			NumExtensions: 3,
 			NumServices:   0,
 		},
 		GoTypes:           file_mcpedge_options_v1_options_proto_goTypes,
