@@ -1,9 +1,11 @@
 package backend
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/schema/lint"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -63,5 +65,91 @@ func TestCheckUnreachable(t *testing.T) {
 	}
 	if err := Check(t.Context(), Config{}, nil, &out); err == nil {
 		t.Fatal("no error for an empty configuration")
+	}
+}
+
+// Tools that model interfaces refuse break no contract: they are notes, by tool, interface, place and rule, about
+// what clients are shown.
+func TestCheckLints(t *testing.T) {
+	f := newFake()
+	f.tools = func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+		return &pb.ListToolsResponse{Tools: []*pb.Tool{
+			{Name: "seek", InputSchemaJson: `{"type":"object","properties":{"id":{"type":"string"},"name":{"type":"string"},"labels":{"type":"object","additionalProperties":{"type":"string"}}},"oneOf":[{"required":["id"]},{"required":["name"]}]}`},
+			{Name: "dotted.name", InputSchemaJson: `{"type":"object","properties":{}}`},
+		}}, nil
+	}
+	addr, _ := f.serve(t, "")
+	for name, c := range map[string]struct {
+		full      bool
+		want, not []string
+	}{
+		"portable": {false,
+			[]string{
+				"ok      tools keep the rules of gemini\n",
+				`note    tool "x_dotted.name": anthropic: /: name: the tool's name "x_dotted.name" does not match`,
+				"note    anthropic: 1 of 2 tools break its rules, and it may refuse all of them together",
+				`note    openai-strict: at 1 places not all arguments can be given, such as tool "x_seek": openai-strict: /properties/labels: open-object`,
+			},
+			[]string{"oneOf", `"x_seek": anthropic`}},
+		"full": {true,
+			[]string{
+				`note    tool "x_seek": anthropic: /oneOf: root-combinators: oneOf stands at the root`,
+				`note    tool "x_seek": openai: /oneOf: root-combinators`,
+				`note    tool "x_seek": gemini: /oneOf: keywords`,
+				"note    anthropic: 2 of 2 tools break its rules",
+			},
+			[]string{"keep the rules"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			_ = check(t.Context(), Config{Name: "x", Prefix: "x_", Target: addr, FullSchemas: c.full}, Options{tune: &fast}, nil, &out)
+			noBreach(t, out.String())
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing in:\n%s", want, out.String())
+				}
+			}
+			for _, not := range c.not {
+				if strings.Contains(out.String(), not) {
+					t.Errorf("%q is in:\n%s", not, out.String())
+				}
+			}
+		})
+	}
+}
+
+// noBreach wants no rule of a model interface among the breaches of the contract, of which the fake has others.
+func noBreach(t *testing.T, report string) {
+	t.Helper()
+	for line := range strings.Lines(report) {
+		for _, p := range lint.Profiles {
+			if strings.HasPrefix(line, "  breaks") && strings.Contains(line, string(p)) {
+				t.Errorf("it is a breach: %s", line)
+			}
+		}
+	}
+}
+
+// Of many findings of one interface the first are printed, with how many there are.
+func TestCheckBoundsItsNotes(t *testing.T) {
+	f := newFake()
+	f.tools = func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+		var tools []*pb.Tool
+		for i := range maxLintLines + 5 {
+			tools = append(tools, &pb.Tool{Name: fmt.Sprintf("a.%d", i), InputSchemaJson: `{"type":"object","properties":{}}`})
+		}
+		return &pb.ListToolsResponse{Tools: tools}, nil
+	}
+	addr, _ := f.serve(t, "")
+	var out strings.Builder
+	_ = check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &fast}, nil, &out)
+	noBreach(t, out.String())
+	if n := strings.Count(out.String(), ": openai: /: name: "); n != maxLintLines {
+		t.Errorf("%d lines of one interface", n)
+	}
+	for _, want := range []string{"note    and 5 more of the kind\n", "note    openai: 25 of 25 tools break its rules"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, out.String())
+		}
 	}
 }

@@ -114,6 +114,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		"redis's master":    {args: []string{"--redis", "redis+sentinel://h:1"}, want: []string{"master_name"}},
 		"redis's prefix":    {args: []string{"--redis-prefix", "a{b"}, want: []string{`"a{b"`}},
 		"lease":             {args: []string{"--lease", "100ms"}, want: []string{"100ms", "500ms"}},
+		"schemas":           {args: []string{"--schemas", "strict"}, want: []string{`schemas: "strict"`, "use portable or full"}},
+		"schemas, by file":  {yaml: "schemas: Full\n", want: []string{`schemas: "Full"`, "use portable or full"}},
+		"schemas, by env":   {env: map[string]string{"MCPEDGE_SCHEMAS": "loose"}, want: []string{`"loose"`, "use portable or full"}},
+		"no schemas":        {yaml: "schemas: \"\"\n", want: []string{`schemas: ""`, "use portable or full"}},
 		"log level":         {args: []string{"--log-level", "loud"}, want: []string{`"loud"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

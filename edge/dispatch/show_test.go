@@ -1,0 +1,144 @@
+package dispatch
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// seekSchema has what model interfaces refuse: a combinator at the root, a reference, additionalProperties.
+const seekSchema = `{"type":"object","properties":{"id":{"$ref":"#/$defs/id"},"name":{"type":"string","minLength":2}},` +
+	`"oneOf":[{"required":["id"]},{"required":["name"]}],"additionalProperties":false,"$defs":{"id":{"type":"integer"}}}`
+
+const seekShown = `{"type":"object","properties":{"id":{"type":"integer"},"name":{"type":"string","description":"At least 2 characters."}}}`
+
+// listed is a tool as tools/list has it.
+type listed struct {
+	Description               string
+	InputSchema, OutputSchema json.RawMessage
+}
+
+func listedTools(t *testing.T, d *Dispatch, r *revision.Rules) map[string]listed {
+	t.Helper()
+	reply, err := d.Call(t.Context(), r, &mcp.Call{Method: mcp.MethodToolsList}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page struct {
+		Tools []struct {
+			Name string
+			listed
+		}
+	}
+	if err := json.Unmarshal(reply.Result, &page); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]listed{}
+	for _, x := range page.Tools {
+		out[x.Name] = x.listed
+	}
+	return out
+}
+
+// tools/list has the portable form of the arguments' schemas unless the full ones are asked for, in every
+// revision; schemas of results stay as they are.
+func TestSchemasAreShown(t *testing.T) {
+	const plain = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`
+	for name, c := range map[string]struct {
+		opts         Options
+		schema, says string
+	}{
+		"portable": {Options{}, seekShown, "Seeks.\nArguments: Give exactly one of id, name."},
+		"full":     {Options{FullSchemas: true}, seekSchema, "Seeks."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := start(t, c.opts, &fake{name: "one", prefix: "a_", tools: []*pb.Tool{
+				{Name: "seek", Description: "Seeks.", InputSchemaJson: seekSchema, OutputSchemaJson: seekSchema},
+				{Name: "plain", Description: "Plain.", InputSchemaJson: plain},
+			}})
+			for _, r := range revision.All() {
+				got := listedTools(t, d, r)
+				if seek := got["a_seek"]; string(seek.InputSchema) != c.schema || seek.Description != c.says {
+					t.Errorf("%s: %q, %s", r.Version, seek.Description, seek.InputSchema)
+				}
+				if out := string(got["a_seek"].OutputSchema); out != "" && out != seekSchema {
+					t.Errorf("%s: the result's schema became %s", r.Version, out)
+				}
+				if p := got["a_plain"]; string(p.InputSchema) != plain || p.Description != "Plain." {
+					t.Errorf("%s: a plain tool became %+v", r.Version, p)
+				}
+			}
+			if out := listedTools(t, d, rules(t, modern))["a_seek"].OutputSchema; string(out) != seekSchema {
+				t.Errorf("the result's schema: %s", out)
+			}
+		})
+	}
+}
+
+// Whatever is shown, arguments are checked by the schema that the backend sent, and reach it as they are.
+func TestArgumentsAreCheckedByTheFullSchema(t *testing.T) {
+	for name, opts := range map[string]Options{"portable": {}, "full": {FullSchemas: true}} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}}
+			d := start(t, opts, f)
+			for _, c := range []struct{ args, says string }{
+				{`{"id":7}`, `called one/seek {\"id\":7}`},
+				{`{"id":7,"name":"xy"}`, "id"}, // the portable form takes both
+				{`{}`, "id"},                   // and none
+				{`{"name":"x"}`, "'/name'"},    // and a shorter text
+				{`{"name":"xy","b":1}`, `'b'`}, // and other members
+				{`{"id":"7"}`, "want integer"}, // what both refuse
+				{`{"name":"xy"}`, "called one/seek"},
+			} {
+				before, _ := f.seen()
+				reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"seek","arguments":`+c.args+`}`), nil)
+				after, _ := f.seen()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if reached := strings.HasPrefix(c.says, "called"); (after > before) != reached || reply.ToolError == reached ||
+					!strings.Contains(string(reply.Result), c.says) {
+					t.Errorf("%s: %d calls, tool error %v, %s; want %q", c.args, after-before, reply.ToolError, reply.Result, c.says)
+				}
+			}
+		})
+	}
+}
+
+// An argument that is mirrored in a header is shown with its annotation, and held against the header, though its
+// schema is shown in another form.
+func TestHeadersOfShownSchemas(t *testing.T) {
+	const schema = `{"type":"object","properties":{"region":{"type":"string","minLength":1,"x-mcp-header":"Region"}},"additionalProperties":false}`
+	d := start(t, Options{}, &fake{name: "one", tools: []*pb.Tool{{Name: "t", InputSchemaJson: schema}}})
+	want := `{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region","description":"At least 1 characters."}}}`
+	if got := string(listedTools(t, d, rules(t, modern))["t"].InputSchema); got != want {
+		t.Errorf("shown: %s", got)
+	}
+	for header, kind := range map[string]mcp.Kind{"eu": mcp.KindNone, "us": mcp.KindHeaderMismatch} {
+		call := request(t, mcp.MethodToolsCall, `{"name":"t","arguments":{"region":"eu"}}`)
+		call.Header = http.Header{"Mcp-Param-Region": {header}}
+		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); kindOf(t, err) != kind {
+			t.Errorf("header %s: %v", header, err)
+		}
+	}
+}
+
+// The form is part of the list's digest: a session that saw the other one is told that the list has changed.
+func TestTheFormIsInTheDigest(t *testing.T) {
+	digest := func(opts Options) mcp.Digest {
+		d := start(t, opts, &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}})
+		return d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest
+	}
+	portable, full := digest(Options{}), digest(Options{FullSchemas: true})
+	if portable.Tools == full.Tools || portable != digest(Options{}) {
+		t.Errorf("portable %v, full %v", portable, full)
+	}
+	if portable.Prompts != full.Prompts || portable.Resources != full.Resources {
+		t.Error("the other lists' digests differ too")
+	}
+}
