@@ -8,7 +8,7 @@ TOOL     = $(GO) tool -modfile=tools/go.mod
 # (golang/go#75804, "context deadline exceeded").
 FUZZTIME = 120000x
 # Packages whose fuzz targets `make fuzz` runs.
-FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry
+FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./...

@@ -164,4 +164,6 @@ func keys(m map[string]any) []string {
 }
 
 // escape writes a step of a JSON pointer (RFC 6901).
-func escape(step string) string { return strings.NewReplacer("~", "~0", "/", "~1").Replace(step) }
+func escape(step string) string { return pointerStep.Replace(step) }
+
+var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")

@@ -97,7 +97,7 @@ func (r *refs) find(ref string) (any, bool) {
 	}
 	var at any = r.doc
 	for step := range strings.SplitSeq(path, "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		step = pointerStep.Replace(step)
 		switch v := at.(type) {
 		case *object:
 			if at, ok = v.values[step]; !ok {
@@ -119,3 +119,6 @@ func (r *refs) find(ref string) (any, bool) {
 	}
 	return nil, false
 }
+
+// pointerStep reads a step of a JSON pointer (RFC 6901).
+var pointerStep = strings.NewReplacer("~1", "/", "~0", "~")
