@@ -30,7 +30,7 @@ func (c *converter) branches(f *facts) (out []*facts, words []string) {
 		}
 		var joined []*facts
 		for _, p := range parts {
-			if one := f.with(p); one.possible() != 0 {
+			if one := c.both(f, p); one.possible() != 0 {
 				joined = append(joined, one)
 			}
 		}
@@ -57,7 +57,7 @@ func (c *converter) parts(ch choice, of types) (out []*facts, total int) {
 			inner, n := c.parts(p.choices[0], of)
 			if n > 0 && n+total <= maxBranches && !slices.ContainsFunc(inner, (*facts).conditional) {
 				for _, i := range inner {
-					out = append(out, p.with(i))
+					out = append(out, c.both(p, i))
 				}
 				total += n
 				continue
@@ -85,8 +85,9 @@ func (f *facts) conditional() bool {
 		len(f.keywords) == 0 && f.rest.value == nil
 }
 
-// with is what fits both.
-func (f *facts) with(p *facts) *facts {
+// both is what fits both.
+func (c *converter) both(f, p *facts) *facts {
+	c.charge((len(f.names) + len(p.names) + len(f.required.list) + len(p.required.list)) / 4)
 	one := *f
 	one.choices = nil
 	one.none = f.none || p.none
@@ -97,13 +98,11 @@ func (f *facts) with(p *facts) *facts {
 	one.names, one.properties, one.keywords = nil, nil, nil
 	one.values = slices.Clone(f.values)
 	if p.values != nil {
-		one.restrict(p.values)
+		c.restrict(&one, p.values)
 	}
-	one.required = slices.Clone(f.required)
-	for _, name := range p.required {
-		if !slices.Contains(one.required, name) {
-			one.required = append(one.required, name)
-		}
+	one.required = f.required.clone()
+	for _, name := range p.required.list {
+		one.required.add(name)
 	}
 	for _, from := range []*facts{p, f} {
 		for _, name := range from.names {
@@ -162,7 +161,7 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 	required, seen := map[string]int{}, map[string]bool{}
 	var names []string
 	for _, p := range parts {
-		for _, name := range p.required {
+		for _, name := range p.required.list {
 			required[name]++
 		}
 		for _, name := range p.names {
@@ -172,6 +171,7 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 			}
 		}
 	}
+	c.charge(len(names) * len(parts) / 16)
 	for _, name := range names {
 		var subs []any
 		open, closed := false, 0
@@ -196,7 +196,7 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 			if o, ok := subs[0].(*object); ok {
 				about, _ = o.get("description").(string)
 				if ref, isRef := o.get("$ref").(string); !isRef {
-					about = join(about, "In one of the forms: "+clip(print(o), 200))
+					about = join(about, "In one of the forms: "+brief(o, 200))
 				} else {
 					about = join(about, "In one of the forms: "+clip(ref, 80))
 				}
@@ -208,14 +208,14 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 			f.member(name, sub{value: subs[0], open: open0, referred: true})
 		default:
 			either := &object{}
-			either.set("anyOf", unique(subs))
+			either.set("anyOf", c.unique(subs))
 			f.member(name, sub{value: either, open: deepest(parts, name), referred: true})
 		}
 	}
 	for _, p := range parts {
-		for _, name := range p.required {
-			if required[name] == len(parts) && !slices.Contains(f.required, name) {
-				f.required = append(f.required, name)
+		for _, name := range p.required.list {
+			if required[name] == len(parts) {
+				f.required.add(name)
 			}
 		}
 	}
@@ -245,10 +245,16 @@ func deepest(parts []*facts, name string) (out *opened) {
 }
 
 // unique leaves out schemas that are there already.
-func unique(list []any) (out []any) {
-	seen := map[string]bool{}
+func (c *converter) unique(list []any) (out []any) {
+	seen, met := map[string]bool{}, map[*object]bool{}
 	for _, x := range list {
-		if text := print(x); !seen[text] {
+		if o, ok := x.(*object); ok && met[o] {
+			continue
+		} else if ok {
+			met[o] = true
+		}
+		text := print(x)
+		if c.charge(len(text) / stepBytes); !seen[text] {
 			seen[text] = true
 			out = append(out, x)
 		}
@@ -290,14 +296,14 @@ func (c *converter) sentence(ch choice, parts []*facts) string {
 func (c *converter) forms(ch choice, parts []*facts) string {
 	var forms []string
 	for _, p := range parts {
-		if len(p.required) == 0 {
+		if len(p.required.list) == 0 {
 			return "Further conditions apply (" + ch.keyword + ")."
 		}
 		var names []string
-		for _, name := range p.required {
+		for _, name := range p.required.list {
 			if o, ok := p.properties[name].value.(*object); ok {
 				if v, always := o.values["const"]; always {
-					name += " = " + clip(print(v), 40)
+					name += " = " + brief(v, 40)
 				}
 			}
 			names = append(names, name)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // object is a JSON object that keeps the order of its members.
@@ -32,31 +33,95 @@ func (o *object) remove(key string) {
 	}
 }
 
-// MarshalJSON implements json.Marshaler.
-func (o *object) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, k := range o.keys {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(print(k))
-		b.WriteByte(':')
-		b.WriteString(print(o.values[k]))
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+// print writes a value of parse, or one made of such values, texts and counts, as compact JSON without the escapes
+// meant for HTML. Its time is linear in the text's length, however deep it nests.
+func print(v any) string {
+	var p printer
+	p.encoder = json.NewEncoder(&p.text)
+	p.encoder.SetEscapeHTML(false)
+	p.value(v)
+	return p.text.String()
 }
 
-// print writes a value as compact JSON, without the escapes meant for HTML.
-func print(v any) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil { // values of parse, texts and lists of them always print
-		return "null"
+// brief is as much of print as fits into a number of bytes, in a time that they bound.
+func brief(v any, most int) string {
+	p := printer{most: most}
+	p.encoder = json.NewEncoder(&p.text)
+	p.encoder.SetEscapeHTML(false)
+	p.value(v)
+	return clip(p.text.String(), most)
+}
+
+// printer writes JSON.
+type printer struct {
+	text    bytes.Buffer
+	encoder *json.Encoder // into text
+	// most is how many bytes are wanted; 0: all.
+	most int
+}
+
+func (p *printer) value(v any) {
+	if p.most > 0 && p.text.Len() > p.most {
+		return
 	}
-	return strings.TrimSuffix(b.String(), "\n")
+	switch v := v.(type) {
+	case *object:
+		p.text.WriteByte('{')
+		for i, k := range v.keys {
+			if p.most > 0 && p.text.Len() > p.most {
+				return
+			}
+			if i > 0 {
+				p.text.WriteByte(',')
+			}
+			p.leaf(k)
+			p.text.WriteByte(':')
+			p.value(v.values[k])
+		}
+		p.text.WriteByte('}')
+	case []any:
+		p.text.WriteByte('[')
+		for i, x := range v {
+			if p.most > 0 && p.text.Len() > p.most {
+				return
+			}
+			if i > 0 {
+				p.text.WriteByte(',')
+			}
+			p.value(x)
+		}
+		p.text.WriteByte(']')
+	default:
+		p.leaf(v)
+	}
+}
+
+// leaf writes what nothing lies below: texts, numbers, booleans and null always print.
+func (p *printer) leaf(v any) {
+	if p.most > 0 {
+		switch x := v.(type) {
+		case string:
+			v = beginning(x, p.most)
+		case json.Number:
+			if len(x) > p.most {
+				p.text.WriteString(string(x[:p.most+1]))
+				return
+			}
+		}
+	}
+	if err := p.encoder.Encode(v); err != nil {
+		p.text.WriteString("null")
+		return
+	}
+	p.text.Truncate(p.text.Len() - 1) // the encoder ends each value with a line feed
+}
+
+// beginning is a text of which the first bytes are wanted, cut at a letter.
+func beginning(text string, most int) string {
+	for most < len(text) && !utf8.RuneStart(text[most]) {
+		most++
+	}
+	return text[:min(most, len(text))]
 }
 
 // parse reads JSON that is known to be valid and of bounded depth: objects as *object, arrays as []any,

@@ -16,11 +16,22 @@ func Pattern(expr string) (string, bool) { return rewrite(expr, true) }
 // maxPattern bounds a pattern that is shown, in bytes: classes of Unicode letters become long lists.
 const maxPattern = 1024
 
-// everywhere writes an expression so that JavaScript, Python and RE2 read it alike. Boundaries of words are
-// not the same in all of them. Python's $ also matches before a newline at the very end.
-func everywhere(expr string) (string, bool) {
-	out, ok := rewrite(expr, false)
-	return out, ok && len(out) <= maxPattern
+// everywhere writes an expression so that JavaScript, Python and RE2 read it alike; empty: it cannot be said so, or
+// not briefly. Boundaries of words are not the same in all of them. Python's $ also matches before a newline at the
+// very end.
+func (c *converter) everywhere(expr string) string {
+	if len(expr) > 4*maxPattern {
+		return ""
+	}
+	alike, known := c.patterns[expr]
+	if !known {
+		out, ok := rewrite(expr, false)
+		if c.charge((len(expr) + len(out)) / 16); ok && len(out) <= maxPattern {
+			alike = out
+		}
+		c.patterns[expr] = alike
+	}
+	return alike
 }
 
 // rewrite is false for what cannot be said in all dialects; words: boundaries of words may stay.

@@ -24,7 +24,11 @@ const (
 	// EnumValues bounds the values of all enumerations together.
 	EnumValues = 1000
 
-	maxSteps     = 5_000 // schemas and values that are looked at
+	// maxSteps bounds the work on one schema: a schema or a value that is looked at is one step, as often as
+	// references lead to it.
+	maxSteps = 5_000
+	// stepBytes is how much text is read or written in one step.
+	stepBytes    = 64
 	maxNotes     = 8
 	maxNoteBytes = 1 << 10
 )
@@ -36,15 +40,30 @@ type Result struct {
 	// Notes are sentences for the tool's description: what the arguments must keep to beyond the schema.
 	// At most 8 of at most 1 KiB together; most tools have none.
 	Notes []string
+	// Work is what making it took: the bytes of both schemas, and 8 for each schema and value that was looked at. It
+	// is equal for equal texts, and at most MaxWork.
+	Work int
+	// Withheld: see List.
+	Withheld bool
 }
+
+// MaxWork is the most that one schema takes.
+const MaxWork = MaxBytes + 2*ShownBytes + 4*maxSteps*stepWork
+
+// stepWork is the work of one step.
+const stepWork = 8
+
+// anyObject is the schema of any object.
+const anyObject = `{"type":"object","properties":{}}`
 
 // Schema rewrites the schema of a tool's arguments, an object of JSON; empty: anything goes. It is pure,
 // and equal for equal texts. What it cannot read becomes the schema of any object.
 func Schema(text string) Result {
-	open := Result{JSON: `{"type":"object","properties":{}}`}
+	open := Result{JSON: anyObject}
 	if text == "" {
 		return open
 	}
+	open.Work = min(len(text), MaxBytes)
 	if len(text) > MaxBytes {
 		open.Notes = []string{fmt.Sprintf("The schema of the arguments has more than %d bytes and is not shown.", MaxBytes)}
 		return open
@@ -57,13 +76,14 @@ func Schema(text string) Result {
 	if err != nil || !ok {
 		return open
 	}
-	c := &converter{refs: newRefs(root), left: ShownBytes, enums: EnumValues}
+	c := &converter{refs: newRefs(root), left: ShownBytes, enums: EnumValues, patterns: map[string]string{}, mirrored: map[*object]int{}}
 	out := c.convert(root)
 	if c.headers < countHeaders(root) {
 		// Arguments whose headers a client is not told of would be refused.
-		return Result{JSON: text, Notes: []string{"The schema is shown whole, since arguments that are mirrored in headers lie beyond what is shown otherwise."}}
+		return Result{JSON: text, Work: len(text) + c.steps*stepWork, Notes: []string{"The schema is shown whole, since arguments that are mirrored in headers lie beyond what is shown otherwise."}}
 	}
-	return Result{JSON: print(out), Notes: c.notes}
+	shown := print(out)
+	return Result{JSON: shown, Notes: c.notes, Work: len(text) + len(shown) + c.steps*stepWork}
 }
 
 // converter makes one portable schema, breadth first, so that what is cut is what lies deepest.
@@ -74,8 +94,11 @@ type converter struct {
 	left, enums int
 	steps       int
 	headers     int
-	cuts        []string
-	notes       []string
+	// patterns are those that were rewritten, mirrored the headers found below schemas.
+	patterns map[string]string
+	mirrored map[*object]int
+	cuts     []string
+	notes    []string
 }
 
 // task is a schema that is to be written into out.
@@ -239,7 +262,11 @@ func (c *converter) typed(f *facts, t *task) {
 	c.spend(len(print(t.out)))
 }
 
+// spend takes bytes off what may be shown.
 func (c *converter) spend(n int) { c.left -= n }
+
+// charge counts steps. Beyond maxSteps no further schema is looked at.
+func (c *converter) charge(steps int) { c.steps += steps }
 
 // memberBytes and anyBytes are set aside for a member beside its name, and for what an array holds.
 const memberBytes = 48
@@ -250,7 +277,7 @@ var anyBytes = len(anyJSON)
 func (c *converter) object(f *facts, t *task, root bool) {
 	out := t.out
 	out.set("type", "object")
-	names, words := f.members()
+	names, words := c.shown(f)
 	for _, w := range words {
 		f.say(w)
 	}
@@ -283,10 +310,6 @@ func (c *converter) object(f *facts, t *task, root bool) {
 	properties := &object{}
 	out.set("properties", properties)
 	var required []any
-	must := map[string]bool{}
-	for _, name := range f.required {
-		must[name] = true
-	}
 	for _, name := range names {
 		member := &task{ // its level is that of the object it is a member of
 			in: f.properties[name], out: &object{}, at: name, level: t.level, plain: t.plain && !f.properties[name].referred,
@@ -298,7 +321,7 @@ func (c *converter) object(f *facts, t *task, root bool) {
 		properties.set(name, member.out)
 		c.spend(len(name) + memberBytes)
 		c.queue = append(c.queue, member)
-		if must[name] {
+		if f.required.has[name] {
 			required = append(required, name)
 			c.spend(len(name))
 		}
@@ -327,7 +350,7 @@ func (c *converter) array(f *facts, t *task) {
 		if i == 4 {
 			break
 		}
-		f.say(fmt.Sprintf("Item %d: %s.", i, clip(print(p.value), 80)))
+		f.say(fmt.Sprintf("Item %d: %s.", i, brief(p.value, 80)))
 	}
 	c.describe(t.out, f, "")
 	items := &object{}

@@ -98,6 +98,11 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		return b.String() + after
 	}
 	wide := many(`{"type":"object","properties":{`, `"p%d":{"type":"object","properties":{"long_enough_a_name":{"type":"array","items":{"type":"integer"}}}},`, `"z":{}}}`, 1500)
+	// often has a schema that 1,000 members refer to.
+	often := func(def string) string {
+		return many(`{"type":"object","properties":{`, `"p%d":{"$ref":"#/$defs/e"},`, `"z":{}},"$defs":{"e":`+def+`}}`, 1000)
+	}
+	long := strings.Repeat("y", 200_000)
 	for name, full := range map[string]string{
 		"doubling":    chain(`{"type":"object","properties":{"l":{"$ref":"#/$defs/d%d"},"r":{"$ref":"#/$defs/d%d"}}}`, `{"type":"string"}`),
 		"allOf":       chain(`{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, `{"type":"string"}`),
@@ -109,6 +114,20 @@ func TestHostileSchemasAreBounded(t *testing.T) {
 		"required":    many(`{"type":"object","required":["p"`, `,"p%d"`, `]}`, 20_000),
 		"forms":       many(`{"type":"object","anyOf":[`, `{"properties":{"q%d":{"type":"array","items":{"$ref":"#"}}}},`, `{"type":"object"}]}`, 2_000),
 		"description": `{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("y", 200_000) + `"}}}`,
+		"compared":    often(many(`{"enum":[0`, `,%d.0`, many(`],"allOf":[{"enum":[0`, `,%d`, `]}]}`, 1900), 1900)),
+		"demanded":    often(many(`{"type":"object","required":["a"`, `,"p%d"`, `]}`, 6000)),
+		"open":        often(many(`{"type":"object","properties":{"a b":{"type":"object","properties":{`, `"p%d":{},`, `"z":{}}}}}`, 6000)),
+		"combined":    often(many(`{"type":"object","anyOf":[`, `{"properties":{"q%d":{"type":"string"}},"required":["q"]},`, many(`{}],"properties":{`, `"p%d":{},`, `"z":{}}}`, 2000), 60)),
+		"unlike":      often(`{"type":"object","properties":{"b":{}},"anyOf":[{"properties":{"a":{"const":"` + long + `"}}},{"properties":{"a":{"type":"string"}}}]}`),
+		"matched":     often(`{"type":"string","pattern":"` + strings.Repeat("y{2}", 900) + `"}`),
+		"pattern":     often(`{"type":"string","pattern":"` + long + `"}`),
+		"default":     often(`{"type":"string","default":"` + long + `"}`),
+		"values once": often(`{"enum":["` + long + `"]}`),
+		"digits":      often(`{"default":` + strings.Repeat("1", 200_000) + `}`),
+		"names":       often(`{"type":"object","properties":{"` + long + `":{}},"required":["` + long + `"]}`),
+		"others":      often(`{"type":"object","additionalProperties":{"title":"` + long + `"}}`),
+		"items":       often(`{"type":"array","prefixItems":[{"title":"` + long + `"}]}`),
+		"way":         often(`{"$ref":"#/` + strings.Repeat("a/", 100_000) + `"}`),
 		"itself":      `{"$ref":"#","allOf":[{"$ref":"#"}],"properties":{"a":{"$ref":"#"}},"additionalProperties":{"$ref":"#"}}`,
 	} {
 		t.Run(name, func(t *testing.T) { judge(t, full, nil) })

@@ -36,6 +36,8 @@ func (o *opened) times(target any) (n int) {
 type refs struct {
 	doc     *object
 	anchors map[string]any
+	// found is where references lead that were looked for.
+	found map[string]any
 	// foreign: some part has a base of its own, so no reference is followed.
 	foreign bool
 	// alone: a dialect in which what stands beside $ref is ignored.
@@ -43,7 +45,7 @@ type refs struct {
 }
 
 func newRefs(doc *object) *refs {
-	r := &refs{doc: doc, anchors: map[string]any{}}
+	r := &refs{doc: doc, anchors: map[string]any{}, found: map[string]any{}}
 	if dialect, ok := doc.get("$schema").(string); ok {
 		r.alone = strings.Contains(dialect, "/draft-0") // draft-03 to draft-07
 	}
@@ -80,6 +82,16 @@ func (r *refs) root() *opened { return &opened{target: r.doc} }
 
 // find is the schema that a reference leads to; false: it is outside, or there is none.
 func (r *refs) find(ref string) (any, bool) {
+	at, known := r.found[ref]
+	if !known {
+		at, _ = r.look(ref)
+		r.found[ref] = at
+	}
+	return at, at != nil
+}
+
+// look looks for the schema that a reference leads to.
+func (r *refs) look(ref string) (any, bool) {
 	fragment, ok := strings.CutPrefix(ref, "#")
 	if !ok || r.foreign {
 		return nil, false

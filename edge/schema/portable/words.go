@@ -66,16 +66,16 @@ func (f *facts) disown(of *facts) {
 	}
 }
 
-// members are the names that are shown, and words about the others.
-func (f *facts) members() (names, words []string) {
+// shown are the names of members that are shown, and words about the others.
+func (c *converter) shown(f *facts) (names, words []string) {
 	var hidden []string
 	for _, n := range f.names {
 		s := f.properties[n]
 		if s.value == false {
 			continue
 		}
-		if !name.MatchString(n) && countHeaders(s.value) == 0 {
-			hidden = append(hidden, clip(print(n), 80))
+		if !name.MatchString(n) && c.headersBelow(s.value) == 0 {
+			hidden = append(hidden, brief(n, 80))
 			continue
 		}
 		names = append(names, n)
@@ -84,12 +84,12 @@ func (f *facts) members() (names, words []string) {
 		words = append(words, "It also takes "+enumerate(hidden)+".")
 	}
 	if f.rest.value != nil && f.rest.value != false && f.rest.value != true {
-		words = append(words, "Other members are of the form "+clip(print(f.rest.value), 200)+".")
+		words = append(words, "Other members are of the form "+brief(f.rest.value, 200)+".")
 	}
 	var unnamed []string
-	for _, n := range f.required {
+	for _, n := range f.required.list {
 		if _, there := f.properties[n]; !there {
-			unnamed = append(unnamed, clip(print(n), 80))
+			unnamed = append(unnamed, brief(n, 80))
 		}
 	}
 	if len(unnamed) > 0 {
@@ -109,7 +109,7 @@ func (c *converter) text(f *facts, out *object) {
 		c.values(f)
 	}
 	if expr, ok := f.keywords["pattern"].(string); ok {
-		if alike, ok := everywhere(expr); ok {
+		if alike := c.everywhere(expr); alike != "" {
 			out.set("pattern", alike)
 		} else {
 			f.say("Pattern: " + clip(expr, 120))
@@ -180,10 +180,10 @@ func (c *converter) values(f *facts) {
 		if i > 20 {
 			break
 		}
-		list = append(list, print(v))
+		list = append(list, brief(v, 80))
 	}
 	if len(list) == 1 {
-		f.say("Always " + clip(list[0], 80) + ".")
+		f.say("Always " + list[0] + ".")
 		return
 	}
 	f.say("One of " + enumerate(list) + ".")
@@ -248,10 +248,10 @@ func (f *facts) description() string {
 		words = append(words, "Set by the service.")
 	}
 	if v, there := f.keywords["default"]; there {
-		words = append(words, "Default: "+clip(print(v), 80)+".")
+		words = append(words, "Default: "+brief(v, 80)+".")
 	}
 	if list, ok := f.keywords["examples"].([]any); ok && len(list) > 0 {
-		words = append(words, "Example: "+clip(print(list[0]), 80)+".")
+		words = append(words, "Example: "+brief(list[0], 80)+".")
 	}
 	return join(f.about, clip(strings.Join(words, " "), maxWords))
 }
@@ -272,6 +272,20 @@ func clip(text string, most int) string {
 		most--
 	}
 	return text[:most] + "…"
+}
+
+// headersBelow counts the headers of a schema, once for each.
+func (c *converter) headersBelow(value any) int {
+	o, ok := value.(*object)
+	if !ok {
+		return 0
+	}
+	n, known := c.mirrored[o]
+	if !known {
+		n = countHeaders(o)
+		c.mirrored[o] = n
+	}
+	return n
 }
 
 // countHeaders counts the annotations that only properties lead to.
