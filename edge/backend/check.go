@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc/connectivity"
 
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -117,7 +118,11 @@ func (k *keeper) overview(ctx context.Context, f *findings) {
 		f.note("%s", text)
 	}
 	if l := k.parts[0].list; l != nil {
-		f.lint(k.b.cfg.Prefix, l.tools, k.b.cfg.FullSchemas)
+		var list *portable.List
+		if !k.b.cfg.FullSchemas {
+			list = portable.NewList(0)
+		}
+		f.lint(k.b.cfg.Prefix, l.tools, list)
 	}
 }
 

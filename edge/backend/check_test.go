@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -151,5 +152,23 @@ func TestCheckBoundsItsNotes(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, out.String())
 		}
+	}
+}
+
+// Schemas that are not shown since those of the tools before them take too much work are told of.
+func TestCheckTellsOfWithheldSchemas(t *testing.T) {
+	var tools []*pb.Tool
+	for i := range 10 {
+		tools = append(tools, &pb.Tool{Name: fmt.Sprintf("t%d", i), InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`})
+	}
+	f := &findings{}
+	f.lint("", tools, portable.NewList(300))
+	want := "of the last 7 of 10 tools the arguments are shown as any object"
+	if !strings.Contains(f.text.String(), want) || f.breaches > 0 {
+		t.Errorf("%q is missing in:\n%s", want, f.text.String())
+	}
+	all := &findings{}
+	if all.lint("", tools, portable.NewList(0)); strings.Contains(all.text.String(), "too large") {
+		t.Errorf("told for nothing: %s", all.text.String())
 	}
 }

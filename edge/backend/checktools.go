@@ -13,14 +13,15 @@ import (
 const maxLintLines = 20
 
 // lint holds the tools, as clients are shown them, against the rules of model interfaces. What breaks one
-// breaks no contract: it is a note, by tool, place and rule.
-func (f *findings) lint(prefix string, tools []*pb.Tool, full bool) {
+// breaks no contract: it is a note, by tool, place and rule. list makes the schemas' portable form; nil: they are
+// shown as they are.
+func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
 	bad := map[lint.Profile]int{}
 	for _, t := range tools {
 		shown := t.GetInputSchemaJson()
-		if !full {
-			shown = portable.Schema(shown).JSON
+		if list != nil {
+			shown = list.Schema(shown, nil).JSON
 		}
 		name, counted := prefix+t.GetName(), map[lint.Profile]bool{}
 		for _, found := range lint.Check(lint.Tool{Name: name, Schema: shown}) {
@@ -35,6 +36,10 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, full bool) {
 				bad[found.Profile]++
 			}
 		}
+	}
+	if list != nil && list.Withheld() > 0 {
+		f.note("the schemas of the tools are too large together: of the last %d of %d tools the arguments are shown as any object; send smaller schemas or fewer tools, or set schemas: full",
+			list.Withheld(), len(tools))
 	}
 	var clean []string
 	for _, p := range lint.Profiles {

@@ -28,6 +28,7 @@ type Options struct {
 	// FullSchemas shows the schemas of tools' arguments as backends send them; false: in the form that
 	// clients and model interfaces take (see package schema). Arguments are checked by the full ones.
 	FullSchemas bool
+	schemaWork  int // see showing
 	// Jitter is the most that a list's change notification is held back, so that clients do not all
 	// list at once; 0: 50 ms; negative: none.
 	Jitter time.Duration
@@ -106,7 +107,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, opts.FullSchemas)
+	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
 	d.hub = newHub(d)
 	pool.OnChange(d.hub.changed)
 	// A backend may have been listed between the first view and the registration.

@@ -14,10 +14,9 @@ import (
 
 // merge makes one view of the parts.
 type merge struct {
-	parts  []part
-	report *reporter
-	// fullSchemas: tools are shown with their schemas as they are.
-	fullSchemas bool
+	parts   []part
+	report  *reporter
+	showing showing
 	// conflicts among extensions: the sets keep their own.
 	conflicts []Conflict
 }
@@ -40,7 +39,7 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 // cursors, prefixes change names. Equal content is equal on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
-	if m.fullSchemas && kind == listTools {
+	if m.showing.full && kind == listTools {
 		_, _ = h.Write([]byte("full"))
 	}
 	for _, p := range m.parts {

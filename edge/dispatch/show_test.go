@@ -2,6 +2,8 @@ package dispatch
 
 import (
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -140,5 +142,52 @@ func TestTheFormIsInTheDigest(t *testing.T) {
 	}
 	if portable.Prompts != full.Prompts || portable.Resources != full.Resources {
 		t.Error("the other lists' digests differ too")
+	}
+}
+
+// The work on the schemas of one backend's tools is bounded: those of the last ones are not shown, which is logged
+// once, and its arguments are checked all the same. Other backends' tools are shown.
+func TestSchemasOfOneBackendAreBounded(t *testing.T) {
+	var log lockedBuffer
+	var many []*pb.Tool
+	for i := range 50 {
+		many = append(many, &pb.Tool{Name: fmt.Sprintf("t%d", i), Description: "Adds.", InputSchemaJson: addSchema})
+	}
+	a, b := &fake{name: "a", tools: many}, &fake{name: "b", tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}}}
+	d := start(t, Options{schemaWork: 4 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
+	list := listedTools(t, d, rules(t, modern))
+	if first, last := list["t0"], list["t49"]; !strings.Contains(string(first.InputSchema), `"b":`) || first.Description != "Adds." ||
+		string(last.InputSchema) != `{"type":"object","properties":{}}` || !strings.Contains(last.Description, "The schema of the arguments is not shown") {
+		t.Errorf("first %+v, last %+v", first, last)
+	}
+	if other := list["add"]; !strings.Contains(string(other.InputSchema), `"b":`) {
+		t.Errorf("another backend's tool: %+v", other)
+	}
+	a.change(func() { a.tools = append(a.tools[:49:49], &pb.Tool{Name: "new", InputSchemaJson: addSchema}) })
+	await(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["new"] != nil })
+	if n := strings.Count(log.String(), "too large together"); n != 1 || !strings.Contains(log.String(), "backend=a tools=") {
+		t.Errorf("reported %d times: %s", n, log.String())
+	}
+	reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"t48","arguments":{"a":1}}`), nil)
+	if err != nil || !reply.ToolError || !strings.Contains(string(reply.Result), "missing property 'b'") {
+		t.Errorf("arguments went unchecked: %s, %v", reply.Result, err)
+	}
+}
+
+// A list that is read again, by whomever, costs no schema anew that has not changed.
+func TestSchemasAreMadeOnce(t *testing.T) {
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: seekSchema}}}
+	d := start(t, Options{}, f)
+	before := d.views.shared.Load().tools.byName
+	f.change(func() {
+		f.tools = []*pb.Tool{{Name: "add", Description: "Adds.", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: addSchema}}
+	})
+	await(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["add"].pb.GetDescription() != "" })
+	after := d.views.shared.Load().tools.byName
+	if after["add"].form != before["add"].form || after["add"].shown.GetDescription() != "Adds." {
+		t.Errorf("a schema that stayed was made anew, or the tool is the one before: %v", after["add"].shown)
+	}
+	if after["seek"].form == before["seek"].form || strings.Contains(after["seek"].shown.GetInputSchemaJson(), "name") {
+		t.Errorf("a schema that changed was not: %v", after["seek"].shown)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -26,6 +27,8 @@ type tool struct {
 	owner *backend.Backend
 	pb    *pb.Tool
 	shown *pb.Tool // as tools/list shows it
+	// form is the schema of its arguments there; nil: as the backend sends it.
+	form  *portable.Result
 	check *toolCheck
 }
 
@@ -35,6 +38,8 @@ func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
 	}
 	s := &toolSet{byName: make(map[string]*tool), digest: digest}
 	s.list = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
+		list := portable.NewList(m.showing.work)
+		defer m.reportWithheld(p.backend.Name(), list)
 		for _, x := range p.catalog.Tools {
 			if x.GetName() == "" {
 				add("", entry{})
@@ -47,13 +52,17 @@ func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
 			if !add(t.name, entry{render: render}) {
 				continue
 			}
-			if prev != nil && prev.byName[t.name] != nil && prev.byName[t.name].pb == x {
-				t.check, t.shown = prev.byName[t.name].check, prev.byName[t.name].shown
+			var before *tool
+			if prev != nil {
+				before = prev.byName[t.name]
+			}
+			if before != nil && before.pb == x {
+				t.check = before.check
 			} else {
-				t.check, t.shown = newToolCheck(p.backend.Name(), x, m.report), x
-				if !m.fullSchemas {
-					t.shown = shown(x)
-				}
+				t.check = newToolCheck(p.backend.Name(), x, m.report)
+			}
+			if t.shown = x; !m.showing.full {
+				t.show(list, before)
 			}
 			s.byName[t.name] = t
 		}

@@ -53,11 +53,11 @@ func (v *view) sameParts(parts []part) bool { return slices.Equal(v.parts, parts
 
 // newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
 // taken over, with its renderings and schemas. The report hears of conflicts.
-func newView(parts []part, prev *view, report *reporter, fullSchemas bool) *view {
+func newView(parts []part, prev *view, report *reporter, form showing) *view {
 	if prev == nil {
 		prev = &view{}
 	}
-	m := &merge{parts: parts, report: report, fullSchemas: fullSchemas}
+	m := &merge{parts: parts, report: report, showing: form}
 	v := &view{parts: parts}
 	v.digest = mcp.Digest{
 		Tools:     m.digest(listTools),

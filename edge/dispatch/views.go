@@ -19,8 +19,7 @@ type views struct {
 	backends []*backend.Backend
 	report   *reporter
 	shared   atomic.Pointer[view]
-	// fullSchemas: see Options.
-	fullSchemas bool
+	showing  showing
 
 	mu      sync.Mutex // of the private views only
 	most    int
@@ -34,9 +33,9 @@ type privateView struct {
 	view *view
 }
 
-func newViews(backends []*backend.Backend, most int, report *reporter, fullSchemas bool) *views {
+func newViews(backends []*backend.Backend, most int, report *reporter, form showing) *views {
 	s := &views{
-		backends: backends, report: report, most: most, fullSchemas: fullSchemas,
+		backends: backends, report: report, most: most, showing: form,
 		order: lru.New(), private: make(map[string]*lru.Element),
 	}
 	s.refresh()
@@ -54,7 +53,7 @@ func (s *views) refresh() (before, after *view) {
 	if before != nil && before.sameParts(parts) {
 		return before, before
 	}
-	after = newView(parts, before, s.report, s.fullSchemas)
+	after = newView(parts, before, s.report, s.showing)
 	s.shared.Store(after)
 	return before, after
 }
@@ -100,7 +99,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 	if prev == nil {
 		prev = shared
 	}
-	v := newView(parts, prev, s.report, s.fullSchemas)
+	v := newView(parts, prev, s.report, s.showing)
 	v.failed = failed
 	if failed == nil {
 		s.keep(key, v)
