@@ -256,20 +256,12 @@ func (n *node) equal(v any) {
 
 // deepWeight is what comparing with a value of a schema costs at most, in points.
 func deepWeight(v any) int64 {
-	weight := int64(equalPoints)
-	switch v := v.(type) {
-	case json.Number:
-		weight += 2 * numberPoints
-	case map[string]any:
-		for _, x := range v {
-			weight += deepWeight(x)
+	return total(v, func(v any) int64 {
+		if _, ok := v.(json.Number); ok {
+			return equalPoints + 2*numberPoints
 		}
-	case []any:
-		for _, x := range v {
-			weight += deepWeight(x)
-		}
-	}
-	return weight
+		return equalPoints
+	})
 }
 
 func (g *graph) named(m map[string]*jsonschema.Schema) map[string]*node {

@@ -163,19 +163,27 @@ func (noLoader) Load(url string) (any, error) {
 }
 
 // parts counts what may be a schema.
-func parts(doc any) int {
-	n := 0
-	switch x := doc.(type) {
-	case bool:
-		return 1
+func parts(doc any) int64 {
+	return total(doc, func(v any) int64 {
+		switch v.(type) {
+		case bool, map[string]any:
+			return 1
+		}
+		return 0
+	})
+}
+
+// total adds up what of says of a decoded value and of all values in it.
+func total(v any, of func(v any) int64) int64 {
+	n := of(v)
+	switch v := v.(type) {
 	case map[string]any:
-		n = 1
-		for _, v := range x {
-			n += parts(v)
+		for _, x := range v {
+			n += total(x, of)
 		}
 	case []any:
-		for _, v := range x {
-			n += parts(v)
+		for _, x := range v {
+			n += total(x, of)
 		}
 	}
 	return n

@@ -60,15 +60,18 @@ type printer struct {
 	most int
 }
 
+// full reports whether there is as much as is wanted.
+func (p *printer) full() bool { return p.most > 0 && p.text.Len() > p.most }
+
 func (p *printer) value(v any) {
-	if p.most > 0 && p.text.Len() > p.most {
+	if p.full() {
 		return
 	}
 	switch v := v.(type) {
 	case *object:
 		p.text.WriteByte('{')
 		for i, k := range v.keys {
-			if p.most > 0 && p.text.Len() > p.most {
+			if p.full() {
 				return
 			}
 			if i > 0 {
@@ -82,7 +85,7 @@ func (p *printer) value(v any) {
 	case []any:
 		p.text.WriteByte('[')
 		for i, x := range v {
-			if p.most > 0 && p.text.Len() > p.most {
+			if p.full() {
 				return
 			}
 			if i > 0 {
