@@ -34,11 +34,14 @@ func TestRules(t *testing.T) {
 	}{
 		{"name", "", "a.b", `{"type":"object","properties":{}}`, []lint.Profile{anthropic, openai, strict}},
 		{"name", "", "1a", `{"type":"object","properties":{}}`, []lint.Profile{gemini}},
-		{"name", "", strings.Repeat("a", 65), `{"type":"object","properties":{}}`, lint.Profiles},
+		{"name", "", strings.Repeat("a", 65), `{"type":"object","properties":{}}`, []lint.Profile{openai, strict, gemini}},
+		{"name", "", strings.Repeat("a", 129), `{"type":"object","properties":{}}`, lint.Profiles},
 		{"json-schema", "", "", `{"type":"object","properties":{"a":{"type":"string","pattern":7}}}`, []lint.Profile{anthropic, openai, strict}},
 		{"root-object", "", "", `{"type":"string","properties":{}}`, lint.Profiles},
 		{"root-combinators", "/oneOf", "", `{"type":"object","properties":{},"oneOf":[{"type":"object"}]}`, []lint.Profile{anthropic, openai, strict}},
 		{"root-combinators", "/not", "", `{"type":"object","properties":{},"not":{"type":"object"}}`, []lint.Profile{openai, strict}},
+		{"root-combinators", "/enum", "", `{"type":"object","properties":{},"enum":[{}]}`, []lint.Profile{openai, strict}},
+		{"root-combinators", "/const", "", `{"type":"object","properties":{},"const":{}}`, nil},
 		{"root-properties", "", "", `{"type":"object"}`, []lint.Profile{openai, strict}},
 		{"property-names", "/properties/a b", "", `{"type":"object","properties":{"a b":{"type":"string"}}}`, []lint.Profile{anthropic, gemini}},
 		{"property-names", "/properties/a-b", "", `{"type":"object","properties":{"a-b":{"type":"string"}}}`, []lint.Profile{gemini}},
@@ -96,6 +99,16 @@ func TestRules(t *testing.T) {
 		}
 		if len(tested[r.Name]) > len(r.Profiles) {
 			t.Errorf("the rule %s holds under more profiles than it says", r.Name)
+		}
+	}
+}
+
+// Sizes are of characters, however many bytes they take.
+func TestSizesAreOfCharacters(t *testing.T) {
+	values := strings.TrimSuffix(strings.Repeat(`"`+strings.Repeat("ä", 40)+`",`, 251), ",")
+	for _, f := range lint.Check(lint.Tool{Name: "tool", Schema: `{"type":"object","properties":{"a":{"type":"string","enum":[` + values + `]}}}`}) {
+		if f.Rule == "size" {
+			t.Errorf("251 values of 40 characters are too large: %s", f)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -39,18 +40,20 @@ var Rules = []Rule{
 
 // Names of tools and of arguments.
 var (
-	toolName     = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	geminiName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`)
-	argumentName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)
-	geminiMember = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
+	toolName = map[Profile]*regexp.Regexp{
+		Anthropic:    regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+		OpenAI:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+		OpenAIStrict: regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+		Gemini:       regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]{0,63}$`),
+	}
+	argumentName = map[Profile]*regexp.Regexp{
+		Anthropic: regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`),
+		Gemini:    regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`),
+	}
 )
 
 func (c *check) name(name string) {
-	want := toolName
-	if c.profile == Gemini {
-		want = geminiName
-	}
-	if !want.MatchString(name) {
+	if want := toolName[c.profile]; !want.MatchString(name) {
 		c.add("name", "", "the tool's name %q does not match %s", clip(name), want)
 	}
 }
@@ -65,8 +68,8 @@ func (c *check) document(doc map[string]any, invalid error) {
 	}
 	refused := map[Profile][]string{
 		Anthropic:    {"oneOf", "anyOf", "allOf"},
-		OpenAI:       {"oneOf", "anyOf", "allOf", "enum", "const", "not"},
-		OpenAIStrict: {"oneOf", "anyOf", "allOf", "enum", "const", "not"},
+		OpenAI:       {"oneOf", "anyOf", "allOf", "enum", "not"},
+		OpenAIStrict: {"oneOf", "anyOf", "allOf", "enum", "not"},
 	}[c.profile]
 	for _, key := range refused {
 		if _, there := doc[key]; there {
@@ -77,7 +80,7 @@ func (c *check) document(doc map[string]any, invalid error) {
 	if properties == nil && c.in(OpenAI, OpenAIStrict) {
 		c.add("root-properties", "", "the root has no properties; without arguments they are {}")
 	}
-	if want := map[Profile]*regexp.Regexp{Anthropic: argumentName, Gemini: geminiMember}[c.profile]; want != nil {
+	if want := argumentName[c.profile]; want != nil {
 		for _, name := range keys(properties) {
 			if !want.MatchString(name) {
 				c.add("property-names", "/properties/"+escape(name), "the argument %q does not match %s", clip(name), want)
@@ -216,17 +219,17 @@ func (c *check) strict(s map[string]any, place string, level int) {
 	}
 	c.properties += len(properties)
 	for name := range properties {
-		c.letters += len(name)
+		c.letters += utf8.RuneCountInString(name)
 	}
 	defs, _ := s["$defs"].(map[string]any)
 	for name := range defs {
-		c.letters += len(name)
+		c.letters += utf8.RuneCountInString(name)
 	}
 	if list, ok := s["enum"].([]any); ok {
 		n := 0
 		for _, v := range list {
 			if text, ok := v.(string); ok {
-				n += len(text)
+				n += utf8.RuneCountInString(text)
 			}
 		}
 		if len(list) > longEnum && n > maxEnumLetters {
@@ -236,7 +239,7 @@ func (c *check) strict(s map[string]any, place string, level int) {
 		c.letters += n
 	}
 	if text, ok := s["const"].(string); ok {
-		c.letters += len(text)
+		c.letters += utf8.RuneCountInString(text)
 	}
 	if !hasType(s, "object") {
 		return
