@@ -83,6 +83,7 @@ func (c *converter) members(f *facts, value any, in sub) {
 
 func (c *converter) required(f *facts, value any) {
 	list, _ := value.([]any)
+	list = list[:min(len(list), maxList)]
 	c.charge(len(list) / 4)
 	for _, x := range list {
 		if name, ok := x.(string); ok && len(f.required.list) < maxList {

@@ -10,7 +10,7 @@ import (
 )
 
 // Pattern writes an RE2 expression so that ECMA-262, which JSON Schema speaks, and RE2 read it alike. It is
-// false for what one of them cannot say (anchors of lines) or RE2 cannot read.
+// false for what one of them cannot say (anchors of lines), RE2 cannot read, or takes more than 64 KiB.
 func Pattern(expr string) (string, bool) { return rewrite(expr, true) }
 
 // maxPattern bounds a pattern that is shown, in bytes: classes of Unicode letters become long lists.
@@ -20,7 +20,7 @@ const maxPattern = 1024
 // not briefly. Boundaries of words are not the same in all of them. Python's $ also matches before a newline at the
 // very end.
 func (c *converter) everywhere(expr string) string {
-	if len(expr) > 4*maxPattern {
+	if len(expr) > 2*maxPattern {
 		return ""
 	}
 	alike, known := c.patterns[expr]
@@ -100,7 +100,13 @@ func common(expr string) bool {
 	return true
 }
 
+// maxWritten bounds what is written of an expression.
+const maxWritten = 64 << 10
+
 func write(b *strings.Builder, re *syntax.Regexp) bool {
+	if b.Len() > maxWritten {
+		return false
+	}
 	switch re.Op {
 	case syntax.OpEmptyMatch:
 		b.WriteString("(?:)")

@@ -266,7 +266,7 @@ func (c *converter) typed(f *facts, t *task) {
 func (c *converter) spend(n int) { c.left -= n }
 
 // charge counts steps. Beyond maxSteps no further schema is looked at.
-func (c *converter) charge(steps int) { c.steps += steps }
+func (c *converter) charge(steps int) { c.steps = min(c.steps+steps, 4*maxSteps) }
 
 // memberBytes and anyBytes are set aside for a member beside its name, and for what an array holds.
 const memberBytes = 48
