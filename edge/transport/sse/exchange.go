@@ -17,6 +17,10 @@ type exchange struct {
 	settled chan struct{}
 	once    sync.Once
 	refusal *mcp.Response
+	// accepted: the POST is answered with 202 by Accept, which waits until it has been.
+	accepted bool
+	// told is closed when the client has been told what became of the POST.
+	told chan struct{}
 	// created is the session that the exchange made.
 	created string
 	stream  *stream
@@ -25,7 +29,7 @@ type exchange struct {
 var _ mcp.Outgoing = (*exchange)(nil)
 
 func newExchange(c *conn) *exchange {
-	return &exchange{c: c, settled: make(chan struct{})}
+	return &exchange{c: c, settled: make(chan struct{}), told: make(chan struct{})}
 }
 
 func (x *exchange) settle() { x.once.Do(func() { close(x.settled) }) }
@@ -53,8 +57,21 @@ func (x *exchange) Respond(r mcp.Response) {
 	x.settle()
 }
 
-// Accept implements mcp.Outgoing.
-func (x *exchange) Accept() { x.settle() }
+// Accept implements mcp.Outgoing. It returns when the 202 has left, or the connection ends, so that what the message
+// releases comes after it. A message that was admitted before is not waited for.
+func (x *exchange) Accept() {
+	x.once.Do(func() {
+		x.accepted = true
+		close(x.settled)
+	})
+	if !x.accepted {
+		return
+	}
+	select {
+	case <-x.told:
+	case <-x.c.ctx.Done():
+	}
+}
 
 // Open implements mcp.Outgoing.
 func (x *exchange) Open() (mcp.Stream, error) {

@@ -36,6 +36,8 @@ type Handler struct {
 	draining chan struct{}
 	drain    sync.Once
 	open     registry
+	// untold are the exchanges whose 202 another replica is writing, by a random name: *exchange.
+	untold sync.Map
 }
 
 // New makes the handler. auth may be nil: then everybody is anonymous.
@@ -110,13 +112,15 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var a answered
+	var told func()
 	if replica, away := h.elsewhere(token); away {
-		a = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
+		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
 	} else {
 		in := &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r), Memory: memory}
 		memory = nil // deliver's to release
-		a = h.deliver(token, principal.Key(), in)
+		a, told = h.local(token, principal.Key(), in)
 	}
+	defer told()
 	h.answer(w, a)
 }
 
@@ -130,8 +134,10 @@ func (h *Handler) answer(w http.ResponseWriter, a answered) {
 	case a.Status == http.StatusTooManyRequests:
 		h.door.Refuse(w, a.Status, "too many messages of this connection are being served: wait for some responses")
 	case a.Status == http.StatusAccepted:
+		w.Header().Set("Content-Length", "0")
 		h.door.Deadline(w)
 		w.WriteHeader(a.Status)
+		_ = http.NewResponseController(w).Flush() // It leaves now: what the message released comes after it.
 	default:
 		h.door.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
 	}

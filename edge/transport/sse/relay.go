@@ -2,6 +2,7 @@ package sse
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"net/netip"
@@ -26,8 +27,13 @@ type Relay interface {
 	Receive(func(message []byte) (answer []byte))
 }
 
-// relayWait bounds how long a POST waits for the replica that has its connection.
-const relayWait = 5 * time.Second
+const (
+	// relayWait bounds how long a POST waits for the replica that has its connection.
+	relayWait = 5 * time.Second
+	// toldWait bounds how long that replica waits for the word that the 202 has left: one that is lost delays what
+	// the message released, and loses nothing.
+	toldWait = time.Second
+)
 
 // relayed is a POST on its way to another replica. The connection there knows its principal: the key
 // only shows that it is the same one.
@@ -36,13 +42,19 @@ type relayed struct {
 	Principal string `json:"principal"`
 	// Address is that of the client, see mcp.Incoming.
 	Address netip.Addr `json:"address,omitzero"`
-	Body    []byte     `json:"body"`
+	Body    []byte     `json:"body,omitempty"`
+	// Tells: the sender says when a 202 has left, if it is asked to. A replica of an older release does not.
+	Tells bool `json:"tells,omitempty"`
+	// Left is answered.Tell of a POST whose 202 has left. Nothing else is set.
+	Left string `json:"left,omitempty"`
 }
 
 // answered is what becomes of a POST: a status, and a body where it is refused.
 type answered struct {
 	Status int    `json:"status"`
 	Body   []byte `json:"body,omitempty"`
+	// Tell, if not empty, asks the replica that has the POST to say when it has answered, see relayed.Left.
+	Tell string `json:"tell,omitempty"`
 }
 
 // separator stands in a token between what is random and the address of its replica.
@@ -65,8 +77,18 @@ func (h *Handler) elsewhere(token string) (replica string, ok bool) {
 	return replica, ok && replica != h.o.Relay.Address()
 }
 
-// relay hands a POST to the replica that has its connection.
-func (h *Handler) relay(ctx context.Context, replica string, m relayed) answered {
+// relay hands a POST to the replica that has its connection. Call told when the POST has been answered.
+func (h *Handler) relay(ctx context.Context, replica string, m relayed) (_ answered, told func()) {
+	m.Tells = true
+	a := h.send(ctx, replica, m)
+	if a.Tell == "" {
+		return a, func() {}
+	}
+	return a, func() { h.send(context.WithoutCancel(ctx), replica, relayed{Left: a.Tell}) }
+}
+
+// send gives a message to another replica, and returns what becomes of it there.
+func (h *Handler) send(ctx context.Context, replica string, m relayed) answered {
 	ctx, cancel := context.WithTimeout(ctx, relayWait)
 	defer cancel()
 	message, err := json.Marshal(m)
@@ -85,14 +107,17 @@ func (h *Handler) relay(ctx context.Context, replica string, m relayed) answered
 	return a
 }
 
-// received serves a POST that came to another replica.
+// received serves what came from another replica.
 func (h *Handler) received(message []byte) []byte {
 	var m relayed
 	a := answered{Status: http.StatusBadRequest}
-	if json.Unmarshal(message, &m) == nil {
-		a = h.deliver(m.Token, m.Principal, &mcp.Incoming{
-			Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation),
-		})
+	switch {
+	case json.Unmarshal(message, &m) != nil:
+	case m.Left != "":
+		h.left(m.Left)
+		a.Status = http.StatusOK
+	default:
+		a = h.distant(m)
 	}
 	raw, err := json.Marshal(a)
 	if err != nil {
@@ -101,14 +126,47 @@ func (h *Handler) received(message []byte) []byte {
 	return raw
 }
 
+// distant serves a POST that came to another replica.
+func (h *Handler) distant(m relayed) answered {
+	a, x := h.deliver(m.Token, m.Principal, &mcp.Incoming{
+		Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation),
+	})
+	switch {
+	case x == nil:
+	case !x.accepted || !m.Tells:
+		close(x.told)
+	default:
+		a.Tell = rand.Text()
+		h.untold.Store(a.Tell, x)
+		time.AfterFunc(toldWait, func() { h.left(a.Tell) })
+	}
+	return a
+}
+
+// left lets the exchange go on whose 202 has left, if it still waits for that.
+func (h *Handler) left(name string) {
+	if x, ok := h.untold.LoadAndDelete(name); ok {
+		close(x.(*exchange).told)
+	}
+}
+
+// local serves a POST on a connection of this process. Call told when the POST has been answered.
+func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, told func()) {
+	a, x := h.deliver(token, principal, in)
+	if x == nil {
+		return a, func() {}
+	}
+	return a, func() { close(x.told) }
+}
+
 // deliver serves a message on a connection of this process and waits until the POST can be answered. 404
-// without a body: there is no such connection of that principal.
-// What the message holds is released when it has been served.
-func (h *Handler) deliver(token, principal string, in *mcp.Incoming) answered {
+// without a body: there is no such connection of that principal. x is nil if nothing is being served; else its told is
+// to be closed, once. What the message holds is released when it has been served.
+func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered, x *exchange) {
 	c := h.open.find(token)
 	if c == nil || c.principal.Key() != principal {
 		in.Memory.Release()
-		return answered{Status: http.StatusNotFound}
+		return answered{Status: http.StatusNotFound}, nil
 	}
 	if in.Memory.Holder() == nil { // another replica has read it
 		*in.Memory = c.memory.Holder().Begin()
@@ -117,18 +175,18 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) answered {
 	if in.Principal.Key() != principal {
 		in.Principal = c.principal
 	}
-	x := newExchange(c)
+	x = newExchange(c)
 	switch c.begin(in, x) {
 	case full:
 		in.Memory.Release()
-		return answered{Status: http.StatusTooManyRequests}
+		return answered{Status: http.StatusTooManyRequests}, nil
 	case shut:
 		in.Memory.Release()
-		return answered{Status: http.StatusNotFound}
+		return answered{Status: http.StatusNotFound}, nil
 	}
 	<-x.settled
 	if x.refusal != nil {
-		return answered{Status: status(x.refusal.Kind), Body: x.refusal.Body}
+		return answered{Status: status(x.refusal.Kind), Body: x.refusal.Body}, x
 	}
-	return answered{Status: http.StatusAccepted}
+	return answered{Status: http.StatusAccepted}, x
 }
