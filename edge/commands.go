@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -20,8 +21,8 @@ import (
 )
 
 // check validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
-// the contract.
-func check(ctx context.Context, args []string) error {
+// the contract, to out.
+func check(ctx context.Context, args []string, out io.Writer) error {
 	trial := &backend.Trial{}
 	var err error
 	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
@@ -48,11 +49,16 @@ func check(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	paging := app.Paging(cfg)
+	trial.Pages = paging.Of
 	var errs []error
 	for _, b := range backends {
-		if err := backend.Check(ctx, b, trial, os.Stdout); err != nil {
+		if err := backend.Check(ctx, b, trial, out); err != nil {
 			errs = append(errs, err)
 		}
+	}
+	for _, text := range paging.Together() {
+		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}
 	return errors.Join(errs...)
 }

@@ -47,13 +47,9 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.memory = budget.New(int64(cfg.Memory) / 2)
 	a.memory.OnFull(a.reportFull)
-	a.dispatch = dispatch.New(a.pool, dispatch.Options{
-		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		FullSchemas: cfg.Schemas == config.SchemasFull,
-		PageSize:    cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
-		ArgumentValues: cfg.Limits.ArgumentValues, Logger: log,
-		Telemetry: a.telemetry,
-	})
+	o := dispatching(cfg)
+	o.Logger, o.Telemetry = log, a.telemetry
+	a.dispatch = dispatch.New(a.pool, o)
 	if a.medium, err = newMedium(cfg, log, a.telemetry, a.memory); err != nil {
 		return nil, err
 	}
@@ -89,6 +85,19 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 // minSessionsPerAddress is the least default of the sessions that one address may begin: they are not regained when
 // they end, but over their TTL.
 const minSessionsPerAddress = 100
+
+// dispatching are the settings of what is served, for everything but who observes it.
+func dispatching(cfg config.Config) dispatch.Options {
+	return dispatch.Options{
+		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
+		FullSchemas: cfg.Schemas == config.SchemasFull,
+		PageSize:    cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
+		ArgumentValues: cfg.Limits.ArgumentValues,
+	}
+}
+
+// Paging says of backends' catalogs which lists clients would get in more than one page.
+func Paging(cfg config.Config) *dispatch.Paging { return dispatch.NewPaging(dispatching(cfg)) }
 
 // Pool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
 func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend.Pool, error) {

@@ -48,6 +48,11 @@ func check(ctx context.Context, cfg Config, opts Options, trial *Trial, w io.Wri
 	}
 	found := &findings{}
 	k.overview(ctx, found)
+	if trial != nil && trial.Pages != nil {
+		for _, text := range trial.Pages(b, k.catalog()) {
+			found.note("%s", text)
+		}
+	}
 	(&prober{b: b, k: k, findings: found, trial: trial}).all(ctx)
 	found.conclude()
 	_, _ = io.WriteString(w, found.text.String())
@@ -124,6 +129,12 @@ func (k *keeper) overview(ctx context.Context, f *findings) {
 		}
 		f.lint(k.b.cfg.Prefix, l.tools, list)
 	}
+}
+
+// catalog is what readAll found to be served.
+func (k *keeper) catalog() *Catalog {
+	now := lists{k.parts[0].list, k.parts[1].list, k.parts[2].list}
+	return now.assemble(k.about.response(&now, 0))
 }
 
 // printList writes one kind that was read.

@@ -18,6 +18,9 @@ type Trial struct {
 	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
 	// no answer is declined.
 	Answers map[string]string
+	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
+	// it: they are noted.
+	Pages func(*Backend, *Catalog) []string
 }
 
 func (t *Trial) call(tool string) (arguments string, ok bool) {

@@ -56,6 +56,8 @@ type list struct {
 	spans   map[string]span // of every configured backend, by name
 	hint    translate.CacheHint
 	report  *reporter
+	// paged: that it has more than one page was reported, or need not be again.
+	paged atomic.Bool
 
 	mu       sync.Mutex // rendering
 	rendered []atomic.Pointer[rendering]
@@ -77,8 +79,6 @@ type span struct{ from, to int }
 type rendering struct {
 	body  []byte
 	items []rendered
-	// paged: that it has more than one page was reported, or need not be again.
-	paged atomic.Bool
 }
 
 // rendered is where one entry stands in a rendering's body.
@@ -192,17 +192,6 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 		next = l.cursorAt(last).String()
 	}
 	return r.call.Envelope.Reply(r.closeList(dst, next, l.hint)), nil
-}
-
-// reportPages logs, once per list, that it has more than one page, the first of which ends with an entry.
-func (r *round) reportPages(l *list, last int) {
-	if l.under(r.rules).paged.Swap(true) {
-		return
-	}
-	r.d.report.once("pages\x00"+l.kind.String(),
-		"a list has more than one page: clients that read the first page alone, as some agent frameworks do, see nothing of the rest; raise page-size or page-bytes, or serve fewer entries",
-		"list", l.kind.String(), "entries", len(l.entries), "first_page", last+1,
-		"page_size", r.d.opts.PageSize, "page_bytes", r.d.opts.PageBytes)
 }
 
 // closeList appends what follows a list's array.

@@ -19,20 +19,83 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// A list of more than one page is reported once: some clients read the first page alone.
+// A list of more than one page is reported once for each change of it: some clients read the first page alone.
 func TestSeveralPagesAreReported(t *testing.T) {
 	var log bytes.Buffer
-	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))},
-		&fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}})
-	for _, r := range revision.All() {
-		for _, m := range []mcp.Method{mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodToolsList} {
-			if _, err := d.Call(t.Context(), r, &mcp.Call{Method: m}, nil); err != nil {
-				t.Fatal(err)
+	a := &fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
+	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
+	lists := func() {
+		t.Helper()
+		for _, r := range revision.All() {
+			for _, m := range []mcp.Method{mcp.MethodToolsList, mcp.MethodPromptsList, mcp.MethodToolsList} {
+				if _, err := d.Call(t.Context(), r, &mcp.Call{Method: m}, nil); err != nil {
+					t.Fatal(err)
+				}
 			}
 		}
 	}
-	if n := strings.Count(log.String(), "more than one page"); n != 1 || !strings.Contains(log.String(), "list=tools/list entries=3 first_page=2") {
+	for i, want := range []string{"entries=3 first_page=2", "entries=4 first_page=2", "entries=3 first_page=2"} {
+		if i > 0 {
+			before := d.views.shared.Load().tools
+			a.change(func() { a.tools = tools(0, 3+i%2) })
+			await(t, "the change", func() bool { return d.views.shared.Load().tools != before })
+		}
+		log.Reset()
+		lists()
+		if n := strings.Count(log.String(), "more than one page"); n != 1 ||
+			!strings.Contains(log.String(), "list=tools/list "+want) || !strings.Contains(log.String(), "setting=page-size") {
+			t.Errorf("state %d: reported %d times, want once, with %s: %s", i, n, want, log.String())
+		}
+	}
+	before := d.views.shared.Load()
+	a.change(func() { a.prompts = []*pb.Prompt{{Name: "q"}} })
+	await(t, "the change of prompts", func() bool { return d.views.shared.Load() != before })
+	log.Reset()
+	if lists(); log.Len() > 0 {
+		t.Errorf("a change of another list reports the first again: %s", log.String())
+	}
+}
+
+// Callers that have lists of their own have one report together.
+func TestSeveralPagesOfPrivateListsAreReportedOnce(t *testing.T) {
+	var log bytes.Buffer
+	a := &fake{name: "a", cache: &pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
+		own: map[string][]*pb.Tool{"ann": tools(0, 3), "bob": tools(0, 4)}}
+	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
+	for _, subject := range []string{"ann", "bob", "ann"} {
+		if _, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{Subject: subject, Issuer: "i"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(log.String(), "more than one page"); n != 1 {
 		t.Errorf("reported %d times: %s", n, log.String())
+	}
+}
+
+// Before there is a client, Paging tells of the lists that one sees in several pages, of a backend alone and of all
+// together, with the setting that divides them.
+func TestPaging(t *testing.T) {
+	a := &fake{name: "a", prefix: "a_", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
+	b := &fake{name: "b", tools: tools(0, 2), resources: []*pb.Resource{
+		{Uri: "file:///1", Name: "1", Description: strings.Repeat("x", 600)}, {Uri: "file:///2", Name: "2", Description: strings.Repeat("x", 600)}}}
+	_, pool := startPool(t, Options{}, a, b)
+	p := NewPaging(Options{PageSize: 2, PageBytes: 1000})
+	for i, want := range [][]string{
+		{`tools/list has 2 pages, as page-size is 2: the first has 2 of 3 entries`, `from "a_t0002" on: raise page-size`},
+		{`resources/list has 2 pages, as page-bytes is 1000: the first has 1 of 2 entries`, `from "file:///2" on: raise page-bytes`},
+	} {
+		x := pool.Backends()[i]
+		said := p.Of(x, x.Catalog())
+		if len(said) != 1 || !strings.Contains(said[0], want[0]) || !strings.Contains(said[0], want[1]) {
+			t.Errorf("backend %d: %q, want %q", i, said, want)
+		}
+	}
+	want := `tools/list has 3 pages, as page-size is 2: the first has 2 of 5 entries`
+	if said := p.Together(); len(said) != 1 || !strings.Contains(said[0], want) {
+		t.Errorf("together: %q, want %q alone", said, want)
+	}
+	if said := NewPaging(Options{}).Of(pool.Backends()[0], pool.Backends()[0].Catalog()); len(said) != 0 {
+		t.Errorf("lists of one page: %q", said)
 	}
 }
 

@@ -1,0 +1,118 @@
+package dispatch
+
+import (
+	"fmt"
+	"log/slog"
+	"sort"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// reportPages logs that a list has more than one page, the first of which ends with an entry: once per list, which
+// changes with its content. Callers with lists of their own have one report of each kind, since the log is no place
+// to tell each of.
+func (r *round) reportPages(l *list, last int) {
+	if l.paged.Swap(true) || r.view.private && !r.d.report.first("pages\x00"+l.kind.String()) {
+		return
+	}
+	o := l.under(r.rules).overflow(last, r.d.opts.PageSize)
+	r.d.opts.Logger.Warn("a list has more than one page: clients that read the first page alone, as some agent frameworks do, "+
+		"see nothing of the rest; raise the setting, or serve fewer entries",
+		"list", l.kind.String(), "entries", o.entries, "first_page", o.first, "setting", o.setting,
+		"page_size", r.d.opts.PageSize, "page_bytes", r.d.opts.PageBytes)
+}
+
+// overflow is what the first page of a list leaves out.
+type overflow struct {
+	// entries of the list, and those of them on the first page.
+	entries, first int
+	// setting that ends the first page.
+	setting string
+}
+
+// overflow counts; last is the last entry of the first page.
+func (out *rendering) overflow(last, size int) overflow {
+	o := overflow{entries: len(out.items), setting: settingPageBytes}
+	o.first = sort.Search(len(out.items), func(i int) bool { return out.items[i].entry > last })
+	if o.first == size {
+		o.setting = settingPageSize
+	}
+	return o
+}
+
+// The settings by the names that files and flags have.
+const (
+	settingPageSize  = "page-size"
+	settingPageBytes = "page-bytes"
+)
+
+// Paging says which lists clients get in more than one page, by the catalogs alone, before there is a client. Clients
+// are in use that read the first page only. Not safe for concurrent use.
+type Paging struct {
+	opts  Options
+	parts []part
+}
+
+// NewPaging makes one for a Dispatch with these options.
+func NewPaging(opts Options) *Paging { return &Paging{opts: opts.withDefaults()} }
+
+// Of adds a backend and says, a sentence for each, which of its lists have more than one page if it is the only one.
+func (p *Paging) Of(b *backend.Backend, c *backend.Catalog) []string {
+	one := part{backend: b, catalog: c}
+	p.parts = append(p.parts, one)
+	return p.say([]part{one}, 1)
+}
+
+// Together says, a sentence for each, which lists have more than one page as all backends that were added make them,
+// of those lists that several have a part in.
+func (p *Paging) Together() []string { return p.say(p.parts, 2) }
+
+// say looks at the lists with entries of at least so many of the parts.
+func (p *Paging) say(parts []part, owners int) (said []string) {
+	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, p.opts.FullSchemas)
+	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list} {
+		have := 0
+		for _, s := range l.spans {
+			if s.to > s.from {
+				have++
+			}
+		}
+		if have < owners {
+			continue
+		}
+		if text := p.sentence(l); text != "" {
+			said = append(said, text)
+		}
+	}
+	return said
+}
+
+// sentence tells of a list under the revision whose first page holds least; empty: one page holds all under each.
+func (p *Paging) sentence(l *list) (text string) {
+	least := len(l.entries)
+	for _, r := range revision.All() {
+		out := l.under(r)
+		_, last := out.page(0, p.opts.PageSize, p.opts.PageBytes)
+		if last < 0 {
+			continue
+		}
+		o := out.overflow(last, p.opts.PageSize)
+		if o.first >= least {
+			continue
+		}
+		least = o.first
+		pages := 1
+		for end := last; end >= 0; pages++ {
+			_, end = out.page(end+1, p.opts.PageSize, p.opts.PageBytes)
+		}
+		value := p.opts.PageSize
+		if o.setting == settingPageBytes {
+			value = p.opts.PageBytes
+		}
+		text = fmt.Sprintf("%s has %d pages, as %s is %d: the first has %d of %d entries. Clients that read the first page "+
+			"alone, as some agent frameworks do, see nothing from %.120q on: raise %s, or serve fewer entries",
+			l.kind, pages, o.setting, value, o.first, o.entries, l.entries[out.items[o.first].entry].key, o.setting)
+	}
+	return text
+}
