@@ -43,7 +43,7 @@ func Handler(s *Store, hosts []string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /dev", h.file("index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /dev/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dev", http.StatusMovedPermanently) })
-	for _, name := range []string{"page.js", "list.js", "waterfall.js", "scale.js", "span.js", "dom.js"} {
+	for _, name := range []string{"page.js", "list.js", "waterfall.js", "scale.js", "span.js", "keys.js", "dom.js"} {
 		mux.HandleFunc("GET /dev/"+name, h.file(name, "text/javascript; charset=utf-8"))
 	}
 	mux.HandleFunc("GET /dev/page.css", h.file("page.css", "text/css; charset=utf-8"))

@@ -1,15 +1,63 @@
 // The list of the latest calls.
 import { byId, chip, clock, duration, el } from './dom.js';
+import { rove } from './keys.js';
 
 const body = byId('calls');
+const section = byId('list');
 const rows = new Map(); // id → { call, row, link }
 const work = new Set(['tools/call', 'resources/read', 'prompts/get', 'completion/complete']);
 let text = '';
 let which = 'all';
 let chosen = '';
+let stop = null; // the link that Tab leads to
+let visited = ''; // the call that the keyboard was at last
 
-export const knows = (id) => rows.has(id);
-export const focusOn = (id) => rows.get(id)?.link.focus();
+// focusOn leads the keyboard to a call, or else to the list's stop, or to the list.
+export function focusOn(id) {
+  const entry = rows.get(id);
+  (entry && !entry.row.hidden ? entry.link : stop ?? section).focus();
+}
+
+export const enter = () => focusOn('');
+
+// reveal scrolls to the row that the keyboard is at.
+export const reveal = () => current()?.scrollIntoView({ block: 'nearest' });
+
+// current is the row that the keyboard is at, if any.
+const current = () => (body.contains(document.activeElement) ? document.activeElement.closest('tr') : null);
+
+// keep changes the rows and leaves the keyboard at its row, in sight if it was, or at the nearest of those left.
+function keep(change) {
+  const at = current();
+  const before = at ? [...body.rows] : [];
+  const shown = at && inSight(at);
+  change();
+  if (at && !left(at)) {
+    const i = before.indexOf(at);
+    const near = before.slice(i + 1).find(left) ?? before.slice(0, i).findLast(left);
+    visited = near?.dataset.id ?? '';
+  }
+  settle();
+  if (at && !left(at)) enter();
+  else if (shown) at.scrollIntoView({ block: 'nearest' });
+}
+
+const left = (row) => row.isConnected && !row.hidden;
+
+function inSight(row) {
+  const [a, b] = [row.getBoundingClientRect(), section.getBoundingClientRect()];
+  return a.bottom > b.top && a.top < b.bottom;
+}
+
+// settle makes one link the stop of Tab: of the call that the keyboard was at, else of the chosen one, else the first.
+function settle() {
+  const entry = [visited, chosen].map((id) => rows.get(id)).find((e) => e && !e.row.hidden);
+  const next = entry?.link ?? [...body.rows].find((r) => !r.hidden)?.querySelector('a') ?? null;
+  if (next === stop) return;
+  if (stop) stop.tabIndex = -1;
+  if (next) next.tabIndex = 0;
+  stop = next;
+}
 
 // reset shows these calls and no others; change adds, replaces and removes.
 export function reset(calls) {
@@ -18,18 +66,22 @@ export function reset(calls) {
 }
 
 export function change(calls, gone, fresh) {
-  for (const id of gone) {
-    rows.get(id)?.row.remove();
-    rows.delete(id);
-  }
-  for (const call of calls.toSorted((a, b) => a.start - b.start)) put(call, fresh);
+  keep(() => {
+    for (const id of gone) {
+      rows.get(id)?.row.remove();
+      rows.delete(id);
+    }
+    for (const call of calls.toSorted((a, b) => a.start - b.start)) put(call, fresh);
+  });
   refresh();
 }
 
 export function filter(newText, newWhich) {
   text = newText.trim().toLowerCase();
   which = newWhich;
-  for (const entry of rows.values()) entry.row.hidden = !wanted(entry.call);
+  keep(() => {
+    for (const entry of rows.values()) entry.row.hidden = !wanted(entry.call);
+  });
   refresh();
 }
 
@@ -42,6 +94,7 @@ export function choose(id) {
     else entry.link.removeAttribute('aria-current');
   }
   chosen = id;
+  settle();
 }
 
 function wanted(call) {
@@ -68,19 +121,20 @@ function put(call, fresh) {
   if (call.id === chosen) choose(chosen);
 }
 
-// update keeps the row, and in it what did not change: somebody may be about to click it.
+// update keeps the row and its link, which somebody may be about to click or have the keyboard at.
 function update(old, next) {
-  const same = old.link.textContent === next.link.textContent;
   for (const [i, cell] of [...next.row.cells].entries()) {
-    if (!same || !cell.contains(next.link)) old.row.cells[i].replaceWith(cell);
+    if (!cell.contains(next.link)) old.row.cells[i].replaceWith(cell);
   }
-  return { call: next.call, row: old.row, link: same ? old.link : next.link };
+  if (old.link.textContent !== next.link.textContent) old.link.replaceChildren(...next.link.childNodes);
+  return { call: next.call, row: old.row, link: old.link };
 }
 
 function draw(call) {
   const link = el('a', 'call',
     el('span', 'method', call.method), call.target ? el('span', 'target', call.target) : call.error ? el('span', 'error', call.error) : null);
   link.href = `#${call.id}`;
+  link.tabIndex = -1;
   const session = el('td', 'wide dim mono', call.session ? call.session.slice(0, 8) : '–');
   if (call.session) session.title = `Session ${call.session}`;
   const outcome = el('td', 'outcome', chip(call));
@@ -114,11 +168,9 @@ body.addEventListener('click', (event) => {
   if (row && !event.target.closest('a') && !String(getSelection())) location.hash = row.dataset.id;
 });
 
-body.addEventListener('keydown', (event) => {
-  const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
-  let row = event.target.closest('tr');
-  if (!step || !row) return;
-  do row = row[step]; while (row?.hidden);
-  if (row) row.querySelector('a').focus();
-  event.preventDefault();
+body.addEventListener('focusin', () => {
+  visited = current()?.dataset.id ?? '';
+  settle();
 });
+
+rove(body, left, (row) => row.querySelector('a').focus());

@@ -52,8 +52,12 @@ filters.addEventListener('submit', (event) => event.preventDefault());
 
 function route() {
   const id = decodeURIComponent(location.hash.slice(1));
+  const before = waterfall.shown();
+  const inside = byId('detail').contains(document.activeElement);
   list.choose(id);
   waterfall.open(id);
+  if (inside && !id) list.focusOn(before);
+  else list.reveal(); // there is less room, or more
 }
 
 function close() {
@@ -67,6 +71,7 @@ function close() {
 addEventListener('hashchange', route);
 addEventListener('popstate', route);
 byId('close').addEventListener('click', close);
+byId('skip').addEventListener('click', list.enter);
 addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && event.target !== text) close();
   if (event.key === '/' && event.target !== text && !event.ctrlKey && !event.metaKey) {

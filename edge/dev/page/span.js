@@ -8,8 +8,17 @@ const services = { client: 'the client', edge: 'the edge', grpc: 'the edge, call
 
 // tell shows a span; go is called with the id of a linked one that is clicked.
 export function tell(span, go) {
+  const inside = panel.contains(document.activeElement) && document.activeElement !== panel;
+  const at = stops().indexOf(document.activeElement);
   panel.replaceChildren();
-  if (!span) return;
+  if (span) fill(span, go);
+  if (inside) (stops()[at] ?? panel).focus({ preventScroll: true });
+}
+
+// stops are what the keyboard reaches in the panel: links, and texts that scroll.
+const stops = () => [...panel.querySelectorAll('button, [tabindex]')];
+
+function fill(span, go) {
   const attributes = span.attributes ?? [];
   panel.append(
     el('h3', `role ${span.role}`, span.name),
@@ -25,6 +34,7 @@ export function tell(span, go) {
   if (span.events?.length) panel.append(part('Events', span.events.length), el('ol', 'events', ...span.events.map(event)));
   if (span.links?.length) panel.append(part('Links', span.links.length), el('ul', 'links', ...span.links.map((l) => link(l, go))));
   if (rest.length) panel.append(part('Attributes', rest.length), list(rest));
+  for (const text of panel.querySelectorAll('pre')) if (text.scrollHeight > text.clientHeight) text.tabIndex = 0;
 }
 
 function part(title, count) {

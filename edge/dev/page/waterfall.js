@@ -1,5 +1,6 @@
 // One call as a waterfall.
 import { byId, chip, clock, duration, el } from './dom.js';
+import { rove } from './keys.js';
 import { scale } from './scale.js';
 import { tell } from './span.js';
 
@@ -67,7 +68,7 @@ function draw({ call, spans, more }) {
   if (more) rows.push(el('tr', 'note', wideCell(`${more} more spans are not shown.`)));
   body.replaceChildren(...rows);
   select(spans);
-  if (focused) body.querySelector('tr.chosen button')?.focus();
+  if (focused) body.querySelector('tr.chosen button')?.focus({ preventScroll: true });
   body.pick = (spanId) => {
     picked = spanId;
     select(spans);
@@ -79,11 +80,17 @@ function select(spans) {
   for (const row of body.querySelectorAll('tr[data-id]')) {
     const is = row.dataset.id === picked;
     row.classList.toggle('chosen', is);
-    row.querySelector('button').setAttribute('aria-pressed', String(is));
+    const button = row.querySelector('button');
+    button.setAttribute('aria-pressed', String(is));
+    button.tabIndex = is ? 0 : -1; // one stop of Tab for all
   }
   tell(spans.find((s) => s.id === picked), (spanId) => {
-    if (spans.some((s) => s.id === spanId)) body.pick(spanId);
-    else location.hash = spanId;
+    if (!spans.some((s) => s.id === spanId)) {
+      location.hash = spanId;
+      return;
+    }
+    body.pick(spanId);
+    body.querySelector('tr.chosen button').focus();
   });
 }
 
@@ -171,15 +178,7 @@ body.addEventListener('click', (event) => {
   if (row) body.pick(row.dataset.id);
 });
 
-body.addEventListener('keydown', (event) => {
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-  const row = event.target.closest('tr[data-id]');
-  if (!step || !row) return;
-  const all = [...body.querySelectorAll('tr[data-id]')];
-  const next = all[all.indexOf(row) + step];
-  if (next) {
-    body.pick(next.dataset.id);
-    next.querySelector('button').focus();
-  }
-  event.preventDefault();
+rove(body, (row) => row.dataset.id, (row) => {
+  body.pick(row.dataset.id);
+  row.querySelector('button').focus();
 });
