@@ -114,6 +114,8 @@ const (
 	eventP99  metric = "event-p99-ms"
 	rss       metric = "resident-B/session"
 	live      metric = "live-B/session"
+	resident  metric = "resident-MiB"
+	anonymous metric = "anonymous-MiB"
 	medianLag metric = "median-ms"
 	lastLag   metric = "last-ms"
 	ready     metric = "ready-ms"
@@ -135,6 +137,8 @@ var metrics = []struct {
 	{eventP99, "event-p99-ns", times(1e6)},
 	{rss, "resident-B/session", times(1)},
 	{live, "live-B/session", times(1)},
+	{resident, "resident-B", times(1 << 20)},
+	{anonymous, "anonymous-B", times(1 << 20)},
 	{medianLag, "median-ns", times(1e6)},
 	{lastLag, "last-ns", times(1e6)},
 	{ready, "ready-ns", times(1e6)},

@@ -53,14 +53,26 @@ func (f *fleet) buildAll() error {
 	return nil
 }
 
-func (f *fleet) build(name, pkg string, args ...string) error {
+func (f *fleet) build(name, pkg string) error { return f.buildIn(nil, name, pkg) }
+
+// buildIn builds a program in an environment of its own.
+func (f *fleet) buildIn(env []string, name, pkg string, args ...string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	args = append([]string{"build", "-o", filepath.Join(f.dir, name)}, append(args, pkg)...)
-	if out, err := exec.CommandContext(f.building, "go", args...).CombinedOutput(); err != nil {
+	cmd := exec.CommandContext(f.building, "go", append([]string{"build", "-o", filepath.Join(f.dir, name)}, append(args, pkg)...)...)
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", pkg, err, out)
 	}
 	return nil
+}
+
+// released is the name of the edge's program as it is released.
+const released = "edge-released"
+
+// buildReleased builds it: without symbols, paths and the C library.
+func (f *fleet) buildReleased() error {
+	return f.buildIn([]string{"CGO_ENABLED=0"}, released, "./edge", "-trimpath", "-ldflags=-s -w")
 }
 
 // service starts the gRPC service and returns the flags that make an edge its front.
@@ -105,9 +117,14 @@ func (f *fleet) edgeIn(env []string, args ...string) (*process, error) {
 	return p, p.awaitReady(20 * time.Millisecond)
 }
 
-// begin starts an edge and does not wait for it. Its log goes to /dev/null: at the default level it has a
-// line for each request.
+// begin starts an edge with profiles and does not wait for it.
 func (f *fleet) begin(env []string, args ...string) (*process, error) {
+	return f.beginProgram("edge", env, append(args, "--pprof")...)
+}
+
+// beginProgram starts a program of the edge. Its log goes to /dev/null: at the default level it has a line for
+// each request.
+func (f *fleet) beginProgram(name string, env []string, args ...string) (*process, error) {
 	addr, err := freeport.Addr()
 	if err != nil {
 		return nil, err
@@ -117,8 +134,8 @@ func (f *fleet) begin(env []string, args ...string) (*process, error) {
 		return nil, err
 	}
 	// All load is from one address, which may have half of the connections otherwise.
-	args = append(args, "--listen", addr, "--admin", admin, "--pprof", "--connections-per-address", strconv.Itoa(files))
-	cmd := exec.Command(filepath.Join(f.dir, "edge"), args...)
+	args = append(args, "--listen", addr, "--admin", admin, "--connections-per-address", strconv.Itoa(files))
+	cmd := exec.Command(filepath.Join(f.dir, name), args...)
 	cmd.Env = append(os.Environ(), env...)
 	return f.run(&process{cmd: cmd, addr: addr, addrs: []string{addr}, admin: admin})
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,18 +85,24 @@ func memStats(text string) map[string]uint64 {
 }
 
 // resident is the process's memory as the kernel counts it, in bytes.
-func (p *process) resident() (uint64, error) {
+func (p *process) resident() (uint64, error) { return p.counted("VmRSS:") }
+
+// anonymous is what of that is no part of a file, such as the program's.
+func (p *process) anonymous() (uint64, error) { return p.counted("RssAnon:") }
+
+// counted is one of the kernel's counts.
+func (p *process) counted(label string) (uint64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
 		return 0, err
 	}
 	for line := range strings.Lines(string(text)) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "VmRSS:" {
+		if f := strings.Fields(line); len(f) == 3 && f[0] == label {
 			n, err := strconv.ParseUint(f[1], 10, 64)
 			return n << 10, err
 		}
 	}
-	return 0, errors.New("the kernel does not tell the resident memory")
+	return 0, fmt.Errorf("the kernel does not tell %s of a process", label)
 }
 
 // firstLine reads no further than the line.

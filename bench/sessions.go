@@ -18,6 +18,7 @@ func sessionCases() []benchCase {
 		{name: "session-start-8", rounds: some, start: startingSessions,
 			claims: []claim{ratio(callRate, "edge", "sdk"), ratio(callRate, "redis", "edge")}},
 		{name: "idle-memory", rounds: 4, cold: true, start: idleMemory, claims: slices.Concat(idleClaims(rss, 1), idleClaims(live, 0.6))},
+		residentCase(),
 		// So many that the collections of garbage have their part: there is one in a second or two.
 		{name: "idle-others-8", rounds: 6 * shown, slice: 500 * time.Millisecond, start: idleOthers,
 			claims: []claim{ratio(callRate, "crowded", "empty").atLeast(0.95), ratio(p99, "crowded", "empty"), ratio(cpuTime, "crowded", "empty")}},

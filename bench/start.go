@@ -41,7 +41,7 @@ func starting(f *fleet) ([]subject, error) {
 
 // binaries are the sizes of the edge's program, without what debuggers need, and as `go build` makes it.
 func binaries(f *fleet) ([]subject, error) {
-	if err := f.build("edge-released", "./edge", "-trimpath", "-ldflags=-s -w"); err != nil {
+	if err := f.buildReleased(); err != nil {
 		return nil, err
 	}
 	sized := func(name, file string) subject {
@@ -53,5 +53,5 @@ func binaries(f *fleet) ([]subject, error) {
 			return sample{values: map[metric]float64{size: float64(info.Size()) / (1 << 20)}}, nil
 		}}
 	}
-	return []subject{sized("released", "edge-released"), sized("plain", "edge")}, nil
+	return []subject{sized("released", released), sized("plain", "edge")}, nil
 }
