@@ -1,7 +1,9 @@
 package dashboards
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"runtime"
 	"testing"
@@ -31,9 +33,33 @@ const (
 // series are metrics by name, each with its labels.
 type series map[string]map[string]bool
 
+// scraped is what a replica served at a time that the test makes up, in seconds: so that rates have minutes to look at.
+type scraped struct {
+	At     int64             `json:"at"`
+	Labels map[string]string `json:"labels"`
+	Text   string            `json:"text"`
+}
+
+// minute is the time between two scrapes of one replica.
+const minute = 60
+
+// exported is what the replicas served: the series with their labels, and each scrape.
+type exported struct {
+	series  series
+	scrapes []scraped
+}
+
+// keep scrapes a replica as of so many minutes.
+func (x *exported) keep(t *testing.T, e *replicas.Edge, minutes int64) map[string]*dto.MetricFamily {
+	t.Helper()
+	families, text := scrape(t, e, x.series)
+	x.scrapes = append(x.scrapes, scraped{At: minutes * minute, Labels: map[string]string{"job": "mcpedge", "instance": e.Name()}, Text: text})
+	return families
+}
+
 // exercise runs two replicas on a Redis, has happen to them what makes series appear, a lost replica
 // included, and returns what they exported.
-func exercise(t *testing.T) series {
+func exercise(t *testing.T) *exported {
 	t.Helper()
 	runtime.LockOSThread() // to which the replicas are bound
 	defer runtime.UnlockOSThread()
@@ -47,7 +73,7 @@ func exercise(t *testing.T) series {
 	group, err := replicas.New(replicas.Options{
 		Program: dir + "/edge", Dir: t.TempDir(), Redis: redisserver.ForTest(t).URL(), Count: 2,
 		Flags: func(int) []string {
-			return []string{"--backend=fixture=" + f.addr, "--lease=1s", "--stream-after=10ms"}
+			return []string{"--backend=fixture=" + f.addr, "--backend=hollow=" + startHollow(t), "--lease=1s", "--stream-after=10ms", "--argument-values=8"}
 		},
 	})
 	if err != nil {
@@ -57,25 +83,36 @@ func exercise(t *testing.T) series {
 		t.Fatal(err)
 	}
 	first, second := group[0], group[1]
-	for _, version := range []string{v2025, v2026} {
-		use(t, ctx, first, version)
-	}
-	listen(t, ctx, first)
-	for scrape(t, first, series{})["mcpedge_listen_duration_seconds"] == nil { // The replica may notice later.
-		if ctx.Err() != nil {
-			t.Fatal("a subscription that its client closed goes on")
+	out := &exported{series: series{}}
+	// Twice, for rates: a counter that appears with its first value has none.
+	for minutes := range int64(2) {
+		for _, version := range []string{v2025, v2026} {
+			use(t, ctx, first, version)
 		}
-		time.Sleep(10 * time.Millisecond)
+		listen(t, ctx, first)
+		for listened(t, first) <= uint64(minutes) { // The replica may notice later.
+			if ctx.Err() != nil {
+				t.Fatal("a subscription that its client closed goes on")
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		out.keep(t, first, minutes)
 	}
-	out := series{}
-	lose(t, ctx, f, first, second, func() { scrape(t, first, out) })
-	families := scrape(t, second, out)
+	lose(t, ctx, f, first, second, func() { out.keep(t, first, 2) })
+	families := out.keep(t, second, 2)
+	out.keep(t, second, 3)
 	for _, name := range []string{
 		"mcpedge_streams_resumed_total", "mcpedge_events_replayed_total", "mcpedge_calls_taken_over_total",
 		"mcpedge_calls_rerun_total", "mcpedge_calls_unknown_outcome_total", "mcpedge_ready", "mcpedge_backend_up",
 	} {
-		if m := families[name].GetMetric(); len(m) != 1 || m[0].GetCounter().GetValue()+m[0].GetGauge().GetValue() < 1 {
-			t.Errorf("%s is %v, want one series of at least 1", name, m)
+		least := 0.0
+		for i, m := range families[name].GetMetric() {
+			if v := m.GetCounter().GetValue() + m.GetGauge().GetValue(); i == 0 || v < least {
+				least = v
+			}
+		}
+		if least < 1 {
+			t.Errorf("%s is %v, want each series to be at least 1", name, families[name].GetMetric())
 		}
 	}
 	if err := second.Stop(); err != nil {
@@ -84,8 +121,18 @@ func exercise(t *testing.T) series {
 	return out
 }
 
+// listened counts the subscriptions that have ended.
+func listened(t *testing.T, e *replicas.Edge) (n uint64) {
+	t.Helper()
+	families, _ := scrape(t, e, series{})
+	for _, m := range families["mcpedge_listen_duration_seconds"].GetMetric() {
+		n += m.GetHistogram().GetSampleCount()
+	}
+	return n
+}
+
 // scrape adds what a replica serves at /metrics to out.
-func scrape(t *testing.T, e *replicas.Edge, out series) map[string]*dto.MetricFamily {
+func scrape(t *testing.T, e *replicas.Edge, out series) (map[string]*dto.MetricFamily, string) {
 	t.Helper()
 	resp, err := http.Get("http://" + e.Admin + "/metrics")
 	if err != nil {
@@ -93,7 +140,11 @@ func scrape(t *testing.T, e *replicas.Edge, out series) map[string]*dto.MetricFa
 	}
 	defer resp.Body.Close()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(resp.Body)
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil || len(families) == 0 {
 		t.Fatalf("%s says nothing at /metrics: %s: %v", e.Name(), resp.Status, err)
 	}
@@ -116,7 +167,7 @@ func scrape(t *testing.T, e *replicas.Edge, out series) map[string]*dto.MetricFa
 			out[name+"_bucket"]["le"] = true
 		}
 	}
-	return families
+	return families, string(text)
 }
 
 // use is an official client that asks for all there is, wrongly too, and leaves.
@@ -149,6 +200,10 @@ func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
 		if (tool == "count" || tool == "refuse") && err != nil {
 			t.Errorf("%s: %v", tool, err)
 		}
+	}
+	many := map[string]any{"list": make([]int, 20)}
+	if _, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "count", Arguments: many}); err == nil {
+		t.Error("more values than a call may have are taken")
 	}
 	if _, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "greet"}); err != nil {
 		t.Error(err)

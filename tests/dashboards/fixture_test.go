@@ -38,6 +38,23 @@ func startFixture(t *testing.T) *fixture {
 	f.tools(s)
 	capability.AddPrompt(s, &capability.Prompt{Name: "greet"},
 		func(context.Context, *capability.Call, map[string]string) (string, error) { return "Hello", nil })
+	serve(t, s, l)
+	return f
+}
+
+// startHollow serves a backend that is reached and has nothing to serve, until the test ends.
+func startHollow(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, capability.New("hollow", "1.0.0", capability.WithLogger(slog.New(slog.DiscardHandler))), l)
+	return l.Addr().String()
+}
+
+func serve(t *testing.T, s *capability.Server, l net.Listener) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()
@@ -47,7 +64,6 @@ func startFixture(t *testing.T) *fixture {
 			t.Error(err)
 		}
 	})
-	return f
 }
 
 func (f *fixture) tools(s *capability.Server) {

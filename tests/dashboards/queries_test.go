@@ -3,7 +3,9 @@ package dashboards
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,6 +17,8 @@ type query struct {
 	where  string
 	Expr   string   `json:"expr"`
 	Labels []string `json:"labels"`
+	// alert: it gives nothing as long as all is well, or nothing happens.
+	alert bool
 	needs
 }
 
@@ -30,6 +34,7 @@ type needs struct {
 var (
 	legendLabel = regexp.MustCompile(`\{\{\s*(\w+)\s*\}\}`)
 	alertLabel  = regexp.MustCompile(`\$labels\.(\w+)`)
+	promqlBlock = regexp.MustCompile("(?s)```promql\n(.*?)\n```")
 	labelValues = regexp.MustCompile(`^label_values\((.+), (\w+)\)$`)
 )
 
@@ -52,9 +57,34 @@ func queries(t *testing.T) []query {
 		for _, a := range r.Annotations {
 			text += a
 		}
-		all = append(all, query{where: r.Alert, Expr: r.Expr, Labels: labels(alertLabel, text)})
+		all = append(all, query{where: r.Alert, Expr: r.Expr, Labels: labels(alertLabel, text), alert: true})
 	}
+	all = append(all, documented(t)...)
 	parse(t, all)
+	return all
+}
+
+// documented are the queries that the documentation gives to operators, one a line but for those that go on below.
+func documented(t *testing.T) (all []query) {
+	t.Helper()
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range promqlBlock.FindAllStringSubmatch(string(text), -1) {
+			for _, expr := range strings.Split(strings.ReplaceAll(block[1], "\n  ", " "), "\n") {
+				all = append(all, query{where: "docs/" + filepath.Base(file), Expr: expr})
+			}
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("the documentation has no queries")
+	}
 	return all
 }
 
@@ -77,7 +107,7 @@ func (b *board) queries(t *testing.T) (all []query) {
 	}
 	for _, a := range b.Annotations.List {
 		if a.Expr != "" {
-			all = append(all, query{where: b.file + ": an annotation", Expr: a.Expr, Labels: labels(legendLabel, a.TitleFormat)})
+			all = append(all, query{where: b.file + ": an annotation", Expr: a.Expr, Labels: labels(legendLabel, a.TitleFormat), alert: true})
 		}
 	}
 	for _, v := range b.Templating.List {
@@ -105,33 +135,44 @@ func parse(t *testing.T, all []query) {
 			t.Errorf("%s uses %s: tell this test what Grafana puts there", asked[i].where, left)
 		}
 	}
-	in, err := json.Marshal(asked)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("go", "run", "-C", "../../tools", "./promql")
-	var out, errs bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &errs
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("tools/promql: %v: %s", err, &errs)
-	}
 	var found []needs
-	if err := json.Unmarshal(out.Bytes(), &found); err != nil || len(found) != len(all) {
-		t.Fatalf("tools/promql says of %d queries: %s (%v)", len(all), &out, err)
+	if promql(t, asked, &found); len(found) != len(all) {
+		t.Fatalf("tools/promql says of %d queries: %v", len(all), found)
 	}
 	for i := range all {
 		all[i].needs = found[i]
 	}
 }
 
+// promql gives something to tools/promql and reads what it says of it.
+func promql(t *testing.T, in, out any, arguments ...string) {
+	t.Helper()
+	text, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", append([]string{"run", "-C", "../../tools", "./promql"}, arguments...)...)
+	var said, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &said, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("tools/promql: %v: %s", err, &errs)
+	}
+	if err := json.Unmarshal(said.Bytes(), out); err != nil {
+		t.Fatalf("tools/promql says %s: %v", &said, err)
+	}
+}
+
 // foreign are the metrics that others export: Prometheus itself, and redis_exporter.
 var foreign = map[string]bool{"up": true, "redis_memory_used_bytes": true, "redis_memory_max_bytes": true}
 
-// Every metric that a panel or an alert names, and each label it uses of it, is one that edges export.
+// Every metric that a panel, an alert or the documentation names, and each label it uses of it, is one that edges
+// export; and each query gives something.
 func TestQueriesNeedWhatEdgesExport(t *testing.T) {
-	exported := exercise(t)
+	x := exercise(t)
+	exported, all := x.series, queries(t)
+	defer x.evaluate(t, all)
 	named := map[string]bool{}
-	for _, q := range queries(t) {
+	for _, q := range all {
 		if q.Error != "" {
 			t.Errorf("%s: %s\n%s", q.where, q.Error, q.Expr)
 		}

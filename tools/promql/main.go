@@ -1,6 +1,8 @@
 // Command promql says which metrics, and which labels of each, expressions of Prometheus's query language
 // need. It reads a JSON list of Query from standard input and writes the list of their Needs, in the same
 // order, to standard output.
+//
+// With the argument eval it says what they give: it reads an Evaluation and writes the list of Results.
 package main
 
 import (
@@ -31,7 +33,11 @@ type Selector struct {
 }
 
 func main() {
-	if err := run(os.Stdin, os.Stdout); err != nil {
+	do := run
+	if len(os.Args) > 1 && os.Args[1] == "eval" {
+		do = runEval
+	}
+	if err := do(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "promql:", err)
 		os.Exit(1)
 	}

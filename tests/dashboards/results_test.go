@@ -1,0 +1,107 @@
+package dashboards
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// expression is a query as tools/promql evaluates it.
+type expression struct {
+	Expr     string `json:"expr"`
+	Compared bool   `json:"compared"`
+}
+
+// result is what a query gives.
+type result struct {
+	Samples []struct {
+		Labels map[string]string
+		Value  string
+	}
+	Error string
+}
+
+// silent are the queries that rightly give nothing of what the test does, each with the reason.
+var silent = map[string]string{
+	"MCPEdgeBackendUnreachable": "`unless` leaves nothing where all replicas see the same",
+}
+
+// told is what queries of the documentation have to say of what the test does, by how they begin and the value of
+// their label.
+var told = map[string][]struct{ begins, label, value string }{
+	"docs/production.md": {
+		{"sum by (gen_ai_tool_name) (rate(mcp_server", "refuse", "1"},
+		{"sum by (gen_ai_tool_name) (rate(mcp_server", "break", "1"},
+		{"sum by (gen_ai_tool_name) (rate(mcp_server", "count", "0.5"}, // its other half has too many arguments
+		{"max by (mcpedge_backend_name) (mcpedge_backend_calls)", "hollow", "0"},
+		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "hollow", "1"},
+		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "fixture", ""},
+	},
+}
+
+// evaluate asks the queries of what was scraped, by Prometheus's own engine. Of an alert it asks whether there is
+// something to compare.
+func (x *exported) evaluate(t *testing.T, all []query) {
+	t.Helper()
+	fill := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$backend", "fixture")
+	asked := make([]expression, len(all))
+	for i, q := range all {
+		asked[i] = expression{Expr: used.ReplaceAllString(fill.Replace(q.Expr), ".*"), Compared: q.alert}
+	}
+	var results []result
+	promql(t, map[string]any{"scrapes": x.scrapes, "at": 3 * minute, "queries": asked}, &results, "eval")
+	if len(results) != len(all) {
+		t.Fatalf("%d results of %d queries", len(results), len(all))
+	}
+	for i, q := range all {
+		r := results[i]
+		if r.Error != "" {
+			t.Errorf("%s: %s\n%s", q.where, r.Error, q.Expr)
+			continue
+		}
+		if q.foreign() || silent[q.where] != "" {
+			continue
+		}
+		for _, want := range told[q.where] {
+			if strings.HasPrefix(q.Expr, want.begins) && r.of(want.label) != want.value {
+				t.Errorf("%s says %s of %s, want %s\n%s", q.where, r.of(want.label), want.label, want.value, q.Expr)
+			}
+		}
+		if !r.some() {
+			t.Errorf("%s gives nothing: %v\n%s", q.where, r.Samples, asked[i].Expr)
+		}
+	}
+}
+
+// foreign says whether a query needs what others export.
+func (q *query) foreign() bool {
+	for _, s := range q.Selectors {
+		if foreign[s.Metric] && s.Metric != "up" {
+			return true
+		}
+	}
+	return false
+}
+
+// of is the value of the series that has a label of this value; "": there is none.
+func (r *result) of(label string) string {
+	for _, s := range r.Samples {
+		for _, v := range s.Labels {
+			if v == label {
+				return s.Value
+			}
+		}
+	}
+	return ""
+}
+
+// some says whether there is a number among the samples.
+func (r *result) some() bool {
+	for _, s := range r.Samples {
+		if v, err := strconv.ParseFloat(s.Value, 64); err == nil && !math.IsNaN(v) {
+			return true
+		}
+	}
+	return false
+}
