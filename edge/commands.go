@@ -60,7 +60,7 @@ func check(ctx context.Context, args []string, out io.Writer) error {
 	for _, text := range paging.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, trial.Unlisted())...)
 }
 
 // readyWithin bounds how long `mcpedge ready` waits for an answer.

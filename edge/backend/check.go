@@ -48,6 +48,9 @@ func check(ctx context.Context, cfg Config, opts Options, trial *Trial, w io.Wri
 	}
 	found := &findings{}
 	k.overview(ctx, found)
+	if l := k.parts[0].list; trial != nil && l != nil {
+		trial.listed = append(trial.listed, collect(l.tools, (*pb.Tool).GetName)...)
+	}
 	if trial != nil && trial.Pages != nil {
 		for _, text := range trial.Pages(b, k.catalog()) {
 			found.note("%s", text)
@@ -60,7 +63,7 @@ func check(ctx context.Context, cfg Config, opts Options, trial *Trial, w io.Wri
 		return fmt.Errorf("backend %q: %s", b.cfg.Name, found.mistake)
 	}
 	if found.breaches > 0 {
-		return fmt.Errorf("backend %q breaks the contract in %d places: %s", b.cfg.Name, found.breaches, found.first)
+		return fmt.Errorf("backend %q breaks the contract in %s: %s", b.cfg.Name, count(found.breaches, "place"), found.first)
 	}
 	return nil
 }

@@ -84,7 +84,15 @@ func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments
 		switch {
 		case o.result != nil:
 			p.toolResult(what, t, o.result)
-			return fmt.Sprintf("%s: a result after %d rounds and %d events%s", what, round, o.events, strings.Join(asks, ""))
+			how := "a result"
+			if o.result.GetIsError() {
+				how = "a result that is an error"
+			}
+			well := fmt.Sprintf("%s: %s after %s and %s%s", what, how, count(int(round), "round"), count(o.events, "event"), strings.Join(asks, ""))
+			if _, asked := p.trial.call(t.Name); asked {
+				well += ": " + shorten(o.result)
+			}
+			return well
 		case o.failure != nil:
 			return fmt.Sprintf("%s: a failure, %s: %.120s%s", what, o.failure.GetReason(), o.failure.GetMessage(), strings.Join(asks, ""))
 		case o.required == nil:
@@ -105,6 +113,30 @@ func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments
 		}
 	}
 	return fmt.Sprintf("%s: still asks after %d rounds%s", what, declined, strings.Join(asks, ""))
+}
+
+// maxShown bounds what is shown of a result, in bytes.
+const maxShown = 500
+
+// shorten is what a person reads of a result: its texts, else its structured content, on one line.
+func shorten(r *pb.CallToolResult) string {
+	var texts []string
+	for _, b := range r.GetContent() {
+		if text := b.GetText().GetText(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	if len(texts) == 0 {
+		texts = []string{r.GetStructuredContentJson()}
+	}
+	all := strings.Join(strings.Fields(strings.Join(texts, " ")), " ")
+	if all == "" {
+		return "no text"
+	}
+	if len(all) > maxShown {
+		all = strings.ToValidUTF8(all[:maxShown], "") + "…"
+	}
+	return all
 }
 
 // decline answers a question with as little as there is.

@@ -44,6 +44,14 @@ func (f *findings) wrong(format string, args ...any) {
 	}
 }
 
+// count is a number of things, in words.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
 func (f *findings) conclude() {
 	if f.breaches == 0 {
 		f.text.WriteString("  nothing breaks the contract\n")

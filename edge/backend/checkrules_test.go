@@ -83,7 +83,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 	}
 	called = make(chan string, 1000)
 	out, err := report(t, x.serve(t, 0), map[string]string{"change": `{"to":1}`})
-	if err != nil || !strings.Contains(out, `ok      CallTool "change": a result`) {
+	if err != nil || !strings.Contains(out, `ok      CallTool "change": a result after 2 rounds and 2 events; asked "sure", declined: {"n":1}`) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	close(called)
@@ -95,9 +95,6 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 	}
 	if changes != 2 { // one call of two rounds
 		t.Errorf("change was called %d times, want 2", changes)
-	}
-	if out, err := report(t, newSample().serve(t, 0), map[string]string{"other": "{}"}); err == nil || !strings.Contains(out, `"other"`) {
-		t.Errorf("a tool that is not listed: %v:\n%s", err, out)
 	}
 	if out, err := report(t, newSample().serve(t, 0), map[string]string{"change": "[]"}); err == nil || !strings.Contains(out, "no JSON object") {
 		t.Errorf("arguments that are no object: %v:\n%s", err, out)

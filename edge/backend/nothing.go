@@ -51,7 +51,8 @@ func (b *Backend) withoutContract(ctx context.Context) string {
 	if len(services) > few {
 		names += fmt.Sprintf(" and %d more", len(services)-few)
 	}
-	return fmt.Sprintf("%s, but %s, by server reflection: set kind: reflect for this backend, in the configuration file, to make tools of its methods", none, names)
+	return fmt.Sprintf("%s, but %s, by server reflection: to make tools of its methods, set kind: reflect for this backend in the configuration file, "+
+		"as in backends: [{name: %s, target: %q, kind: reflect}], and start with --config FILE", none, names, b.cfg.Name, b.cfg.Target)
 }
 
 // reflectionMethods are the two versions of the reflection service, whose messages are the same.

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -21,6 +23,31 @@ type Trial struct {
 	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
 	// it: they are noted.
 	Pages func(*Backend, *Catalog) []string
+
+	// listed are the tools of the backends that were checked.
+	listed []string
+}
+
+// maxListed bounds how many tools an error names.
+const maxListed = 20
+
+// Unlisted says which of the Calls are of no tool that the backends list which were checked with this trial; nil: none.
+func (t *Trial) Unlisted() error {
+	have := slices.Compact(slices.Sorted(slices.Values(t.listed)))
+	names := strings.Join(have[:min(len(have), maxListed)], ", ")
+	if more := len(have) - maxListed; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if names == "" {
+		names = "none"
+	}
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(t.Calls)) {
+		if _, found := slices.BinarySearch(have, name); !found {
+			errs = append(errs, fmt.Errorf("--call %s: no backend lists the tool; there are %s", name, names))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 func (t *Trial) call(tool string) (arguments string, ok bool) {
@@ -33,8 +60,9 @@ func (t *Trial) call(tool string) (arguments string, ok bool) {
 
 // unfit says what is wrong with arguments by a tool's schema, before the backend sees them.
 func unfit(t *pb.Tool, arguments string) error {
-	if _, err := object("the arguments", arguments); err != nil {
-		return err
+	var members map[string]json.RawMessage
+	if json.Unmarshal([]byte(arguments), &members) != nil || members == nil {
+		return fmt.Errorf("the arguments are no JSON object: %.80q", arguments)
 	}
 	s, err := schema.Compile(t.InputSchemaJson)
 	if err != nil {

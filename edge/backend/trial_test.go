@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -16,16 +18,55 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`{"n":"x"}`:           "/n",
 		`{}`:                  "'n'",
 		`{"n":1,"a":2,"b":3}`: "at most one of a, b may be there, and a and b are",
-		`[]`:                  "no JSON object",
-		`{`:                   "no JSON object",
+		`[]`:                  "the arguments are no JSON object",
+		`{`:                   "the arguments are no JSON object",
 	} {
 		err := unfit(tool, arguments)
+		if err != nil && strings.Contains(err.Error(), "Go value") {
+			t.Errorf("%s: %v speaks of the program", arguments, err)
+		}
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arguments, err, want)
 		}
 	}
 	out, err := report(t, newSample().serve(t, 0), map[string]string{"look": `[]`})
 	if err == nil || !strings.Contains(out, `wrong   CallTool "look": not called`) || strings.Contains(out, "  breaks ") {
+		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// A tool that no backend lists is the caller's mistake, whatever backend is checked first.
+func TestTrialOfToolsThatAreNotListed(t *testing.T) {
+	trial := &Trial{Calls: map[string]string{"look": `{}`, "lok": `{}`}}
+	other := newSample()
+	other.tools = []*pb.Tool{{Name: "seek"}}
+	for name, x := range map[string]*sample{"one": newSample(), "other": other} {
+		var out strings.Builder
+		if err := check(t.Context(), Config{Name: name, Target: x.serve(t, 0)}, Options{tune: &patient}, trial, &out); err != nil {
+			t.Errorf("%s: %v\n%s", name, err, &out)
+		}
+	}
+	err := trial.Unlisted()
+	if err == nil || !strings.Contains(err.Error(), `--call lok: no backend lists the tool; there are change, find, look, seek`) || strings.Contains(err.Error(), "--call look") {
+		t.Errorf("%v", err)
+	}
+	if err := (&Trial{}).Unlisted(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What a call that was asked for gives is shown, a failure of the tool as one.
+func TestTrialShowsResults(t *testing.T) {
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if r.GetName() != "change" {
+			return s.Send(notThere())
+		}
+		return s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: &pb.CallToolResult{
+			IsError: true, Content: []*pb.ContentBlock{text("there is no order 9"), text(strings.Repeat("é", 2000))}}}})
+	}
+	out, err := report(t, x.serve(t, 0), map[string]string{"change": `{}`})
+	if err != nil || !strings.Contains(out, `CallTool "change": a result that is an error after 1 round and 0 events: there is no order 9 é`) || len(out) > 4000 {
 		t.Errorf("%v:\n%s", err, out)
 	}
 }

@@ -1,6 +1,8 @@
 package stateless
 
 import (
+	"fmt"
+
 	"encoding/json"
 
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -76,7 +78,7 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 		return "", err
 	}
 	if params.Meta.Raw == nil {
-		return "", missing("_meta")
+		return "", missing("")
 	}
 	version, ok := jsonrpc.Unquote(params.Meta.Version)
 	if !ok {
@@ -118,8 +120,14 @@ func name(in *mcp.Incoming, params *mcp.Params) error {
 	return nil
 }
 
+// missing says which member of _meta is missing, or that _meta is, and what to send.
 func missing(key string) error {
-	return mcp.Errorf(mcp.KindInvalidParams, "params._meta lacks %q, or it has the wrong type: every request carries it", key)
+	what := "params._meta is missing"
+	if key != "" {
+		what = fmt.Sprintf("params._meta lacks %q, or it has the wrong type", key)
+	}
+	return mcp.Errorf(mcp.KindInvalidParams, `%s: with every request send "_meta":{%q:%q,%q:{}}, with what the client can do in the last`,
+		what, mcp.MetaVersion, revision.Stateless().Version, mcp.MetaCapabilities)
 }
 
 func mismatch(header, got, member, want string) error {

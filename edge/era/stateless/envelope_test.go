@@ -113,6 +113,16 @@ func TestUnsupportedVersionListsWhatIsServed(t *testing.T) {
 	contains(t, body(t, r), `"data":{"supported":["2026-07-28","2025-11-25"`, `"requested":"2099-01-01"}`)
 }
 
+// A first request by hand learns what to send.
+func TestMissingMetaTellsWhatToSend(t *testing.T) {
+	e := newEra(t, &fakeDispatch{call: complete}, Options{})
+	_, h := request("tools/list", "")
+	for _, params := range []string{``, `,"params":{}`, `,"params":{"_meta":{}}`, `,"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`} {
+		text := body(t, post(t, e, `{"jsonrpc":"2.0","id":1,"method":"tools/list"`+params+`}`, h, mcp.Principal{}))
+		contains(t, text, `send \"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":{}}`)
+	}
+}
+
 // Without headers, as on stdio, only the body counts.
 func TestNoHeadersToCheck(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: complete}, Options{})
