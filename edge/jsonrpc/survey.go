@@ -16,6 +16,10 @@ type Survey struct {
 
 // SurveyOf surveys a value, up to so many values in it. It returns false if raw is not valid JSON as [Valid] has
 // it; nothing is known then. Objects of few members cost it no memory.
+//
+// It is a scan of its own, after the one that validated the message: that one is for every message, before anybody
+// knows whose it is and what it may cost, and would ask at each value whether to count. A small call's arguments take
+// this scan 0.1 to 0.2 µs.
 func SurveyOf(raw []byte, values int) (Survey, bool) {
 	s := surveyor{scanner: scanner{data: raw}, most: values}
 	s.space()
