@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 	"github.com/mcpedge/mcpedge/edge/transport/conn"
@@ -40,13 +41,13 @@ func (a *App) connections() connections {
 
 // listen opens both listeners.
 func (a *App) listen() (mcp, admin *accept.Listener, err error) {
-	mcpListener, err := net.Listen("tcp", a.cfg.Listen)
+	mcpListener, err := listenAt("listen", a.cfg.Listen)
 	if err != nil {
-		return nil, nil, fmt.Errorf("listen: %w", err)
+		return nil, nil, err
 	}
-	adminListener, err := net.Listen("tcp", a.cfg.Admin)
+	adminListener, err := listenAt("admin", a.cfg.Admin)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("admin: %w", err), mcpListener.Close())
+		return nil, nil, errors.Join(err, mcpListener.Close())
 	}
 	c := a.connections()
 	if c.files > 0 && c.all > c.files-c.admin {
@@ -66,6 +67,18 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 	options.Max, options.MaxPerAddress = c.admin, 0
 	admin = accept.NewListener(accept.NewFiles(adminListener, files), options)
 	return mcp, admin, nil
+}
+
+// listenAt listens at the address that a setting has.
+func listenAt(setting, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, fmt.Errorf("%s: %s is taken, by another program or another edge: end that, or choose another address with --%s", setting, address, setting)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", setting, err)
+	}
+	return l, nil
 }
 
 // refusedConnection is the response to whatever may be asked over a connection that is refused.

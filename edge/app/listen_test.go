@@ -1,0 +1,29 @@
+package app
+
+import (
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// Who starts a second edge on one machine learns which of its two addresses is taken, and which setting moves it.
+func TestAddressInUse(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	at := taken.Addr().String()
+	for _, c := range []struct{ listen, admin, want string }{
+		{at, "127.0.0.1:0", "listen: " + at + " is taken, by another program or another edge: end that, or choose another address with --listen"},
+		{"127.0.0.1:0", at, "admin: " + at + " is taken, by another program or another edge: end that, or choose another address with --admin"},
+	} {
+		a := &App{cfg: config.Config{Listen: c.listen, Admin: c.admin}, log: slog.New(slog.DiscardHandler)}
+		if _, _, err := a.listen(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
