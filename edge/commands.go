@@ -14,15 +14,15 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/backend/check"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/proto"
 )
 
-// check validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
+// checkBackends validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
 // the contract.
-func check(ctx context.Context, args []string) error {
-	trial := &backend.Trial{}
+func checkBackends(ctx context.Context, args []string) error {
+	trial := &check.Trial{}
 	var err error
 	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
 		return err
@@ -50,7 +50,7 @@ func check(ctx context.Context, args []string) error {
 	}
 	var errs []error
 	for _, b := range backends {
-		if err := backend.Check(ctx, b, trial, os.Stdout); err != nil {
+		if err := check.Run(ctx, b, trial, os.Stdout); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -32,7 +33,7 @@ func (b *Backend) describe(ctx context.Context) (*description, error) {
 		return nil, err
 	}
 	var l list
-	vetDescribe(res, func(text string) { l.problem("%s", text) })
+	vet.Describe(res, func(text string) { l.problem("%s", text) })
 	return &description{told: res, problems: l.problems}, nil
 }
 

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -8,36 +8,36 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // resources reads what is listed, what the templates describe, and what does not exist; it completes
 // every variable, and watches the first resource.
-func (p *prober) resources(ctx context.Context) {
-	l := p.k.parts[1].list
+func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
 	unknown := nobody + ":/nothing"
-	if prefixes := p.k.about.told.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
+	if prefixes := p.survey.Told.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
 		unknown = prefixes[0] + nobody
 	}
 	p.try(func() string {
 		const what = "ReadResource, an unknown URI"
 		return missing(p.findings, what, p.readResource(ctx, what, unknown))
 	})
-	for _, r := range l.resources[:min(len(l.resources), walked)] {
+	for _, r := range listed[:min(len(listed), walked)] {
 		p.try(func() string { return p.useResource(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
 	}
-	for _, t := range l.templates[:min(len(l.templates), walked)] {
+	for _, t := range templates[:min(len(templates), walked)] {
 		p.template(ctx, t)
 	}
-	if len(l.resources) > 0 {
-		p.watchResource(ctx, l.resources[0].Uri)
+	if len(listed) > 0 {
+		p.watchResource(ctx, listed[0].Uri)
 	}
 }
 
 func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.ReadResourceResult] {
 	ctx, cancel := p.patience(ctx)
 	defer cancel()
-	stream, err := p.b.resources.ReadResource(ctx, &pb.ReadResourceRequest{Uri: uri, Context: p.request(newCall(), 1)})
+	stream, err := p.b.Resources().ReadResource(ctx, &pb.ReadResourceRequest{Uri: uri, Context: p.request(newCall(), 1)})
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.ReadResourceResult]{err: err}
@@ -69,13 +69,13 @@ func (p *prober) useResource(ctx context.Context, what, uri string) (well string
 }
 
 func (p *prober) contents(what string, c *pb.ResourceContents) {
-	if !absolute(c.GetUri()) {
+	if !vet.AbsoluteURI(c.GetUri()) {
 		p.breaks("%s: uri is %.80q: it must be an absolute URI", what, c.GetUri())
 	}
 	if c.GetBody() == nil {
 		p.breaks("%s: neither text nor blob is set", what)
 	}
-	if err := vetMeta(c.GetMetaJson()); err != nil {
+	if err := vet.Meta(c.GetMetaJson()); err != nil {
 		p.breaks("%s: %v", what, err)
 	}
 }
@@ -88,11 +88,11 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	}
 	values := uritemplate.Values{}
 	for _, variable := range parsed.Varnames() {
-		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.k.about.told.GetResources().GetCompletion(),
+		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Told.GetResources().GetCompletion(),
 			func() (suggestions, error) {
 				ctx, cancel := p.patience(ctx)
 				defer cancel()
-				r, err := p.b.resources.CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
+				r, err := p.b.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
 					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: p.request(newCall(), 1)})
 				if len(r.GetValues()) > 0 {
 					values.Set(variable, uritemplate.String(r.GetValues()[0]))
@@ -142,79 +142,15 @@ func (p *prober) completed(what string, told bool, complete func() (suggestions,
 
 // watchResource watches one resource: started comes first, and the feed stays open.
 func (p *prober) watchResource(ctx context.Context, uri string) {
-	told := p.k.about.told.GetResources().GetSubscribe()
+	told := p.survey.Told.GetResources().GetSubscribe()
 	what := fmt.Sprintf("WatchResource %q", uri)
 	p.try(func() string {
 		return p.follow(ctx, what, told, func(ctx context.Context) (receive, error) {
-			s, err := p.b.resources.WatchResource(ctx, &pb.WatchResourceRequest{Uri: uri})
+			s, err := p.b.Resources().WatchResource(ctx, &pb.WatchResourceRequest{Uri: uri})
 			return func() (bool, error) {
 				m, err := s.Recv()
 				return m.GetStarted() != nil, err
 			}, err
 		})
 	})
-}
-
-// prompts gets what is listed and what does not exist, and completes every argument.
-func (p *prober) prompts(ctx context.Context) {
-	p.try(func() string {
-		const what = "GetPrompt, an unknown prompt"
-		return missing(p.findings, what, p.getPrompt(ctx, what, nobody, nil))
-	})
-	list := p.k.parts[2].list.prompts
-	for _, listed := range list[:min(len(list), walked)] {
-		given := map[string]string{}
-		for _, a := range listed.GetArguments() {
-			given[a.GetName()] = "example:value" // a URI too, where one is wanted
-			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.k.about.told.GetPrompts().GetCompletion(),
-				func() (suggestions, error) {
-					ctx, cancel := p.patience(ctx)
-					defer cancel()
-					r, err := p.b.prompts.CompletePrompt(ctx, &pb.CompletePromptRequest{
-						Name: listed.Name, ArgumentName: a.GetName(), Context: p.request(newCall(), 1)})
-					if len(r.GetValues()) > 0 {
-						given[a.GetName()] = r.GetValues()[0]
-					}
-					return r, err
-				})
-		}
-		p.try(func() string { return p.usePrompt(ctx, fmt.Sprintf("GetPrompt %q", listed.Name), listed.Name, given) })
-	}
-}
-
-func (p *prober) getPrompt(ctx context.Context, what, name string, given map[string]string) outcome[pb.GetPromptResult] {
-	ctx, cancel := p.patience(ctx)
-	defer cancel()
-	stream, err := p.b.prompts.GetPrompt(ctx, &pb.GetPromptRequest{Name: name, Arguments: given, Context: p.request(newCall(), 1)})
-	if err != nil {
-		p.status(what, err)
-		return outcome[pb.GetPromptResult]{err: err}
-	}
-	return drain(p.findings, what, stream.Recv, (*pb.GetPromptResponse).GetResult)
-}
-
-func (p *prober) usePrompt(ctx context.Context, what, name string, given map[string]string) (well string) {
-	o := p.getPrompt(ctx, what, name, given)
-	switch {
-	case o.failure != nil:
-		p.note("%s with %v: a failure, %s: %.120s", what, given, o.failure.GetReason(), o.failure.GetMessage())
-		return ""
-	case o.required != nil:
-		return what + ": asks the client first"
-	case o.result == nil:
-		if o.err != nil && !crashed(o.err) {
-			p.note("%s with %v: %s", what, given, said(o.err))
-		}
-		return ""
-	}
-	for i, m := range o.result.GetMessages() {
-		if m.GetRole() == pb.Role_ROLE_UNSPECIFIED {
-			p.breaks("%s: messages[%d] has no role: it is required", what, i)
-		}
-		p.block(fmt.Sprintf("%s: messages[%d]", what, i), m.GetContent())
-	}
-	if err := vetMeta(o.result.GetMetaJson()); err != nil {
-		p.breaks("%s: the result: %v", what, err)
-	}
-	return fmt.Sprintf("%s: %d messages", what, len(o.result.GetMessages()))
 }

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -30,7 +31,7 @@ func (t *Trial) call(tool string) (arguments string, ok bool) {
 
 // unfit says what is wrong with arguments by a tool's schema, before the backend sees them.
 func unfit(t *pb.Tool, arguments string) error {
-	if _, err := object("the arguments", arguments); err != nil {
+	if _, err := vet.Object("the arguments", arguments); err != nil {
 		return err
 	}
 	s, err := schema.Compile(t.InputSchemaJson)

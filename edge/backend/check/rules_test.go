@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -21,10 +22,10 @@ func report(t *testing.T, addr string, calls map[string]string) (string, error) 
 	return reportWithin(t, addr, calls, patient)
 }
 
-func reportWithin(t *testing.T, addr string, calls map[string]string, tune tuning) (string, error) {
+func reportWithin(t *testing.T, addr string, calls map[string]string, timing timing) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	err := check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &tune}, &Trial{Calls: calls}, &out)
+	err := run(t.Context(), backend.Config{Name: "x", Target: addr}, &Trial{Calls: calls}, &out, &timing)
 	return out.String(), err
 }
 

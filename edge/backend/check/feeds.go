@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -23,26 +24,26 @@ type opener func(context.Context) (receive, error)
 // quiet is how long a feed is watched for ending by itself.
 const quiet = 150 * time.Millisecond
 
-// feed names the change feed of a kind, and how to open it.
-func (p *prober) feedOf(kind Kinds) (rpc string, open opener) {
+// feedOf names the change feed of a kind, and how to open it.
+func (p *prober) feedOf(kind backend.Kinds) (rpc string, open opener) {
 	name := kind.String()
 	rpc = "Watch" + strings.ToUpper(name[:1]) + name[1:]
 	return rpc, func(ctx context.Context) (receive, error) {
 		switch kind {
-		case Tools:
-			s, err := p.b.tools.WatchTools(ctx, &pb.WatchToolsRequest{})
+		case backend.Tools:
+			s, err := p.b.Tools().WatchTools(ctx, &pb.WatchToolsRequest{})
 			return func() (bool, error) {
 				m, err := s.Recv()
 				return m.GetStarted() != nil, err
 			}, err
-		case Resources:
-			s, err := p.b.resources.WatchResources(ctx, &pb.WatchResourcesRequest{})
+		case backend.Resources:
+			s, err := p.b.Resources().WatchResources(ctx, &pb.WatchResourcesRequest{})
 			return func() (bool, error) {
 				m, err := s.Recv()
 				return m.GetStarted() != nil, err
 			}, err
 		default:
-			s, err := p.b.prompts.WatchPrompts(ctx, &pb.WatchPromptsRequest{})
+			s, err := p.b.Prompts().WatchPrompts(ctx, &pb.WatchPromptsRequest{})
 			return func() (bool, error) {
 				m, err := s.Recv()
 				return m.GetStarted() != nil, err
@@ -52,16 +53,27 @@ func (p *prober) feedOf(kind Kinds) (rpc string, open opener) {
 }
 
 // feed follows the change feed of a kind.
-func (p *prober) feed(ctx context.Context, kind Kinds) {
+func (p *prober) feed(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
-	_, told := p.k.about.serves(kind)
-	p.try(func() string { return p.follow(ctx, rpc, told && p.k.about.told != nil, open) })
+	p.try(func() string { return p.follow(ctx, rpc, p.promised(kind), open) })
+}
+
+// promised reports whether Describe says that the change feed of a kind is served.
+func (p *prober) promised(kind backend.Kinds) bool {
+	switch kind {
+	case backend.Tools:
+		return p.survey.Told.GetTools().GetListChanged()
+	case backend.Resources:
+		return p.survey.Told.GetResources().GetListChanged()
+	default:
+		return p.survey.Told.GetPrompts().GetListChanged()
+	}
 }
 
 // follow opens a feed: started comes first, and it stays open. told is whether Describe says that it is
 // served.
 func (p *prober) follow(ctx context.Context, rpc string, told bool, open opener) (well string) {
-	ctx, cancel := context.WithTimeout(ctx, p.b.tune.settle)
+	ctx, cancel := context.WithTimeout(ctx, p.timing.settle)
 	defer cancel()
 	recv, err := open(ctx)
 	started := false
@@ -80,7 +92,7 @@ func (p *prober) follow(ctx context.Context, rpc string, told bool, open opener)
 	case code == codes.Unimplemented:
 		p.note("%s: UNIMPLEMENTED: nobody is told of changes", rpc)
 	case code == codes.DeadlineExceeded:
-		p.breaks("%s: started does not come within %v", rpc, p.b.tune.settle)
+		p.breaks("%s: started does not come within %v", rpc, p.timing.settle)
 	default:
 		p.breaks("%s: %s instead of started", rpc, said(err))
 	}
@@ -97,7 +109,7 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 			}
 		}
 	}()
-	watched := time.NewTimer(min(quiet, p.b.tune.settle/2))
+	watched := time.NewTimer(min(quiet, p.timing.settle/2))
 	defer watched.Stop()
 	select {
 	case err := <-ended:
@@ -114,7 +126,7 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 
 // letsGo opens many feeds at a time and leaves them, and sees that a list is still answered: while they
 // are open, and after they were left.
-func (p *prober) letsGo(ctx context.Context, kind Kinds) {
+func (p *prober) letsGo(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
 	p.try(func() string {
 		crowd, leave := p.patience(ctx)

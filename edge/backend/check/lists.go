@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -18,30 +19,30 @@ type lister struct {
 	page func(ctx context.Context, token string, size int32) (keys []string, next string, bytes int, err error)
 }
 
-func (p *prober) listers(kind Kinds) []lister {
+func (p *prober) listers(kind backend.Kinds) []lister {
 	switch kind {
-	case Tools:
+	case backend.Tools:
 		return []lister{{"ListTools", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.tools.ListTools(ctx, &pb.ListToolsRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Tools().ListTools(ctx, &pb.ListToolsRequest{PageToken: token, PageSize: size})
 			return collect(r.GetTools(), (*pb.Tool).GetName), r.GetNextPageToken(), proto.Size(r), err
 		}}}
-	case Resources:
+	case backend.Resources:
 		return []lister{{"ListResources", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.resources.ListResources(ctx, &pb.ListResourcesRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Resources().ListResources(ctx, &pb.ListResourcesRequest{PageToken: token, PageSize: size})
 			return collect(r.GetResources(), (*pb.Resource).GetUri), r.GetNextPageToken(), proto.Size(r), err
 		}}, {"ListResourceTemplates", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.resources.ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Resources().ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{PageToken: token, PageSize: size})
 			return collect(r.GetResourceTemplates(), (*pb.ResourceTemplate).GetUriTemplate), r.GetNextPageToken(), proto.Size(r), err
 		}}}
 	}
 	return []lister{{"ListPrompts", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-		r, err := p.b.prompts.ListPrompts(ctx, &pb.ListPromptsRequest{PageToken: token, PageSize: size})
+		r, err := p.b.Prompts().ListPrompts(ctx, &pb.ListPromptsRequest{PageToken: token, PageSize: size})
 		return collect(r.GetPrompts(), (*pb.Prompt).GetName), r.GetNextPageToken(), proto.Size(r), err
 	}}}
 }
 
 // lists reads each list once more in the smallest pages, and asks for a page that was never offered.
-func (p *prober) lists(ctx context.Context, kind Kinds) {
+func (p *prober) lists(ctx context.Context, kind backend.Kinds) {
 	for _, l := range p.listers(kind) {
 		p.try(func() string { return p.pages(ctx, l) })
 		p.try(func() string { return p.strayToken(ctx, l) })
@@ -52,7 +53,7 @@ func (p *prober) pages(ctx context.Context, l lister) (well string) {
 	ctx, cancel := p.patience(ctx)
 	defer cancel()
 	var whole []string
-	for token, n := "", 0; n < MaxPages; n++ {
+	for token, n := "", 0; n < backend.MaxPages; n++ {
 		keys, next, bytes, err := l.page(ctx, token, 0)
 		if err != nil {
 			if status.Code(err) != codes.Unimplemented {

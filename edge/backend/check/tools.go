@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -17,14 +19,14 @@ import (
 const declined = 5
 
 // tools calls a tool that does not exist, and those that change nothing or were asked for.
-func (p *prober) tools(ctx context.Context) {
+func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	p.try(func() string {
 		const what = "CallTool, an unknown tool"
 		return missing(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
 			Name: nobody, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
 	})
 	tried := 0
-	for _, t := range p.k.parts[0].list.tools {
+	for _, t := range listed {
 		arguments, asked := p.trial.call(t.Name)
 		readOnly := t.GetAnnotations().GetReadOnly()
 		what := fmt.Sprintf("CallTool %q", t.Name)
@@ -61,7 +63,7 @@ func needsArguments(t *pb.Tool) bool {
 func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolRequest) outcome[pb.CallToolResult] {
 	ctx, cancel := p.patience(ctx)
 	defer cancel()
-	stream, err := p.b.tools.CallTool(ctx, r)
+	stream, err := p.b.Tools().CallTool(ctx, r)
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.CallToolResult]{err: err}
@@ -130,7 +132,7 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 	for i, block := range r.GetContent() {
 		p.block(fmt.Sprintf("%s: content[%d]", what, i), block)
 	}
-	if err := vetMeta(r.GetMetaJson()); err != nil {
+	if err := vet.Meta(r.GetMetaJson()); err != nil {
 		p.breaks("%s: the result: %v", what, err)
 	}
 	text := r.GetStructuredContentJson()
@@ -165,19 +167,19 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 	case b.GetImage() != nil && b.GetImage().GetMimeType() == "", b.GetAudio() != nil && b.GetAudio().GetMimeType() == "":
 		p.breaks("%s has no mime_type: it is required", what)
 	case b.GetResourceLink() != nil:
-		if _, err := vetResource(b.GetResourceLink(), func(string) {}); err != nil {
+		if _, err := vet.Resource(b.GetResourceLink(), func(string) {}); err != nil {
 			p.breaks("%s, a resource_link: %v", what, err)
 		}
 	case b.GetResource() != nil:
 		p.contents(what, b.GetResource())
 	case b.GetRawJson() != "":
-		if root, err := object("raw_json", b.GetRawJson()); err != nil {
+		if root, err := vet.Object("raw_json", b.GetRawJson()); err != nil {
 			p.breaks("%s: %v", what, err)
 		} else if root["type"] == nil {
 			p.breaks("%s: raw_json has no type: it is required", what)
 		}
 	}
-	if err := vetMeta(b.GetMetaJson()); err != nil {
+	if err := vet.Meta(b.GetMetaJson()); err != nil {
 		p.breaks("%s: %v", what, err)
 	}
 }
@@ -186,10 +188,10 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 // to begin them all before their deadline gets a later one.
 func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
 	begun := 0
-	for brief := p.b.tune.brief; begun < left && brief <= p.b.tune.settle; brief *= 2 {
+	for brief := p.timing.brief; begun < left && brief <= p.timing.settle; brief *= 2 {
 		begun = p.leaveCalls(ctx, t, arguments, brief)
 	}
-	if !p.answers(ctx, Tools) {
+	if !p.answers(ctx, backend.Tools) {
 		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
 		return ""
 	}
@@ -201,7 +203,7 @@ func (p *prober) leaveCalls(ctx context.Context, t *pb.Tool, arguments string, b
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
 	for ; begun < left; begun++ {
-		if _, err := p.b.tools.CallTool(ctx, &pb.CallToolRequest{
+		if _, err := p.b.Tools().CallTool(ctx, &pb.CallToolRequest{
 			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
 			break // the time is over
 		}

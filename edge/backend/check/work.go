@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -148,7 +149,7 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 		}
 		seen[q.GetKey()] = true
 		if form := q.GetElicitForm(); form != nil {
-			root, err := object("requested_schema_json", form.GetRequestedSchemaJson())
+			root, err := vet.Object("requested_schema_json", form.GetRequestedSchemaJson())
 			if err != nil {
 				f.breaks("%s: the form %.40q: %v", what, q.GetKey(), err)
 			} else if string(root["type"]) != `"object"` {

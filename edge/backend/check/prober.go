@@ -1,10 +1,11 @@
-package backend
+package check
 
 import (
 	"context"
 	"crypto/rand"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -22,8 +23,9 @@ const (
 // prober calls every RPC of one backend whose lists were read.
 type prober struct {
 	*findings
-	b *Backend
-	k *keeper
+	b      *backend.Inspection
+	survey *backend.Survey
+	timing *timing
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string
@@ -33,20 +35,21 @@ type prober struct {
 
 func (p *prober) all(ctx context.Context) {
 	served := false
-	for i, kind := range each {
-		if l := p.k.parts[i].list; p.k.parts[i].err != nil || l == nil || !l.served {
+	for _, l := range p.survey.Lists {
+		if !l.Served {
 			continue
 		}
 		served = true
+		kind := l.Kind
 		p.lists(ctx, kind)
 		p.feed(ctx, kind)
 		switch kind {
-		case Tools:
-			p.tools(ctx)
-		case Resources:
-			p.resources(ctx)
+		case backend.Tools:
+			p.tools(ctx, p.survey.Catalog.Tools)
+		case backend.Resources:
+			p.resources(ctx, p.survey.Catalog.Resources, p.survey.Catalog.Templates)
 		default:
-			p.prompts(ctx)
+			p.prompts(ctx, p.survey.Catalog.Prompts)
 		}
 		if !p.hangs {
 			p.letsGo(ctx, kind)
@@ -64,7 +67,7 @@ func (p *prober) all(ctx context.Context) {
 		return
 	}
 	for name := range p.trial.Calls {
-		if l := p.k.parts[0].list; l == nil || !slices.ContainsFunc(l.tools, func(t *pb.Tool) bool { return t.Name == name }) {
+		if !slices.ContainsFunc(p.survey.Catalog.Tools, func(t *pb.Tool) bool { return t.Name == name }) {
 			p.breaks("the tool %q, which was to be called, is not listed", name)
 		}
 	}
@@ -72,7 +75,7 @@ func (p *prober) all(ctx context.Context) {
 
 // patience bounds one call.
 func (p *prober) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, min(p.b.cfg.Timeout, p.b.tune.reach))
+	return context.WithTimeout(ctx, min(p.b.Timeout(), p.timing.reach))
 }
 
 // request is the context of one round of a client that can be asked everything.
@@ -90,7 +93,7 @@ func (p *prober) request(call string, round uint32) *pb.RequestContext {
 func newCall() string { return rand.Text() }
 
 // answers reports whether a list of a kind is answered soon.
-func (p *prober) answers(ctx context.Context, kind Kinds) bool {
+func (p *prober) answers(ctx context.Context, kind backend.Kinds) bool {
 	ctx, cancel := p.patience(ctx)
 	defer cancel()
 	_, _, _, err := p.listers(kind)[0].page(ctx, "", 0)
