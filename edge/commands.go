@@ -48,6 +48,9 @@ func checkBackends(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range cfg.Deprecated() {
+		fmt.Println("note    " + note)
+	}
 	var errs []error
 	for _, b := range backends {
 		if err := check.Run(ctx, b, trial, os.Stdout); err != nil {
