@@ -1,12 +1,11 @@
 package dispatch
 
 import (
-	lru "container/list"
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -22,23 +21,13 @@ type views struct {
 	// fullSchemas: see Options.
 	fullSchemas bool
 
-	mu      sync.Mutex // of the private views only
-	most    int
-	order   *lru.List // of *privateView, the last used first
-	private map[string]*lru.Element
-}
-
-// privateView is one caller's view.
-type privateView struct {
-	key  string
-	view *view
+	// private are the views of callers with lists of their own, by privateKey.
+	private *lru.Cache[string, *view]
 }
 
 func newViews(backends []*backend.Backend, most int, report *reporter, fullSchemas bool) *views {
-	s := &views{
-		backends: backends, report: report, most: most, fullSchemas: fullSchemas,
-		order: lru.New(), private: make(map[string]*lru.Element),
-	}
+	s := &views{backends: backends, report: report, fullSchemas: fullSchemas}
+	s.private, _ = lru.New[string, *view](most) // it fails for less than 1 only
 	s.refresh()
 	return s
 }
@@ -93,17 +82,17 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 		return shared, nil
 	}
 	key := privateKey(p)
-	prev := s.kept(key)
-	if failed == nil && prev != nil && prev.sameParts(parts) {
+	prev, known := s.private.Get(key)
+	if failed == nil && known && prev.sameParts(parts) {
 		return prev, nil
 	}
-	if prev == nil {
+	if !known {
 		prev = shared
 	}
 	v := newView(parts, prev, s.report, s.fullSchemas)
 	v.failed = failed
 	if failed == nil {
-		s.keep(key, v)
+		s.private.Add(key, v)
 	}
 	return v, nil
 }
@@ -120,7 +109,7 @@ func absent(c *backend.Catalog) *backend.Catalog {
 func (s *views) known(p mcp.Principal) *view {
 	v := s.shared.Load()
 	if v.private {
-		if own := s.kept(privateKey(p)); own != nil {
+		if own, ok := s.private.Get(privateKey(p)); ok {
 			return own
 		}
 	}
@@ -133,31 +122,4 @@ func privateKey(p mcp.Principal) string {
 		return ""
 	}
 	return p.Key() + "\x00" + strings.Join(p.Scopes, " ")
-}
-
-func (s *views) kept(key string) *view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.private[key]
-	if !ok {
-		return nil
-	}
-	s.order.MoveToFront(e)
-	return e.Value.(*privateView).view
-}
-
-func (s *views) keep(key string, v *view) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.private[key]; ok {
-		e.Value.(*privateView).view = v
-		s.order.MoveToFront(e)
-		return
-	}
-	s.private[key] = s.order.PushFront(&privateView{key: key, view: v})
-	for len(s.private) > s.most {
-		last := s.order.Back()
-		delete(s.private, last.Value.(*privateView).key)
-		s.order.Remove(last)
-	}
 }
