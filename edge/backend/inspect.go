@@ -50,8 +50,9 @@ func (i *Inspection) Connect(ctx context.Context) error {
 
 // Survey is what one reading of a backend found.
 type Survey struct {
-	// Told is what Describe answered; nil: it is not implemented, and the catalog has what calling each method found.
-	Told *pb.DescribeResponse
+	// Described is what Describe answered; nil: it is not implemented, and the catalog has the features that probing
+	// found.
+	Described *pb.DescribeResponse
 	// Catalog is what is served, as the edge itself sees it. Never nil; not present if no list could be read.
 	Catalog *Catalog
 	// Lists say how each list was read, in the order tools, resources, prompts.
@@ -60,9 +61,9 @@ type Survey struct {
 	Breaches []string
 	// Failures are sentences: the lists that could not be read.
 	Failures []string
-	// Nothing says why clients would see nothing of the backend; empty: they see something, or may with a
+	// Empty says why clients would see nothing of the backend; empty: they see something, or may with a
 	// principal of their own.
-	Nothing string
+	Empty string
 	// Notes are what an adapter says that the contract cannot express.
 	Notes []string
 }
@@ -83,25 +84,25 @@ type Listing struct {
 // Read describes the backend, opens its change feeds and reads all its lists, once. The error is Describe's; lists
 // that cannot be read are in the survey.
 func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
-	k := &keeper{b: i.Backend, retry: i.newRetry(), about: &description{}}
-	if err := k.readAll(ctx, true); err != nil {
+	r := &refresher{b: i.Backend, retry: i.newRetry(), about: &description{}}
+	if err := r.readAll(ctx, true); err != nil {
 		return nil, err
 	}
-	s := &Survey{Told: k.about.told, Notes: i.adapted.notes()}
+	s := &Survey{Described: r.about.described, Notes: i.adapted.notes()}
 	var all lists
 	for n, kind := range each {
-		l := Listing{Kind: kind, Err: k.parts[n].err}
-		all[n] = k.parts[n].list
+		l := Listing{Kind: kind, Err: r.parts[n].err}
+		all[n] = r.parts[n].list
 		if l.Err == nil {
-			f := k.feeds[n]
+			f := r.feeds[n]
 			l.Served, l.Private, l.Feed = all[n].served, all[n].private, f != nil && f.begun.Load()
 		}
 		s.Lists = append(s.Lists, l)
 	}
-	s.Catalog = all.assemble(k.about.response(&all, 0))
-	quiet := *k
-	quiet.feeds = [len(each)]*feed{} // they are not judged
-	s.Breaches, s.Failures = quiet.problems()
-	s.Nothing = k.nothing(ctx)
+	s.Catalog = all.assemble(r.about.response(&all, 0))
+	withoutFeeds := *r
+	withoutFeeds.feeds = [len(each)]*feed{} // they are not judged
+	s.Breaches, s.Failures = withoutFeeds.problems()
+	s.Empty = r.emptyReason(ctx)
 	return s, nil
 }

@@ -98,10 +98,10 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 		if kept, now := b.private.get(key); now == generation && b.fresh(kept) {
 			return kept.catalog, nil // A reading has ended since the caller looked.
 		}
-		if !b.group.enter() {
+		if !b.group.add() {
 			return nil, status.Error(codes.Canceled, "the edge is shutting down")
 		}
-		defer b.group.leave()
+		defer b.group.done()
 		c, err := b.readOwn(b.group.ctx, p)
 		if err != nil {
 			return nil, err

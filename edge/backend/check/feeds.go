@@ -62,11 +62,11 @@ func (p *prober) feed(ctx context.Context, kind backend.Kinds) {
 func (p *prober) promised(kind backend.Kinds) bool {
 	switch kind {
 	case backend.Tools:
-		return p.survey.Told.GetTools().GetListChanged()
+		return p.survey.Described.GetTools().GetListChanged()
 	case backend.Resources:
-		return p.survey.Told.GetResources().GetListChanged()
+		return p.survey.Described.GetResources().GetListChanged()
 	default:
-		return p.survey.Told.GetPrompts().GetListChanged()
+		return p.survey.Described.GetPrompts().GetListChanged()
 	}
 }
 

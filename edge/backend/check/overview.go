@@ -11,10 +11,10 @@ import (
 
 // overview reports what a reading found: what is served, and what is wrong with it.
 func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
-	if s.Told == nil {
+	if s.Described == nil {
 		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
 	} else {
-		i := s.Told.Implementation
+		i := s.Described.Implementation
 		fmt.Fprintf(&f.text, "  Describe: %q, version %q\n", i.GetName(), i.GetVersion())
 	}
 	for _, l := range s.Lists {
@@ -29,12 +29,12 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
 	for _, text := range multiplying {
 		f.note("%s", text)
 	}
-	if s.Nothing != "" {
+	if s.Empty != "" {
 		implemented := slices.ContainsFunc(s.Lists, func(l backend.Listing) bool { return l.Served })
 		if implemented && cfg.Adapt == nil {
-			f.note("%s", s.Nothing) // it may come to serve something
+			f.note("%s", s.Empty) // it may come to serve something
 		} else {
-			f.breaks("%s", s.Nothing)
+			f.breaks("%s", s.Empty)
 		}
 	}
 	for _, text := range s.Notes {

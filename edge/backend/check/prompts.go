@@ -18,7 +18,7 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 		given := map[string]string{}
 		for _, a := range listed.GetArguments() {
 			given[a.GetName()] = "example:value" // a URI too, where one is wanted
-			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.survey.Told.GetPrompts().GetCompletion(),
+			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.survey.Described.GetPrompts().GetCompletion(),
 				func() (suggestions, error) {
 					ctx, cancel := p.patience(ctx)
 					defer cancel()

@@ -16,7 +16,7 @@ import (
 // every variable, and watches the first resource.
 func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
 	unknown := nobody + ":/nothing"
-	if prefixes := p.survey.Told.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
+	if prefixes := p.survey.Described.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
 		unknown = prefixes[0] + nobody
 	}
 	p.try(func() string {
@@ -88,7 +88,7 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	}
 	values := uritemplate.Values{}
 	for _, variable := range parsed.Varnames() {
-		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Told.GetResources().GetCompletion(),
+		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Described.GetResources().GetCompletion(),
 			func() (suggestions, error) {
 				ctx, cancel := p.patience(ctx)
 				defer cancel()
@@ -142,7 +142,7 @@ func (p *prober) completed(what string, told bool, complete func() (suggestions,
 
 // watchResource watches one resource: started comes first, and the feed stays open.
 func (p *prober) watchResource(ctx context.Context, uri string) {
-	told := p.survey.Told.GetResources().GetSubscribe()
+	told := p.survey.Described.GetResources().GetSubscribe()
 	what := fmt.Sprintf("WatchResource %q", uri)
 	p.try(func() string {
 		return p.follow(ctx, what, told, func(ctx context.Context) (receive, error) {
