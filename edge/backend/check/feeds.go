@@ -21,8 +21,8 @@ type receive func() (started bool, err error)
 // opener opens a feed.
 type opener func(context.Context) (receive, error)
 
-// quiet is how long a feed is watched for ending by itself.
-const quiet = 150 * time.Millisecond
+// watchedFor is how long a feed must stay open by itself.
+const watchedFor = 150 * time.Millisecond
 
 // feedOf names the change feed of a kind, and how to open it.
 func (p *prober) feedOf(kind backend.Kinds) (rpc string, open opener) {
@@ -70,9 +70,9 @@ func (p *prober) promised(kind backend.Kinds) bool {
 	}
 }
 
-// follow opens a feed: started comes first, and it stays open. told is whether Describe says that it is
+// follow opens a feed: started comes first, and it stays open. promised: Describe says that it is
 // served.
-func (p *prober) follow(ctx context.Context, rpc string, told bool, open opener) (well string) {
+func (p *prober) follow(ctx context.Context, rpc string, promised bool, open opener) (ok string) {
 	ctx, cancel := context.WithTimeout(ctx, p.timing.settle)
 	defer cancel()
 	recv, err := open(ctx)
@@ -87,19 +87,19 @@ func (p *prober) follow(ctx context.Context, rpc string, told bool, open opener)
 		return p.staysOpen(ctx, cancel, rpc, recv)
 	case errors.Is(err, io.EOF):
 		p.breaks("%s: the feed ends without started: it must stay open until its caller leaves", rpc)
-	case code == codes.Unimplemented && told:
+	case code == codes.Unimplemented && promised:
 		p.breaks("%s: UNIMPLEMENTED, although Describe says that it is served", rpc)
 	case code == codes.Unimplemented:
 		p.note("%s: UNIMPLEMENTED: nobody is told of changes", rpc)
 	case code == codes.DeadlineExceeded:
 		p.breaks("%s: started does not come within %v", rpc, p.timing.settle)
 	default:
-		p.breaks("%s: %s instead of started", rpc, said(err))
+		p.breaks("%s: %s instead of started", rpc, statusText(err))
 	}
 	return ""
 }
 
-func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc string, recv receive) (well string) {
+func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc string, recv receive) (ok string) {
 	ended := make(chan error, 1)
 	go func() {
 		for {
@@ -109,7 +109,7 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 			}
 		}
 	}()
-	watched := time.NewTimer(min(quiet, p.timing.settle/2))
+	watched := time.NewTimer(min(watchedFor, p.timing.settle/2))
 	defer watched.Stop()
 	select {
 	case err := <-ended:
@@ -124,15 +124,15 @@ func (p *prober) staysOpen(ctx context.Context, cancel context.CancelFunc, rpc s
 	return rpc + ": begins with started and stays open"
 }
 
-// letsGo opens many feeds at a time and leaves them, and sees that a list is still answered: while they
-// are open, and after they were left.
-func (p *prober) letsGo(ctx context.Context, kind backend.Kinds) {
+// abandonFeeds opens many feeds at a time and cancels them, and checks that lists are answered while they are open
+// and afterwards.
+func (p *prober) abandonFeeds(ctx context.Context, kind backend.Kinds) {
 	rpc, open := p.feedOf(kind)
 	p.try(func() string {
-		crowd, leave := p.patience(ctx)
-		defer leave()
-		for range left {
-			recv, err := open(crowd)
+		shared, cancel := p.bounded(ctx)
+		defer cancel()
+		for range abandoned {
+			recv, err := open(shared)
 			if err == nil {
 				_, err = recv()
 			}
@@ -140,19 +140,19 @@ func (p *prober) letsGo(ctx context.Context, kind backend.Kinds) {
 			case status.Code(err) == codes.Unimplemented:
 				return ""
 			case err != nil:
-				p.breaks("%s: of %d feeds at a time one ends with %s: a feed must not keep others waiting", rpc, left, said(err))
+				p.breaks("%s: of %d feeds at a time one ends with %s: a feed must not keep others waiting", rpc, abandoned, statusText(err))
 				return ""
 			}
 		}
 		if !p.answers(ctx, kind) {
-			p.breaks("%s: while %d feeds are open, lists are not answered: a feed must not hold a thread that calls need", rpc, left)
+			p.breaks("%s: while %d feeds are open, lists are not answered: a feed must not hold a thread that calls need", rpc, abandoned)
 			return ""
 		}
-		leave()
+		cancel()
 		if !p.answers(ctx, kind) {
-			p.breaks("%s: after %d feeds were cancelled, lists are not answered: a feed must end when its caller leaves", rpc, left)
+			p.breaks("%s: after %d feeds were cancelled, lists are not answered: a feed must end when its caller leaves", rpc, abandoned)
 			return ""
 		}
-		return fmt.Sprintf("%s: %d feeds at a time, then cancelled, and calls are answered", rpc, left)
+		return fmt.Sprintf("%s: %d feeds at a time, then cancelled, and calls are answered", rpc, abandoned)
 	})
 }

@@ -49,15 +49,15 @@ func (p *prober) lists(ctx context.Context, kind backend.Kinds) {
 	}
 }
 
-func (p *prober) pages(ctx context.Context, l lister) (well string) {
-	ctx, cancel := p.patience(ctx)
+func (p *prober) pages(ctx context.Context, l lister) (ok string) {
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	var whole []string
 	for token, n := "", 0; n < backend.MaxPages; n++ {
 		keys, next, bytes, err := l.page(ctx, token, 0)
 		if err != nil {
 			if status.Code(err) != codes.Unimplemented {
-				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, said(err))
+				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, statusText(err))
 			}
 			return ""
 		}
@@ -69,11 +69,11 @@ func (p *prober) pages(ctx context.Context, l lister) (well string) {
 		}
 	}
 	var single []string
-	for token, n := "", 0; n < walked; n++ {
+	for token, n := "", 0; n < maxTried; n++ {
 		keys, next, _, err := l.page(ctx, token, 1)
 		switch {
 		case err != nil:
-			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, said(err))
+			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, statusText(err))
 			return ""
 		case len(keys) > 1:
 			p.breaks("%s: page_size 1 gives %d entries: at most page_size", l.rpc, len(keys))
@@ -83,25 +83,25 @@ func (p *prober) pages(ctx context.Context, l lister) (well string) {
 			break
 		}
 	}
-	if most := min(len(whole), walked); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
+	if most := min(len(whole), maxTried); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
 		p.breaks("%s: in pages of one it gives %.200q, in its own pages %.200q: entries and order must be the same", l.rpc, single, whole)
 	}
 	return fmt.Sprintf("%s: %d entries, the same in pages of one", l.rpc, len(whole))
 }
 
-func (p *prober) strayToken(ctx context.Context, l lister) (well string) {
-	ctx, cancel := p.patience(ctx)
+func (p *prober) strayToken(ctx context.Context, l lister) (ok string) {
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	keys, _, _, err := l.page(ctx, nobody, 0)
+	keys, _, _, err := l.page(ctx, unknownName, 0)
 	switch code := status.Code(err); {
 	case code == codes.InvalidArgument:
 		return l.rpc + ", a page_token that was never given: INVALID_ARGUMENT"
 	case err == nil:
 		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT tells mistakes sooner", l.rpc, len(keys))
 	case crashed(err) || code == codes.DeadlineExceeded:
-		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, said(err))
+		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, statusText(err))
 	case code != codes.Unimplemented:
-		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, said(err))
+		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, statusText(err))
 	}
 	return ""
 }

@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// nobody is a name, token or URI that no backend has.
-	nobody = "mcpedge-check-no-such-thing"
-	// walked bounds the pages of one entry that are asked for, and the entries that are tried one by one.
-	walked = 25
-	// left is how many streams are opened at a time and left, to see that the backend lets go of them.
-	left = 40
+	// unknownName is a name, token or URI that no backend has.
+	unknownName = "mcpedge-check-no-such-thing"
+	// maxTried bounds the pages of one entry that are asked for, and the entries that are tried one by one.
+	maxTried = 25
+	// abandoned is how many streams are opened at a time and abandoned, to see that the backend ends them.
+	abandoned = 40
 	// pageBytes is what gRPC receivers take by default.
 	pageBytes = 4 << 20
 )
@@ -29,8 +29,8 @@ type prober struct {
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string
-	// hangs: lists are no longer answered, so nothing else is tried.
-	hangs bool
+	// unresponsive: lists are no longer answered, so nothing else is tried.
+	unresponsive bool
 }
 
 func (p *prober) all(ctx context.Context) {
@@ -51,10 +51,10 @@ func (p *prober) all(ctx context.Context) {
 		default:
 			p.prompts(ctx, p.survey.Catalog.Prompts)
 		}
-		if !p.hangs {
-			p.letsGo(ctx, kind)
+		if !p.unresponsive {
+			p.abandonFeeds(ctx, kind)
 		}
-		if p.hangs {
+		if p.unresponsive {
 			p.note("the rest was not tried, since the backend does not answer now")
 			return
 		}
@@ -73,8 +73,8 @@ func (p *prober) all(ctx context.Context) {
 	}
 }
 
-// patience bounds one call.
-func (p *prober) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+// bounded limits ctx to the time of one call.
+func (p *prober) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, min(p.b.Timeout(), p.timing.reach))
 }
 
@@ -94,9 +94,9 @@ func newCall() string { return rand.Text() }
 
 // answers reports whether a list of a kind is answered soon.
 func (p *prober) answers(ctx context.Context, kind backend.Kinds) bool {
-	ctx, cancel := p.patience(ctx)
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	_, _, _, err := p.listers(kind)[0].page(ctx, "", 0)
-	p.hangs = err != nil
+	p.unresponsive = err != nil
 	return err == nil
 }

@@ -12,15 +12,15 @@ import (
 func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 	p.try(func() string {
 		const what = "GetPrompt, an unknown prompt"
-		return missing(p.findings, what, p.getPrompt(ctx, what, nobody, nil))
+		return judgeUnknown(p.findings, what, p.getPrompt(ctx, what, unknownName, nil))
 	})
-	for _, listed := range list[:min(len(list), walked)] {
+	for _, listed := range list[:min(len(list), maxTried)] {
 		given := map[string]string{}
 		for _, a := range listed.GetArguments() {
 			given[a.GetName()] = "example:value" // a URI too, where one is wanted
 			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.survey.Described.GetPrompts().GetCompletion(),
 				func() (suggestions, error) {
-					ctx, cancel := p.patience(ctx)
+					ctx, cancel := p.bounded(ctx)
 					defer cancel()
 					r, err := p.b.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
 						Name: listed.Name, ArgumentName: a.GetName(), Context: p.request(newCall(), 1)})
@@ -30,12 +30,12 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 					return r, err
 				})
 		}
-		p.try(func() string { return p.usePrompt(ctx, fmt.Sprintf("GetPrompt %q", listed.Name), listed.Name, given) })
+		p.try(func() string { return p.getListed(ctx, fmt.Sprintf("GetPrompt %q", listed.Name), listed.Name, given) })
 	}
 }
 
 func (p *prober) getPrompt(ctx context.Context, what, name string, given map[string]string) outcome[pb.GetPromptResult] {
-	ctx, cancel := p.patience(ctx)
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	stream, err := p.b.Prompts().GetPrompt(ctx, &pb.GetPromptRequest{Name: name, Arguments: given, Context: p.request(newCall(), 1)})
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *prober) getPrompt(ctx context.Context, what, name string, given map[str
 	return drain(p.findings, what, stream.Recv, (*pb.GetPromptResponse).GetResult)
 }
 
-func (p *prober) usePrompt(ctx context.Context, what, name string, given map[string]string) (well string) {
+func (p *prober) getListed(ctx context.Context, what, name string, given map[string]string) (ok string) {
 	o := p.getPrompt(ctx, what, name, given)
 	switch {
 	case o.failure != nil:
@@ -55,7 +55,7 @@ func (p *prober) usePrompt(ctx context.Context, what, name string, given map[str
 		return what + ": asks the client first"
 	case o.result == nil:
 		if o.err != nil && !crashed(o.err) {
-			p.note("%s with %v: %s", what, given, said(o.err))
+			p.note("%s with %v: %s", what, given, statusText(o.err))
 		}
 		return ""
 	}

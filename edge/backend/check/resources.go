@@ -15,18 +15,18 @@ import (
 // resources reads what is listed, what the templates describe, and what does not exist; it completes
 // every variable, and watches the first resource.
 func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
-	unknown := nobody + ":/nothing"
+	unknown := unknownName + ":/nothing"
 	if prefixes := p.survey.Described.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
-		unknown = prefixes[0] + nobody
+		unknown = prefixes[0] + unknownName
 	}
 	p.try(func() string {
 		const what = "ReadResource, an unknown URI"
-		return missing(p.findings, what, p.readResource(ctx, what, unknown))
+		return judgeUnknown(p.findings, what, p.readResource(ctx, what, unknown))
 	})
-	for _, r := range listed[:min(len(listed), walked)] {
-		p.try(func() string { return p.useResource(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
+	for _, r := range listed[:min(len(listed), maxTried)] {
+		p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
 	}
-	for _, t := range templates[:min(len(templates), walked)] {
+	for _, t := range templates[:min(len(templates), maxTried)] {
 		p.template(ctx, t)
 	}
 	if len(listed) > 0 {
@@ -35,7 +35,7 @@ func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates
 }
 
 func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.ReadResourceResult] {
-	ctx, cancel := p.patience(ctx)
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	stream, err := p.b.Resources().ReadResource(ctx, &pb.ReadResourceRequest{Uri: uri, Context: p.request(newCall(), 1)})
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.
 	return drain(p.findings, what, stream.Recv, (*pb.ReadResourceResponse).GetResult)
 }
 
-func (p *prober) useResource(ctx context.Context, what, uri string) (well string) {
+func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 	o := p.readResource(ctx, what, uri)
 	switch {
 	case o.failure != nil:
@@ -55,7 +55,7 @@ func (p *prober) useResource(ctx context.Context, what, uri string) (well string
 		return what + ": asks the client first"
 	case o.result == nil:
 		if o.err != nil && !crashed(o.err) {
-			p.note("%s: %s", what, said(o.err))
+			p.note("%s: %s", what, statusText(o.err))
 		}
 		return ""
 	}
@@ -90,7 +90,7 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 	for _, variable := range parsed.Varnames() {
 		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Described.GetResources().GetCompletion(),
 			func() (suggestions, error) {
-				ctx, cancel := p.patience(ctx)
+				ctx, cancel := p.bounded(ctx)
 				defer cancel()
 				r, err := p.b.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
 					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: p.request(newCall(), 1)})
@@ -109,7 +109,7 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 		p.breaks("CompleteResourceTemplate %q: its suggestions make no URI: %v", t.UriTemplate, err)
 		return
 	}
-	p.try(func() string { return p.useResource(ctx, fmt.Sprintf("ReadResource %q, by its template", uri), uri) })
+	p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q, by its template", uri), uri) })
 }
 
 // suggestions is what both completions answer.
@@ -118,18 +118,18 @@ type suggestions interface {
 	GetTotal() int32
 }
 
-// completed judges one completion; told is whether Describe says that there is completion.
-func (p *prober) completed(what string, told bool, complete func() (suggestions, error)) {
+// completed judges one completion; promised: Describe says that there is completion.
+func (p *prober) completed(what string, promised bool, complete func() (suggestions, error)) {
 	r, err := complete()
 	switch code := status.Code(err); {
-	case code == codes.Unimplemented && told:
+	case code == codes.Unimplemented && promised:
 		p.breaks("%s: UNIMPLEMENTED, although Describe says that completion is served", what)
 	case code == codes.Unimplemented:
 		p.note("%s: UNIMPLEMENTED: no suggestions", what)
 	case code == codes.InvalidArgument || code == codes.NotFound:
-		p.note("%s: %s: an empty answer says that there are no suggestions", what, said(err))
+		p.note("%s: %s: an empty answer says that there are no suggestions", what, statusText(err))
 	case err != nil:
-		p.breaks("%s: %s", what, said(err))
+		p.breaks("%s: %s", what, statusText(err))
 	case r.GetTotal() < 0 || r.GetTotal() > 0 && int(r.GetTotal()) < len(r.GetValues()):
 		p.breaks("%s: total is %d, with %d values: it counts them all", what, r.GetTotal(), len(r.GetValues()))
 	default:
@@ -142,10 +142,10 @@ func (p *prober) completed(what string, told bool, complete func() (suggestions,
 
 // watchResource watches one resource: started comes first, and the feed stays open.
 func (p *prober) watchResource(ctx context.Context, uri string) {
-	told := p.survey.Described.GetResources().GetSubscribe()
+	promised := p.survey.Described.GetResources().GetSubscribe()
 	what := fmt.Sprintf("WatchResource %q", uri)
 	p.try(func() string {
-		return p.follow(ctx, what, told, func(ctx context.Context) (receive, error) {
+		return p.follow(ctx, what, promised, func(ctx context.Context) (receive, error) {
 			s, err := p.b.Resources().WatchResource(ctx, &pb.WatchResourceRequest{Uri: uri})
 			return func() (bool, error) {
 				m, err := s.Recv()

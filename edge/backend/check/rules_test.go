@@ -78,7 +78,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 	}
 	close(called)
 	for c := range called {
-		if c != nobody+"{}" && c != "look{}" {
+		if c != unknownName+"{}" && c != "look{}" {
 			t.Errorf("%s was called", c)
 		}
 	}
@@ -109,7 +109,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 func looks(err error, messages ...*pb.CallToolResponse) func(*sample) {
 	return func(x *sample) {
 		x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-			if r.GetName() == nobody {
+			if r.GetName() == unknownName {
 				return s.Send(notThere())
 			}
 			if err := sendAll(s, messages...); err != nil {
@@ -125,7 +125,7 @@ func unknownTool(err error, messages ...*pb.CallToolResponse) func(*sample) {
 	return func(x *sample) {
 		sound := x.call
 		x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-			if r.GetName() != nobody {
+			if r.GetName() != unknownName {
 				return sound(r, s)
 			}
 			if err := sendAll(s, messages...); err != nil {
@@ -318,7 +318,7 @@ func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	deaf.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-		if r.GetName() == nobody {
+		if r.GetName() == unknownName {
 			return s.Send(notThere())
 		}
 		if len(r.GetInputResponses()) == 0 && r.GetContext().GetRound() == 1 && s.Context().Err() == nil {

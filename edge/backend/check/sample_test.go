@@ -52,7 +52,7 @@ func newSample() *sample {
 		page: cut,
 		call: func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
 			switch {
-			case r.GetName() == nobody:
+			case r.GetName() == unknownName:
 				return s.Send(notThere())
 			case len(r.GetInputResponses()) == 0:
 				return s.Send(asks(question("sure")))

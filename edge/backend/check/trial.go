@@ -29,8 +29,8 @@ func (t *Trial) call(tool string) (arguments string, ok bool) {
 	return arguments, ok
 }
 
-// unfit says what is wrong with arguments by a tool's schema, before the backend sees them.
-func unfit(t *pb.Tool, arguments string) error {
+// refuses says what is wrong with arguments by a tool's schema, before the backend sees them.
+func refuses(t *pb.Tool, arguments string) error {
 	if _, err := vet.Object("the arguments", arguments); err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func elicited(raw json.RawMessage) (*pb.ElicitResult, error) {
 	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}, nil
 }
 
-// unused notes the answers that nobody asked for.
+// unused notes the answers that unknownName asked for.
 func (p *prober) unused() {
 	if p.trial == nil {
 		return

@@ -19,7 +19,7 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`[]`:                  "no JSON object",
 		`{`:                   "no JSON object",
 	} {
-		err := unfit(tool, arguments)
+		err := refuses(tool, arguments)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", arguments, err, want)
 		}
