@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -219,39 +218,6 @@ func TestLine(t *testing.T) {
 		t.Errorf("a notification's line at debug: %q", out.String())
 	}
 }
-
-// What is written directly is what slog would have written.
-func TestLinesAreLikeSlogs(t *testing.T) {
-	for _, json := range []bool{false, true} {
-		var direct, slogs bytes.Buffer
-		h, like := NewHandler(&direct, json, slog.LevelDebug), NewHandler(&slogs, json, slog.LevelDebug)
-		for _, client := range []string{"plain", "two words", "a=b", `q"uote`, "é", "new\nline", "tab\t", "\u202e", "\x00", "back\\slash", "<tag>"} {
-			for _, logger := range []*slog.Logger{slog.New(h), slog.New(like).With()} {
-				if handler := logger.Handler().(*Handler); handler == like {
-					handler.bare = false
-				}
-				tel := newTelemetry(t, Options{Logger: logger, Replica: "r 1"})
-				_, op := tel.Begin(t.Context(), &Request{
-					Method: mcp.MethodToolsCall, ID: callID, Params: &callParams, Known: true, Client: client,
-				})
-				op.End(&Outcome{Kind: mcp.KindLimit, Code: -31429})
-				_, op = tel.Begin(t.Context(), &Request{Method: mcp.MethodToolsCall, ID: callID})
-				op.End(&Outcome{Kind: mcp.KindInternal, Code: -32603, Cause: errors.New(client)})
-			}
-			h.Flush()
-			like.Flush()
-		}
-		a, b := timeless(direct.String()), timeless(slogs.String())
-		if a != b {
-			t.Errorf("directly:\n%s\nby slog:\n%s", a, b)
-		}
-	}
-}
-
-var times = regexp.MustCompile(`(time"?[=:]"?)[^ ",]+|(duration"?[=:])[^ ,]+`)
-
-// timeless leaves times and durations out.
-func timeless(s string) string { return times.ReplaceAllString(s, "$1$2…") }
 
 // A line waits for others, but not for long, and leaves with the next record of another kind.
 func TestLinesWait(t *testing.T) {
