@@ -51,8 +51,8 @@ type Server struct {
 	next    http.Handler
 	o       ServerOptions
 	clients *clients // nil: not counted
-	// hurry is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
-	hurry atomic.Int64
+	// readLimit is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
+	readLimit atomic.Int64
 	// bodies are those of HTTP/2 that are being served, *http2Body.
 	bodies   sync.Map
 	listener atomic.Pointer[accept.Listener]
@@ -82,21 +82,21 @@ func NewServer(next http.Handler, o ServerOptions) *Server {
 // Serve takes connections until the server is shut down. It returns why it takes no more.
 func (s *Server) Serve(l *accept.Listener) error {
 	s.listener.Store(l)
-	if d := s.hurry.Load(); d > 0 {
-		l.Hurry(time.Duration(d)) // which came before the listener was known
+	if d := s.readLimit.Load(); d > 0 {
+		l.LimitReads(time.Duration(d)) // which came before the listener was known
 	}
 	return s.Server.Serve(l)
 }
 
-// Hurry has every request that is not read whole by then, or that comes later, be read within d; for requests that
+// LimitReads has every request that is not read whole by then, or that comes later, be read within d; for requests that
 // are read it changes nothing. It is for a server that is about to be shut down.
-func (s *Server) Hurry(d time.Duration) {
-	s.hurry.Store(int64(d))
+func (s *Server) LimitReads(d time.Duration) {
+	s.readLimit.Store(int64(d))
 	if l := s.listener.Load(); l != nil {
-		l.Hurry(d)
+		l.LimitReads(d)
 	}
 	s.bodies.Range(func(b, _ any) bool {
-		b.(*http2Body).hasten(d)
+		b.(*http2Body).limitRead(d)
 		return true
 	})
 }
@@ -167,12 +167,12 @@ type http2Body struct {
 	ended bool
 }
 
-// watch has a body take part in a hurry until the function that it returns is called.
+// watch puts a body under the limit of LimitReads until the function that it returns is called.
 func (s *Server) watch(w http.ResponseWriter) (end func()) {
 	b := &http2Body{control: http.NewResponseController(w), until: time.Now().Add(s.o.ReadTimeout)}
 	s.bodies.Store(b, nil)
-	if d := s.hurry.Load(); d > 0 {
-		b.hasten(time.Duration(d))
+	if d := s.readLimit.Load(); d > 0 {
+		b.limitRead(time.Duration(d))
 	}
 	return func() {
 		s.bodies.Delete(b)
@@ -182,7 +182,7 @@ func (s *Server) watch(w http.ResponseWriter) (end func()) {
 	}
 }
 
-func (b *http2Body) hasten(d time.Duration) {
+func (b *http2Body) limitRead(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if until := time.Now().Add(d); !b.ended && until.Before(b.until) {
