@@ -90,7 +90,7 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	x := newExchange(c)
 	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit}
 	c.running.Go(func() {
-		defer x.leave()
+		defer x.release()
 		defer x.admit()
 		defer c.rescue(x, line)
 		c.server.Post(c.ctx, in, x)
