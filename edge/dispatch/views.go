@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// views keeps the view that all callers share, and those of callers with lists of their own.
+// views holds the view that all callers share, and caches those of callers with lists of their own.
 type views struct {
 	backends []*backend.Backend
 	report   *reporter
@@ -48,7 +48,7 @@ func (s *views) refresh() (before, after *view) {
 	return before, after
 }
 
-// of returns the view of a caller. With nothing private that is the shared one, for one atomic load.
+// of returns the view of a caller: one atomic load if no backend has private lists.
 func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	v := s.shared.Load()
 	if !v.private {
@@ -57,8 +57,8 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	return s.own(ctx, p, v)
 }
 
-// own returns the caller's own view, made of the backends' lists for the caller. A backend that cannot
-// be asked is missing from it, and the view says so and is not kept. It fails only when ctx ended.
+// own returns the caller's own view, made of the backends' lists for the caller. The lists of a backend that cannot be
+// asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
 	parts := make([]part, len(shared.parts))
 	var failed error
