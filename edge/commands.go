@@ -15,15 +15,15 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/backend/check"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/proto"
 )
 
-// check validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
+// checkBackends validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
 // the contract, to out.
-func check(ctx context.Context, args []string, out io.Writer) error {
-	trial := &backend.Trial{}
+func checkBackends(ctx context.Context, args []string, out io.Writer) error {
+	trial := &check.Trial{}
 	var err error
 	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
 		return err
@@ -49,11 +49,14 @@ func check(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	for _, note := range cfg.Deprecated() {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
 	paging := app.Paging(cfg)
 	trial.Pages = paging.Of
 	var errs []error
 	for _, b := range backends {
-		if err := backend.Check(ctx, b, trial, out); err != nil {
+		if err := check.Run(ctx, b, trial, out); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -19,7 +19,7 @@ func TestCheckTellsOfPages(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out strings.Builder
-		if err := check(t.Context(), args, &out); err != nil {
+		if err := checkBackends(t.Context(), args, &out); err != nil {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		return out.String()

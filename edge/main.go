@@ -62,7 +62,7 @@ func run(ctx context.Context, args []string) error {
 	case "stdio":
 		return stdio(ctx, args)
 	case "check":
-		return check(ctx, args, os.Stdout)
+		return checkBackends(ctx, args, os.Stdout)
 	case config.Ready:
 		return ready(ctx, args)
 	case "proto":

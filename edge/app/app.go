@@ -124,12 +124,12 @@ func (a *App) shutdown() error {
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)
 	defer cancel()
 	reading := min(a.cfg.Limits.ReadTimeout, a.cfg.Grace/4)
-	a.hurry(reading)
+	a.limitReads(reading)
 	a.stateless.Drain()
 	connections := make(chan error, 1)
 	go func() { connections <- a.drainSSE(grace) }()
 	err := errors.Join(a.stateful.Drain(grace), <-connections)
-	a.hurry(min(reading, left(grace)/2))
+	a.limitReads(min(reading, left(grace)/2))
 	e := a.mcp.Shutdown(grace)
 	if e == nil {
 		e = a.endpoint.Wait(grace)
@@ -140,11 +140,11 @@ func (a *App) shutdown() error {
 	return errors.Join(err, a.close(grace))
 }
 
-// hurry bounds how long a client may take, from now on, to send its request.
-func (a *App) hurry(d time.Duration) {
+// limitReads bounds how long a client may take, from now on, to send its request.
+func (a *App) limitReads(d time.Duration) {
 	d = max(d, time.Millisecond)
-	a.mcp.Hurry(d)
-	a.admin.Hurry(d)
+	a.mcp.LimitReads(d)
+	a.admin.LimitReads(d)
 }
 
 // left is what is left of a context's time.

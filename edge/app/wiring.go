@@ -32,6 +32,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.notReady("starting")
 	logGRPC(log)
+	warnOfDeprecated(cfg, log)
 	proxies, err := cfg.Proxies()
 	if err != nil {
 		return nil, err
@@ -80,6 +81,13 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.servers(&era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: cfg.Limits.Batch, Telemetry: a.telemetry})
 	return a, nil
+}
+
+// warnOfDeprecated logs the settings that are accepted for now only.
+func warnOfDeprecated(cfg config.Config, log *slog.Logger) {
+	for _, note := range cfg.Deprecated() {
+		log.Warn("a setting is deprecated", "setting", note)
+	}
 }
 
 // minSessionsPerAddress is the least default of the sessions that one address may begin: they are not regained when

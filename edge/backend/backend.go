@@ -99,13 +99,13 @@ func (b *Backend) dial(opts Options) (err error) {
 		b.side, err = dial(cfg, opts, b.tune)
 	}
 	if err != nil {
-		b.hangUp()
+		b.closeConns()
 	}
 	return err
 }
 
-// hangUp closes the connections there are.
-func (b *Backend) hangUp() {
+// closeConns closes the connections that were made.
+func (b *Backend) closeConns() {
 	for _, conn := range []*grpc.ClientConn{b.conn, b.side} {
 		if conn != nil {
 			_ = conn.Close()
@@ -118,13 +118,13 @@ func (b *Backend) hangUp() {
 func (b *Backend) start(ctx context.Context) {
 	b.group.follow(ctx)
 	b.group.run(b.followLink)
-	b.group.run(func(ctx context.Context) { (&keeper{b: b}).run(ctx) })
+	b.group.run(func(ctx context.Context) { (&refresher{b: b}).run(ctx) })
 }
 
 // close ends everything and waits for it.
 func (b *Backend) close() {
 	b.group.cancel()
-	b.hangUp()
+	b.closeConns()
 	b.group.wait()
 }
 

@@ -56,7 +56,7 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
-	// FullSchemas: clients are shown the schemas of tools' arguments as they are. Check lints what
+	// FullSchemas: clients are shown the schemas of tools' arguments as they are. Package check lints what
 	// clients are shown; nothing else heeds it.
 	FullSchemas bool
 	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
@@ -94,10 +94,6 @@ type tuning struct {
 	settle time.Duration
 	// gap is the least time between two lists that a feed asked for.
 	gap time.Duration
-	// reach is how long Check tries to connect.
-	reach time.Duration
-	// brief is the first deadline of the calls that Check leaves on purpose.
-	brief time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
 }
@@ -107,8 +103,6 @@ var defaultTuning = tuning{
 	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
 	settle:  3 * time.Second,
 	gap:     100 * time.Millisecond,
-	reach:   10 * time.Second,
-	brief:   20 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

@@ -6,15 +6,16 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // description is what is known of a backend beside its lists. It is immutable but for the probes,
-// which the keeper adds before it is shared.
+// which the refresher adds before it is shared.
 type description struct {
-	// told is what Describe answered; nil: it is not implemented.
-	told     *pb.DescribeResponse
-	problems []string
+	// described is what Describe answered; nil: it is not implemented.
+	described *pb.DescribeResponse
+	problems  []string
 	// probed says that the three below were found out.
 	probed                              bool
 	subscribe, completion, promptValues bool
@@ -32,22 +33,22 @@ func (b *Backend) describe(ctx context.Context) (*description, error) {
 		return nil, err
 	}
 	var l list
-	vetDescribe(res, func(text string) { l.problem("%s", text) })
-	return &description{told: res, problems: l.problems}, nil
+	vet.Describe(res, func(text string) { l.problem("%s", text) })
+	return &description{described: res, problems: l.problems}, nil
 }
 
 // serves reports whether a kind may be served, and whether its feed may be.
 func (d *description) serves(kind Kinds) (served, feed bool) {
-	if d.told == nil {
+	if d.described == nil {
 		return true, true
 	}
 	switch kind {
 	case Tools:
-		return d.told.Tools != nil, d.told.Tools.GetListChanged()
+		return d.described.Tools != nil, d.described.Tools.GetListChanged()
 	case Resources:
-		return d.told.Resources != nil, d.told.Resources.GetListChanged()
+		return d.described.Resources != nil, d.described.Resources.GetListChanged()
 	default:
-		return d.told.Prompts != nil, d.told.Prompts.GetListChanged()
+		return d.described.Prompts != nil, d.described.Prompts.GetListChanged()
 	}
 }
 
@@ -76,10 +77,10 @@ func (b *Backend) probe(ctx context.Context, d *description, resources, prompts 
 	d.probed = true
 }
 
-// response is the description to show: what was told, or what was found.
+// response is the description to show: what the backend said, or what probing found.
 func (d *description) response(lists *lists, feeds Kinds) *pb.DescribeResponse {
-	if d.told != nil {
-		return d.told
+	if d.described != nil {
+		return d.described
 	}
 	found := &pb.DescribeResponse{}
 	if l := lists[0]; l != nil && l.served {

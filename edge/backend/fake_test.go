@@ -262,7 +262,7 @@ func freeAddr(t *testing.T) string {
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond,
-	settle: 200 * time.Millisecond, gap: time.Millisecond, reach: 500 * time.Millisecond, brief: 20 * time.Millisecond,
+	settle: 200 * time.Millisecond, gap: time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 
@@ -328,4 +328,10 @@ func eventually(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-func names(c *Catalog) []string { return collect(c.Tools, (*pb.Tool).GetName) }
+func names(c *Catalog) []string {
+	names := make([]string, len(c.Tools))
+	for i, tool := range c.Tools {
+		names[i] = tool.GetName()
+	}
+	return names
+}

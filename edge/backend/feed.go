@@ -24,7 +24,7 @@ type feed struct {
 	begun atomic.Bool
 	// missing: it is not implemented.
 	missing atomic.Bool
-	// slow: it had not settled when the lists were read without it. Only the keeper uses it.
+	// slow: it had not settled when the lists were read without it. Only the refresher uses it.
 	slow bool
 }
 

@@ -23,9 +23,9 @@ func (g *group) follow(ctx context.Context) {
 	context.AfterFunc(g.ctx, func() { stop() })
 }
 
-// enter counts one more piece of work, which calls leave at its end. It is false once the group has
-// closed: the work must not begin.
-func (g *group) enter() bool {
+// add counts one more piece of work, which calls done at its end. It returns false once the group has closed: the
+// work must not begin.
+func (g *group) add() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -35,15 +35,15 @@ func (g *group) enter() bool {
 	return true
 }
 
-func (g *group) leave() { g.wg.Done() }
+func (g *group) done() { g.wg.Done() }
 
 // run starts a goroutine; false: the group has closed.
 func (g *group) run(fn func(ctx context.Context)) bool {
-	if !g.enter() {
+	if !g.add() {
 		return false
 	}
 	go func() {
-		defer g.leave()
+		defer g.done()
 		fn(g.ctx)
 	}()
 	return true

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 )
 
-// signals is what the keeper is told by the connection and the feeds. They are levels, not events:
-// what the keeper has not taken yet coalesces.
+// signals carries what the connection and the feeds report to the refresher. They are levels, not events: what the
+// refresher has not taken yet coalesces.
 type signals struct {
 	wake chan struct{} // capacity 1
 
@@ -21,23 +21,23 @@ type signals struct {
 	link connectivity.State
 	// epoch is how often the connection became ready.
 	epoch uint64
-	// dirty are the kinds to be listed, told those of them that are known to have changed.
-	dirty, told Kinds
+	// dirty are the kinds to be listed, reported those of them that the backend reported as changed.
+	dirty, reported Kinds
 }
 
 // signal is what signals held when they were taken.
 type signal struct {
-	link        connectivity.State
-	epoch       uint64
-	dirty, told Kinds
+	link            connectivity.State
+	epoch           uint64
+	dirty, reported Kinds
 }
 
-// take empties the kinds.
+// take returns the signals and empties the kinds.
 func (s *signals) take() signal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	taken := signal{s.link, s.epoch, s.dirty, s.told}
-	s.dirty, s.told = 0, 0
+	taken := signal{s.link, s.epoch, s.dirty, s.reported}
+	s.dirty, s.reported = 0, 0
 	return taken
 }
 
@@ -48,28 +48,28 @@ func (s *signals) setLink(state connectivity.State) {
 		s.epoch++
 	}
 	s.mu.Unlock()
-	s.ring()
+	s.notify()
 }
 
-// mark asks for a kind to be listed; told: it is known to have changed.
-func (s *signals) mark(kind Kinds, told bool) {
+// mark asks for a kind to be listed. reported: the backend reported that it changed.
+func (s *signals) mark(kind Kinds, reported bool) {
 	s.mu.Lock()
 	s.dirty |= kind
-	if told {
-		s.told |= kind
+	if reported {
+		s.reported |= kind
 	}
 	s.mu.Unlock()
-	s.ring()
+	s.notify()
 }
 
-func (s *signals) ring() {
+func (s *signals) notify() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// followLink keeps the connection up and tells the keeper of its state.
+// followLink reconnects whenever the connection is idle, and signals its state to the refresher until ctx ends.
 func (b *Backend) followLink(ctx context.Context) {
 	for {
 		state := b.conn.GetState()
@@ -86,8 +86,8 @@ func (b *Backend) followLink(ctx context.Context) {
 	}
 }
 
-// reason finds out why the connection fails: the channel keeps it to itself, but fails calls with it
-// at once. nil: it works again.
+// reason returns why the connection fails, nil if it works again. A gRPC channel has no method for that, but fails
+// calls with it at once.
 func (b *Backend) reason(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

@@ -3,12 +3,14 @@ package backend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -37,7 +39,7 @@ type page[T proto.Message] struct {
 	bytes   int
 }
 
-// read lists one kind with all its pages, vets it and computes its digest. A nil principal is the
+// read lists one kind with all its pages, judges it and computes its digest. A nil principal is the
 // edge itself. A service that is not implemented is no error.
 func (b *Backend) read(ctx context.Context, kind Kinds, who *pb.Principal) (*list, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.cfg.Timeout)
@@ -69,7 +71,7 @@ func (l *list) readTools(ctx context.Context, client pb.ToolServiceClient, who *
 	if err != nil {
 		return err
 	}
-	l.tools = vet(l, entries, vetTool)
+	l.tools = sound(l, entries, vet.Tool)
 	l.digest = digest(l.tools)
 	return nil
 }
@@ -90,8 +92,8 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	if err != nil && status.Code(err) != codes.Unimplemented {
 		return err
 	}
-	l.resources = vet(l, entries, vetResource)
-	l.templates = vet(l, templates, vetTemplate)
+	l.resources = sound(l, entries, vet.Resource)
+	l.templates = sound(l, templates, vet.Template)
 	l.digest = digest(l.resources)*31 + digest(l.templates)
 	return nil
 }
@@ -104,9 +106,29 @@ func (l *list) readPrompts(ctx context.Context, client pb.PromptServiceClient, w
 	if err != nil {
 		return err
 	}
-	l.prompts = vet(l, entries, vetPrompt)
+	l.prompts = sound(l, entries, vet.Prompt)
 	l.digest = digest(l.prompts)
 	return nil
+}
+
+// sound returns the entries that can be shown and reports the others. check is a function of package vet.
+func sound[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
+	seen := make(map[string]bool, len(entries))
+	kept := entries[:0]
+	for i, e := range entries {
+		what := e.ProtoReflect().Descriptor().Name()
+		key, err := check(e, func(text string) { l.problem("%s %d: %s", what, i, text) })
+		switch {
+		case err != nil:
+			l.problem("%s %d (%.80q) is left out: %v", what, i, key, err)
+		case seen[key]:
+			l.problem("%s %d (%.80q) is left out: there is one before it with the same key", what, i, key)
+		default:
+			seen[key] = true
+			kept = append(kept, e)
+		}
+	}
+	return slices.Clip(kept)
 }
 
 // boundError says that a list breaks a bound of the edge.

@@ -1,11 +1,11 @@
 package backend
 
 import (
-	linked "container/list"
 	"context"
 	"sync"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 	"golang.org/x/sync/singleflight"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -15,64 +15,48 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// private keeps the catalogs of single principals: the least recently used goes first.
+// private caches the catalogs of single principals: the least recently used is evicted first.
 type private struct {
 	flight singleflight.Group
 
 	mu      sync.Mutex
-	size    int
-	order   linked.List // of *own, the most recently used first
-	entries map[string]*linked.Element
-	// generation rises with every drop: what was begun before it is not kept after it.
+	entries *simplelru.LRU[string, *own]
+	// generation rises with every drop: what was begun before it is not cached after it.
 	generation uint64
 }
 
 // own is one principal's catalog.
 type own struct {
-	key     string
 	catalog *Catalog
 	read    time.Time
 }
 
-func (c *private) init(size int) { c.size, c.entries = size, map[string]*linked.Element{} }
+// init makes the cache, of size entries, 1 or more.
+func (c *private) init(size int) { c.entries, _ = simplelru.NewLRU[string, *own](size, nil) }
 
-// get finds a catalog and its age.
-func (c *private) get(key []byte) (found *own, generation uint64) {
+// get returns a principal's catalog with its age, or nil.
+func (c *private) get(key string) (found *own, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[string(key)]
-	if e == nil {
-		return nil, c.generation
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(*own), c.generation
+	found, _ = c.entries.Get(key)
+	return found, c.generation
 }
 
-// put keeps a catalog, unless all were dropped since the generation.
-func (c *private) put(o *own, generation uint64) {
+// put caches a catalog, unless all were dropped since the generation.
+func (c *private) put(key string, o *own, generation uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if generation != c.generation {
-		return
-	}
-	if e := c.entries[o.key]; e != nil {
-		e.Value = o
-		c.order.MoveToFront(e)
-		return
-	}
-	c.entries[o.key] = c.order.PushFront(o)
-	if c.order.Len() > c.size {
-		delete(c.entries, c.order.Remove(c.order.Back()).(*own).key)
+	if generation == c.generation {
+		c.entries.Add(key, o)
 	}
 }
 
-// drop forgets all catalogs.
+// drop empties the cache.
 func (c *private) drop() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.generation++
-	c.order.Init()
-	clear(c.entries)
+	c.entries.Purge()
 }
 
 // CatalogFor is the catalog as a principal sees it: Catalog, when no list is private or the caller is
@@ -87,12 +71,12 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 		return c, nil
 	}
 	var space [128]byte
-	key := appendKey(space[:0], p)
+	key := string(appendKey(space[:0], p))
 	kept, generation := b.private.get(key)
 	if b.fresh(kept) {
 		return kept.catalog, nil
 	}
-	fresh, err := b.readShared(ctx, string(key), p, generation)
+	fresh, err := b.readShared(ctx, key, p, generation)
 	if err == nil {
 		return fresh, nil
 	}
@@ -111,18 +95,18 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 	// A drop divides flights too: what is asked after a change must not get what was read before it.
 	flight := string(appendUint([]byte(key), generation))
 	result := b.private.flight.DoChan(flight, func() (any, error) {
-		if kept, now := b.private.get([]byte(key)); now == generation && b.fresh(kept) {
+		if kept, now := b.private.get(key); now == generation && b.fresh(kept) {
 			return kept.catalog, nil // A reading has ended since the caller looked.
 		}
-		if !b.group.enter() {
+		if !b.group.add() {
 			return nil, status.Error(codes.Canceled, "the edge is shutting down")
 		}
-		defer b.group.leave()
+		defer b.group.done()
 		c, err := b.readOwn(b.group.ctx, p)
 		if err != nil {
 			return nil, err
 		}
-		b.private.put(&own{key: key, catalog: c, read: time.Now()}, generation)
+		b.private.put(key, &own{catalog: c, read: time.Now()}, generation)
 		return c, nil
 	})
 	select {

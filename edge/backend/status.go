@@ -64,8 +64,8 @@ func (b *Backend) Status() Status {
 	return s
 }
 
-// enter records a state and what went wrong; a change of state is logged, once.
-func (b *Backend) enter(s State, err error) {
+// setState records a state and what went wrong; a change of state is logged, once.
+func (b *Backend) setState(s State, err error) {
 	b.statusMu.Lock()
 	before, since := b.status.State, b.status.Since
 	if err != nil {
@@ -88,19 +88,19 @@ func (b *Backend) enter(s State, err error) {
 	}
 }
 
-// report keeps the current problems. Breaches that are new are logged, and that nothing is served; failures
-// were. An empty nothing is none.
-func (b *Backend) report(breaches, failures []string, nothing string) {
+// setProblems replaces the problems. empty is why clients see nothing of the backend, "" if they see something. It logs
+// what was not among the problems before, but for failures, which were logged when they came.
+func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	problems := slices.Concat(breaches, failures)
-	if nothing != "" {
-		problems = append(problems, nothing)
+	if empty != "" {
+		problems = append(problems, empty)
 	}
 	b.statusMu.Lock()
 	before := b.status.Problems
 	b.status.Problems = problems
 	b.statusMu.Unlock()
-	if nothing != "" && !slices.Contains(before, nothing) {
-		b.log.Warn("backend is reached, but clients see nothing of it", "problem", nothing)
+	if empty != "" && !slices.Contains(before, empty) {
+		b.log.Warn("backend is reached, but clients see nothing of it", "problem", empty)
 	}
 	for _, p := range breaches {
 		if !slices.Contains(before, p) {
@@ -109,8 +109,8 @@ func (b *Backend) report(breaches, failures []string, nothing string) {
 	}
 }
 
-// loaded records that all lists were read.
-func (b *Backend) loaded() {
+// markLoaded records that all lists were read.
+func (b *Backend) markLoaded() {
 	b.statusMu.Lock()
 	b.status.Loaded = time.Now()
 	b.statusMu.Unlock()

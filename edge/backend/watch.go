@@ -19,7 +19,7 @@ import (
 // watchKey is what watchers share a stream by: who is empty unless the backend has private lists.
 type watchKey struct{ uri, who string }
 
-// watch is one upstream stream of WatchResource and those who listen to it. Its fields are guarded by
+// watch is one upstream stream of WatchResource and its watchers. Its fields are guarded by
 // Backend.watchMu, but for those set before it is shared.
 type watch struct {
 	key    watchKey
@@ -55,7 +55,7 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 		who = &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
 	}
 	me := &watcher{fn: fn}
-	w, err := b.join(key, who, me)
+	w, err := b.subscribe(key, who, me)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +64,15 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 		if w.err != nil {
 			return nil, w.err
 		}
-		return func() { b.part(w, me) }, nil
+		return func() { b.unsubscribe(w, me) }, nil
 	case <-ctx.Done():
-		b.part(w, me)
+		b.unsubscribe(w, me)
 		return nil, ctx.Err()
 	}
 }
 
-// join adds a watcher to the stream of its key, which it opens if it is the first.
-func (b *Backend) join(key watchKey, who *pb.Principal, me *watcher) (*watch, error) {
+// subscribe adds a watcher to the stream of its key, which it opens if it is the first.
+func (b *Backend) subscribe(key watchKey, who *pb.Principal, me *watcher) (*watch, error) {
 	b.watchMu.Lock()
 	defer b.watchMu.Unlock()
 	if w := b.watches[key]; w != nil {
@@ -92,8 +92,8 @@ func (b *Backend) join(key watchKey, who *pb.Principal, me *watcher) (*watch, er
 	return w, nil
 }
 
-// part removes a watcher; the last one closes the stream.
-func (b *Backend) part(w *watch, me *watcher) {
+// unsubscribe removes a watcher; the last one closes the stream.
+func (b *Backend) unsubscribe(w *watch, me *watcher) {
 	b.watchMu.Lock()
 	defer b.watchMu.Unlock()
 	delete(w.watchers, me)
@@ -127,31 +127,31 @@ func (b *Backend) follow(ctx context.Context, w *watch) {
 		return
 	}
 	retry := b.newRetry()
-	told := false
+	notified := false
 	for retry.wait(ctx) {
 		began := time.Now()
 		// Waiting for the connection costs nothing, and the stream is open as soon as it is back.
 		err := b.watchOnce(ctx, w, func() {
-			told = false
-			b.tell(w, "")
+			notified = false
+			b.notify(w, "")
 		}, grpc.WaitForReady(true))
-		if !told && ctx.Err() == nil && refused(err) {
+		if !notified && ctx.Err() == nil && refused(err) {
 			// The resource may be gone: whoever reads it now finds out.
-			told = true
-			b.tell(w, "")
+			notified = true
+			b.notify(w, "")
 		}
 		retry.lasted(time.Since(began))
 	}
 }
 
-// watchOnce opens the stream, calls started when it reports, and hands events on until it breaks.
-// A backend that does not begin within the timeout is given up.
+// watchOnce opens the stream, calls started with its first event, and passes events on until it ends.
+// A backend that does not begin within the timeout fails with DEADLINE_EXCEEDED.
 func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts ...grpc.CallOption) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slow := status.Errorf(codes.DeadlineExceeded, "WatchResource did not send started within %v", b.cfg.Timeout)
-	patience := time.AfterFunc(b.cfg.Timeout, func() { cancel(slow) })
-	defer patience.Stop()
+	timeout := time.AfterFunc(b.cfg.Timeout, func() { cancel(slow) })
+	defer timeout.Stop()
 	stream, err := b.watcher.WatchResource(ctx, &pb.WatchResourceRequest{Uri: w.key.uri, Principal: w.who}, opts...)
 	for begun := false; err == nil; {
 		var event *pb.WatchResourceResponse
@@ -160,13 +160,13 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 		}
 		if !begun && event.GetEvent() != nil {
 			begun = true
-			if !patience.Stop() {
+			if !timeout.Stop() {
 				return slow
 			}
 			started()
 		}
 		if u := event.GetUpdated(); u != nil {
-			b.tell(w, u.GetUri())
+			b.notify(w, u.GetUri())
 		}
 	}
 	if errors.Is(context.Cause(ctx), slow) {
@@ -178,8 +178,8 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	return err
 }
 
-// tell calls the watchers; an empty URI is the watched one.
-func (b *Backend) tell(w *watch, uri string) {
+// notify calls the watchers; an empty URI is the watched one.
+func (b *Backend) notify(w *watch, uri string) {
 	if uri == "" {
 		uri = w.key.uri
 	}

@@ -97,10 +97,14 @@ const (
 
 // The kinds of backends.
 const (
-	// KindMCP speaks the contract.
-	KindMCP = "mcp"
+	// KindContract implements the contract, mcpedge.v1.
+	KindContract = "contract"
 	// KindReflect is any gRPC service; its methods become tools.
 	KindReflect = "reflect"
+
+	// kindMCP was the name of KindContract and means the same. It is deprecated: the name is going to be that of
+	// servers that speak MCP.
+	kindMCP = "mcp"
 )
 
 // Backend is one gRPC service behind the edge.
@@ -109,7 +113,7 @@ type Backend struct {
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target"`
-	// Kind is KindMCP, also when empty, or KindReflect.
+	// Kind is KindContract, also when empty, or KindReflect; "mcp" is accepted for KindContract, see Deprecated.
 	Kind string `yaml:"kind"`
 	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty: it is
 	// asked by server reflection.
@@ -272,6 +276,17 @@ func (c *Config) validate(listens bool) error {
 	return errors.Join(errs...)
 }
 
+// Deprecated says, a sentence each, which settings are accepted for now only, and what to write instead. Nil: none.
+func (c *Config) Deprecated() (notes []string) {
+	for i, b := range c.Backends {
+		if b.Kind == kindMCP {
+			notes = append(notes, fmt.Sprintf("backends[%d] %s: kind: mcp is deprecated: write kind: contract, or leave kind out; "+
+				"mcp is going to mean a server that speaks MCP", i, b.Name))
+		}
+	}
+	return notes
+}
+
 // validateKind checks what only services of one kind have.
 func (b *Backend) validateKind(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
@@ -279,12 +294,12 @@ func (b *Backend) validateKind(i int) (errs []error) {
 	}
 	switch b.Kind {
 	case KindReflect:
-	case "", KindMCP:
+	case "", KindContract, kindMCP:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
 			wrong("descriptor-set, include, exclude and max-stream-messages are for kind: reflect: set it, or take them out")
 		}
 	default:
-		wrong("kind: %q: use mcp or reflect", b.Kind)
+		wrong("kind: %q: use contract or reflect", b.Kind)
 	}
 	for _, p := range slices.Concat(b.Include, b.Exclude) {
 		if !methodPattern.MatchString(p) {

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"runtime"
 	"slices"
 	"testing"
@@ -14,9 +13,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
-
-// feedType is the type's name where a variable hides it.
-type feedType = feed
 
 // open opens a feed that ends with the test.
 func open(t testing.TB, d *Dispatch, f mcp.Filter) mcp.Feed {
@@ -77,35 +73,6 @@ func TestUnservedKindsAreNotHonoured(t *testing.T) {
 	}
 }
 
-func TestChangesCoalesce(t *testing.T) {
-	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}, {Uri: "x:2", Name: "2"}}}
-	d := start(t, Options{Jitter: -1}, f)
-	feed := open(t, d, mcp.Filter{Tools: true, URIs: []string{"x:1", "x:2"}})
-	for range 5 {
-		f.update(t, "x:1", "")
-		f.update(t, "x:2", "x:2/below")
-	}
-	f.change(func() { f.tools = tools(0, 1) })
-	f.change(func() { f.tools = tools(0, 2) })
-	await(t, "the last update and list", func() bool {
-		uris, lists := feed.(*feedType).pendingForTest()
-		return uris == 2 && lists && len(d.views.shared.Load().tools.byName) == 2
-	})
-	got := next(t, feed)
-	slices.SortFunc(got, func(a, b mcp.Change) int { return int(a.Kind)*100 - int(b.Kind)*100 + len(a.URI) - len(b.URI) })
-	want := []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: "x:1"}, {Kind: mcp.ResourceUpdated, URI: "x:2/below"}}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %v", got)
-	}
-}
-
-// pendingForTest says how many URIs are pending and whether a list is.
-func (f *feed) pendingForTest() (int, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.changed), f.pending != 0
-}
-
 func TestRefusedURIs(t *testing.T) {
 	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}, {Uri: "x:2", Name: "2"}, {Uri: "x:3", Name: "3"}},
 		refuse: map[string]error{"x:2": status.Error(codes.PermissionDenied, "no")}}
@@ -114,38 +81,6 @@ func TestRefusedURIs(t *testing.T) {
 	if got := feed.Honoured().URIs; !slices.Equal(got, []string{"x:1", "x:3"}) {
 		t.Errorf("honoured %v", got)
 	}
-}
-
-func TestUpdateKeepsWhatStays(t *testing.T) {
-	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}, {Uri: "x:2", Name: "2"}, {Uri: "x:3", Name: "3"}}}
-	d := start(t, Options{}, f)
-	feed := open(t, d, mcp.Filter{URIs: []string{"x:1", "x:2"}})
-	own := feed.(*feedType)
-	kept := own.watchForTest("x:2")
-	got, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:2", "x:3"}}, false)
-	if err != nil || !slices.Equal(got.URIs, []string{"x:2", "x:3"}) {
-		t.Fatalf("got %+v, %v", got, err)
-	}
-	if own.watchForTest("x:2") != kept {
-		t.Error("the watch that stays was interrupted")
-	}
-	await(t, "the watch of x:1 to end", func() bool { return f.watchers("x:1") == 0 })
-	f.update(t, "x:3", "")
-	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:3"}}) {
-		t.Errorf("got %v", got)
-	}
-	if _, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:1", "x:2", "x:3"}}, true); err != nil {
-		t.Fatal(err)
-	}
-	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
-		t.Errorf("told to, an update tells of %v, want what it began to watch", got)
-	}
-}
-
-func (f *feed) watchForTest(uri string) *watch {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.watches[uri]
 }
 
 func TestWatchesMoveToTheNewOwner(t *testing.T) {
@@ -166,70 +101,6 @@ func TestWatchesMoveToTheNewOwner(t *testing.T) {
 	b.update(t, "x:1", "x:1#part")
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1#part"}}) {
 		t.Errorf("got %v", got)
-	}
-}
-
-// An update that nobody took before its watch moved is told by the new watch.
-func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
-	x := []*pb.Resource{{Uri: "x:1", Name: "1"}}
-	a, b := &fake{name: "a", resources: x}, &fake{name: "b"}
-	d := start(t, Options{Jitter: -1}, a, b)
-	feed := open(t, d, mcp.Filter{URIs: []string{"x:1"}}).(*feedType)
-	old := feed.watchForTest("x:1")
-	a.update(t, "x:1", "")
-	await(t, "the update", func() bool { n, _ := feed.pendingForTest(); return n == 1 })
-	b.change(func() { b.resources = x })
-	a.change(func() { a.resources = nil })
-	await(t, "the new watch to tell", func() bool {
-		n, _ := feed.pendingForTest()
-		w := feed.watchForTest("x:1")
-		return w != nil && w != old && n == 1
-	})
-	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
-		t.Errorf("got %v", got)
-	}
-	// What came by a watch that the filter no longer has is not told.
-	b.update(t, "x:1", "")
-	await(t, "the update", func() bool { n, _ := feed.pendingForTest(); return n == 1 })
-	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); err != nil {
-		t.Fatal(err)
-	}
-	silent(t, feed)
-}
-
-func TestCloseEndsAFeed(t *testing.T) {
-	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}}
-	d := start(t, Options{}, f)
-	feed := open(t, d, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
-	waiting := make(chan error)
-	go func() {
-		_, err := feed.Next(context.Background(), time.Minute)
-		waiting <- err
-	}()
-	feed.Close()
-	feed.Close()
-	if err := <-waiting; !errors.Is(err, errFeedClosed) {
-		t.Errorf("Next: %v", err)
-	}
-	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); !errors.Is(err, errFeedClosed) {
-		t.Errorf("Update: %v", err)
-	}
-	await(t, "the watch to end", func() bool { return f.watchers("x:1") == 0 })
-	if n := len(d.hub.snapshot()); n != 0 {
-		t.Errorf("%d feeds are left", n)
-	}
-}
-
-func TestPendingURIsAreBounded(t *testing.T) {
-	f := newFeed(&Dispatch{opts: Options{}.withDefaults(), hub: newHub(nil)}, mcp.Principal{})
-	defer f.Close()
-	w := &watch{uri: "x:"}
-	for i := range 3 * maxPendingURIs {
-		f.updated(w, "x:"+string(rune('a'+i)))
-	}
-	got := next(t, f)
-	if n := len(got); n > maxPendingURIs+1 || got[n-1].URI != "x:" {
-		t.Errorf("%d changes, the last %v", n, got[n-1])
 	}
 }
 

@@ -1,7 +1,7 @@
 package dispatch
 
 // Conflict is one name that two backends claim, or one backend twice. The first in configuration
-// order keeps it. Equal fields on every replica of one configuration.
+// order is served under it. Equal fields on every replica of one configuration.
 type Conflict struct {
 	// What is "tool", "prompt", "resource", "resource template", "URI prefix" or "extension".
 	What string
@@ -11,8 +11,8 @@ type Conflict struct {
 	Kept, Dropped string
 }
 
-// Conflicts lists what of the backends' lists is hidden by an earlier backend's, in the view that
-// all callers share.
+// Conflicts lists the entries of backends that an earlier backend's entry of the same name hides, in the view
+// that all callers share.
 func (d *Dispatch) Conflicts() []Conflict {
 	return append([]Conflict(nil), d.views.shared.Load().conflicts...)
 }

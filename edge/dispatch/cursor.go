@@ -11,9 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// cursor is a place in a list: after one entry of one backend. It says the same on every replica, and
-// still says it when the list has changed: the entry is found by its key, or, when it is gone, by
-// where it stood.
+// cursor is a position in a list: behind one entry of one backend. It is valid on every replica, and after the
+// list has changed: the entry is found by its key or, when it was removed, by its former position.
 type cursor struct {
 	list  listKind
 	owner string // backend name
@@ -35,8 +34,8 @@ func (c cursor) String() string {
 	return cursorText.EncodeToString(b)
 }
 
-// parseCursor reads the params' cursor member. False without an error: there is none. An empty string
-// is a cursor, and none that was given out; null, which some clients send for absent, is not.
+// parseCursor reads the params' cursor member. False without an error: there is none. null, which some clients
+// send for absent, is none; an empty string is a cursor, but never a valid one.
 func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return cursor{}, false, nil
@@ -53,7 +52,7 @@ func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
 	return c, true, nil
 }
 
-// decodeCursor accepts exactly what String makes: each cursor has one text.
+// decodeCursor is the inverse of String, and accepts nothing else.
 func decodeCursor(text string) (cursor, bool) {
 	const tail = 8 + 4
 	b, err := cursorText.DecodeString(text)

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// Describe says what the edge is and can do. serverInfo is always the edge's own. When a caller's own
-// lists cannot be had, the description is that of what all callers share, not to be kept.
+// Describe returns serverInfo, which is always the edge's own, the capabilities and the instructions. When a
+// caller's own lists cannot be read, it describes what all callers share, and is not to be cached.
 func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
 	v, err := d.views.of(ctx, p)
 	if err != nil {
@@ -28,8 +28,7 @@ func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Pr
 	return out
 }
 
-// hint is how long a description may be kept: as long as the lists it speaks of, and by all only when
-// all of them may be.
+// hint is the cache hint of a description: the narrowest of those of its lists.
 func (v *view) hint() translate.CacheHint {
 	var out translate.CacheHint
 	first := true

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -92,7 +93,7 @@ type Dispatch struct {
 	server *translate.Server
 	report *reporter
 	views  *views
-	hub    *hub
+	hub    *changes.Hub
 	sizes  sizes
 }
 
@@ -108,10 +109,12 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		report: &reporter{log: opts.Logger},
 	}
 	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
-	d.hub = newHub(d)
-	pool.OnChange(d.hub.changed)
+	d.hub = changes.New(source{d.views, d.report}, changes.Options{
+		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
+	})
+	pool.OnChange(func(_ *backend.Backend, kinds backend.Kinds) { d.hub.Changed(kinds) })
 	// A backend may have been listed between the first view and the registration.
-	d.hub.changed(nil, allKinds)
+	d.hub.Changed(allKinds)
 	return d
 }
 

@@ -45,7 +45,7 @@ func paramHeaders(text string) (valid []paramHeader, faults []string) {
 	return w.valid, w.faults
 }
 
-// headerWalk follows properties in the order of the text, so that of two equal names the first stays.
+// headerWalk follows properties in the order of the text, so that of two equal names the first is used.
 type headerWalk struct {
 	seen    map[string]bool
 	visited int

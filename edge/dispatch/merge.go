@@ -130,7 +130,7 @@ func canCompletePrompts(c *backend.Catalog) bool {
 	return c.HasPrompts && c.Describe.GetPrompts().GetCompletion()
 }
 
-// extensions keeps the first backend's settings of each extension, wherever a later one's differ.
+// extensions takes the first backend's settings of each extension, and reports later ones that differ.
 func (m *merge) extensions(f *translate.Features, owner string, settings map[string]string) {
 	for _, id := range slices.Sorted(maps.Keys(settings)) {
 		setting := string(jsonrpc.Compact(nil, []byte(settings[id])))
@@ -157,7 +157,7 @@ func (m *merge) extensionOwner(id string) string {
 	return ""
 }
 
-// instructions are a single backend's as they are; of several each under its name.
+// instructions are those of a single backend as they are, and of several each under a heading with its name.
 func (m *merge) instructions() string {
 	if len(m.parts) == 1 {
 		return m.parts[0].catalog.Describe.GetInstructions()

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// reporter logs what backends got wrong, each thing once: lists are merged again and again, and what
-// is wrong in them stays wrong. It remembers a bounded number of things.
+// reporter logs the mistakes of backends, each once, though lists are merged again and again. It remembers a
+// bounded number of them.
 type reporter struct {
 	log  *slog.Logger
 	mu   sync.Mutex

@@ -12,7 +12,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// resourceSet is the resources and templates of a view, and who answers for which URI.
+// resourceSet is the resources and templates of a view, and which backend serves which URI.
 type resourceSet struct {
 	byURI        map[string]*backend.Backend
 	templates    []*template // in the list's order
@@ -99,7 +99,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	return reply, nil
 }
 
-// resourceNotFound names the URI in its data, as the specification wants it.
+// resourceNotFound has the URI in its data, as the specification requires.
 func resourceNotFound(uri string) *mcp.Error {
 	data := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
 	return &mcp.Error{

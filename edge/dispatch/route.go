@@ -13,8 +13,8 @@ import (
 // than a comparison. Longer ones are routed by exact URI and by prefix.
 const maxTemplateURI = 4 << 10
 
-// route finds who answers for a URI: by exact URI, then the first template that matches, then the
-// longest prefix; nil: nobody. A URI that templates of two backends match is reported.
+// route returns the backend that serves a URI: by exact URI, else by the first template that matches, else by the
+// longest prefix; nil: none. A URI that templates of two backends match is reported.
 func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	if owner := s.byURI[uri]; owner != nil {
 		return owner
@@ -85,7 +85,7 @@ func (t *template) matches(uri string) bool {
 		t.parsed.Match(uri) != nil
 }
 
-// prefix is a backend's word that it answers for every URI below.
+// prefix is a URI prefix below which a backend serves every URI.
 type prefix struct {
 	text  string
 	owner *backend.Backend

@@ -34,8 +34,8 @@ type part struct {
 	catalog *backend.Catalog
 }
 
-// incomplete reports whether a configured backend, or a list of one, is missing: lists must then not be
-// kept by clients, and a feature that nobody serves may yet exist.
+// incomplete reports whether a configured backend, or a list of one, is missing: clients must then not cache lists,
+// and a feature that no known backend serves may exist.
 func (v *view) incomplete() bool { return v.failed != nil || v.missing }
 
 // catalog is the catalog that a backend has in this view.

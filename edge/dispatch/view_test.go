@@ -179,7 +179,7 @@ func TestPrivateLists(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(d.views.private); n != 2 {
+	if n := d.views.private.Len(); n != 2 {
 		t.Errorf("%d private views are kept, the bound is 2", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,12 +1,11 @@
 package dispatch
 
 import (
-	lru "container/list"
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -14,30 +13,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// views keeps the view that all callers share, and those of callers with lists of their own.
+// views holds the view that all callers share, and caches those of callers with lists of their own.
 type views struct {
 	backends []*backend.Backend
 	report   *reporter
 	shared   atomic.Pointer[view]
 	showing  showing
 
-	mu      sync.Mutex // of the private views only
-	most    int
-	order   *lru.List // of *privateView, the last used first
-	private map[string]*lru.Element
-}
-
-// privateView is one caller's view.
-type privateView struct {
-	key  string
-	view *view
+	// private are the views of callers with lists of their own, by privateKey.
+	private *lru.Cache[string, *view]
 }
 
 func newViews(backends []*backend.Backend, most int, report *reporter, form showing) *views {
-	s := &views{
-		backends: backends, report: report, most: most, showing: form,
-		order: lru.New(), private: make(map[string]*lru.Element),
-	}
+	s := &views{backends: backends, report: report, showing: form}
+	s.private, _ = lru.New[string, *view](most) // it fails for less than 1 only
 	s.refresh()
 	return s
 }
@@ -58,7 +47,7 @@ func (s *views) refresh() (before, after *view) {
 	return before, after
 }
 
-// of returns the view of a caller. With nothing private that is the shared one, for one atomic load.
+// of returns the view of a caller: one atomic load if no backend has private lists.
 func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	v := s.shared.Load()
 	if !v.private {
@@ -67,8 +56,8 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	return s.own(ctx, p, v)
 }
 
-// own returns the caller's own view, made of the backends' lists for the caller. A backend that cannot
-// be asked is missing from it, and the view says so and is not kept. It fails only when ctx ended.
+// own returns the caller's own view, made of the backends' lists for the caller. The lists of a backend that cannot be
+// asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
 	parts := make([]part, len(shared.parts))
 	var failed error
@@ -92,17 +81,17 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 		return shared, nil
 	}
 	key := privateKey(p)
-	prev := s.kept(key)
-	if failed == nil && prev != nil && prev.sameParts(parts) {
+	prev, known := s.private.Get(key)
+	if failed == nil && known && prev.sameParts(parts) {
 		return prev, nil
 	}
-	if prev == nil {
+	if !known {
 		prev = shared
 	}
 	v := newView(parts, prev, s.report, s.showing)
 	v.failed = failed
 	if failed == nil {
-		s.keep(key, v)
+		s.private.Add(key, v)
 	}
 	return v, nil
 }
@@ -119,7 +108,7 @@ func absent(c *backend.Catalog) *backend.Catalog {
 func (s *views) known(p mcp.Principal) *view {
 	v := s.shared.Load()
 	if v.private {
-		if own := s.kept(privateKey(p)); own != nil {
+		if own, ok := s.private.Get(privateKey(p)); ok {
 			return own
 		}
 	}
@@ -132,31 +121,4 @@ func privateKey(p mcp.Principal) string {
 		return ""
 	}
 	return p.Key() + "\x00" + strings.Join(p.Scopes, " ")
-}
-
-func (s *views) kept(key string) *view {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.private[key]
-	if !ok {
-		return nil
-	}
-	s.order.MoveToFront(e)
-	return e.Value.(*privateView).view
-}
-
-func (s *views) keep(key string, v *view) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if e, ok := s.private[key]; ok {
-		e.Value.(*privateView).view = v
-		s.order.MoveToFront(e)
-		return
-	}
-	s.private[key] = s.order.PushFront(&privateView{key: key, view: v})
-	for len(s.private) > s.most {
-		last := s.order.Back()
-		delete(s.private, last.Value.(*privateView).key)
-		s.order.Remove(last)
-	}
 }

@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/backend/check"
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -221,7 +222,7 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 	config := backend.Config{Name: "shop", Target: s.Addr, Adapt: func(target *grpc.ClientConn) backend.Adapter {
 		return reflect.New(target, reflect.Options{Name: "shop", Logger: slog.New(slog.DiscardHandler)})
 	}}
-	if err := backend.Check(t.Context(), config, nil, &out); err != nil {
+	if err := check.Run(t.Context(), config, nil, &out); err != nil {
 		t.Errorf("%v", err)
 	}
 	for _, want := range []string{
@@ -237,7 +238,7 @@ func TestCheckTellsWhatCannotBeExpressed(t *testing.T) {
 	s.GRPC.Stop()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
-	if err := backend.Check(ctx, config, nil, &out); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if err := check.Run(ctx, config, nil, &out); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("a service that is away: %v", err)
 	}
 }

@@ -17,29 +17,21 @@ var _ sdktrace.IDGenerator = ids{}
 
 type promisedKey struct{}
 
-type promised struct {
-	trace trace.TraceID
-	span  trace.SpanID
-}
-
-// promise has the next span that is started with the context get the ids; one that is not valid is random.
-func promise(ctx context.Context, id trace.TraceID, span trace.SpanID) context.Context {
-	return context.WithValue(ctx, promisedKey{}, promised{id, span})
+// promise has the next span that is started with the context get the id, if that is valid.
+func promise(ctx context.Context, id trace.SpanID) context.Context {
+	return context.WithValue(ctx, promisedKey{}, id)
 }
 
 // NewIDs implements sdktrace.IDGenerator.
 func (g ids) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	p, _ := ctx.Value(promisedKey{}).(promised)
-	if !p.trace.IsValid() {
-		p.trace = newTraceID()
-	}
-	return p.trace, g.NewSpanID(ctx, p.trace)
+	id := newTraceID()
+	return id, g.NewSpanID(ctx, id)
 }
 
 // NewSpanID implements sdktrace.IDGenerator.
 func (ids) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	if p, _ := ctx.Value(promisedKey{}).(promised); p.span.IsValid() {
-		return p.span
+	if id, _ := ctx.Value(promisedKey{}).(trace.SpanID); id.IsValid() {
+		return id
 	}
 	return newSpanID()
 }

@@ -17,16 +17,15 @@ import (
 type Handler struct {
 	inner slog.Handler
 	out   *lines
-	json  bool
-	// bare: no attributes or groups were added.
-	bare bool
+	// batch: what is written may wait for others.
+	batch bool
 }
 
 var _ slog.Handler = (*Handler)(nil)
 
 // NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time.
 func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
-	h := &Handler{out: &lines{to: w}, json: json, bare: true}
+	h := &Handler{out: &lines{to: w}}
 	o := &slog.HandlerOptions{Level: level}
 	if json {
 		h.inner = slog.NewJSONHandler(h.out, o)
@@ -45,19 +44,24 @@ func (h *Handler) Handle(ctx context.Context, r slog.Record) error {
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}
 	err := h.inner.Handle(ctx, r)
-	h.out.flush()
+	if !h.batch {
+		h.out.flush()
+	}
 	return err
 }
 
 // WithAttrs implements slog.Handler.
 func (h *Handler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, json: h.json}
+	return &Handler{inner: h.inner.WithAttrs(attrs), out: h.out, batch: h.batch}
 }
 
 // WithGroup implements slog.Handler.
 func (h *Handler) WithGroup(name string) slog.Handler {
-	return &Handler{inner: h.inner.WithGroup(name), out: h.out, json: h.json}
+	return &Handler{inner: h.inner.WithGroup(name), out: h.out, batch: h.batch}
 }
+
+// batched writes to the same writer, but its records may wait for others.
+func (h *Handler) batched() *Handler { return &Handler{inner: h.inner, out: h.out, batch: true} }
 
 // Flush writes what waits.
 func (h *Handler) Flush() { h.out.flush() }

@@ -65,7 +65,7 @@ func (t *Telemetry) Answered(s *Sent) {
 	if t.tracer == nil || !s.Promise.IsValid() || !s.Parent.IsValid() {
 		return
 	}
-	ctx := promise(trace.ContextWithRemoteSpanContext(context.Background(), s.Parent), trace.TraceID{}, s.Promise.SpanID())
+	ctx := promise(trace.ContextWithRemoteSpanContext(context.Background(), s.Parent), s.Promise.SpanID())
 	_, span := t.tracer.Start(ctx, string(key.method), trace.WithSpanKind(trace.SpanKindClient), trace.WithTimestamp(s.At))
 	if span.IsRecording() {
 		attrs := append(key.attributes(), AttrRequestID.String(s.ID))

@@ -134,14 +134,15 @@ func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resou
 	if !exported && len(o.SpanProcessors) == 0 {
 		return nil
 	}
-	if t.sampler = o.Sampler; t.sampler == nil {
+	sampler := o.Sampler
+	if sampler == nil {
 		var err error
-		if t.sampler, t.follows, err = env.sampler(); err != nil {
+		if sampler, err = env.sampler(); err != nil {
 			return err
 		}
 	}
 	options := []sdktrace.TracerProviderOption{
-		sdktrace.WithResource(res), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSampler(t.sampler),
+		sdktrace.WithResource(res), sdktrace.WithIDGenerator(ids{}), sdktrace.WithSampler(sampler),
 	}
 	for _, p := range o.SpanProcessors {
 		options = append(options, sdktrace.WithSpanProcessor(p))

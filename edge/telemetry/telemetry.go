@@ -46,8 +46,6 @@ type Telemetry struct {
 	system  string
 	// tracer is nil while tracing is off.
 	tracer   trace.Tracer
-	sampler  sdktrace.Sampler
-	follows  bool                     // the sampler, what a parent says
 	traces   *sdktrace.TracerProvider // nil: off
 	metrics  *sdkmetric.MeterProvider // nil: disabled
 	meter    metric.Meter

@@ -20,9 +20,13 @@ var Law = []Package{
 	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/schema", "JSON Schemas of tools, checked within a computed cost", []string{"edge/jsonrpc"}},
-	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
+	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
+	{"edge/dispatch/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
-	{"edge/backend", "dial, health, catalog, watches", []string{"edge/mcp", "edge/jsonrpc", "edge/schema", "gen/mcpedge/v1", "edge/schema/portable", "edge/schema/lint"}},
+	{"edge/backend", "dial, health, catalog, watches", []string{"edge/backend/vet", "edge/mcp", "gen/mcpedge/v1"}},
+	{"edge/backend/vet", "entries of lists, held against the contract", []string{"gen/mcpedge/v1"}},
+	{"edge/backend/check", "calls every RPC of a backend and reports what breaks the contract", []string{
+		"edge/backend", "edge/backend/vet", "edge/jsonrpc", "edge/schema", "edge/schema/portable", "edge/schema/lint", "gen/mcpedge/v1"}},
 	{"edge/schema/portable", "tools' schemas in the form that clients and model interfaces take", []string{"edge/jsonrpc"}},
 	{"edge/schema/lint", "the published rules of model interfaces for tools", nil},
 	{"edge/reflect", "the contract for gRPC services that know nothing of it", []string{"edge/reflect/schema", "gen/mcpedge/v1", "gen/mcpedge/options/v1"}},
@@ -41,7 +45,7 @@ var Law = []Package{
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/budget", "edge/admin", "edge/backend", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/reflect",
 		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
-	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
+	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 
 // Package is one row of the law.

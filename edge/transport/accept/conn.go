@@ -13,14 +13,14 @@ import (
 type Conn struct {
 	net.Conn
 	l *Listener
-	// address is what the connection counts for; invalid: for nobody.
+	// address is the one that the connection counts for; invalid: none.
 	address netip.Addr
 
 	mu sync.Mutex
 	// read and write are the deadlines that were set last; zero: none.
 	read, write time.Time
-	// unhurried: Hurry does not concern it.
-	unhurried, detached, closed bool
+	// exempt: LimitReads does not concern it.
+	exempt, detached, closed bool
 	// closers are called when it is closed.
 	closers []func()
 }
@@ -96,18 +96,18 @@ func (c *Conn) SetWriteDeadline(t time.Time) error {
 	return c.Conn.SetWriteDeadline(t)
 }
 
-// SetReadDeadline implements [net.Conn]. Once its listener is in a hurry, the deadline is not later than that allows.
+// SetReadDeadline implements [net.Conn]. After Listener.LimitReads, the deadline is not later than that allows.
 func (c *Conn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.read = t
-	return c.Conn.SetReadDeadline(c.hurried())
+	return c.Conn.SetReadDeadline(c.readDeadline())
 }
 
-// hurried is the read deadline that holds. The lock is held.
-func (c *Conn) hurried() time.Time {
-	d := time.Duration(c.l.hurry.Load())
-	if d == 0 || c.read.IsZero() || c.unhurried {
+// readDeadline returns the read deadline to set: the one asked for, or an earlier one by LimitReads. mu is held.
+func (c *Conn) readDeadline() time.Time {
+	d := time.Duration(c.l.readLimit.Load())
+	if d == 0 || c.read.IsZero() || c.exempt {
 		return c.read
 	}
 	if latest := time.Now().Add(d); latest.Before(c.read) {
@@ -116,21 +116,21 @@ func (c *Conn) hurried() time.Time {
 	return c.read
 }
 
-// Idle says whether the connection is between two requests: then a hurry does not concern it. A server sets the
-// deadline of a request before it says that the connection has one, so a hurry is applied when it does.
+// Idle says whether the connection is between two requests: then LimitReads does not concern it. A server sets the
+// deadline of a request before it says that the connection has one, so the limit is applied when it does.
 func (c *Conn) Idle(is bool) {
 	c.mu.Lock()
-	c.unhurried = is || c.detached
+	c.exempt = is || c.detached
 	c.mu.Unlock()
-	if !is && c.l.hurry.Load() != 0 {
-		c.hasten()
+	if !is && c.l.readLimit.Load() != 0 {
+		c.applyReadLimit()
 	}
 }
 
 // Detach says that the connection has left its server, which sets its deadlines no more.
 func (c *Conn) Detach() {
 	c.mu.Lock()
-	c.detached, c.unhurried = true, true
+	c.detached, c.exempt = true, true
 	c.mu.Unlock()
 }
 
@@ -141,11 +141,11 @@ func (c *Conn) Detached() bool {
 	return c.detached
 }
 
-// hasten applies a hurry to a deadline that was set before it.
-func (c *Conn) hasten() {
+// applyReadLimit applies LimitReads to a deadline that was set before it.
+func (c *Conn) applyReadLimit() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if t := c.hurried(); !t.Equal(c.read) {
+	if t := c.readDeadline(); !t.Equal(c.read) {
 		_ = c.Conn.SetReadDeadline(t)
 	}
 }

@@ -1,3 +1,3 @@
-// Package accept is what stands between a listener and a server: how many connections there may be, of whom, and how
-// long one may keep the process waiting. It knows nothing of what is served.
+// Package accept bounds what a server accepts: how many connections, how many of one address, and how long one may be
+// read from or written to. It knows nothing of what is served.
 package accept

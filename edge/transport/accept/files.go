@@ -14,21 +14,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
-// FilesOptions say how many files a Files leaves to the rest of the process. The zero value leaves none.
+// FilesOptions say how many files a Files reserves for the rest of the process. The zero value reserves none.
 type FilesOptions struct {
 	// Limit is how many files the process may have open; 0: it is not known.
 	Limit int
 	// Reserve is how many of them are not for connections of this listener.
 	Reserve int
-	// Refusal is what is sent to who would take one of them.
+	// Refusal is sent on a connection that would take one of them.
 	Refusal []byte
-	// Telemetry counts who is refused; nil: nobody does.
+	// Telemetry counts the refusals; nil: they are not counted.
 	Telemetry *telemetry.Telemetry
 	// Logger is told when files have run out, every ten seconds at most; nil: slog.Default.
 	Logger *slog.Logger
 }
 
-// Files is a listener that lives on when no file is left for a connection. It takes none of the reserve: a connection
+// Files is a listener that goes on when no file is left for a connection. It takes none of the reserve: a connection
 // whose descriptor is among the last ones is closed. Descriptors are given from the lowest, so all others are in use
 // then.
 type Files struct {
@@ -36,16 +36,16 @@ type Files struct {
 	o      FilesOptions
 	closed chan struct{}
 	close  sync.Once
-	// pause and seldom are for Accept alone.
-	pause  time.Duration
-	seldom rate.Sometimes
+	// pause and sometimes are for Accept alone.
+	pause     time.Duration
+	sometimes rate.Sometimes
 }
 
 // NewFiles returns a listener that takes its connections, as they are, from l and closes l with itself. Accept is
 // for one goroutine.
 func NewFiles(l net.Listener, o FilesOptions) *Files {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
-	return &Files{Listener: l, o: o, closed: make(chan struct{}), seldom: rate.Sometimes{Interval: reportEvery}}
+	return &Files{Listener: l, o: o, closed: make(chan struct{}), sometimes: rate.Sometimes{Interval: reportEvery}}
 }
 
 // Between these is the pause after an Accept that failed.
@@ -107,7 +107,7 @@ func (f *Files) reserved(c net.Conn) bool {
 
 func (f *Files) refuse(c net.Conn) {
 	f.o.Telemetry.Hit(telemetry.BoundFiles)
-	f.seldom.Do(func() {
+	f.sometimes.Do(func() {
 		f.o.Logger.Warn("no file is left for connections but the reserve, they are refused: raise the limit of open files, or lower the setting connections",
 			"limit", f.o.Limit, "reserve", f.o.Reserve)
 	})
@@ -116,17 +116,17 @@ func (f *Files) refuse(c net.Conn) {
 	_ = c.Close()
 }
 
-// failed waits a little, longer each time in turn, or until the listener is closed.
+// failed waits, twice as long after each failure in turn up to longPause, or until the listener is closed.
 func (f *Files) failed(err error) {
 	f.pause = min(max(2*f.pause, shortPause), longPause)
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
 		f.o.Telemetry.Hit(telemetry.BoundFiles)
-		f.seldom.Do(func() {
+		f.sometimes.Do(func() {
 			f.o.Logger.Warn("no file is left, connections wait: raise the limit of open files, or lower the setting connections",
 				"limit", f.o.Limit, "error", err)
 		})
 	} else {
-		f.seldom.Do(func() { f.o.Logger.Warn("a connection could not be accepted", "error", err) })
+		f.sometimes.Do(func() { f.o.Logger.Warn("a connection could not be accepted", "error", err) })
 	}
 	t := time.NewTimer(f.pause)
 	defer t.Stop()

@@ -25,24 +25,24 @@ type Options struct {
 	Trusted func(netip.Addr) bool
 	// WriteTimeout bounds a write that has no deadline; 0: nothing does.
 	WriteTimeout time.Duration
-	// Refusal is what somebody is sent who is told the message; nil: nothing.
+	// Refusal makes what is sent before a refused connection is closed; nil: nothing is.
 	Refusal func(message string) []byte
-	// Telemetry counts who is refused; nil: nobody does.
+	// Telemetry counts the refusals; nil: they are not counted.
 	Telemetry *telemetry.Telemetry
-	// Logger is told of it, every ten seconds at most; nil: slog.Default.
+	// Logger logs them, every ten seconds at most; nil: slog.Default.
 	Logger *slog.Logger
 }
 
-// Listener accepts connections as [Conn], as many as its bounds allow. One more is told so, and closed. Safe for
+// Listener accepts connections as [Conn], as many as its bounds allow. One more is sent Options.Refusal and closed. Safe for
 // concurrent use.
 type Listener struct {
 	net.Listener
 	o        Options
 	refusals refusals
-	// full and crowded are told when Max or MaxPerAddress was met.
-	full, crowded report
-	// hurry is the longest time from now that a read deadline may have, in nanoseconds; 0: any.
-	hurry atomic.Int64
+	// full and addressFull report refusals for Max and for MaxPerAddress.
+	full, addressFull report
+	// readLimit is the longest time from now that a read deadline may have, in nanoseconds; 0: any.
+	readLimit atomic.Int64
 
 	mu        sync.Mutex
 	open      map[*Conn]struct{}
@@ -55,10 +55,10 @@ func NewListener(l net.Listener, o Options) *Listener {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Listener{
 		Listener: l, o: o, refusals: newRefusals(o.Max),
-		full:      report{log: o.Logger, what: "connections are refused: there are as many as may be", bound: telemetry.BoundConnections, limit: o.Max},
-		crowded:   report{log: o.Logger, what: "connections of an address are refused: it has as many as one may have", bound: telemetry.BoundAddress, limit: o.MaxPerAddress},
-		open:      map[*Conn]struct{}{},
-		byAddress: map[netip.Addr]int{},
+		full:        report{log: o.Logger, what: "connections are refused: there are as many as may be", bound: telemetry.BoundConnections, limit: o.Max},
+		addressFull: report{log: o.Logger, what: "connections of an address are refused: it has as many as one may have", bound: telemetry.BoundAddress, limit: o.MaxPerAddress},
+		open:        map[*Conn]struct{}{},
+		byAddress:   map[netip.Addr]int{},
 	}
 }
 
@@ -77,10 +77,10 @@ func (l *Listener) Accept() (net.Conn, error) {
 
 const (
 	fullMessage    = "this server has as many connections as it takes: try again later"
-	crowdedMessage = "your address has as many connections as one may have: close some, or try again later"
+	addressMessage = "your address has as many connections as one may have: close some, or try again later"
 )
 
-// admit counts a connection; nil: it was refused.
+// admit counts a connection, or refuses it and returns nil.
 func (l *Listener) admit(c net.Conn) *Conn {
 	peer := addressOf(c)
 	counted := netip.Addr{}
@@ -89,12 +89,12 @@ func (l *Listener) admit(c net.Conn) *Conn {
 	}
 	accepted := &Conn{Conn: c, l: l, address: counted}
 	switch l.add(accepted) {
-	case taken:
+	case admitted:
 		return accepted
 	case full:
 		l.refuse(c, &l.full, fullMessage, peer)
-	case crowded:
-		l.refuse(c, &l.crowded, crowdedMessage, peer)
+	case addressFull:
+		l.refuse(c, &l.addressFull, addressMessage, peer)
 	}
 	return nil
 }
@@ -102,9 +102,9 @@ func (l *Listener) admit(c net.Conn) *Conn {
 type verdict uint8
 
 const (
-	taken verdict = iota
+	admitted verdict = iota
 	full
-	crowded
+	addressFull
 )
 
 func (l *Listener) add(c *Conn) verdict {
@@ -115,12 +115,12 @@ func (l *Listener) add(c *Conn) verdict {
 	}
 	if c.address.IsValid() {
 		if l.byAddress[c.address] >= l.o.MaxPerAddress {
-			return crowded
+			return addressFull
 		}
 		l.byAddress[c.address]++
 	}
 	l.open[c] = struct{}{}
-	return taken
+	return admitted
 }
 
 func (l *Listener) remove(c *Conn) {
@@ -152,10 +152,10 @@ func (l *Listener) Open() int {
 	return len(l.open)
 }
 
-// Hurry has every connection whose server waits for the rest of a request, now or later, wait for d at most from then
-// on; 0: as long as its server likes.
-func (l *Listener) Hurry(d time.Duration) {
-	l.hurry.Store(int64(d))
+// LimitReads bounds to d how long a connection's server waits for the rest of a request, from now on or from when it
+// begins to wait; 0: as long as the server itself says.
+func (l *Listener) LimitReads(d time.Duration) {
+	l.readLimit.Store(int64(d))
 	l.mu.Lock()
 	open := make([]*Conn, 0, len(l.open))
 	for c := range l.open {
@@ -163,7 +163,7 @@ func (l *Listener) Hurry(d time.Duration) {
 	}
 	l.mu.Unlock()
 	for _, c := range open {
-		c.hasten()
+		c.applyReadLimit()
 	}
 }
 
@@ -175,15 +175,15 @@ func addressOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// report is a line of the log that is written every ten seconds at most, with how often it was meant since the last.
+// report logs refusals, every ten seconds at most, with how many there were since.
 type report struct {
 	log   *slog.Logger
 	what  string
 	bound telemetry.Bound
 	limit int
-	// seldom and times are for its goroutine alone, that of Accept.
-	seldom rate.Sometimes
-	times  int
+	// sometimes and times are for its goroutine alone, that of Accept.
+	sometimes rate.Sometimes
+	times     int
 }
 
 // reportEvery is how often a report is logged at most.
@@ -191,8 +191,8 @@ const reportEvery = 10 * time.Second
 
 func (r *report) refused(peer netip.Addr) {
 	r.times++
-	r.seldom.Interval = reportEvery
-	r.seldom.Do(func() {
+	r.sometimes.Interval = reportEvery
+	r.sometimes.Do(func() {
 		r.log.Warn(r.what, "bound", r.bound.String(), "limit", r.limit, "address", peer, "refused", r.times)
 		r.times = 0
 	})

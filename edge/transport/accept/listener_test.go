@@ -95,7 +95,7 @@ func TestBounds(t *testing.T) {
 		want string
 	}{
 		"in all":         {Options{Max: 2}, fullMessage},
-		"of one address": {Options{Max: 3, MaxPerAddress: 2}, crowdedMessage},
+		"of one address": {Options{Max: 3, MaxPerAddress: 2}, addressMessage},
 		"of proxies": {Options{Max: 2, MaxPerAddress: 1,
 			Trusted: func(a netip.Addr) bool { return a == netip.MustParseAddr("127.0.0.1") }}, fullMessage},
 	} {

@@ -97,7 +97,7 @@ func (c *conn) serve(stop <-chan struct{}, line []byte) {
 	in := &mcp.Incoming{Body: line, Session: c.session, Conn: &c.link, Next: x.admit, Memory: &memory}
 	c.running.Go(func() {
 		defer memory.Release()
-		defer x.leave()
+		defer x.release()
 		defer x.admit()
 		defer c.rescue(x, line)
 		c.server.Post(c.ctx, in, x)

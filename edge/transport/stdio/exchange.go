@@ -6,14 +6,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// exchange is the way back of one line.
+// exchange is the outgoing side of one line.
 type exchange struct {
 	conn *conn
 	// admitted is closed when the next line may be served.
 	admitted chan struct{}
 	admit    func()
-	// leave gives the exchange's place among those in flight back.
-	leave func()
+	// release frees the exchange's slot among those in flight; later calls do nothing.
+	release func()
 	// session is what the exchange created; read once admitted is closed.
 	session string
 	// ended: the exchange was answered, accepted or became a stream.
@@ -25,7 +25,7 @@ var _ mcp.Outgoing = (*exchange)(nil)
 func newExchange(c *conn) *exchange {
 	x := &exchange{conn: c, admitted: make(chan struct{})}
 	x.admit = sync.OnceFunc(func() { close(x.admitted) })
-	x.leave = sync.OnceFunc(func() { <-c.slots })
+	x.release = sync.OnceFunc(func() { <-c.slots })
 	return x
 }
 
@@ -38,18 +38,18 @@ func (x *exchange) Respond(r mcp.Response) {
 	_ = x.conn.write(r.Body)
 }
 
-// Accept implements mcp.Outgoing: nothing is said.
+// Accept implements mcp.Outgoing. It writes nothing.
 func (x *exchange) Accept() { x.ended = true }
 
-// Open implements mcp.Outgoing. A stream does not keep others from being served.
+// Open implements mcp.Outgoing. A stream takes no slot among those in flight.
 func (x *exchange) Open() (mcp.Stream, error) {
 	x.ended = true
-	x.leave()
+	x.release()
 	return stream{x.conn}, nil
 }
 
-// stream writes the events of an exchange among all others: on one channel they have no ids, nothing
-// to prime, and no proxy to be kept alive for. A client that does not read makes writers wait.
+// stream writes an exchange's events to the connection, which all exchanges share: they have no ids, no priming event
+// and no keep-alive. A client that does not read blocks the writers.
 type stream struct{ conn *conn }
 
 var _ mcp.Stream = stream{}

@@ -16,7 +16,7 @@ type Options struct {
 	// many, nothing more is read. What streams may cost is bounded by the eras.
 	MaxInFlight int
 	// Grace is how long calls in flight may go on after the client closed its end, or the context
-	// ended; 0: 2 s. Whoever does not let go after that delays the end by as much again, twice at most.
+	// ended; 0: 2 s. What has not ended by then delays the end by as much again, twice at most.
 	Grace time.Duration
 	// Drain, if set, is called when serving ends, before the grace: streams that would go on for ever
 	// end with their result.

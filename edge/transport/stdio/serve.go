@@ -21,16 +21,16 @@ type Server interface {
 // Serve serves one client until in ends, ctx ends, or out fails; then it ends what is in flight, as
 // Options say, and the client's session, and returns. The end of in and of ctx are no errors. In and
 // out belong to Serve from then on, which closes them if they can be: that ends a Read or Write which
-// still waits. One that cannot be ended is left behind, so that a client who does not read cannot keep
-// the process alive.
+// still waits. One that cannot be ended is abandoned, so that a client that does not read cannot keep the process
+// alive.
 func Serve(ctx context.Context, s Server, in io.Reader, out io.Writer, o Options) error {
 	c := &conn{server: s, opts: o.withDefaults(), out: frame.NewLineWriter(out), broken: make(chan struct{})}
 	c.slots = make(chan struct{}, c.opts.MaxInFlight)
 	c.ctx, c.kill = context.WithCancel(context.WithoutCancel(ctx))
 	defer c.kill()
-	lines, leave := read(in, c.opts.MaxLine)
+	lines, stop := read(in, c.opts.MaxLine)
 	err := c.run(ctx, lines)
-	leave()
+	stop()
 	closeIf(in)
 	return errors.Join(err, c.drain(out))
 }
@@ -41,17 +41,17 @@ type line struct {
 	err  error
 }
 
-// read reads lines in a goroutine of its own, which ends with the stream or, once leave was called,
-// with the next line.
-func read(in io.Reader, maxLine int) (lines <-chan line, leave func()) {
-	out, gone := make(chan line), make(chan struct{})
+// read reads lines in a goroutine of its own, which ends with the stream or, once stop was called, with the next
+// line.
+func read(in io.Reader, maxLine int) (lines <-chan line, stop func()) {
+	out, stopped := make(chan line), make(chan struct{})
 	go func() {
 		r := frame.NewLineReader(in, maxLine)
 		for {
 			text, err := r.Next()
 			select {
 			case out <- line{text, err}:
-			case <-gone:
+			case <-stopped:
 				return
 			}
 			if err != nil && !errors.Is(err, frame.ErrLineTooLong) {
@@ -59,10 +59,10 @@ func read(in io.Reader, maxLine int) (lines <-chan line, leave func()) {
 			}
 		}
 	}()
-	return out, func() { close(gone) }
+	return out, func() { close(stopped) }
 }
 
-// run serves line by line until there is none or nobody to answer to.
+// run serves line by line until in or ctx ends, or out fails.
 func (c *conn) run(ctx context.Context, lines <-chan line) error {
 	for {
 		select {
@@ -85,11 +85,11 @@ func (c *conn) run(ctx context.Context, lines <-chan line) error {
 	}
 }
 
-// drain ends what goes on: calls have the grace, and so have, once it is over, the end of the session
-// and of what was cut off.
+// drain ends the standalone stream, waits for the calls in flight for at most the grace, cancels them, and ends the
+// session. Ending the session and waiting for what was cancelled take the grace each, at most.
 func (c *conn) drain(out io.Writer) error {
 	idle := make(chan struct{})
-	c.leave()
+	c.stopListening()
 	if c.opts.Drain != nil {
 		c.opts.Drain()
 	}
@@ -115,7 +115,7 @@ func (c *conn) drain(out io.Writer) error {
 	}
 }
 
-// await waits for idle, so long, and while the client is there.
+// await waits until idle is closed, d has passed, or the client is gone.
 func (c *conn) await(idle <-chan struct{}, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -128,6 +128,6 @@ func (c *conn) await(idle <-chan struct{}, d time.Duration) {
 
 func closeIf(v any) {
 	if c, ok := v.(io.Closer); ok {
-		_ = c.Close() // there is nobody to tell
+		_ = c.Close() // nothing depends on the error
 	}
 }

@@ -13,10 +13,10 @@ const (
 	lastPause  = 30 * time.Second
 )
 
-// adopt takes the session that a handshake made; the one before, if any, ends.
+// adopt makes a session the connection's, and ends the one before, if any.
 func (c *conn) adopt(session string) {
 	old := c.session
-	c.leave()
+	c.stopListening()
 	c.session = session
 	if old != "" {
 		c.running.Go(func() { c.end(c.ctx, old) })
@@ -49,8 +49,8 @@ func (c *conn) listen() {
 	})
 }
 
-// leave ends the standalone stream; it does not wait for it.
-func (c *conn) leave() {
+// stopListening ends the standalone stream and does not wait for its end.
+func (c *conn) stopListening() {
 	if c.unlisten != nil {
 		c.unlisten()
 		c.unlisten = nil
@@ -66,7 +66,7 @@ func (c *conn) end(ctx context.Context, session string) {
 	}
 }
 
-// background is the way back of an exchange that the client did not ask for: it is told of no refusal.
+// background is the outgoing side of an exchange that the client did not begin: a refusal is logged, not sent.
 type background struct {
 	conn *conn
 	kind mcp.Kind

@@ -10,7 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 )
 
-// clients counts the requests of each address. It holds nothing of an address without any. Safe for concurrent use.
+// clients counts the requests in progress of each address; an address without any takes no memory. Safe for
+// concurrent use.
 type clients struct {
 	max    int
 	seed   maphash.Seed
@@ -28,8 +29,9 @@ func newClients(most int) *clients {
 	return c
 }
 
-// enter counts one more, unless there are as many as may be.
-func (c *clients) enter(a netip.Addr) (leave func(), ok bool) {
+// acquire counts one more request of an address, until release is called, once. False: the address has as many as it
+// may.
+func (c *clients) acquire(a netip.Addr) (release func(), ok bool) {
 	a = mcp.CountedAddress(a)
 	sh := &c.shards[maphash.Comparable(c.seed, a)%uint64(len(c.shards))]
 	sh.mu.Lock()
@@ -53,10 +55,10 @@ func (p Proxies) peer(r *http.Request) bool {
 	return err == nil && p.Trusts(peer.Addr().Unmap().WithZone(""))
 }
 
-// forwarded serves a request that a proxy passed on. It counts for the address that the proxy names, as a connection
-// does for its peer: until it is answered, or its stream, which may have taken the connection, is closed.
+// forwarded serves a request that a proxy forwarded. It counts for the client address that the proxy names until it is
+// answered, or until its stream, which may have taken the connection, is closed.
 func (s *Server) forwarded(w http.ResponseWriter, r *http.Request) {
-	leave, ok := s.clients.enter(s.o.Proxies.Address(r))
+	release, ok := s.clients.acquire(s.o.Proxies.Address(r))
 	if !ok {
 		if s.o.Refused != nil {
 			s.o.Refused()
@@ -71,10 +73,10 @@ func (s *Server) forwarded(w http.ResponseWriter, r *http.Request) {
 	conn, _ := r.Context().Value(connKey{}).(*accept.Conn)
 	defer func() {
 		if conn != nil && conn.Detached() {
-			conn.OnClose(leave)
+			conn.OnClose(release)
 			return
 		}
-		leave()
+		release()
 	}()
 	s.read(w, r)
 }

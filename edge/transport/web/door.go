@@ -32,27 +32,27 @@ type Authenticator interface {
 
 // Door is what every request of an HTTP transport passes first. Safe for concurrent use.
 type Door struct {
-	auth Authenticator
-	o    Options
-	gate gate
+	auth   Authenticator
+	o      Options
+	policy callerPolicy
 	// listening counts the exchanges of Listen.
 	listening sync.WaitGroup
 }
 
 // NewDoor makes a door. auth may be nil.
 func NewDoor(auth Authenticator, o Options) *Door {
-	return &Door{auth: auth, o: o.withDefaults(), gate: newGate(o)}
+	return &Door{auth: auth, o: o.withDefaults(), policy: newCallerPolicy(o)}
 }
 
 // Enter checks host and origin (Transports, "Security Warning"), the credentials and the HTTP method,
 // and answers a browser's preflight. allowed are the methods as in an Allow header, OPTIONS included.
 // False: the request was answered.
 func (d *Door) Enter(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
-	if why := d.gate.check(r); why != "" {
+	if why := d.policy.check(r); why != "" {
 		d.Refuse(w, http.StatusForbidden, why)
 		return mcp.Principal{}, false
 	}
-	d.gate.cors(w, r)
+	d.policy.cors(w, r)
 	if r.Method == http.MethodOptions {
 		preflight(w, r, allowed)
 		return mcp.Principal{}, false

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Listener is a client's request for a stream that may idle for hours. Over HTTP/1.1 the stream leaves
-// the server: for as long as a handler has not returned, net/http keeps two goroutines, one of them with a deep
-// stack, and 10 KB of buffers: more than all the rest of an idle session takes. Not safe for concurrent use.
+// Listener is a client's request for a stream that may be idle for hours. Over HTTP/1.1 its connection is taken from
+// the server: until a handler returns, net/http keeps two goroutines, one of them with a deep stack, and 10 KB of
+// buffers, which is more than the rest of an idle session takes. Not safe for concurrent use.
 type Listener struct {
 	door *Door
 	// w is nil once the stream is open.
@@ -23,20 +23,20 @@ type Listener struct {
 	// ctx is the context of the exchange over HTTP/1.1, which outlives the request's.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// unlink parts ctx from the request's.
+	// unlink detaches ctx from the request's context.
 	unlink func() bool
-	// returned is closed when the handler may return; nil where the stream stays in its server.
+	// returned is closed when the handler may return; nil while the stream is the server's.
 	returned chan struct{}
-	// body is the stream that has left its server, if it has.
+	// body is the stream whose connection was taken from the server; nil: it was not.
 	body     *detached
 	panicked any // with its stack
 	log      *log.Logger
 }
 
 // Listen serves a request for a stream with fn, which opens the stream, if at all, by its listener, and is
-// done with everything when it returns. Its context ends with the client; over HTTP/1.1 it has no values.
-// Listen returns when fn does, or before, when the stream has left the server: fn then runs on in a goroutine
-// that Wait waits for.
+// done with everything when it returns. Its context ends with the client's connection; over HTTP/1.1 it has no values.
+// Listen returns when fn does or, if the connection is taken from the server, before: fn then runs in a goroutine that
+// Wait waits for.
 func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
 	l := &Listener{door: d, w: w, log: log.Default()}
 	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
@@ -56,8 +56,8 @@ func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Co
 	}
 }
 
-// Wait returns when no stream is open that has left its server, or with ctx's error. Call it when no handler
-// runs any more.
+// Wait returns when all streams that were taken from their server are closed, or with ctx's error. Call it when no
+// handler runs any more.
 func (d *Door) Wait(ctx context.Context) error {
 	none := make(chan struct{})
 	go func() {
@@ -98,7 +98,7 @@ func (l *Listener) end() {
 	}
 }
 
-// Events begins the stream, once. The headers leave at once, so that proxies and clients see it.
+// Events begins the stream, once. The headers are flushed, so that proxies and clients see it.
 func (l *Listener) Events() (*Events, error) {
 	w := l.w
 	l.w = nil
@@ -133,8 +133,8 @@ type detached struct {
 	unread [16]byte
 }
 
-// linger is how long a client has to close its side of a connection whose response has ended. What it
-// still sends until then would, unread, destroy the last of the response on its way.
+// linger is how long a client has to close its side of a connection whose response has ended. If the edge closed it with
+// bytes of the client unread, TCP would reset it, and the end of the response might be lost.
 const linger = time.Second
 
 // chunk is how a chunk begins, for its size to be filled in (RFC 9112, section 7.1).
@@ -197,7 +197,7 @@ func (s *detached) send(b []byte) error {
 	return err
 }
 
-// watch ends the exchange when the client has gone, and closes the connection, unless it is stopped.
+// watch ends the exchange when the client has closed the connection, and then closes it, unless it is stopped.
 func (s *detached) watch(gone context.CancelFunc) {
 	defer close(s.watched)
 	if isTimeout(s.gone()) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Proxies are the networks whose word is taken for the address that a request came from.
+// Proxies are the networks of trusted proxies: the client address that one of them names is believed.
 type Proxies []netip.Prefix
 
 // Trusts reports whether an address is one of a proxy.
@@ -38,8 +38,9 @@ const (
 	headerForwarded    = "Forwarded"
 )
 
-// behind is who a proxy says is behind it. A proxy adds to one of the two headers and lets the other one pass, which
-// anybody may have sent: where they differ neither is believed, and the proxy stands for its client.
+// behind returns the client address that a proxy names, in X-Forwarded-For or Forwarded. A proxy appends to one of the
+// headers and passes the other one on as its client sent it: if they differ neither is believed, and the proxy's own
+// address counts.
 func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
 	list, elements := h[headerForwardedFor], h[headerForwarded]
 	switch {
@@ -55,8 +56,9 @@ func (p Proxies) behind(proxy netip.Addr, h http.Header) netip.Addr {
 	return one
 }
 
-// nearest is the last address of a list that is not a proxy's. Each proxy adds who called it, so what stands before
-// that address is hearsay. Where an entry cannot be read, the proxy that added it stands for its client.
+// nearest returns the last address of a list that is not a trusted proxy's. Each proxy appends the address of its
+// caller, so entries before that one may be forged. If an entry cannot be parsed, the address of the proxy that
+// appended it counts.
 func (p Proxies) nearest(proxy netip.Addr, lines []string, parse func(string) (netip.Addr, bool)) netip.Addr {
 	for i := len(lines) - 1; i >= 0; i-- {
 		for rest, more := lines[i], true; more; {

@@ -37,22 +37,22 @@ const (
 	headerTimeout = 10 * time.Second
 	// idleTimeout is how long a connection is kept without a request.
 	idleTimeout = 2 * time.Minute
-	// pingAfter is how long nothing may come from a peer of HTTP/2 before it is asked for a sign of life, and
-	// pingTimeout how long it has for that.
+	// pingAfter is how long an HTTP/2 connection may be silent before a PING is sent, and pingTimeout how long its
+	// answer may take.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
 )
 
-// Server is an HTTP server that no client can keep waiting for the rest of its request: it is read to its end within
-// the read timeout, whether anybody wants its body or not, and one that is answered without its body having been read
-// is answered at once. A stream, and a call whose request was read, may take as long as they like.
+// Server is an HTTP server that bounds the reading of requests: each is read to its end within the read timeout, whether
+// its handler reads the body or not, and a response that is written before the body was read is sent at once. Streams,
+// and calls whose request was read, are not bounded.
 type Server struct {
 	http.Server
 	next    http.Handler
 	o       ServerOptions
 	clients *clients // nil: not counted
-	// hurry is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
-	hurry atomic.Int64
+	// readLimit is the longest time from now that a request may be read, in nanoseconds; 0: ReadTimeout.
+	readLimit atomic.Int64
 	// bodies are those of HTTP/2 that are being served, *http2Body.
 	bodies   sync.Map
 	listener atomic.Pointer[accept.Listener]
@@ -79,29 +79,29 @@ func NewServer(next http.Handler, o ServerOptions) *Server {
 	return s
 }
 
-// Serve takes connections until the server is shut down. It returns why it takes no more.
+// Serve accepts connections until the server is shut down, and returns why it stopped.
 func (s *Server) Serve(l *accept.Listener) error {
 	s.listener.Store(l)
-	if d := s.hurry.Load(); d > 0 {
-		l.Hurry(time.Duration(d)) // which came before the listener was known
+	if d := s.readLimit.Load(); d > 0 {
+		l.LimitReads(time.Duration(d)) // which came before the listener was known
 	}
 	return s.Server.Serve(l)
 }
 
-// Hurry has every request that is not read whole by then, or that comes later, be read within d; for requests that
-// are read it changes nothing. It is for a server that is about to be shut down.
-func (s *Server) Hurry(d time.Duration) {
-	s.hurry.Store(int64(d))
+// LimitReads bounds to d, from now or from its beginning, the reading of every request that has not been read to its
+// end. It is for a server that is about to be shut down.
+func (s *Server) LimitReads(d time.Duration) {
+	s.readLimit.Store(int64(d))
 	if l := s.listener.Load(); l != nil {
-		l.Hurry(d)
+		l.LimitReads(d)
 	}
 	s.bodies.Range(func(b, _ any) bool {
-		b.(*http2Body).hasten(d)
+		b.(*http2Body).limitRead(d)
 		return true
 	})
 }
 
-// follow tells a connection what its server thinks of it.
+// follow reports the states of a connection, as its server sees them, to the connection.
 func follow(c net.Conn, state http.ConnState) {
 	conn, ok := c.(*accept.Conn)
 	if !ok {
@@ -117,7 +117,7 @@ func follow(c net.Conn, state http.ConnState) {
 
 type connKey struct{}
 
-// withConn lets a handler find its connection, where somebody asks for it.
+// withConn puts a request's connection into its context.
 func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
 	if conn, ok := c.(*accept.Conn); ok && s.clients != nil {
 		return context.WithValue(ctx, connKey{}, conn)
@@ -133,7 +133,8 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.read(w, r)
 }
 
-// read sees to a request's body.
+// read serves a request. Until its body is read, the response is marked so that it is sent without waiting for the
+// body; over HTTP/2 the body has a deadline of its own.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.ContentLength == 0:
@@ -145,8 +146,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 	s.next.ServeHTTP(w, r)
 }
 
-// unread is the Connection header of a response over HTTP/1 to a request whose body was not read, by which it is
-// known. Without it net/http would wait for that body before it writes the response, to keep the connection.
+// unread is the Connection header of a response over HTTP/1 to a request whose body was not read, and marks it as such.
+// Without it net/http would wait for the body before it writes the response, in order to keep the connection.
 var unread = []string{"close"}
 
 // WasRead says that a request's body was read to its end, so that its connection may be kept.
@@ -167,12 +168,12 @@ type http2Body struct {
 	ended bool
 }
 
-// watch has a body take part in a hurry until the function that it returns is called.
+// watch puts a body under the limit of LimitReads until the function that it returns is called.
 func (s *Server) watch(w http.ResponseWriter) (end func()) {
 	b := &http2Body{control: http.NewResponseController(w), until: time.Now().Add(s.o.ReadTimeout)}
 	s.bodies.Store(b, nil)
-	if d := s.hurry.Load(); d > 0 {
-		b.hasten(time.Duration(d))
+	if d := s.readLimit.Load(); d > 0 {
+		b.limitRead(time.Duration(d))
 	}
 	return func() {
 		s.bodies.Delete(b)
@@ -182,7 +183,7 @@ func (s *Server) watch(w http.ResponseWriter) (end func()) {
 	}
 }
 
-func (b *http2Body) hasten(d time.Duration) {
+func (b *http2Body) limitRead(d time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if until := time.Now().Add(d); !b.ended && until.Before(b.until) {

@@ -105,7 +105,7 @@ func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
 	each(t, h, func(t *testing.T, c *http.Client, s *Server) {
 		for _, path := range []string{"/call", "/stream"} {
 			began := time.Now()
-			s.Hurry(time.Second) // which is not for them either
+			s.LimitReads(time.Second) // which is not for them either
 			r, err := c.Post("http://x"+path, TypeJSON, http.NoBody)
 			if err == nil {
 				_, err = io.Copy(io.Discard, r.Body)
@@ -186,21 +186,21 @@ func TestKeptConnections(t *testing.T) {
 	})
 }
 
-// In a hurry a body has less time, whenever its request began.
-func TestHurry(t *testing.T) {
+// Under LimitReads a body has less time, whenever its request began.
+func TestLimitReads(t *testing.T) {
 	d := NewDoor(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) { d.Message(w, r, nil) }
 	each(t, h, func(t *testing.T, c *http.Client, s *Server) {
 		for name, first := range map[string]bool{"before": true, "after": false} {
-			s.Hurry(0)
+			s.LimitReads(0)
 			if !first {
-				s.Hurry(2 * time.Second)
+				s.LimitReads(2 * time.Second)
 			}
 			body, never := io.Pipe()
 			defer never.Close()
 			began := time.Now()
 			if first {
-				time.AfterFunc(time.Second, func() { s.Hurry(time.Second) })
+				time.AfterFunc(time.Second, func() { s.LimitReads(time.Second) })
 			}
 			r, err := c.Post("http://x/", TypeJSON, body)
 			if err != nil {
@@ -208,7 +208,7 @@ func TestHurry(t *testing.T) {
 			}
 			_, _ = io.Copy(io.Discard, r.Body)
 			if took := time.Since(began); r.StatusCode != 400 || took != 2*time.Second {
-				t.Errorf("a request %s the hurry: %d after %s, want 400 after 2s", name, r.StatusCode, took)
+				t.Errorf("a request %s the limit: %d after %s, want 400 after 2s", name, r.StatusCode, took)
 			}
 		}
 	})

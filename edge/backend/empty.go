@@ -10,31 +10,31 @@ import (
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 )
 
-// nothing says why a backend whose lists were all read shows nothing to clients; empty: it shows something, or
+// emptyReason says why a backend whose lists were all read shows nothing to clients; empty: it shows something, or
 // would to a caller of its own. It asks the backend once for each connection.
-func (k *keeper) nothing(ctx context.Context) string {
+func (r *refresher) emptyReason(ctx context.Context) string {
 	served := false
-	for i := range k.parts {
-		l := k.parts[i].list
-		if k.parts[i].err != nil || l == nil || l.private || len(l.tools)+len(l.resources)+len(l.templates)+len(l.prompts) > 0 {
+	for i := range r.parts {
+		l := r.parts[i].list
+		if r.parts[i].err != nil || l == nil || l.private || len(l.tools)+len(l.resources)+len(l.templates)+len(l.prompts) > 0 {
 			return ""
 		}
 		served = served || l.served
 	}
 	switch {
-	case k.b.adapted != nil:
+	case r.b.adapted != nil:
 		why := "include and exclude in its settings select nothing, or the service has no methods"
-		if notes := k.b.adapted.notes(); len(notes) > 0 {
+		if notes := r.b.adapted.notes(); len(notes) > 0 {
 			why = strings.Join(notes[:min(len(notes), MaxProblems)], "; ")
 		}
 		return "no method of the service became a tool: " + why
 	case served:
 		return "it serves no tool, resource, template or prompt: its lists are empty"
 	}
-	if k.reflected.epoch != k.seen || k.reflected.text == "" {
-		k.reflected.epoch, k.reflected.text = k.seen, k.b.withoutContract(ctx)
+	if r.reflected.epoch != r.seen || r.reflected.text == "" {
+		r.reflected.epoch, r.reflected.text = r.seen, r.b.withoutContract(ctx)
 	}
-	return k.reflected.text
+	return r.reflected.text
 }
 
 // withoutContract says what is there, and what to do, where none of the contract's services is.

@@ -1,4 +1,4 @@
-package dispatch
+package changes
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -39,17 +40,19 @@ func (w *waiter) Wake() {
 
 // A feed that waits by a stream tells the same, and its client's going.
 func TestFeedWaitsByAStream(t *testing.T) {
-	f := &fake{name: "a", tools: tools(0, 1)}
-	d := start(t, Options{Jitter: -1}, f)
-	feed, w := open(t, d, mcp.Filter{Tools: true}), newWaiter()
-	f.change(func() { f.tools = tools(0, 2) }) // before there is a waiter
-	await(t, "the change", feed.(interface{ hasPending() bool }).hasPending)
+	source, _ := owned()
+	h := hubOf(source)
+	feed, w := open(t, h, mcp.Filter{Tools: true}), newWaiter()
+	source.change(h, backend.Tools) // before there is a waiter
+	if err := h.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	feed.WaitBy(w)
-	for n := 3; n < 5; n++ {
+	for range 2 {
 		if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
 			t.Errorf("got %v", got)
 		}
-		go f.change(func() { f.tools = tools(0, n) })
+		go source.change(h, backend.Tools)
 	}
 	next(t, feed)
 
@@ -85,10 +88,4 @@ func TestFeedWaitsByAStream(t *testing.T) {
 	if len(w.woken) > 0 {
 		t.Error("a closed feed woke its stream")
 	}
-}
-
-func (f *feed) hasPending() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.pending != 0
 }

@@ -39,11 +39,10 @@ func TestNothingServed(t *testing.T) {
 	for name, c := range map[string]struct {
 		serve func(*testing.T) string
 		want  []string
-		label string // of the check's line
 	}{
-		"empty lists":           {empty, []string{"it serves no tool, resource, template or prompt"}, "note    "},
-		"another service":       {other(false), []string{"none of ToolService", "implement one"}, "breaks  "},
-		"one with a reflection": {other(true), []string{"none of ToolService", "acme.shop.v1.Shop", `{name: x, target: "127.0.0.1:`, "set kind: reflect", "kind: reflect}"}, "breaks  "},
+		"empty lists":           {empty, []string{"it serves no tool, resource, template or prompt"}},
+		"another service":       {other(false), []string{"none of ToolService", "implement one"}},
+		"one with a reflection": {other(true), []string{"none of ToolService", "acme.shop.v1.Shop", `{name: x, target: "127.0.0.1:`, "set kind: reflect", "kind: reflect}"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			addr := c.serve(t)
@@ -53,14 +52,9 @@ func TestNothingServed(t *testing.T) {
 				problems = strings.Join(b.Status().Problems, "\n")
 				return problems != ""
 			})
-			var out strings.Builder
-			_ = check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &fast}, nil, &out)
-			if !strings.Contains(out.String(), c.label+c.want[0]) {
-				t.Errorf("the check lacks %q", c.label+c.want[0])
-			}
 			for _, want := range c.want {
-				if !strings.Contains(problems, want) || !strings.Contains(out.String(), want) {
-					t.Errorf("%q is missing in the problems\n%s\nor in the check\n%s", want, problems, out.String())
+				if !strings.Contains(problems, want) {
+					t.Errorf("%q is missing in the problems\n%s", want, problems)
 				}
 			}
 		})

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -8,23 +8,25 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// declined is how many rounds of questions are declined before a tool is left alone.
-const declined = 5
+// maxRounds bounds the rounds of one call of a tool.
+const maxRounds = 5
 
 // tools calls a tool that does not exist, and those that change nothing or were asked for.
-func (p *prober) tools(ctx context.Context) {
+func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	p.try(func() string {
 		const what = "CallTool, an unknown tool"
-		return missing(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
-			Name: nobody, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
+		return judgeUnknown(p.findings, what, p.callTool(ctx, what, &pb.CallToolRequest{
+			Name: unknownName, ArgumentsJson: "{}", Context: p.request(newCall(), 1)}))
 	})
 	tried := 0
-	for _, t := range p.k.parts[0].list.tools {
+	for _, t := range listed {
 		arguments, asked := p.trial.call(t.Name)
 		readOnly := t.GetAnnotations().GetReadOnly()
 		what := fmt.Sprintf("CallTool %q", t.Name)
@@ -36,18 +38,18 @@ func (p *prober) tools(ctx context.Context) {
 		case needsArguments(t):
 			p.note("%s: not called, since it needs arguments; to call it: --call '%s={…}'", what, t.Name)
 			continue
-		case tried == walked:
-			p.note("%d read-only tools were called, the others were not", walked)
+		case tried == maxTried:
+			p.note("%d read-only tools were called, the others were not", maxTried)
 			return
 		default:
 			arguments = "{}"
 			tried++
 		}
-		p.try(func() string { return p.useTool(ctx, what, t, arguments) })
-		if readOnly && unfit(t, arguments) == nil {
-			p.try(func() string { return p.leaveTool(ctx, what, t, arguments) })
+		p.try(func() string { return p.callThrough(ctx, what, t, arguments) })
+		if readOnly && refuses(t, arguments) == nil {
+			p.try(func() string { return p.abandonTool(ctx, what, t, arguments) })
 		}
-		if p.hangs {
+		if p.unresponsive {
 			return
 		}
 	}
@@ -59,9 +61,9 @@ func needsArguments(t *pb.Tool) bool {
 }
 
 func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolRequest) outcome[pb.CallToolResult] {
-	ctx, cancel := p.patience(ctx)
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	stream, err := p.b.tools.CallTool(ctx, r)
+	stream, err := p.b.Tools().CallTool(ctx, r)
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.CallToolResult]{err: err}
@@ -69,16 +71,16 @@ func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolReques
 	return drain(p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
 }
 
-// useTool calls a tool through all its rounds and answers what it asks, or declines.
-func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
-	if err := unfit(t, arguments); err != nil {
+// callThrough calls a tool through all its rounds and answers what it asks, or declines.
+func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
+	if err := refuses(t, arguments); err != nil {
 		p.wrong("%s: not called, since its schema refuses the arguments: %v", what, err)
 		return ""
 	}
 	r := &pb.CallToolRequest{Name: t.Name, ArgumentsJson: arguments}
 	id := newCall()
 	var asks []string
-	for round := uint32(1); round <= declined; round++ {
+	for round := uint32(1); round <= maxRounds; round++ {
 		r.Context = p.request(id, round)
 		o := p.callTool(ctx, what, r)
 		switch {
@@ -97,7 +99,7 @@ func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments
 			return fmt.Sprintf("%s: a failure, %s: %.120s%s", what, o.failure.GetReason(), o.failure.GetMessage(), strings.Join(asks, ""))
 		case o.required == nil:
 			if o.err != nil {
-				return fmt.Sprintf("%s: %s", what, said(o.err))
+				return fmt.Sprintf("%s: %s", what, statusText(o.err))
 			}
 			return ""
 		}
@@ -112,7 +114,7 @@ func (p *prober) useTool(ctx context.Context, what string, t *pb.Tool, arguments
 			r.InputResponses = append(r.InputResponses, a)
 		}
 	}
-	return fmt.Sprintf("%s: still asks after %d rounds%s", what, declined, strings.Join(asks, ""))
+	return fmt.Sprintf("%s: still asks after %d rounds%s", what, maxRounds, strings.Join(asks, ""))
 }
 
 // maxShown bounds what is shown of a result, in bytes.
@@ -162,7 +164,7 @@ func (p *prober) toolResult(what string, t *pb.Tool, r *pb.CallToolResult) {
 	for i, block := range r.GetContent() {
 		p.block(fmt.Sprintf("%s: content[%d]", what, i), block)
 	}
-	if err := vetMeta(r.GetMetaJson()); err != nil {
+	if err := vet.Meta(r.GetMetaJson()); err != nil {
 		p.breaks("%s: the result: %v", what, err)
 	}
 	text := r.GetStructuredContentJson()
@@ -197,43 +199,43 @@ func (p *prober) block(what string, b *pb.ContentBlock) {
 	case b.GetImage() != nil && b.GetImage().GetMimeType() == "", b.GetAudio() != nil && b.GetAudio().GetMimeType() == "":
 		p.breaks("%s has no mime_type: it is required", what)
 	case b.GetResourceLink() != nil:
-		if _, err := vetResource(b.GetResourceLink(), func(string) {}); err != nil {
+		if _, err := vet.Resource(b.GetResourceLink(), func(string) {}); err != nil {
 			p.breaks("%s, a resource_link: %v", what, err)
 		}
 	case b.GetResource() != nil:
 		p.contents(what, b.GetResource())
 	case b.GetRawJson() != "":
-		if root, err := object("raw_json", b.GetRawJson()); err != nil {
+		if root, err := vet.Object("raw_json", b.GetRawJson()); err != nil {
 			p.breaks("%s: %v", what, err)
 		} else if root["type"] == nil {
 			p.breaks("%s: raw_json has no type: it is required", what)
 		}
 	}
-	if err := vetMeta(b.GetMetaJson()); err != nil {
+	if err := vet.Meta(b.GetMetaJson()); err != nil {
 		p.breaks("%s: %v", what, err)
 	}
 }
 
-// leaveTool lets the deadline end many calls and sees that the backend goes on to answer. What is too slow
-// to begin them all before their deadline gets a later one.
-func (p *prober) leaveTool(ctx context.Context, what string, t *pb.Tool, arguments string) (well string) {
+// abandonTool has the deadline end many calls, and checks that the backend still answers. A backend that is too slow
+// to begin them all before the deadline gets a later one.
+func (p *prober) abandonTool(ctx context.Context, what string, t *pb.Tool, arguments string) (ok string) {
 	begun := 0
-	for brief := p.b.tune.brief; begun < left && brief <= p.b.tune.settle; brief *= 2 {
-		begun = p.leaveCalls(ctx, t, arguments, brief)
+	for brief := p.timing.brief; begun < abandoned && brief <= p.timing.settle; brief *= 2 {
+		begun = p.abandonCalls(ctx, t, arguments, brief)
 	}
-	if !p.answers(ctx, Tools) {
+	if !p.answers(ctx, backend.Tools) {
 		p.breaks("%s: after %d calls were left at their deadline, lists are not answered: a call must end when its caller leaves", what, begun)
 		return ""
 	}
 	return fmt.Sprintf("%s: %d calls at a time, left at their deadline, and calls are still answered", what, begun)
 }
 
-// leaveCalls begins calls that share a deadline, waits for it, and says how many could be begun.
-func (p *prober) leaveCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
+// abandonCalls begins calls that share a deadline, waits for it, and says how many could be begun.
+func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string, brief time.Duration) (begun int) {
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
-	for ; begun < left; begun++ {
-		if _, err := p.b.tools.CallTool(ctx, &pb.CallToolRequest{
+	for ; begun < abandoned; begun++ {
+		if _, err := p.b.Tools().CallTool(ctx, &pb.CallToolRequest{
 			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
 			break // the time is over
 		}

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -21,10 +22,10 @@ func report(t *testing.T, addr string, calls map[string]string) (string, error) 
 	return reportWithin(t, addr, calls, patient)
 }
 
-func reportWithin(t *testing.T, addr string, calls map[string]string, tune tuning) (string, error) {
+func reportWithin(t *testing.T, addr string, calls map[string]string, timing timing) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	err := check(t.Context(), Config{Name: "x", Target: addr}, Options{tune: &tune}, &Trial{Calls: calls}, &out)
+	err := run(t.Context(), backend.Config{Name: "x", Target: addr}, &Trial{Calls: calls}, &out, &timing)
 	return out.String(), err
 }
 
@@ -77,7 +78,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 	}
 	close(called)
 	for c := range called {
-		if c != nobody+"{}" && c != "look{}" {
+		if c != unknownName+"{}" && c != "look{}" {
 			t.Errorf("%s was called", c)
 		}
 	}
@@ -105,7 +106,7 @@ func TestCheckCallsNothingThatChanges(t *testing.T) {
 func looks(err error, messages ...*pb.CallToolResponse) func(*sample) {
 	return func(x *sample) {
 		x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-			if r.GetName() == nobody {
+			if r.GetName() == unknownName {
 				return s.Send(notThere())
 			}
 			if err := sendAll(s, messages...); err != nil {
@@ -121,7 +122,7 @@ func unknownTool(err error, messages ...*pb.CallToolResponse) func(*sample) {
 	return func(x *sample) {
 		sound := x.call
 		x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-			if r.GetName() != nobody {
+			if r.GetName() != unknownName {
 				return sound(r, s)
 			}
 			if err := sendAll(s, messages...); err != nil {
@@ -314,7 +315,7 @@ func TestCheckFindsWhatHoldsThreads(t *testing.T) {
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	deaf.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
-		if r.GetName() == nobody {
+		if r.GetName() == unknownName {
 			return s.Send(notThere())
 		}
 		if len(r.GetInputResponses()) == 0 && r.GetContext().GetRound() == 1 && s.Context().Err() == nil {

@@ -1,4 +1,4 @@
-package dispatch
+package changes
 
 import (
 	"context"
@@ -6,35 +6,34 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchesAtOnce bounds the watches that one update, or one rerouting, opens at a time.
+// watchesAtOnce bounds the watches that one update opens at a time, and the feeds that are rerouted at a time.
 const watchesAtOnce = 16
 
 // watch is one URI of a feed, watched at its owner.
 type watch struct {
 	uri   string
-	owner *backend.Backend
+	owner Owner
 	stop  func()
-	ended bool // guarded by the feed's mu: events that are on their way are no longer told
+	ended bool // guarded by the feed's mu: later events are dropped
 }
 
 // Update implements mcp.Feed. It waits until the backends report on what is new, or refused.
 func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	v, err := f.d.views.of(ctx, f.principal)
+	v, err := f.hub.source.View(ctx, f.principal)
 	if err != nil {
 		return mcp.Filter{}, err
 	}
 	filter.URIs = slices.Clone(filter.URIs)
-	if most := f.d.opts.WatchedURIs; len(filter.URIs) > most {
+	if most := f.hub.opts.WatchedURIs; len(filter.URIs) > most {
 		filter.URIs = filter.URIs[:most]
 	}
 	f.asked = filter
-	kinds := v.reportable(filter)
+	kinds := v.Reportable(filter)
 
 	f.mu.Lock()
 	if f.closed {
@@ -56,22 +55,6 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	return f.honoured(), nil
 }
 
-// reportable is the part of a filter's kinds whose feature is served, or may be by a backend that is
-// not known yet. The edge reports changes of any list, since backends come and go.
-func (v *view) reportable(f mcp.Filter) (kinds backend.Kinds) {
-	perhaps := v.incomplete()
-	if f.Tools && (v.features.Tools || perhaps) {
-		kinds |= backend.Tools
-	}
-	if f.Resources && (v.features.Resources || perhaps) {
-		kinds |= backend.Resources
-	}
-	if f.Prompts && (v.features.Prompts || perhaps) {
-		kinds |= backend.Prompts
-	}
-	return kinds
-}
-
 // watching reports whether there is a URI to reroute.
 func (f *feed) watching() bool {
 	f.mu.Lock()
@@ -83,29 +66,29 @@ func (f *feed) watching() bool {
 func (f *feed) rerouteWatches() {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	if v, err := f.d.views.of(f.ctx, f.principal); err == nil {
+	if v, err := f.hub.source.View(f.ctx, f.principal); err == nil {
 		f.rewatch(f.ctx, v, true)
 	}
 }
 
-// rewatch ends the watches that the filter or the view no longer has and opens those that are missing.
-// tell: what is opened counts as changed, since nobody watched it before. updating is held.
-func (f *feed) rewatch(ctx context.Context, v *view, tell bool) {
+// rewatch stops the watches that the filter or the view no longer has, and opens those that are missing. With
+// tell, each that is opened counts as changed, since nobody watched it before. updating is held.
+func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 	if len(f.asked.URIs) == 0 {
-		f.drop(nil)
+		f.stopStale(nil)
 		return
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(f.ctx, cancel)()
 
-	owners := make(map[string]*backend.Backend, len(f.asked.URIs))
+	owners := make(map[string]Owner, len(f.asked.URIs))
 	for _, uri := range f.asked.URIs {
-		if owner := v.resources.route(uri, f.d.report); owner != nil && canSubscribe(v.catalog(owner)) {
+		if owner := v.Owner(uri); owner != nil {
 			owners[uri] = owner
 		}
 	}
-	missing := f.drop(owners)
+	missing := f.stopStale(owners)
 	var wg sync.WaitGroup
 	room := make(chan struct{}, watchesAtOnce)
 	for _, uri := range missing {
@@ -118,8 +101,8 @@ func (f *feed) rewatch(ctx context.Context, v *view, tell bool) {
 	wg.Wait()
 }
 
-// drop ends every watch that is not at the owner it should be at, and returns the URIs to watch.
-func (f *feed) drop(owners map[string]*backend.Backend) (missing []string) {
+// stopStale stops every watch that is not at its URI's owner, and returns the URIs that have an owner and no watch.
+func (f *feed) stopStale(owners map[string]Owner) (missing []string) {
 	var ended []*watch
 	f.mu.Lock()
 	for uri, w := range f.watches {
@@ -129,7 +112,7 @@ func (f *feed) drop(owners map[string]*backend.Backend) (missing []string) {
 			ended = append(ended, w)
 		}
 	}
-	f.forgetEnded()
+	f.dropEnded()
 	for _, uri := range f.order {
 		if owners[uri] != nil && f.watches[uri] == nil {
 			missing = append(missing, uri)
@@ -142,8 +125,8 @@ func (f *feed) drop(owners map[string]*backend.Backend) (missing []string) {
 	return missing
 }
 
-// watch opens one watch. A refusal leaves the URI out of what is honoured.
-func (f *feed) watch(ctx context.Context, uri string, owner *backend.Backend, tell bool) {
+// watch opens one watch. A URI that is refused is not honoured.
+func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	ctx, cancel := context.WithTimeout(ctx, owner.Timeout())
 	defer cancel()
 	w := &watch{uri: uri, owner: owner}
@@ -153,7 +136,7 @@ func (f *feed) watch(ctx context.Context, uri string, owner *backend.Backend, te
 		if mcp.AsError(err).Kind == mcp.KindLimit {
 			level = slog.LevelWarn // a bound of the edge: operators should know who takes all watches
 		}
-		f.d.opts.Logger.Log(ctx, level, "a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri),
+		f.hub.opts.Logger.Log(ctx, level, "a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri),
 			"principal", f.principal.Subject, "error", err)
 		return
 	}
@@ -173,4 +156,13 @@ func (f *feed) watch(ctx context.Context, uri string, owner *backend.Backend, te
 	if tell {
 		f.updated(w, uri)
 	}
+}
+
+// clip bounds what a client sent, for logs.
+func clip(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
 }

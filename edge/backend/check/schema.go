@@ -1,15 +1,16 @@
-package backend
+package check
 
 import (
 	"fmt"
 
 	"github.com/mcpedge/mcpedge/edge/schema"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// schemas reads the tools' schemas. unusable are those that a validator cannot compile: such a tool is served,
+// schemas compiles the tools' schemas. unusable are those that a validator cannot compile: such a tool is served,
 // but its arguments go unvalidated. multiplying are those that go so where they would take too long.
-func (l *list) schemas() (unusable, multiplying []string) {
-	for _, t := range l.tools {
+func schemas(tools []*pb.Tool) (unusable, multiplying []string) {
+	for _, t := range tools {
 		for _, s := range [...]struct{ field, text string }{
 			{"input_schema_json", t.InputSchemaJson}, {"output_schema_json", t.OutputSchemaJson},
 		} {

@@ -1,4 +1,10 @@
-package backend
+// Package vet holds what a backend answers against the contract, mcpedge.v1: entries of lists, Describe, and the
+// fields that carry JSON or URIs.
+//
+// The function of an entry returns the key that must be unique within its list, and an error when the entry must
+// not be shown. What can be mended is mended in place, each with a call of note, which gets a sentence. All are safe
+// for concurrent use with different entries.
+package vet
 
 import (
 	"encoding/json"
@@ -8,33 +14,12 @@ import (
 	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
-	"google.golang.org/protobuf/proto"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// vet keeps the entries that can be shown and reports the others. check names an entry by what must
-// be unique; its error leaves the entry out; what it can mend it mends, with a note.
-func vet[T proto.Message](l *list, entries []T, check func(e T, note func(string)) (key string, err error)) []T {
-	seen := make(map[string]bool, len(entries))
-	kept := entries[:0]
-	for i, e := range entries {
-		what := e.ProtoReflect().Descriptor().Name()
-		key, err := check(e, func(text string) { l.problem("%s %d: %s", what, i, text) })
-		switch {
-		case err != nil:
-			l.problem("%s %d (%.80q) is left out: %v", what, i, key, err)
-		case seen[key]:
-			l.problem("%s %d (%.80q) is left out: there is one before it with the same key", what, i, key)
-		default:
-			seen[key] = true
-			kept = append(kept, e)
-		}
-	}
-	return slices.Clip(kept)
-}
-
-func vetTool(t *pb.Tool, note func(string)) (string, error) {
+// Tool judges an entry of a list of tools. The key is its name.
+func Tool(t *pb.Tool, note func(string)) (string, error) {
 	if t == nil || t.Name == "" {
 		return "", fmt.Errorf("name is empty: it is required")
 	}
@@ -42,7 +27,7 @@ func vetTool(t *pb.Tool, note func(string)) (string, error) {
 		note(fmt.Sprintf("name %.80q is not 1 to 64 of [A-Za-z0-9_.-]: some clients refuse it", t.Name))
 	}
 	if t.InputSchemaJson != "" {
-		root, err := object("input_schema_json", t.InputSchemaJson)
+		root, err := Object("input_schema_json", t.InputSchemaJson)
 		if err != nil {
 			return t.Name, err
 		}
@@ -51,19 +36,20 @@ func vetTool(t *pb.Tool, note func(string)) (string, error) {
 		}
 	}
 	if t.OutputSchemaJson != "" {
-		if _, err := object("output_schema_json", t.OutputSchemaJson); err != nil {
+		if _, err := Object("output_schema_json", t.OutputSchemaJson); err != nil {
 			return t.Name, err
 		}
 	}
-	t.Icons = vetIcons(t.Icons, note)
-	return t.Name, vetMeta(t.MetaJson)
+	t.Icons = icons(t.Icons, note)
+	return t.Name, Meta(t.MetaJson)
 }
 
-func vetResource(r *pb.Resource, note func(string)) (string, error) {
+// Resource judges an entry of a list of resources. The key is its URI.
+func Resource(r *pb.Resource, note func(string)) (string, error) {
 	switch {
 	case r == nil || r.Uri == "":
 		return "", fmt.Errorf("uri is empty: it is required")
-	case !absolute(r.Uri):
+	case !AbsoluteURI(r.Uri):
 		return r.Uri, fmt.Errorf("uri is not absolute: it must begin with a scheme, such as file")
 	case r.Name == "":
 		return r.Uri, fmt.Errorf("name is empty: it is required")
@@ -72,12 +58,13 @@ func vetResource(r *pb.Resource, note func(string)) (string, error) {
 		note(fmt.Sprintf("size is %d: it is left out, since it must not be negative", *r.Size))
 		r.Size = nil
 	}
-	r.Icons = vetIcons(r.Icons, note)
-	vetAnnotations(r.Annotations, note)
-	return r.Uri, vetMeta(r.MetaJson)
+	r.Icons = icons(r.Icons, note)
+	annotations(r.Annotations, note)
+	return r.Uri, Meta(r.MetaJson)
 }
 
-func vetTemplate(t *pb.ResourceTemplate, note func(string)) (string, error) {
+// Template judges an entry of a list of resource templates. The key is the template.
+func Template(t *pb.ResourceTemplate, note func(string)) (string, error) {
 	if t == nil || t.UriTemplate == "" {
 		return "", fmt.Errorf("uri_template is empty: it is required")
 	}
@@ -87,12 +74,13 @@ func vetTemplate(t *pb.ResourceTemplate, note func(string)) (string, error) {
 	if t.Name == "" {
 		return t.UriTemplate, fmt.Errorf("name is empty: it is required")
 	}
-	t.Icons = vetIcons(t.Icons, note)
-	vetAnnotations(t.Annotations, note)
-	return t.UriTemplate, vetMeta(t.MetaJson)
+	t.Icons = icons(t.Icons, note)
+	annotations(t.Annotations, note)
+	return t.UriTemplate, Meta(t.MetaJson)
 }
 
-func vetPrompt(p *pb.Prompt, note func(string)) (string, error) {
+// Prompt judges an entry of a list of prompts. The key is its name.
+func Prompt(p *pb.Prompt, note func(string)) (string, error) {
 	if p == nil || p.Name == "" {
 		return "", fmt.Errorf("name is empty: it is required")
 	}
@@ -106,27 +94,27 @@ func vetPrompt(p *pb.Prompt, note func(string)) (string, error) {
 		}
 		seen[a.Name] = true
 	}
-	p.Icons = vetIcons(p.Icons, note)
-	return p.Name, vetMeta(p.MetaJson)
+	p.Icons = icons(p.Icons, note)
+	return p.Name, Meta(p.MetaJson)
 }
 
-// vetDescribe mends what a backend says of itself, in place.
-func vetDescribe(d *pb.DescribeResponse, note func(string)) {
+// Describe mends what a backend says of itself, in place.
+func Describe(d *pb.DescribeResponse, note func(string)) {
 	if i := d.Implementation; i != nil {
 		if i.Name == "" || i.Version == "" {
 			note(fmt.Sprintf("Describe: implementation has name %.40q and version %.40q: both are required", i.Name, i.Version))
 		}
-		i.Icons = vetIcons(i.Icons, note)
+		i.Icons = icons(i.Icons, note)
 	}
 	for id, settings := range d.ExtensionsJson {
-		if _, err := object(fmt.Sprintf("extensions_json[%.80q]", id), settings); err != nil {
+		if _, err := Object(fmt.Sprintf("extensions_json[%.80q]", id), settings); err != nil {
 			note(fmt.Sprintf("Describe: an extension is left out: %v", err))
 			delete(d.ExtensionsJson, id)
 		}
 	}
 	if r := d.Resources; r != nil {
 		r.UriPrefixes = slices.DeleteFunc(r.UriPrefixes, func(prefix string) bool {
-			if absolute(prefix) {
+			if AbsoluteURI(prefix) {
 				return false
 			}
 			note(fmt.Sprintf("Describe: uri_prefixes has %.80q, which is left out: it must begin with a scheme such as file:", prefix))
@@ -135,16 +123,17 @@ func vetDescribe(d *pb.DescribeResponse, note func(string)) {
 	}
 }
 
-func vetMeta(meta string) error {
+// Meta judges a meta_json: empty, or a JSON object.
+func Meta(meta string) error {
 	if meta == "" {
 		return nil
 	}
-	_, err := object("meta_json", meta)
+	_, err := Object("meta_json", meta)
 	return err
 }
 
-func vetIcons(icons []*pb.Icon, note func(string)) []*pb.Icon {
-	return slices.DeleteFunc(icons, func(i *pb.Icon) bool {
+func icons(all []*pb.Icon, note func(string)) []*pb.Icon {
+	return slices.DeleteFunc(all, func(i *pb.Icon) bool {
 		if i.GetSrc() != "" {
 			return false
 		}
@@ -153,7 +142,7 @@ func vetIcons(icons []*pb.Icon, note func(string)) []*pb.Icon {
 	})
 }
 
-func vetAnnotations(a *pb.Annotations, note func(string)) {
+func annotations(a *pb.Annotations, note func(string)) {
 	if a == nil {
 		return
 	}
@@ -170,8 +159,8 @@ func vetAnnotations(a *pb.Annotations, note func(string)) {
 	}
 }
 
-// object opens a JSON object one level deep. The error names the field.
-func object(field, text string) (map[string]json.RawMessage, error) {
+// Object opens a JSON object one level deep; text that is none is an error, which names the field.
+func Object(field, text string) (map[string]json.RawMessage, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &members); err != nil {
 		return nil, fmt.Errorf("%s is no JSON object: %w", field, err)
@@ -189,8 +178,8 @@ func toolName(name string) bool {
 	}) < 0
 }
 
-// absolute reports whether a URI begins with a scheme (RFC 3986 §3.1).
-func absolute(uri string) bool {
+// AbsoluteURI reports whether a URI begins with a scheme (RFC 3986 §3.1).
+func AbsoluteURI(uri string) bool {
 	scheme, _, found := strings.Cut(uri, ":")
 	if !found || scheme == "" || (scheme[0]|0x20) < 'a' || (scheme[0]|0x20) > 'z' {
 		return false

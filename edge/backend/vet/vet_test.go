@@ -1,18 +1,16 @@
-package backend
+package vet
 
 import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-func TestVetTools(t *testing.T) {
+func TestTools(t *testing.T) {
 	for name, test := range map[string]struct {
 		tool *pb.Tool
 		kept bool
@@ -35,14 +33,12 @@ func TestVetTools(t *testing.T) {
 		"icon without flaw": {&pb.Tool{Name: "a", Icons: []*pb.Icon{{Src: "data:x"}}}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l list
-			kept := vet(&l, []*pb.Tool{test.tool}, vetTool)
-			verdict(t, &l, len(kept) == 1, test.kept, test.want)
+			verdict(t, test.tool, Tool, test.kept, test.want)
 		})
 	}
 }
 
-func TestVetResources(t *testing.T) {
+func TestResources(t *testing.T) {
 	for name, test := range map[string]struct {
 		resource *pb.Resource
 		kept     bool
@@ -61,14 +57,12 @@ func TestVetResources(t *testing.T) {
 		"broken meta": {&pb.Resource{Uri: "a:b", Name: "n", MetaJson: "{"}, false, "meta_json"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l list
-			kept := vet(&l, []*pb.Resource{test.resource}, vetResource)
-			verdict(t, &l, len(kept) == 1, test.kept, test.want)
+			verdict(t, test.resource, Resource, test.kept, test.want)
 		})
 	}
 }
 
-func TestVetTemplatesAndPrompts(t *testing.T) {
+func TestTemplatesAndPrompts(t *testing.T) {
 	for name, test := range map[string]struct {
 		template *pb.ResourceTemplate
 		kept     bool
@@ -80,9 +74,7 @@ func TestVetTemplatesAndPrompts(t *testing.T) {
 		"no name": {&pb.ResourceTemplate{UriTemplate: "a:{b}"}, false, "name is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l list
-			kept := vet(&l, []*pb.ResourceTemplate{test.template}, vetTemplate)
-			verdict(t, &l, len(kept) == 1, test.kept, test.want)
+			verdict(t, test.template, Template, test.kept, test.want)
 		})
 	}
 	for name, test := range map[string]struct {
@@ -96,80 +88,34 @@ func TestVetTemplatesAndPrompts(t *testing.T) {
 		"same argument":  {&pb.Prompt{Name: "p", Arguments: []*pb.PromptArgument{{Name: "a"}, {Name: "a"}}}, false, "arguments[1].name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l list
-			kept := vet(&l, []*pb.Prompt{test.prompt}, vetPrompt)
-			verdict(t, &l, len(kept) == 1, test.kept, test.want)
+			verdict(t, test.prompt, Prompt, test.kept, test.want)
 		})
 	}
 }
 
-func verdict(t *testing.T, l *list, kept, wantKept bool, want string) {
+// verdict holds the judgement of an entry against what is expected: whether it is shown, and what is said of it.
+func verdict[T any](t *testing.T, entry T, judge func(T, func(string)) (string, error), wantKept bool, want string) {
 	t.Helper()
-	problems := strings.Join(l.problems, "; ")
-	if kept != wantKept || !strings.Contains(problems, want) || (want == "") != (problems == "") {
+	var said []string
+	_, err := judge(entry, func(text string) { said = append(said, text) })
+	if err != nil {
+		said = append(said, err.Error())
+	}
+	problems := strings.Join(said, "; ")
+	if kept := err == nil; kept != wantKept || !strings.Contains(problems, want) || (want == "") != (problems == "") {
 		t.Fatalf("kept %v, problems %q; want kept %v and %q", kept, problems, wantKept, want)
 	}
 }
 
-func TestVetDuplicates(t *testing.T) {
-	var l list
-	kept := vet(&l, []*pb.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a"}}, vetTool)
-	if len(kept) != 2 || kept[0].Title != "first" || kept[1].Name != "b" || len(l.problems) != 1 {
-		t.Fatalf("kept %v, problems %q", kept, l.problems)
-	}
-	for i := range 100 {
-		l.problem("problem %d", i)
-	}
-	if len(l.problems) != MaxProblems {
-		t.Fatalf("%d problems kept, want %d", len(l.problems), MaxProblems)
-	}
-}
-
-func TestVetDescribe(t *testing.T) {
-	var l list
+func TestDescribe(t *testing.T) {
+	var notes []string
 	d := &pb.DescribeResponse{
 		Implementation: &pb.Implementation{Name: "n"},
 		ExtensionsJson: map[string]string{"good": `{}`, "bad": `[`},
 		Resources:      &pb.ResourceFeatures{UriPrefixes: []string{"", "a:", "b"}},
 	}
-	vetDescribe(d, func(text string) { l.problem("%s", text) })
-	if len(d.ExtensionsJson) != 1 || len(d.Resources.UriPrefixes) != 1 || len(l.problems) != 4 {
-		t.Fatalf("described %v, problems %q", d, l.problems)
-	}
-}
-
-func TestHints(t *testing.T) {
-	var l list
-	for _, test := range []struct {
-		cache   *pb.CacheHint
-		want    Hint
-		private bool
-		flaws   int
-	}{
-		{nil, Hint{}, false, 0},
-		{&pb.CacheHint{Ttl: durationpb.New(1500 * time.Microsecond)}, Hint{TTL: time.Millisecond}, false, 0},
-		{&pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}, Hint{time.Hour, true}, false, 0},
-		{&pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE}, Hint{}, true, 0},
-		{&pb.CacheHint{Ttl: durationpb.New(-time.Hour)}, Hint{}, false, 1},
-		{&pb.CacheHint{Ttl: durationpb.New(1000 * time.Hour)}, Hint{TTL: maxTTL}, false, 1},
-	} {
-		l = list{}
-		if got := l.hintOf("List", test.cache); got != test.want || l.private != test.private || len(l.problems) != test.flaws {
-			t.Errorf("hint of %v = %+v, private %v, problems %q", test.cache, got, l.private, l.problems)
-		}
-	}
-}
-
-func TestDigest(t *testing.T) {
-	a, b := &pb.Tool{Name: "a"}, &pb.Tool{Name: "b"}
-	if digest([]*pb.Tool{a, b}) != digest([]*pb.Tool{proto.CloneOf(a), proto.CloneOf(b)}) {
-		t.Error("equal content has different digests")
-	}
-	distinct := map[uint64]bool{}
-	for _, l := range [][]*pb.Tool{nil, {a}, {b}, {a, b}, {b, a}, {{Name: "ab"}}, {{}, {}}} {
-		distinct[digest(l)] = true
-	}
-	if len(distinct) != 7 || distinct[0] {
-		t.Errorf("digests of 7 lists = %v", distinct)
+	Describe(d, func(text string) { notes = append(notes, text) })
+	if len(d.ExtensionsJson) != 1 || len(d.Resources.UriPrefixes) != 1 || len(notes) != 4 {
+		t.Fatalf("described %v, problems %q", d, notes)
 	}
 }

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"fmt"
@@ -60,11 +60,11 @@ func (f *findings) conclude() {
 	fmt.Fprintf(&f.text, "  breaches of the contract: %d\n", f.breaches)
 }
 
-// try runs one probe and says that all is well, unless the probe reported a breach or returned nothing.
-func (f *findings) try(probe func() (well string)) {
+// try runs one probe and reports the text it returns as ok, unless that is empty or the probe reported a breach.
+func (f *findings) try(probe func() (ok string)) {
 	before := f.breaches
-	if well := probe(); well != "" && f.breaches == before {
-		f.ok("%s", well)
+	if text := probe(); text != "" && f.breaches == before {
+		f.ok("%s", text)
 	}
 }
 
@@ -74,8 +74,8 @@ func crashed(err error) bool {
 	return code == codes.Unknown || code == codes.Internal
 }
 
-// said is a status in words.
-func said(err error) string {
+// statusText is a status in words.
+func statusText(err error) string {
 	s := status.Convert(err)
 	return fmt.Sprintf("status %s (%.120s)", s.Code(), s.Message())
 }

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"strings"
@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -21,7 +22,7 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 		`[]`:                  "the arguments are no JSON object",
 		`{`:                   "the arguments are no JSON object",
 	} {
-		err := unfit(tool, arguments)
+		err := refuses(tool, arguments)
 		if err != nil && strings.Contains(err.Error(), "Go value") {
 			t.Errorf("%s: %v speaks of the program", arguments, err)
 		}
@@ -42,7 +43,7 @@ func TestTrialOfToolsThatAreNotListed(t *testing.T) {
 	other.tools = []*pb.Tool{{Name: "seek"}}
 	for name, x := range map[string]*sample{"one": newSample(), "other": other} {
 		var out strings.Builder
-		if err := check(t.Context(), Config{Name: name, Target: x.serve(t, 0)}, Options{tune: &patient}, trial, &out); err != nil {
+		if err := run(t.Context(), backend.Config{Name: name, Target: x.serve(t, 0)}, trial, &out, &patient); err != nil {
 			t.Errorf("%s: %v\n%s", name, err, &out)
 		}
 	}

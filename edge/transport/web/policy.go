@@ -8,60 +8,60 @@ import (
 	"strings"
 )
 
-// gate decides which hosts and origins may call, against DNS rebinding and foreign web pages.
-type gate struct {
+// callerPolicy decides which hosts and origins may call, against DNS rebinding and foreign web pages.
+type callerPolicy struct {
 	hosts   map[string]bool // empty: any
 	origins map[string]bool
 	any     bool
 }
 
-func newGate(o Options) gate {
-	g := gate{hosts: map[string]bool{}, origins: map[string]bool{}}
+func newCallerPolicy(o Options) callerPolicy {
+	p := callerPolicy{hosts: map[string]bool{}, origins: map[string]bool{}}
 	for _, h := range o.Hosts {
-		g.hosts[strings.ToLower(h)] = true
+		p.hosts[strings.ToLower(h)] = true
 	}
 	for _, origin := range o.Origins {
 		if origin == "*" {
-			g.any = true
+			p.any = true
 		}
-		g.origins[strings.ToLower(strings.TrimSuffix(origin, "/"))] = true
+		p.origins[strings.ToLower(strings.TrimSuffix(origin, "/"))] = true
 	}
-	return g
+	return p
 }
 
-// check returns what to tell a caller who may not call; empty: it may.
-func (g gate) check(r *http.Request) string {
-	if len(g.hosts) > 0 && !g.hosts[hostname(r.Host)] {
+// check returns why a request is refused; empty: it is allowed.
+func (p callerPolicy) check(r *http.Request) string {
+	if len(p.hosts) > 0 && !p.hosts[hostname(r.Host)] {
 		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
 	}
 	if n := len(r.Header.Values("Origin")); n > 1 {
 		return "origin was sent " + strconv.Itoa(n) + " times: send it once"
 	}
 	origin := r.Header.Get("Origin")
-	if origin == "" || g.allows(origin, r.Host) {
+	if origin == "" || p.allows(origin, r.Host) {
 		return ""
 	}
 	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
-// allows reports whether a page of the origin may call an edge that it knows as host. That the two are
-// equal says nothing of a name, which an attacker may point at the edge; an address cannot be rebound.
-func (g gate) allows(origin, host string) bool {
-	if g.any || g.origins[strings.ToLower(origin)] {
+// allows reports whether a page of the origin may call an edge that it addresses as host. That the two are equal
+// proves nothing for a name, which an attacker can have resolve to the edge; an IP address cannot be rebound.
+func (p callerPolicy) allows(origin, host string) bool {
+	if p.any || p.origins[strings.ToLower(origin)] {
 		return true
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" {
 		return false
 	}
-	if len(g.hosts) > 0 {
-		return g.hosts[strings.ToLower(u.Hostname())]
+	if len(p.hosts) > 0 {
+		return p.hosts[strings.ToLower(u.Hostname())]
 	}
 	return strings.EqualFold(u.Host, host) && net.ParseIP(u.Hostname()) != nil
 }
 
-// cors tells a browser what its page may do; the origin was checked before.
-func (g gate) cors(w http.ResponseWriter, r *http.Request) {
+// cors sets the response headers of CORS. check must have allowed the origin.
+func (p callerPolicy) cors(w http.ResponseWriter, r *http.Request) {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return
@@ -90,7 +90,7 @@ func hostname(hostport string) string {
 	return strings.ToLower(strings.Trim(hostport, "[]"))
 }
 
-// Quoted shows a client's own header back to it, bounded.
+// Quoted quotes what a client sent, for messages to it; it is cut after 100 bytes.
 func Quoted(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"

@@ -1,4 +1,4 @@
-package dispatch
+package changes
 
 import (
 	"context"
@@ -15,18 +15,19 @@ import (
 // errFeedClosed is what Next returns once the feed is closed.
 var errFeedClosed = errors.New("the feed of changes is closed")
 
-// maxPendingURIs bounds the changed URIs a feed holds for a reader that does not come. Beyond it a
-// change below a watched resource is told as a change of that resource.
+// maxPendingURIs bounds the changed URIs that are pending for a reader. Beyond it a change below a watched
+// resource is told as a change of that resource.
 const maxPendingURIs = 1024
 
-// feed is one subscriber's view of the changes. It implements mcp.Feed.
+// feed is one subscriber's queue of changes. It implements mcp.Feed.
 type feed struct {
-	d         *Dispatch
+	hub       *Hub
 	principal mcp.Principal
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
-	// wake holds a token when something is pending, or the feed was closed. Not used with a waiter.
+	// wake has capacity 1 and holds a token when something is pending, or the feed was closed. Not used with a
+	// waiter.
 	wake chan struct{}
 
 	// updating is held while watches are opened and closed, which waits for backends.
@@ -53,8 +54,8 @@ type changedURI struct {
 
 var _ mcp.Feed = (*feed)(nil)
 
-func newFeed(d *Dispatch, p mcp.Principal) *feed {
-	f := &feed{d: d, principal: p, wake: make(chan struct{}, 1)}
+func newFeed(h *Hub, p mcp.Principal) *feed {
+	f := &feed{hub: h, principal: p, wake: make(chan struct{}, 1)}
 	f.ctx, f.close = context.WithCancel(context.Background())
 	return f
 }
@@ -102,8 +103,8 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-// sleep waits until something becomes pending, but no longer than told. Tens of thousands of streams spend
-// their time here: it needs no context of its own.
+// sleep waits until something becomes pending, for at most wait. Tens of thousands of streams spend their time
+// here, so it makes no context of its own.
 func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
 	if f.waiter != nil {
 		return f.waiter.Wait(wait)
@@ -146,7 +147,7 @@ func (f *feed) take(now time.Time) (out []mcp.Change, wait time.Duration, err er
 	return out, max(wait, 0), nil
 }
 
-// listsChanged makes the honoured ones of the kinds pending.
+// listsChanged makes the kinds pending that the filter honours.
 func (f *feed) listsChanged(kinds backend.Kinds) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,12 +157,12 @@ func (f *feed) listsChanged(kinds backend.Kinds) {
 	}
 	if f.pending == 0 {
 		f.due = time.Now()
-		if jitter := f.d.opts.Jitter; jitter > 0 {
+		if jitter := f.hub.opts.Jitter; jitter > 0 {
 			f.due = f.due.Add(rand.N(jitter)) // #nosec G404 -- a pause is no secret
 		}
 	}
 	f.pending |= kinds
-	f.ring()
+	f.wakeReader()
 }
 
 // updated makes a changed URI pending; w is the watch it came by.
@@ -181,12 +182,12 @@ func (f *feed) updated(w *watch, uri string) {
 		f.isQueued[uri] = struct{}{}
 		f.changed = append(f.changed, changedURI{uri: uri, by: w})
 	}
-	f.ring()
+	f.wakeReader()
 }
 
-// forgetEnded drops what came by watches that have ended, so that a new watch can tell it again; mu is
+// dropEnded drops the pending updates of watches that have ended, so that a new watch can report them again; mu is
 // held.
-func (f *feed) forgetEnded() {
+func (f *feed) dropEnded() {
 	f.changed = slices.DeleteFunc(f.changed, func(c changedURI) bool {
 		if c.by.ended {
 			delete(f.isQueued, c.uri)
@@ -208,12 +209,12 @@ func (f *feed) Wake() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.closed {
-		f.ring()
+		f.wakeReader()
 	}
 }
 
-// ring wakes Next; mu is held.
-func (f *feed) ring() {
+// wakeReader makes Next look at what is pending; mu is held.
+func (f *feed) wakeReader() {
 	if f.waiter != nil {
 		f.waiter.Wake()
 		return
@@ -226,7 +227,7 @@ func (f *feed) ring() {
 
 // Close implements mcp.Feed. It does not wait for an Update that runs, which then fails.
 func (f *feed) Close() {
-	f.d.hub.remove(f)
+	f.hub.remove(f)
 	f.close()
 	f.mu.Lock()
 	f.closed = true
@@ -236,7 +237,7 @@ func (f *feed) Close() {
 		stops = append(stops, w)
 	}
 	f.watches, f.pending, f.changed, f.isQueued = nil, 0, nil, nil
-	f.ring()
+	f.wakeReader()
 	f.mu.Unlock()
 	for _, w := range stops {
 		w.stop()

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -18,45 +19,45 @@ type lister struct {
 	page func(ctx context.Context, token string, size int32) (keys []string, next string, bytes int, err error)
 }
 
-func (p *prober) listers(kind Kinds) []lister {
+func (p *prober) listers(kind backend.Kinds) []lister {
 	switch kind {
-	case Tools:
+	case backend.Tools:
 		return []lister{{"ListTools", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.tools.ListTools(ctx, &pb.ListToolsRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Tools().ListTools(ctx, &pb.ListToolsRequest{PageToken: token, PageSize: size})
 			return collect(r.GetTools(), (*pb.Tool).GetName), r.GetNextPageToken(), proto.Size(r), err
 		}}}
-	case Resources:
+	case backend.Resources:
 		return []lister{{"ListResources", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.resources.ListResources(ctx, &pb.ListResourcesRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Resources().ListResources(ctx, &pb.ListResourcesRequest{PageToken: token, PageSize: size})
 			return collect(r.GetResources(), (*pb.Resource).GetUri), r.GetNextPageToken(), proto.Size(r), err
 		}}, {"ListResourceTemplates", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-			r, err := p.b.resources.ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{PageToken: token, PageSize: size})
+			r, err := p.b.Resources().ListResourceTemplates(ctx, &pb.ListResourceTemplatesRequest{PageToken: token, PageSize: size})
 			return collect(r.GetResourceTemplates(), (*pb.ResourceTemplate).GetUriTemplate), r.GetNextPageToken(), proto.Size(r), err
 		}}}
 	}
 	return []lister{{"ListPrompts", func(ctx context.Context, token string, size int32) ([]string, string, int, error) {
-		r, err := p.b.prompts.ListPrompts(ctx, &pb.ListPromptsRequest{PageToken: token, PageSize: size})
+		r, err := p.b.Prompts().ListPrompts(ctx, &pb.ListPromptsRequest{PageToken: token, PageSize: size})
 		return collect(r.GetPrompts(), (*pb.Prompt).GetName), r.GetNextPageToken(), proto.Size(r), err
 	}}}
 }
 
 // lists reads each list once more in the smallest pages, and asks for a page that was never offered.
-func (p *prober) lists(ctx context.Context, kind Kinds) {
+func (p *prober) lists(ctx context.Context, kind backend.Kinds) {
 	for _, l := range p.listers(kind) {
 		p.try(func() string { return p.pages(ctx, l) })
 		p.try(func() string { return p.strayToken(ctx, l) })
 	}
 }
 
-func (p *prober) pages(ctx context.Context, l lister) (well string) {
-	ctx, cancel := p.patience(ctx)
+func (p *prober) pages(ctx context.Context, l lister) (ok string) {
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	var whole []string
-	for token, n := "", 0; n < MaxPages; n++ {
+	for token, n := "", 0; n < backend.MaxPages; n++ {
 		keys, next, bytes, err := l.page(ctx, token, 0)
 		if err != nil {
 			if status.Code(err) != codes.Unimplemented {
-				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, said(err))
+				p.breaks("%s: the list cannot be read a second time: %s", l.rpc, statusText(err))
 			}
 			return ""
 		}
@@ -68,11 +69,11 @@ func (p *prober) pages(ctx context.Context, l lister) (well string) {
 		}
 	}
 	var single []string
-	for token, n := "", 0; n < walked; n++ {
+	for token, n := "", 0; n < maxTried; n++ {
 		keys, next, _, err := l.page(ctx, token, 1)
 		switch {
 		case err != nil:
-			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, said(err))
+			p.breaks("%s: page %d of one entry each: %s", l.rpc, n+1, statusText(err))
 			return ""
 		case len(keys) > 1:
 			p.breaks("%s: page_size 1 gives %d entries: at most page_size", l.rpc, len(keys))
@@ -82,25 +83,25 @@ func (p *prober) pages(ctx context.Context, l lister) (well string) {
 			break
 		}
 	}
-	if most := min(len(whole), walked); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
+	if most := min(len(whole), maxTried); !slices.Equal(single[:min(len(single), most)], whole[:most]) {
 		p.breaks("%s: in pages of one it gives %.200q, in its own pages %.200q: entries and order must be the same", l.rpc, single, whole)
 	}
 	return fmt.Sprintf("%s: %d entries, the same in pages of one", l.rpc, len(whole))
 }
 
-func (p *prober) strayToken(ctx context.Context, l lister) (well string) {
-	ctx, cancel := p.patience(ctx)
+func (p *prober) strayToken(ctx context.Context, l lister) (ok string) {
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	keys, _, _, err := l.page(ctx, nobody, 0)
+	keys, _, _, err := l.page(ctx, unknownName, 0)
 	switch code := status.Code(err); {
 	case code == codes.InvalidArgument:
 		return l.rpc + ", a page_token that was never given: INVALID_ARGUMENT"
 	case err == nil:
 		p.note("%s, a page_token that was never given: answered with %d entries; INVALID_ARGUMENT tells mistakes sooner", l.rpc, len(keys))
 	case crashed(err) || code == codes.DeadlineExceeded:
-		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, said(err))
+		p.breaks("%s, a page_token that was never given: %s: it must be INVALID_ARGUMENT", l.rpc, statusText(err))
 	case code != codes.Unimplemented:
-		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, said(err))
+		p.note("%s, a page_token that was never given: %s; INVALID_ARGUMENT tells more", l.rpc, statusText(err))
 	}
 	return ""
 }

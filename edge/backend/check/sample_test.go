@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"context"
@@ -52,7 +52,7 @@ func newSample() *sample {
 		page: cut,
 		call: func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
 			switch {
-			case r.GetName() == nobody:
+			case r.GetName() == unknownName:
 				return s.Send(notThere())
 			case len(r.GetInputResponses()) == 0:
 				return s.Send(asks(question("sure")))
@@ -297,9 +297,8 @@ func (x *sample) serve(t *testing.T, limit int) string {
 	return l.Addr().String()
 }
 
-// patient is fast, with room for a machine under load.
-var patient = func() tuning {
-	t := fast
-	t.settle, t.reach = time.Second, 3*time.Second
-	return t
-}()
+// patient is short, with room for a machine under load.
+var patient = timing{reach: 3 * time.Second, settle: time.Second, brief: 20 * time.Millisecond}
+
+// hurried is for backends that do not answer.
+var hurried = timing{reach: 500 * time.Millisecond, settle: 200 * time.Millisecond, brief: 20 * time.Millisecond}

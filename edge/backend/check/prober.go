@@ -1,19 +1,20 @@
-package backend
+package check
 
 import (
 	"context"
 	"crypto/rand"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 const (
-	// nobody is a name, token or URI that no backend has.
-	nobody = "mcpedge-check-no-such-thing"
-	// walked bounds the pages of one entry that are asked for, and the entries that are tried one by one.
-	walked = 25
-	// left is how many streams are opened at a time and left, to see that the backend lets go of them.
-	left = 40
+	// unknownName is a name, token or URI that no backend has.
+	unknownName = "mcpedge-check-no-such-thing"
+	// maxTried bounds the pages of one entry that are asked for, and the entries that are tried one by one.
+	maxTried = 25
+	// abandoned is how many streams are opened at a time and abandoned, to see that the backend ends them.
+	abandoned = 40
 	// pageBytes is what gRPC receivers take by default.
 	pageBytes = 4 << 20
 )
@@ -21,36 +22,38 @@ const (
 // prober calls every RPC of one backend whose lists were read.
 type prober struct {
 	*findings
-	b *Backend
-	k *keeper
+	b      *backend.Inspection
+	survey *backend.Survey
+	timing *timing
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string
-	// hangs: lists are no longer answered, so nothing else is tried.
-	hangs bool
+	// unresponsive: lists are no longer answered, so nothing else is tried.
+	unresponsive bool
 }
 
 func (p *prober) all(ctx context.Context) {
 	served := false
-	for i, kind := range each {
-		if l := p.k.parts[i].list; p.k.parts[i].err != nil || l == nil || !l.served {
+	for _, l := range p.survey.Lists {
+		if !l.Served {
 			continue
 		}
 		served = true
+		kind := l.Kind
 		p.lists(ctx, kind)
 		p.feed(ctx, kind)
 		switch kind {
-		case Tools:
-			p.tools(ctx)
-		case Resources:
-			p.resources(ctx)
+		case backend.Tools:
+			p.tools(ctx, p.survey.Catalog.Tools)
+		case backend.Resources:
+			p.resources(ctx, p.survey.Catalog.Resources, p.survey.Catalog.Templates)
 		default:
-			p.prompts(ctx)
+			p.prompts(ctx, p.survey.Catalog.Prompts)
 		}
-		if !p.hangs {
-			p.letsGo(ctx, kind)
+		if !p.unresponsive {
+			p.abandonFeeds(ctx, kind)
 		}
-		if p.hangs {
+		if p.unresponsive {
 			p.note("the rest was not tried, since the backend does not answer now")
 			return
 		}
@@ -61,9 +64,9 @@ func (p *prober) all(ctx context.Context) {
 	p.unused()
 }
 
-// patience bounds one call.
-func (p *prober) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, min(p.b.cfg.Timeout, p.b.tune.reach))
+// bounded limits ctx to the time of one call.
+func (p *prober) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, min(p.b.Timeout(), p.timing.reach))
 }
 
 // request is the context of one round of a client that can be asked everything.
@@ -81,10 +84,10 @@ func (p *prober) request(call string, round uint32) *pb.RequestContext {
 func newCall() string { return rand.Text() }
 
 // answers reports whether a list of a kind is answered soon.
-func (p *prober) answers(ctx context.Context, kind Kinds) bool {
-	ctx, cancel := p.patience(ctx)
+func (p *prober) answers(ctx context.Context, kind backend.Kinds) bool {
+	ctx, cancel := p.bounded(ctx)
 	defer cancel()
 	_, _, _, err := p.listers(kind)[0].page(ctx, "", 0)
-	p.hangs = err != nil
+	p.unresponsive = err != nil
 	return err == nil
 }

@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -22,7 +23,7 @@ type Trial struct {
 	Answers map[string]string
 	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
 	// it: they are noted.
-	Pages func(*Backend, *Catalog) []string
+	Pages func(*backend.Backend, *backend.Catalog) []string
 
 	// listed are the tools of the backends that were checked.
 	listed []string
@@ -58,8 +59,8 @@ func (t *Trial) call(tool string) (arguments string, ok bool) {
 	return arguments, ok
 }
 
-// unfit says what is wrong with arguments by a tool's schema, before the backend sees them.
-func unfit(t *pb.Tool, arguments string) error {
+// refuses says what is wrong with arguments by a tool's schema, before the backend sees them.
+func refuses(t *pb.Tool, arguments string) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal([]byte(arguments), &members) != nil || members == nil {
 		return fmt.Errorf("the arguments are no JSON object: %.80q", arguments)
@@ -138,7 +139,7 @@ func elicited(raw json.RawMessage) (*pb.ElicitResult, error) {
 	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}, nil
 }
 
-// unused notes the answers that nobody asked for.
+// unused notes the answers that unknownName asked for.
 func (p *prober) unused() {
 	if p.trial == nil {
 		return

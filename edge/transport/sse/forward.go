@@ -14,8 +14,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// Relay carries messages between the replicas of a service, so that a POST may come to another one than
-// the GET it belongs to. Safe for concurrent use.
+// Relay carries requests between the replicas of a service, as bytes, each answered by the other. It knows
+// nothing of connections: forwarding a POST to the replica that has the GET is this file's. Safe for concurrent use.
 type Relay interface {
 	// Address is this replica's, of letters and digits, at most 32: clients see it in their endpoint.
 	Address() string

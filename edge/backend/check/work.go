@@ -1,4 +1,4 @@
-package backend
+package check
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -51,7 +52,7 @@ func drain[M workMessage, R any](f *findings, what string, recv func() (M, error
 			}
 			return o
 		case err != nil && ended:
-			f.breaks("%s: %s comes after the outcome: end the stream with OK", what, said(err))
+			f.breaks("%s: %s comes after the outcome: end the stream with OK", what, statusText(err))
 			return o
 		case err != nil:
 			o.err = err
@@ -87,7 +88,7 @@ func drain[M workMessage, R any](f *findings, what string, recv func() (M, error
 func (f *findings) status(what string, err error) {
 	switch status.Code(err) {
 	case codes.Unknown:
-		f.breaks("%s: %s is what an unhandled exception becomes: say what was wrong, by a Failure or another code", what, said(err))
+		f.breaks("%s: %s is what an unhandled exception becomes: say what was wrong, by a Failure or another code", what, statusText(err))
 	case codes.DeadlineExceeded:
 		f.breaks("%s: there is no outcome before the deadline", what)
 	case codes.Unimplemented:
@@ -148,7 +149,7 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 		}
 		seen[q.GetKey()] = true
 		if form := q.GetElicitForm(); form != nil {
-			root, err := object("requested_schema_json", form.GetRequestedSchemaJson())
+			root, err := vet.Object("requested_schema_json", form.GetRequestedSchemaJson())
 			if err != nil {
 				f.breaks("%s: the form %.40q: %v", what, q.GetKey(), err)
 			} else if string(root["type"]) != `"object"` {
@@ -158,8 +159,8 @@ func (f *findings) required(what string, r *pb.InputRequired) {
 	}
 }
 
-// missing judges work on something that does not exist.
-func missing[R any](f *findings, what string, o outcome[R]) (well string) {
+// judgeUnknown judges work on something that does not exist.
+func judgeUnknown[R any](f *findings, what string, o outcome[R]) (ok string) {
 	reason := o.failure.GetReason()
 	switch {
 	case reason == pb.FailureReason_FAILURE_REASON_NOT_FOUND || status.Code(o.err) == codes.NotFound:
@@ -168,14 +169,14 @@ func missing[R any](f *findings, what string, o outcome[R]) (well string) {
 		f.breaks("%s: answered as if it were there: it must be a Failure NOT_FOUND", what)
 	case o.err != nil && crashed(o.err):
 		if status.Code(o.err) == codes.Internal { // UNKNOWN is reported already
-			f.breaks("%s: %s: it must be a Failure NOT_FOUND", what, said(o.err))
+			f.breaks("%s: %s: it must be a Failure NOT_FOUND", what, statusText(o.err))
 		}
 	case o.failure != nil && reason == pb.FailureReason_FAILURE_REASON_INTERNAL:
 		f.breaks("%s: a Failure INTERNAL: it must be NOT_FOUND", what)
 	case o.failure != nil:
 		f.note("%s: a Failure of reason %v; NOT_FOUND tells clients more", what, reason)
 	case o.err != nil && status.Code(o.err) != codes.Unimplemented:
-		f.note("%s: %s; NOT_FOUND tells clients more", what, said(o.err))
+		f.note("%s: %s; NOT_FOUND tells clients more", what, statusText(o.err))
 	}
 	return ""
 }

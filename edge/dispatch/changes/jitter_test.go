@@ -1,4 +1,4 @@
-package dispatch
+package changes
 
 import (
 	"testing"
@@ -12,8 +12,7 @@ import (
 // List changes wait for at most the jitter; updates of resources do not wait.
 func TestJitter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &Dispatch{opts: Options{Jitter: time.Hour}.withDefaults(), hub: newHub(nil)}
-		f := newFeed(d, mcp.Principal{})
+		f := newFeed(New(nil, Options{Jitter: time.Hour}), mcp.Principal{})
 		defer f.Close()
 		f.kinds = allKinds
 		begun := time.Now()

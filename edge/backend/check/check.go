@@ -1,0 +1,76 @@
+// Package check judges a backend by the contract: it calls every RPC of mcpedge.v1 and reports, in plain words, what
+// is served and what breaks the contract.
+package check
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// timing is what tests shorten.
+type timing struct {
+	// reach bounds the attempt to connect, and each call unless the backend's own timeout is shorter.
+	reach time.Duration
+	// settle is how long a feed may take to begin.
+	settle time.Duration
+	// brief is the first deadline of the calls that are abandoned on purpose.
+	brief time.Duration
+}
+
+var defaultTiming = timing{reach: 10 * time.Second, settle: 3 * time.Second, brief: 20 * time.Millisecond}
+
+// Run dials one backend, calls every RPC of the contract, and writes to w what it serves and what
+// breaks the contract, in plain words: lines that begin with ok, breaks or note. It makes no call that
+// changes anything: of the tools it calls those marked read-only that need no arguments, and those named
+// in trial, whose answers it gives; whatever else they ask, it declines.
+//
+// The error says that the backend cannot be reached within 10 s or before ctx ends, that a list cannot
+// be read, or that the contract is broken; it is nil for a sound backend. An error of w is ignored.
+func Run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer) error {
+	return run(ctx, cfg, trial, w, &defaultTiming)
+}
+
+func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, timing *timing) error {
+	b, err := backend.Inspect(cfg, backend.Options{})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	_, _ = fmt.Fprintf(w, "backend %q at %s\n", cfg.Name, cfg.Target)
+	reach, cancel := context.WithTimeout(ctx, timing.reach)
+	defer cancel()
+	if err := b.Connect(reach); err != nil {
+		_, _ = fmt.Fprintf(w, "  cannot be reached: %v\n", err)
+		return fmt.Errorf("backend %q at %s cannot be reached: %w", cfg.Name, cfg.Target, err)
+	}
+	survey, err := b.Read(ctx)
+	if err != nil {
+		_, _ = fmt.Fprintf(w, "  Describe fails: %v\n", err)
+		return fmt.Errorf("backend %q: Describe fails: %w", cfg.Name, err)
+	}
+	found := &findings{}
+	found.overview(survey, cfg)
+	if trial != nil {
+		trial.listed = append(trial.listed, collect(survey.Catalog.Tools, (*pb.Tool).GetName)...)
+	}
+	if trial != nil && trial.Pages != nil {
+		for _, text := range trial.Pages(b.Backend, survey.Catalog) {
+			found.note("%s", text)
+		}
+	}
+	(&prober{b: b, survey: survey, findings: found, trial: trial, timing: timing}).all(ctx)
+	found.conclude()
+	_, _ = io.WriteString(w, found.text.String())
+	if found.mistake != "" {
+		return fmt.Errorf("backend %q: %s", cfg.Name, found.mistake)
+	}
+	if found.breaches > 0 {
+		return fmt.Errorf("backend %q breaks the contract in %s: %s", cfg.Name, count(found.breaches, "place"), found.first)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// overview reports what a reading found: what is served, and what is wrong with it.
+func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
+	if s.Described == nil {
+		f.text.WriteString("  Describe: not served; the lists were tried instead\n")
+	} else {
+		i := s.Described.Implementation
+		fmt.Fprintf(&f.text, "  Describe: %q, version %q\n", i.GetName(), i.GetVersion())
+	}
+	for _, l := range s.Lists {
+		if l.Err == nil {
+			f.list(l, s.Catalog)
+		}
+	}
+	unusable, multiplying := schemas(s.Catalog.Tools)
+	for _, text := range slices.Concat(s.Failures, s.Breaches, unusable) {
+		f.breaks("%s", text)
+	}
+	for _, text := range multiplying {
+		f.note("%s", text)
+	}
+	if s.Empty != "" {
+		implemented := slices.ContainsFunc(s.Lists, func(l backend.Listing) bool { return l.Served })
+		if implemented && cfg.Adapt == nil {
+			f.note("%s", s.Empty) // it may come to serve something
+		} else {
+			f.breaks("%s", s.Empty)
+		}
+	}
+	for _, text := range s.Notes {
+		f.note("%s", text)
+	}
+	var list *portable.List
+	if !cfg.FullSchemas {
+		list = portable.NewList(0)
+	}
+	f.lint(cfg.Prefix, s.Catalog.Tools, list)
+}
+
+// list writes one kind that was read.
+func (f *findings) list(l backend.Listing, c *backend.Catalog) {
+	if !l.Served {
+		fmt.Fprintf(&f.text, "  %s: not served\n", l.Kind)
+		return
+	}
+	feed := "no change feed"
+	if l.Feed {
+		feed = "change feed"
+	}
+	var names, extra []string
+	var templates []*pb.ResourceTemplate
+	switch l.Kind {
+	case backend.Tools:
+		names = collect(c.Tools, (*pb.Tool).GetName)
+	case backend.Resources:
+		names, templates = collect(c.Resources, (*pb.Resource).GetUri), c.Templates
+		extra = append(extra, fmt.Sprintf("%d templates", len(templates)), offers(c.Describe.GetResources().GetSubscribe(), "subscriptions"),
+			offers(c.Describe.GetResources().GetCompletion(), "completion"))
+	default:
+		names = collect(c.Prompts, (*pb.Prompt).GetName)
+		extra = append(extra, offers(c.Describe.GetPrompts().GetCompletion(), "completion"))
+	}
+	scope := "the same for everybody"
+	if l.Private {
+		scope = "private to each caller"
+	}
+	fmt.Fprintf(&f.text, "  %s: %d, %s\n", l.Kind, len(names), strings.Join(append([]string{scope, feed}, extra...), ", "))
+	for _, n := range names {
+		fmt.Fprintf(&f.text, "    %s\n", n)
+	}
+	for _, t := range templates {
+		fmt.Fprintf(&f.text, "    %s (template)\n", t.GetUriTemplate())
+	}
+}
+
+func offers(yes bool, what string) string {
+	if yes {
+		return what
+	}
+	return "no " + what
+}
+
+func collect[T any](entries []T, name func(T) string) []string {
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = name(e)
+	}
+	return names
+}

@@ -1,0 +1,72 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// prompts gets what is listed and what does not exist, and completes every argument.
+func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
+	p.try(func() string {
+		const what = "GetPrompt, an unknown prompt"
+		return judgeUnknown(p.findings, what, p.getPrompt(ctx, what, unknownName, nil))
+	})
+	for _, listed := range list[:min(len(list), maxTried)] {
+		given := map[string]string{}
+		for _, a := range listed.GetArguments() {
+			given[a.GetName()] = "example:value" // a URI too, where one is wanted
+			p.completed(fmt.Sprintf("CompletePrompt %q, %s", listed.Name, a.GetName()), p.survey.Described.GetPrompts().GetCompletion(),
+				func() (suggestions, error) {
+					ctx, cancel := p.bounded(ctx)
+					defer cancel()
+					r, err := p.b.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
+						Name: listed.Name, ArgumentName: a.GetName(), Context: p.request(newCall(), 1)})
+					if len(r.GetValues()) > 0 {
+						given[a.GetName()] = r.GetValues()[0]
+					}
+					return r, err
+				})
+		}
+		p.try(func() string { return p.getListed(ctx, fmt.Sprintf("GetPrompt %q", listed.Name), listed.Name, given) })
+	}
+}
+
+func (p *prober) getPrompt(ctx context.Context, what, name string, given map[string]string) outcome[pb.GetPromptResult] {
+	ctx, cancel := p.bounded(ctx)
+	defer cancel()
+	stream, err := p.b.Prompts().GetPrompt(ctx, &pb.GetPromptRequest{Name: name, Arguments: given, Context: p.request(newCall(), 1)})
+	if err != nil {
+		p.status(what, err)
+		return outcome[pb.GetPromptResult]{err: err}
+	}
+	return drain(p.findings, what, stream.Recv, (*pb.GetPromptResponse).GetResult)
+}
+
+func (p *prober) getListed(ctx context.Context, what, name string, given map[string]string) (ok string) {
+	o := p.getPrompt(ctx, what, name, given)
+	switch {
+	case o.failure != nil:
+		p.note("%s with %v: a failure, %s: %.120s", what, given, o.failure.GetReason(), o.failure.GetMessage())
+		return ""
+	case o.required != nil:
+		return what + ": asks the client first"
+	case o.result == nil:
+		if o.err != nil && !crashed(o.err) {
+			p.note("%s with %v: %s", what, given, statusText(o.err))
+		}
+		return ""
+	}
+	for i, m := range o.result.GetMessages() {
+		if m.GetRole() == pb.Role_ROLE_UNSPECIFIED {
+			p.breaks("%s: messages[%d] has no role: it is required", what, i)
+		}
+		p.block(fmt.Sprintf("%s: messages[%d]", what, i), m.GetContent())
+	}
+	if err := vet.Meta(o.result.GetMetaJson()); err != nil {
+		p.breaks("%s: the result: %v", what, err)
+	}
+	return fmt.Sprintf("%s: %d messages", what, len(o.result.GetMessages()))
+}

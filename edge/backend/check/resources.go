@@ -1,0 +1,156 @@
+package check
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/yosida95/uritemplate/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// resources reads what is listed, what the templates describe, and what does not exist; it completes
+// every variable, and watches the first resource.
+func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates []*pb.ResourceTemplate) {
+	unknown := unknownName + ":/nothing"
+	if prefixes := p.survey.Described.GetResources().GetUriPrefixes(); len(prefixes) > 0 {
+		unknown = prefixes[0] + unknownName
+	}
+	p.try(func() string {
+		const what = "ReadResource, an unknown URI"
+		return judgeUnknown(p.findings, what, p.readResource(ctx, what, unknown))
+	})
+	for _, r := range listed[:min(len(listed), maxTried)] {
+		p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q", r.Uri), r.Uri) })
+	}
+	for _, t := range templates[:min(len(templates), maxTried)] {
+		p.template(ctx, t)
+	}
+	if len(listed) > 0 {
+		p.watchResource(ctx, listed[0].Uri)
+	}
+}
+
+func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.ReadResourceResult] {
+	ctx, cancel := p.bounded(ctx)
+	defer cancel()
+	stream, err := p.b.Resources().ReadResource(ctx, &pb.ReadResourceRequest{Uri: uri, Context: p.request(newCall(), 1)})
+	if err != nil {
+		p.status(what, err)
+		return outcome[pb.ReadResourceResult]{err: err}
+	}
+	return drain(p.findings, what, stream.Recv, (*pb.ReadResourceResponse).GetResult)
+}
+
+func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
+	o := p.readResource(ctx, what, uri)
+	switch {
+	case o.failure != nil:
+		p.note("%s: a failure, %s: %.120s", what, o.failure.GetReason(), o.failure.GetMessage())
+		return ""
+	case o.required != nil:
+		return what + ": asks the client first"
+	case o.result == nil:
+		if o.err != nil && !crashed(o.err) {
+			p.note("%s: %s", what, statusText(o.err))
+		}
+		return ""
+	}
+	if len(o.result.GetContents()) == 0 {
+		p.breaks("%s: a result without contents: it must have at least one, or be a Failure NOT_FOUND", what)
+	}
+	for i, c := range o.result.GetContents() {
+		p.contents(fmt.Sprintf("%s: contents[%d]", what, i), c)
+	}
+	return fmt.Sprintf("%s: %d contents", what, len(o.result.GetContents()))
+}
+
+func (p *prober) contents(what string, c *pb.ResourceContents) {
+	if !vet.AbsoluteURI(c.GetUri()) {
+		p.breaks("%s: uri is %.80q: it must be an absolute URI", what, c.GetUri())
+	}
+	if c.GetBody() == nil {
+		p.breaks("%s: neither text nor blob is set", what)
+	}
+	if err := vet.Meta(c.GetMetaJson()); err != nil {
+		p.breaks("%s: %v", what, err)
+	}
+}
+
+// template completes all variables of a template, and reads what the first suggestions make.
+func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
+	parsed, err := uritemplate.New(t.UriTemplate)
+	if err != nil {
+		return // reported with the list
+	}
+	values := uritemplate.Values{}
+	for _, variable := range parsed.Varnames() {
+		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Described.GetResources().GetCompletion(),
+			func() (suggestions, error) {
+				ctx, cancel := p.bounded(ctx)
+				defer cancel()
+				r, err := p.b.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
+					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: p.request(newCall(), 1)})
+				if len(r.GetValues()) > 0 {
+					values.Set(variable, uritemplate.String(r.GetValues()[0]))
+				}
+				return r, err
+			})
+	}
+	if len(values) < len(parsed.Varnames()) {
+		p.note("ReadResource of %q: not tried, since not every variable has suggestions", t.UriTemplate)
+		return
+	}
+	uri, err := parsed.Expand(values)
+	if err != nil {
+		p.breaks("CompleteResourceTemplate %q: its suggestions make no URI: %v", t.UriTemplate, err)
+		return
+	}
+	p.try(func() string { return p.readListed(ctx, fmt.Sprintf("ReadResource %q, by its template", uri), uri) })
+}
+
+// suggestions is what both completions answer.
+type suggestions interface {
+	GetValues() []string
+	GetTotal() int32
+}
+
+// completed judges one completion; promised: Describe says that there is completion.
+func (p *prober) completed(what string, promised bool, complete func() (suggestions, error)) {
+	r, err := complete()
+	switch code := status.Code(err); {
+	case code == codes.Unimplemented && promised:
+		p.breaks("%s: UNIMPLEMENTED, although Describe says that completion is served", what)
+	case code == codes.Unimplemented:
+		p.note("%s: UNIMPLEMENTED: no suggestions", what)
+	case code == codes.InvalidArgument || code == codes.NotFound:
+		p.note("%s: %s: an empty answer says that there are no suggestions", what, statusText(err))
+	case err != nil:
+		p.breaks("%s: %s", what, statusText(err))
+	case r.GetTotal() < 0 || r.GetTotal() > 0 && int(r.GetTotal()) < len(r.GetValues()):
+		p.breaks("%s: total is %d, with %d values: it counts them all", what, r.GetTotal(), len(r.GetValues()))
+	default:
+		if len(r.GetValues()) > 100 {
+			p.note("%s: %d values, of which the edge shows 100", what, len(r.GetValues()))
+		}
+		p.ok("%s: %d values", what, len(r.GetValues()))
+	}
+}
+
+// watchResource watches one resource: started comes first, and the feed stays open.
+func (p *prober) watchResource(ctx context.Context, uri string) {
+	promised := p.survey.Described.GetResources().GetSubscribe()
+	what := fmt.Sprintf("WatchResource %q", uri)
+	p.try(func() string {
+		return p.follow(ctx, what, promised, func(ctx context.Context) (receive, error) {
+			s, err := p.b.Resources().WatchResource(ctx, &pb.WatchResourceRequest{Uri: uri})
+			return func() (bool, error) {
+				m, err := s.Recv()
+				return m.GetStarted() != nil, err
+			}, err
+		})
+	})
+}

@@ -1,0 +1,108 @@
+package backend
+
+import (
+	"context"
+
+	"google.golang.org/grpc/connectivity"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Inspection is a backend outside a pool: it connects and is read when told to, and nothing follows it. Its
+// clients may be used as those of any backend. Connect and Read are for one goroutine.
+type Inspection struct {
+	*Backend
+}
+
+// Inspect makes the backend without connecting. It fails as NewPool does. Close must be called.
+func Inspect(cfg Config, opts Options) (*Inspection, error) {
+	tune := opts.tune
+	if tune == nil {
+		tune = &defaultTuning
+	}
+	b, err := newBackend(cfg, opts, tune, func(*Backend, Kinds) {})
+	if err != nil {
+		return nil, err
+	}
+	return &Inspection{b}, nil
+}
+
+// Close ends the connections and all that was opened by Read, and waits for it.
+func (i *Inspection) Close() { i.close() }
+
+// Connect waits until the backend is connected, or until ctx ends; the error then is why.
+func (i *Inspection) Connect(ctx context.Context) error {
+	i.conn.Connect()
+	for {
+		state := i.conn.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if i.conn.WaitForStateChange(ctx, state) {
+			continue
+		}
+		if err := i.reason(i.group.ctx); err != nil {
+			return err
+		}
+		return ctx.Err()
+	}
+}
+
+// Survey is what one reading of a backend found.
+type Survey struct {
+	// Described is what Describe answered; nil: it is not implemented, and the catalog has the features that probing
+	// found.
+	Described *pb.DescribeResponse
+	// Catalog is what is served, as the edge itself sees it. Never nil; not present if no list could be read.
+	Catalog *Catalog
+	// Lists say how each list was read, in the order tools, resources, prompts.
+	Lists []Listing
+	// Breaches are sentences: what Describe and the lists say against the contract. Feeds are not judged.
+	Breaches []string
+	// Failures are sentences: the lists that could not be read.
+	Failures []string
+	// Empty says why clients would see nothing of the backend; empty: they see something, or may with a
+	// principal of their own.
+	Empty string
+	// Notes are what an adapter says that the contract cannot express.
+	Notes []string
+}
+
+// Listing is how the lists of one kind were read.
+type Listing struct {
+	Kind Kinds
+	// Err is why they could not be read; then only Kind is set beside it.
+	Err error
+	// Served is false when the backend does not implement the service.
+	Served bool
+	// Feed: the change feed has begun.
+	Feed bool
+	// Private: a list depends on the principal.
+	Private bool
+}
+
+// Read describes the backend, opens its change feeds and reads all its lists, once. The error is Describe's; lists
+// that cannot be read are in the survey.
+func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
+	r := &refresher{b: i.Backend, retry: i.newRetry(), about: &description{}}
+	if err := r.readAll(ctx, true); err != nil {
+		return nil, err
+	}
+	s := &Survey{Described: r.about.described, Notes: i.adapted.notes()}
+	var all lists
+	for n, kind := range each {
+		l := Listing{Kind: kind, Err: r.parts[n].err}
+		all[n] = r.parts[n].list
+		if l.Err == nil {
+			f := r.feeds[n]
+			l.Served, l.Private, l.Feed = all[n].served, all[n].private, f != nil && f.begun.Load()
+		}
+		s.Lists = append(s.Lists, l)
+	}
+	s.Catalog = all.assemble(r.about.response(&all, 0))
+	withoutFeeds := *r
+	withoutFeeds.feeds = [len(each)]*feed{} // they are not judged
+	s.Breaches, s.Failures = withoutFeeds.problems()
+	s.Empty = r.emptyReason(ctx)
+	return s, nil
+}

@@ -1,0 +1,62 @@
+package backend
+
+import (
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+func TestDuplicatesAreLeftOut(t *testing.T) {
+	var l list
+	kept := sound(&l, []*pb.Tool{{Name: "a", Title: "first"}, {Name: "b"}, {Name: "a"}}, vet.Tool)
+	if len(kept) != 2 || kept[0].Title != "first" || kept[1].Name != "b" || len(l.problems) != 1 {
+		t.Fatalf("kept %v, problems %q", kept, l.problems)
+	}
+	for i := range 100 {
+		l.problem("problem %d", i)
+	}
+	if len(l.problems) != MaxProblems {
+		t.Fatalf("%d problems kept, want %d", len(l.problems), MaxProblems)
+	}
+}
+
+func TestHints(t *testing.T) {
+	var l list
+	for _, test := range []struct {
+		cache   *pb.CacheHint
+		want    Hint
+		private bool
+		flaws   int
+	}{
+		{nil, Hint{}, false, 0},
+		{&pb.CacheHint{Ttl: durationpb.New(1500 * time.Microsecond)}, Hint{TTL: time.Millisecond}, false, 0},
+		{&pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}, Hint{time.Hour, true}, false, 0},
+		{&pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE}, Hint{}, true, 0},
+		{&pb.CacheHint{Ttl: durationpb.New(-time.Hour)}, Hint{}, false, 1},
+		{&pb.CacheHint{Ttl: durationpb.New(1000 * time.Hour)}, Hint{TTL: maxTTL}, false, 1},
+	} {
+		l = list{}
+		if got := l.hintOf("List", test.cache); got != test.want || l.private != test.private || len(l.problems) != test.flaws {
+			t.Errorf("hint of %v = %+v, private %v, problems %q", test.cache, got, l.private, l.problems)
+		}
+	}
+}
+
+func TestDigest(t *testing.T) {
+	a, b := &pb.Tool{Name: "a"}, &pb.Tool{Name: "b"}
+	if digest([]*pb.Tool{a, b}) != digest([]*pb.Tool{proto.CloneOf(a), proto.CloneOf(b)}) {
+		t.Error("equal content has different digests")
+	}
+	distinct := map[uint64]bool{}
+	for _, l := range [][]*pb.Tool{nil, {a}, {b}, {a, b}, {b, a}, {{Name: "ab"}}, {{}, {}}} {
+		distinct[digest(l)] = true
+	}
+	if len(distinct) != 7 || distinct[0] {
+		t.Errorf("digests of 7 lists = %v", distinct)
+	}
+}

@@ -1,0 +1,336 @@
+package backend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// refresher keeps one backend's catalog current. It runs in one goroutine, which alone uses its fields.
+type refresher struct {
+	b     *Backend
+	parts [len(each)]part
+	feeds [len(each)]*feed
+	about *description
+	retry *retry
+
+	// seen is the epoch of the connection that was described.
+	seen uint64
+	// pending are the kinds to be read, from soon on; all are read, described anew, at full.
+	pending    Kinds
+	soon, full time.Time
+	// reported are the kinds that are known to have changed since they were last published.
+	reported Kinds
+	// reflected is why nothing of the contract is served, as found on a connection.
+	reflected struct {
+		epoch uint64
+		text  string
+	}
+}
+
+// part is one kind: its last list, and since when and why it can no longer be read.
+type part struct {
+	list   *list
+	failed time.Time
+	err    error
+}
+
+func (p *part) fail(err error) {
+	p.err = err
+	if p.failed.IsZero() {
+		p.failed = time.Now()
+	}
+}
+
+// content is what a catalog is made of.
+type content struct {
+	lists    lists
+	describe *pb.DescribeResponse
+}
+
+// maxIdle is how long the refresher sleeps when nothing is due.
+const maxIdle = time.Hour
+
+func (r *refresher) run(ctx context.Context) {
+	r.retry = r.b.newRetry()
+	r.about = &description{}
+	timer := time.NewTimer(maxIdle)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		timer.Reset(r.step(ctx))
+		select {
+		case <-r.b.signals.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// step does what is due and returns when to look again.
+func (r *refresher) step(ctx context.Context) time.Duration {
+	s := r.take()
+	now := time.Now()
+	linked := s.link == connectivity.Ready
+	switch {
+	case !linked:
+		r.disconnected(ctx, s.link)
+	case s.epoch != r.seen:
+		r.seen = s.epoch
+		r.reported = allKinds
+		r.retry.reset()
+		_ = r.readAll(ctx, true)
+	case !now.Before(r.full):
+		_ = r.readAll(ctx, false)
+	case r.pending != 0 && !now.Before(r.soon):
+		r.readSome(ctx, r.pending)
+	}
+	if ctx.Err() != nil {
+		return 0
+	}
+	r.expire()
+	r.publish()
+	if linked {
+		r.updateStatus(ctx)
+	}
+	if linked || s.link == connectivity.TransientFailure {
+		r.b.triedOnce.Do(func() { close(r.b.tried) })
+	}
+	return r.next(linked)
+}
+
+// take reads the signals, and drops the principals' catalogs if a list was reported as changed.
+func (r *refresher) take() signal {
+	s := r.b.signals.take()
+	r.pending |= s.dirty
+	r.reported |= s.reported
+	if s.reported != 0 {
+		r.b.private.drop()
+	}
+	return s
+}
+
+// disconnected notes that there is no connection. The catalog stays until it is stale.
+func (r *refresher) disconnected(ctx context.Context, link connectivity.State) {
+	err := fmt.Errorf("the connection to %s is %s", r.b.cfg.Target, link)
+	if link == connectivity.TransientFailure {
+		if reason := r.b.reason(ctx); reason != nil {
+			err = reason
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	for i := range r.parts {
+		r.parts[i].fail(err)
+	}
+	switch {
+	case link == connectivity.TransientFailure:
+		r.b.setState(Down, err)
+	case r.b.state() == Ready:
+		r.b.setState(Connecting, nil)
+	}
+}
+
+// readAll describes the backend and reads all its lists, feeds first. fresh: the connection is new.
+// The error is Describe's; what fails later is kept with the kinds.
+func (r *refresher) readAll(ctx context.Context, fresh bool) error {
+	r.full = time.Now().Add(jitter(r.b.cfg.Refresh))
+	r.pending = allKinds
+	about, err := r.b.describe(ctx)
+	if err != nil {
+		r.full = time.Now().Add(r.retry.delay())
+		r.soon = r.full
+		for i := range r.parts {
+			r.parts[i].fail(fmt.Errorf("calling Describe: %w", err))
+		}
+		return err
+	}
+	if !fresh {
+		about.probed, about.subscribe = r.about.probed, r.about.subscribe
+		about.completion, about.promptValues = r.about.completion, r.about.promptValues
+	}
+	r.about = about
+	r.openFeeds(ctx, fresh)
+	r.take()
+	r.readSome(ctx, allKinds)
+	if about.described == nil && !about.probed && r.pending == 0 {
+		r.b.probe(ctx, about, r.parts[1].list.served, r.parts[2].list.served)
+	}
+	return nil
+}
+
+// openFeeds opens the feeds that the backend offers, ends those it no longer does, and waits until
+// all have settled, but not for ever: a feed that starts later has its kind read again.
+func (r *refresher) openFeeds(ctx context.Context, fresh bool) {
+	for i, kind := range each {
+		_, wanted := r.about.serves(kind)
+		f := r.feeds[i]
+		if f != nil && (!wanted || fresh && f.missing.Load()) {
+			f.cancel()
+			f = nil
+		}
+		if f == nil && wanted {
+			f = r.b.openFeed(kind)
+		}
+		r.feeds[i] = f
+	}
+	patience := time.NewTimer(r.b.tune.settle)
+	defer patience.Stop()
+	for _, f := range r.feeds {
+		if f == nil {
+			continue
+		}
+		select {
+		case <-f.settled:
+		case <-ctx.Done():
+		case <-patience.C:
+			patience.Reset(0)
+			f.slow = true
+		}
+	}
+}
+
+// readSome reads the lists of some kinds; those that fail stay pending.
+func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
+	r.pending &^= kinds
+	for i, kind := range each {
+		if !kinds.Has(kind) {
+			continue
+		}
+		if served, _ := r.about.serves(kind); !served {
+			r.parts[i] = part{list: &list{}}
+			continue
+		}
+		l, err := r.b.read(ctx, kind, nil)
+		if err != nil {
+			known := r.parts[i].err
+			if (known == nil || known.Error() != err.Error()) && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
+				r.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", err)
+			}
+			r.parts[i].fail(err)
+			r.pending |= kind
+			continue
+		}
+		r.parts[i] = part{list: l}
+	}
+	if r.pending != 0 {
+		r.soon = time.Now().Add(r.retry.delay())
+		return
+	}
+	r.retry.reset()
+	r.soon = time.Now().Add(r.b.tune.gap)
+	r.b.markLoaded()
+}
+
+// expire drops the lists that could not be read for StaleAfter.
+func (r *refresher) expire() {
+	for i := range r.parts {
+		if p := &r.parts[i]; p.list != nil && !p.failed.IsZero() && time.Since(p.failed) >= r.b.cfg.StaleAfter {
+			p.list = nil
+		}
+	}
+}
+
+// publish swaps the catalog if it differs and says what changed.
+func (r *refresher) publish() {
+	now := &content{}
+	var feeds, private Kinds
+	for i, kind := range each {
+		now.lists[i] = r.parts[i].list
+		if f := r.feeds[i]; f != nil && f.begun.Load() {
+			feeds |= kind
+		}
+		if l := now.lists[i]; l != nil && l.private {
+			private |= kind
+		}
+	}
+	now.describe = r.about.response(&now.lists, feeds)
+	c := now.lists.assemble(now.describe)
+	before := r.b.Catalog()
+	kinds, differs := changes(before, c)
+	if before.Present {
+		kinds |= r.reported & private &^ r.pending
+	}
+	r.reported &= r.pending
+	if kinds == 0 && !differs {
+		return
+	}
+	r.b.content.Store(now)
+	r.b.private.drop()
+	r.b.catalog.Store(c)
+	r.b.changed(r.b, kinds)
+}
+
+// updateStatus records the state and the problems of a connected backend.
+func (r *refresher) updateStatus(ctx context.Context) {
+	breaches, failures := r.problems()
+	r.b.setProblems(breaches, failures, r.emptyReason(ctx))
+	var failure error
+	working := false
+	for i, kind := range each {
+		if err := r.parts[i].err; err != nil {
+			failure = fmt.Errorf("the list of %s cannot be read: %w", kind, err)
+		} else {
+			working = true
+		}
+	}
+	if working {
+		r.b.setState(Ready, failure)
+	} else if r.b.conn.GetState() == connectivity.Ready {
+		r.b.setState(Down, failure)
+	}
+}
+
+// problems is what the backend does wrong, as far as it is known: breaches of the contract, and lists
+// that cannot be read.
+func (r *refresher) problems() (breaches, failures []string) {
+	breaches = slices.Clone(r.about.problems)
+	for i, kind := range each {
+		p, f := &r.parts[i], r.feeds[i]
+		switch {
+		case f == nil:
+		case f.missing.Load() && r.about.described != nil:
+			breaches = append(breaches, fmt.Sprintf("Describe says that the change feed of %s is served, but it is UNIMPLEMENTED", kind))
+		case f.slow && !f.begun.Load() && !f.missing.Load():
+			breaches = append(breaches, fmt.Sprintf("the change feed of %s does not begin with started", kind))
+		}
+		if p.err != nil {
+			failures = append(failures, fmt.Sprintf("the list of %s cannot be read: %v", kind, p.err))
+			continue
+		}
+		if served, _ := r.about.serves(kind); served && r.about.described != nil && !p.list.served {
+			breaches = append(breaches, fmt.Sprintf("Describe says that %s are served, but the list is UNIMPLEMENTED", kind))
+		}
+		breaches = append(breaches, p.list.problems...)
+	}
+	return breaches, failures
+}
+
+// next returns how long nothing is due.
+func (r *refresher) next(linked bool) time.Duration {
+	due := time.Now().Add(maxIdle)
+	sooner := func(t time.Time) {
+		if t.Before(due) {
+			due = t
+		}
+	}
+	if linked {
+		sooner(r.full)
+		if r.pending != 0 {
+			sooner(r.soon)
+		}
+	}
+	for i := range r.parts {
+		if p := &r.parts[i]; p.list != nil && !p.failed.IsZero() {
+			sooner(p.failed.Add(r.b.cfg.StaleAfter))
+		}
+	}
+	return max(time.Until(due), 0)
+}

@@ -1,0 +1,327 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const allKinds = backend.Tools | backend.Resources | backend.Prompts
+
+// world is a source whose lists and owners tests replace.
+type world struct {
+	mu     sync.Mutex
+	kinds  backend.Kinds // whose lists differ at the next refresh
+	moved  bool          // the owners were replaced
+	owners map[string]*owner
+}
+
+func (w *world) Refresh(backend.Kinds) (backend.Kinds, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	kinds, moved := w.kinds, w.moved
+	w.kinds, w.moved = 0, false
+	return kinds, moved
+}
+
+func (w *world) View(ctx context.Context, _ mcp.Principal) (View, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return seen(w.owners), ctx.Err()
+}
+
+// seen is the owners by URI; every kind is served.
+type seen map[string]*owner
+
+func (s seen) Reportable(f mcp.Filter) (kinds backend.Kinds) {
+	for kind, wanted := range map[backend.Kinds]bool{backend.Tools: f.Tools, backend.Resources: f.Resources, backend.Prompts: f.Prompts} {
+		if wanted {
+			kinds |= kind
+		}
+	}
+	return kinds
+}
+
+func (s seen) Owner(uri string) Owner {
+	if o := s[uri]; o != nil {
+		return o
+	}
+	return nil
+}
+
+// owner is a backend that reports what a test says.
+type owner struct {
+	mu  sync.Mutex
+	fns map[string]map[int]func(string)
+	n   int
+}
+
+func (*owner) Name() string           { return "owner" }
+func (*owner) Timeout() time.Duration { return time.Minute }
+
+func (o *owner) Watch(_ context.Context, _ mcp.Principal, uri string, fn func(string)) (func(), error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.fns == nil {
+		o.fns = map[string]map[int]func(string){}
+	}
+	if o.fns[uri] == nil {
+		o.fns[uri] = map[int]func(string){}
+	}
+	id := o.n
+	o.n++
+	o.fns[uri][id] = fn
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.fns[uri], id)
+	}, nil
+}
+
+func (o *owner) watchers(uri string) int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.fns[uri])
+}
+
+// update reports a change to those who watch a resource, who must be there.
+func (o *owner) update(t testing.TB, uri, changed string) {
+	t.Helper()
+	o.mu.Lock()
+	var fns []func(string)
+	for _, fn := range o.fns[uri] {
+		fns = append(fns, fn)
+	}
+	o.mu.Unlock()
+	if len(fns) == 0 {
+		t.Fatalf("nobody watches %s", uri)
+	}
+	for _, fn := range fns {
+		fn(changed)
+	}
+}
+
+// owned is a world in which one backend owns the URIs.
+func owned(uris ...string) (*world, *owner) {
+	w, o := &world{owners: map[string]*owner{}}, &owner{}
+	for _, uri := range uris {
+		w.owners[uri] = o
+	}
+	return w, o
+}
+
+func hubOf(s Source) *Hub {
+	return New(s, Options{WatchedURIs: 256, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// change has the lists of some kinds differ and tells the hub.
+func (w *world) change(h *Hub, kinds backend.Kinds) {
+	w.mu.Lock()
+	w.kinds |= kinds
+	w.mu.Unlock()
+	h.Changed(kinds)
+}
+
+// move replaces the owner of a URI and tells the hub.
+func (w *world) move(h *Hub, uri string, to *owner) {
+	w.mu.Lock()
+	w.owners, w.moved = map[string]*owner{uri: to}, true
+	w.mu.Unlock()
+	h.Changed(0)
+}
+
+// open opens a feed that ends with the test.
+func open(t testing.TB, h *Hub, f mcp.Filter) *feed {
+	t.Helper()
+	opened, err := h.Open(t.Context(), mcp.Principal{}, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(opened.Close)
+	return opened.(*feed)
+}
+
+func next(t testing.TB, feed mcp.Feed) []mcp.Change {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	got, err := feed.Next(ctx, time.Minute)
+	if err != nil {
+		t.Fatalf("no change came: %v", err)
+	}
+	return got
+}
+
+// silent checks that nothing is pending.
+func silent(t testing.TB, feed mcp.Feed) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if got, err := feed.Next(ctx, time.Minute); err == nil {
+		t.Errorf("told %v", got)
+	}
+}
+
+// await polls a condition that other goroutines bring about.
+func await(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// queued says how many URIs are pending and whether a list is.
+func (f *feed) queued() (uris int, lists bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.changed), f.pending != 0
+}
+
+func (f *feed) watchOf(uri string) *watch {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.watches[uri]
+}
+
+func TestChangesCoalesce(t *testing.T) {
+	w, o := owned("x:1", "x:2")
+	h := hubOf(w)
+	feed := open(t, h, mcp.Filter{Tools: true, URIs: []string{"x:1", "x:2"}})
+	for range 5 {
+		o.update(t, "x:1", "x:1")
+		o.update(t, "x:2", "x:2/below")
+	}
+	for range 2 {
+		w.change(h, allKinds)
+		if err := h.Settle(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := next(t, feed)
+	slices.SortFunc(got, func(a, b mcp.Change) int { return int(a.Kind)*100 - int(b.Kind)*100 + len(a.URI) - len(b.URI) })
+	want := []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.ResourceUpdated, URI: "x:1"}, {Kind: mcp.ResourceUpdated, URI: "x:2/below"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v", got)
+	}
+	silent(t, feed)
+}
+
+func TestUpdateKeepsWhatStays(t *testing.T) {
+	w, o := owned("x:1", "x:2", "x:3")
+	feed := open(t, hubOf(w), mcp.Filter{URIs: []string{"x:1", "x:2"}})
+	kept := feed.watchOf("x:2")
+	got, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:2", "x:3"}}, false)
+	if err != nil || !slices.Equal(got.URIs, []string{"x:2", "x:3"}) {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	if feed.watchOf("x:2") != kept {
+		t.Error("the watch that stays was interrupted")
+	}
+	if n := o.watchers("x:1"); n != 0 {
+		t.Errorf("%d watches of x:1 are left", n)
+	}
+	o.update(t, "x:3", "x:3")
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:3"}}) {
+		t.Errorf("got %v", got)
+	}
+	if _, err := feed.Update(t.Context(), mcp.Filter{URIs: []string{"x:1", "x:2", "x:3"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
+		t.Errorf("told to, an update tells of %v, want what it began to watch", got)
+	}
+}
+
+// An update that nobody took before its watch moved is told by the new watch.
+func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
+	w, a := owned("x:1")
+	h, b := hubOf(w), &owner{}
+	feed := open(t, h, mcp.Filter{URIs: []string{"x:1"}})
+	old := feed.watchOf("x:1")
+	a.update(t, "x:1", "x:1")
+	w.move(h, "x:1", b)
+	await(t, "the new watch to tell", func() bool {
+		n, _ := feed.queued()
+		now := feed.watchOf("x:1")
+		return now != nil && now != old && n == 1
+	})
+	if a.watchers("x:1") != 0 || b.watchers("x:1") != 1 {
+		t.Errorf("%d watches at the old owner, %d at the new one", a.watchers("x:1"), b.watchers("x:1"))
+	}
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
+		t.Errorf("got %v", got)
+	}
+	// What came by a watch that the filter no longer has is not told.
+	b.update(t, "x:1", "x:1")
+	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); err != nil {
+		t.Fatal(err)
+	}
+	silent(t, feed)
+}
+
+func TestCloseEndsAFeed(t *testing.T) {
+	w, o := owned("x:1")
+	h := hubOf(w)
+	feed := open(t, h, mcp.Filter{Tools: true, URIs: []string{"x:1"}})
+	waiting := make(chan error)
+	go func() {
+		_, err := feed.Next(context.Background(), time.Minute)
+		waiting <- err
+	}()
+	feed.Close()
+	feed.Close()
+	if err := <-waiting; !errors.Is(err, errFeedClosed) {
+		t.Errorf("Next: %v", err)
+	}
+	if _, err := feed.Update(t.Context(), mcp.Filter{}, false); !errors.Is(err, errFeedClosed) {
+		t.Errorf("Update: %v", err)
+	}
+	if n := o.watchers("x:1"); n != 0 {
+		t.Errorf("%d watches are left", n)
+	}
+	if n := len(h.snapshot()); n != 0 {
+		t.Errorf("%d feeds are left", n)
+	}
+}
+
+// A feed whose opening fails leaves nothing behind.
+func TestOpenFails(t *testing.T) {
+	w, _ := owned("x:1")
+	h := hubOf(w)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Open(ctx, mcp.Principal{}, mcp.Filter{URIs: []string{"x:1"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Open: %v", err)
+	}
+	if n := len(h.snapshot()); n != 0 {
+		t.Errorf("%d feeds are left", n)
+	}
+}
+
+func TestPendingURIsAreBounded(t *testing.T) {
+	f := newFeed(hubOf(nil), mcp.Principal{})
+	defer f.Close()
+	w := &watch{uri: "x:"}
+	for i := range 3 * maxPendingURIs {
+		f.updated(w, "x:"+string(rune('a'+i)))
+	}
+	got := next(t, f)
+	if n := len(got); n > maxPendingURIs+1 || got[n-1].URI != "x:" {
+		t.Errorf("%d changes, the last %v", n, got[n-1])
+	}
+}
