@@ -60,6 +60,7 @@ type Budget struct {
 
 	mu      sync.Mutex
 	waiting atomic.Int64
+	waking  atomic.Bool   // whoever waits is about to try again
 	freed   chan struct{} // closed when something was released; nil while nobody waits
 
 	onFull func(Full)
@@ -74,6 +75,9 @@ const (
 	bytesMask = 1<<holderBit - 1
 	// tellEvery is the least time between two calls of the function that OnFull sets.
 	tellEvery = 10 * time.Second
+	// wakeAfter is how long after a release those that wait try again, all of them: as many as wait would else do so at
+	// the end of every request.
+	wakeAfter = 5 * time.Millisecond
 )
 
 // New makes a budget of so many bytes; with 0 or less, nil.
@@ -182,7 +186,15 @@ func (b *Budget) give(n int64, last bool) {
 	}
 }
 
+// wake has those that wait try again, soon.
 func (b *Budget) wake() {
+	if !b.waking.Load() && b.waking.CompareAndSwap(false, true) {
+		time.AfterFunc(wakeAfter, b.retry)
+	}
+}
+
+func (b *Budget) retry() {
+	b.waking.Store(false) // first: what is released from now on wakes again
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.freed != nil {
@@ -191,7 +203,7 @@ func (b *Budget) wake() {
 	}
 }
 
-// await calls try until it succeeds, each time that something was released, or until ctx ends.
+// await calls try until it succeeds, soon after something was released, or until ctx ends.
 func (b *Budget) await(ctx context.Context, try func() bool) bool {
 	b.waiting.Add(1)
 	defer b.waiting.Add(-1)

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -406,6 +407,57 @@ func TestPermitWithoutRoom(t *testing.T) {
 		if used, holders := b.Used(); used != 0 || holders != 0 || b.unmeasured.Load() {
 			t.Errorf("%d bytes of %d holders are left", used, holders)
 		}
+	})
+}
+
+// However much is released while many wait, they try again once in a while only.
+func TestWaitersAreNotWokenByEveryRelease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const waiters, requests = 100, 1000
+		b := New(1000)
+		hog, _ := b.Named("hog").Reserve(Logs, 900)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var tries atomic.Int64
+		var waiting sync.WaitGroup
+		for range waiters {
+			waiting.Go(func() { b.await(ctx, func() bool { tries.Add(1); return false }) })
+		}
+		synctest.Wait()
+		for range requests {
+			r, err := b.Named("newcomer").Reserve(Requests, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Release()
+			synctest.Wait()
+		}
+		time.Sleep(time.Second)
+		if n := tries.Load(); n != 2*waiters {
+			t.Errorf("%d waiters tried %d times; want once, and once after the releases", waiters, n)
+		}
+		cancel()
+		waiting.Wait()
+		hog.Release()
+	})
+}
+
+// Before a holder waits to receive something, what it can do without is freed.
+func TestPermitReclaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := New(1000)
+		spare, _ := b.Named("a").Reserve(Logs, 700)
+		b.OnRefusal(func(*Holder) bool {
+			spare.Release()
+			return true
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		p, err := b.Named("a").Permit(ctx, Results, 400, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Release()
 	})
 }
 

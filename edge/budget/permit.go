@@ -32,8 +32,11 @@ func (h *Holder) Permit(ctx context.Context, w What, n int64, measured bool) (*P
 		return p, nil
 	}
 	n = min(n, h.b.busy/2)
+	take := h.ask // what the holder can do without is freed before it waits
 	try := func() bool {
-		if charged := h.take(n, false); charged != nil {
+		charged := take(n)
+		take = func(n int64) *Holder { return h.take(n, false) }
+		if charged != nil {
 			p.r.charged(charged, w, n)
 			return true
 		}
