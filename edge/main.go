@@ -105,6 +105,10 @@ func serve(ctx context.Context, args []string) error {
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
 	log, level := newLogger(cfg.Log)
 	cfg.Memory = limitMemory(cfg.Memory)
+	if least := cfg.LeastMemory(); cfg.Memory > 0 && cfg.Memory < least {
+		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or memory to at least as much",
+			"memory", cfg.Memory.String(), "least", least.String())
+	}
 	stop = func() {}
 	store := app.DevStore(*cfg)
 	t, err := app.Telemetry(*cfg, log, store)

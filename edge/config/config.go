@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"regexp"
 	"slices"
@@ -59,7 +60,7 @@ type Config struct {
 	Server Server `yaml:"server"`
 	// Memory is what the process may take, in bytes: the limit that Go's runtime keeps to, unless GOMEMLIMIT is set, and
 	// half of it is what callers may hold. 0: the program chooses GOMEMLIMIT, else 0.8 of the container's limit, else half
-	// of the machine's memory.
+	// of the machine's memory. Else it is at least LeastMemory.
 	Memory Bytes `yaml:"memory"`
 	// Limits bound what clients and backends may use.
 	Limits Limits `yaml:"limits"`
@@ -216,6 +217,19 @@ func Default() Config {
 // minLease leaves room for three signs of life within a lease.
 const minLease = 500 * time.Millisecond
 
+const (
+	// leastMemory is what an edge of a few backends takes for itself, and as much for callers and garbage.
+	leastMemory = 64 << 20
+	// bodiesInMemory is how many times the largest body the memory must have: half of it is for callers, and a call
+	// with such a body takes four, with a larger buffer to read it into and two copies of its params.
+	bodiesInMemory = 8
+)
+
+// LeastMemory is the least Memory with which an edge with these limits serves its clients.
+func (c *Config) LeastMemory() Bytes {
+	return max(leastMemory, bodiesInMemory*min(c.Limits.Body, math.MaxInt64/bodiesInMemory))
+}
+
 var backendName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 var methodPattern = regexp.MustCompile(`^/?[A-Za-z0-9_.*]+(/[A-Za-z0-9_*]+)?$`)
@@ -271,6 +285,9 @@ func (c *Config) validate(listens bool) error {
 	}
 	if c.Limits.Lease < minLease {
 		wrong("limits.lease: %s: give %s or more, so that a replica which is merely busy is not given up", c.Limits.Lease, minLease)
+	}
+	if least := c.LeastMemory(); c.Memory > 0 && c.Memory < least {
+		wrong("memory: %s is too little to serve with limits.body of %s: give %s or more, a smaller body, or 0 to have it chosen", c.Memory, c.Limits.Body, least)
 	}
 	errs = append(errs, c.Limits.validate()...)
 	return errors.Join(errs...)

@@ -132,6 +132,8 @@ func TestMistakesAreNamed(t *testing.T) {
 		"redis's master":    {args: []string{"--redis", "redis+sentinel://h:1"}, want: []string{"master_name"}},
 		"redis's prefix":    {args: []string{"--redis-prefix", "a{b"}, want: []string{`"a{b"`}},
 		"lease":             {args: []string{"--lease", "100ms"}, want: []string{"100ms", "500ms"}},
+		"memory":            {args: []string{"--memory", "1"}, want: []string{"memory: 1 ", "64MiB"}},
+		"memory for bodies": {args: []string{"--memory", "128MiB", "--body", "20MiB"}, want: []string{"128MiB", "20MiB", "160MiB"}},
 		"schemas":           {args: []string{"--schemas", "strict"}, want: []string{`schemas: "strict"`, "use portable or full"}},
 		"schemas, by file":  {yaml: "schemas: Full\n", want: []string{`schemas: "Full"`, "use portable or full"}},
 		"schemas, by env":   {env: map[string]string{"MCPEDGE_SCHEMAS": "loose"}, want: []string{`"loose"`, "use portable or full"}},
