@@ -104,6 +104,7 @@ func (r *round) unknownRef(what, name string) error {
 // noSuggestion: a backend that does not implement completion suggests nothing.
 func (r *round) noSuggestion(ctx context.Context, err error) (mcp.Reply, error) {
 	if status.Code(err) == codes.Unimplemented {
+		r.received(nil) // There is nothing to make room for the next time.
 		return r.suggest(nil, nil, false)
 	}
 	return mcp.Reply{}, r.status(ctx, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -28,8 +29,8 @@ const (
 	whileSent = 2
 )
 
-// sizes is the size of the largest message that each tool, and each other method of a backend, has sent. There is an
-// entry for each tool that was called. Safe for concurrent use.
+// sizes is what each tool, and each other method of a backend, has sent. There is an entry for each tool that was
+// called. Safe for concurrent use.
 type sizes struct{ m sync.Map }
 
 type sizeKey struct {
@@ -38,23 +39,48 @@ type sizeKey struct {
 	tool    string
 }
 
-// of is where the size is kept, in bytes; 0: nothing was received yet.
-func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *atomic.Int64 {
+// of is where the size is kept.
+func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *size {
 	k := sizeKey{backend: b, method: method}
 	if method == mcp.MethodToolsCall {
 		k.tool = target
 	}
 	n, ok := s.m.Load(k)
 	if !ok {
-		n, _ = s.m.LoadOrStore(k, new(atomic.Int64))
+		n, _ = s.m.LoadOrStore(k, new(size))
 	}
-	return n.(*atomic.Int64)
+	return n.(*size)
+}
+
+// period is how long the size of a message counts at least for what the next ones are expected to be; at most it is
+// twice that, as long as there are any. So one large result does not count for ever.
+const period = 5 * time.Minute
+
+// size is that of the largest message of this period and the one before. A period ends with the first message
+// after it, so that what was seen last counts however long ago it was. Safe for concurrent use.
+type size struct {
+	now, before atomic.Int64 // in bytes
+	began       atomic.Int64 // when this period did, in Unix nanoseconds
+}
+
+// largest is what is expected, in bytes; 0: nothing was received yet.
+func (s *size) largest() int64 { return max(s.now.Load(), s.before.Load()) }
+
+// note takes a message of n bytes that came at a time, about. An empty one counts as a byte: it was received.
+func (s *size) note(n int64, at time.Time) {
+	t, began := at.UnixNano(), s.began.Load()
+	if t-began >= int64(period) && s.began.CompareAndSwap(began, t) {
+		s.before.Store(s.now.Swap(0))
+	}
+	n = max(n, 1)
+	for old := s.now.Load(); n > old && !s.now.CompareAndSwap(old, n); old = s.now.Load() {
+	}
 }
 
 // expect notes what the backend is about to send: of what target, and at most how much in a message.
 func (r *round) expect(target string, most int) {
 	if r.call.Memory.Holder() != nil {
-		r.largest, r.most = r.d.sizes.of(r.owner, r.call.Method, target), int64(most)
+		r.size, r.most = r.d.sizes.of(r.owner, r.call.Method, target), int64(most)
 	}
 }
 
@@ -62,12 +88,12 @@ func (r *round) expect(target string, most int) {
 // the stream has to have begun to answer, since a call that waits for its backend holds nothing; of an RPC without a
 // stream, nil, that is not known. The call's deadline ends the wait.
 func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
-	if r.largest == nil {
+	if r.size == nil {
 		return nil
 	}
 	r.permit.Release()
 	r.permit = nil
-	n := r.largest.Load()
+	n := r.size.largest()
 	measured := n > 0
 	if measured && n <= smallMessage {
 		return nil
@@ -89,11 +115,8 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 
 // received notes the size of a message.
 func (r *round) received(m proto.Message) {
-	if r.largest == nil {
-		return
-	}
-	n := int64(proto.Size(m))
-	for old := r.largest.Load(); n > old && !r.largest.CompareAndSwap(old, n); old = r.largest.Load() {
+	if r.size != nil {
+		r.size.note(int64(proto.Size(m)), r.began)
 	}
 }
 

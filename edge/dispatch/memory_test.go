@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -147,6 +150,60 @@ func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	defer cancel()
 	if _, err := d.Call(ctx, rules(t, modern), call, nil); err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
 		t.Errorf("a second call without room: %v", err)
+	}
+}
+
+// A large message counts for the period in which it came and the one after it, or for as long as nothing else comes.
+func TestLargeResultIsForgotten(t *testing.T) {
+	s, at := new(size), time.Now()
+	want := func(n int64) {
+		t.Helper()
+		if got := s.largest(); got != n {
+			t.Errorf("%d bytes are expected, want %d", got, n)
+		}
+	}
+	want(0)
+	s.note(0, at)
+	want(1)
+	s.note(large, at.Add(period-1))
+	s.note(10, at.Add(period-1))
+	want(large)
+	s.note(10, at.Add(2*period-1)) // the second period
+	s.note(20, at.Add(3*period-2))
+	want(large)
+	s.note(10, at.Add(3*period))
+	want(20)
+	s.note(large, at) // late
+	want(large)
+	s.note(10, at.Add(100*period))
+	want(large)
+	s.note(10, at.Add(101*period))
+	want(10)
+}
+
+// Of completions without a suggestion, and of those that a backend does not have, only the first is expected to be large.
+func TestEmptyCompletionsAreMeasured(t *testing.T) {
+	for name, refusal := range map[string]error{"empty": nil, "none": status.Error(codes.Unimplemented, "none")} {
+		b := budget.New(1 << 30)
+		var held []int64
+		f := &fake{name: "a", prompts: []*pb.Prompt{{Name: "p"}}}
+		f.onComplete = func(string, string, string) ([]string, error) {
+			held = append(held, b.UsedFor(budget.Results))
+			return nil, refusal
+		}
+		d := start(t, Options{}, f)
+		for range 2 {
+			memory := b.Named("caller").Begin()
+			call := request(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"x","value":""}}`)
+			call.Memory = &memory
+			if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			memory.Release()
+		}
+		if len(held) != 2 || held[0] == 0 || held[1] != 0 {
+			t.Errorf("%s: %d bytes are held while the backend is asked", name, held)
+		}
 	}
 }
 

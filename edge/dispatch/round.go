@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -31,11 +30,11 @@ type round struct {
 	// cancel ends the backend's call.
 	cancel context.CancelFunc
 
-	// largest is the size of the largest message that came of the kind that the call asks for, most the largest that
+	// size is that of the messages which came of the kind that the call asks for, most the largest that
 	// may come; nil where nothing is counted. permit is for the one that is being received.
-	largest *atomic.Int64
-	most    int64
-	permit  *budget.Permit
+	size   *size
+	most   int64
+	permit *budget.Permit
 }
 
 // begin is admit and enter.
