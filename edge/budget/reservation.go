@@ -40,15 +40,22 @@ func (r *Reservation) Held(w What) int64 {
 
 // Grow holds n bytes more, n ≥ 0, or fails with a *Full and changes nothing.
 func (r *Reservation) Grow(w What, n int64) error {
-	if r == nil || r.h == nil || n <= 0 {
-		return nil
-	}
-	charged := r.h.ask(n)
-	if charged == nil {
+	if !r.Try(w, n) {
 		return r.h.refuse(w, n)
 	}
-	r.charged(charged, w, n)
 	return nil
+}
+
+// Try is Grow for who does something else where there is no room: that is no refusal.
+func (r *Reservation) Try(w What, n int64) bool {
+	if r == nil || r.h == nil || n <= 0 {
+		return true
+	}
+	charged := r.h.ask(n)
+	if charged != nil {
+		r.charged(charged, w, n)
+	}
+	return charged != nil
 }
 
 // Await is Grow that waits for room until ctx ends.

@@ -57,8 +57,11 @@ func newHostile() *hostile {
 			<-s.Context().Done()
 			return s.Context().Err()
 		}},
-		"park":    {"", park},
-		"large":   {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
+		"park":  {"", park},
+		"large": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
+		"told": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error {
+			return progressThen(s, 1, 10, strings.Repeat("x", unreadBytes))
+		}},
 		"huge":    {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", tooLarge)) }},
 		"million": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, events, 1000) }},
 		"endless": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return progress(s, 1<<60, 16<<10) }},
@@ -169,7 +172,9 @@ func park(_ *mcpedgev1.CallToolRequest, s stream) error {
 }
 
 // progress sends n events, with messages of so many bytes, as fast as they are taken, then a result.
-func progress(s stream, n, size int) error {
+func progress(s stream, n, size int) error { return progressThen(s, n, size, "done") }
+
+func progressThen(s stream, n, size int, result string) error {
 	text := strings.Repeat("p", size)
 	for i := range n {
 		if err := s.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Progress{
@@ -177,7 +182,7 @@ func progress(s stream, n, size int) error {
 			return err
 		}
 	}
-	return say(s, "done")
+	return say(s, result)
 }
 
 // raw is a message whose bytes are sent as they are.

@@ -20,6 +20,8 @@ var memoryAttacks = []attack{
 	{name: "parked", what: "120 parked calls of 3.9 MB whose clients left", run: parkedCalls},
 	{name: "unread", what: "60 results of 12 MiB that nobody reads", run: unreadResults},
 	{name: "unread-streams", what: "60 such results at the end of streams that nobody reads, and of sessions that left", run: unreadStreams},
+	{name: "unread-resumed", what: "6 streams with results of 12 MiB, each resumed 20 times by clients that do not read", run: resumedStreams},
+	{name: "redis-unread-resumed", what: "the same with Redis", redis: true, run: resumedStreams},
 	{name: "bodies-large", what: "200 bodies of nearly 4 MiB at once, half of them never whole", run: largeBodies},
 	{name: "hanging-calls", what: "300 calls of 1 MiB that a backend never answers", run: hangingCalls},
 }
@@ -225,6 +227,52 @@ func unreadStreams(ctx context.Context, s *site) error {
 		}
 		return rawPost(r.legacyBody("tools/call", `{"name":"large","arguments":{},"_meta":{"progressToken":1}}`), sessionHeader(id)...), nil
 	})
+}
+
+// resumedStreams resumes streams before their results, of which each connection is sent all.
+func resumedStreams(ctx context.Context, s *site) error {
+	const streams, times = 6, 20
+	var conns sync.Map
+	defer conns.Range(func(_, c any) bool { _ = c.(net.Conn).Close(); return true })
+	var refused atomic.Int64
+	err := together(streams, streams, func(i int) error {
+		r := s.rogue()
+		defer r.close()
+		id, err := r.hello(ctx, `{"name":"deaf","version":"1"}`)
+		if err != nil {
+			return err
+		}
+		a, err := r.legacy(ctx, id, "tools/call", `{"name":"told","arguments":{},"_meta":{"progressToken":1}}`)
+		if err != nil {
+			return err
+		}
+		_, first, ok := strings.Cut(string(a.body[:min(len(a.body), 4096)]), "id: ")
+		event, _, end := strings.Cut(first, "\n")
+		if !ok || !end {
+			return fmt.Errorf("a call with progress is no stream that can be resumed: status %d: %.200s", a.status, a.body)
+		}
+		request := fmt.Sprintf("GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\nMcp-Session-Id: %s\r\nMcp-Protocol-Version: %s\r\nLast-Event-ID: %s\r\n\r\n",
+			id, legacyVersion, event)
+		for n := range times {
+			conn, err := r.deaf(ctx)
+			if err != nil {
+				return err
+			}
+			conns.Store([2]int{i, n}, conn)
+			_ = conn.SetDeadline(time.Now().Add(checkWithin))
+			if _, err := io.WriteString(conn, request); err != nil {
+				return err
+			}
+			b := make([]byte, 12)
+			if _, err := io.ReadFull(conn, b); err != nil || string(b) != "HTTP/1.1 200" {
+				refused.Add(1)
+			}
+		}
+		_, _ = r.send(ctx, http.MethodDelete, "", sessionHeader(id)...)
+		return nil
+	})
+	s.note("%d of %d not served", refused.Load(), streams*times)
+	return err
 }
 
 func largeBodies(ctx context.Context, s *site) error {

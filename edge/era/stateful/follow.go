@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -78,9 +79,10 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *
 		return nil
 	}
 	e.counters.StreamsResumed.Add(1)
-	e.follow(ctx, st, s, rec, pos, follows{caughtUp: func(replayed int) {
+	trace := page.Trace // and nothing else of the page
+	e.follow(ctx, st, s, rec, pos, follows{holder: in.Memory.Holder(), caughtUp: func(replayed int) {
 		e.counters.EventsReplayed.Add(int64(replayed))
-		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(page.Trace), rec.print, replayed, began)
+		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(trace), rec.print, replayed, began)
 	}})
 	return nil
 }
@@ -123,6 +125,8 @@ func (s *held) removeReader(stream string, r *reader) {
 
 // follows says how a stream is followed.
 type follows struct {
+	// holder is charged with what is being sent; nil: nobody is.
+	holder *budget.Holder
 	// opening: the stream's head leaves with what is written first.
 	opening bool
 	// prime: a first event without data is due, so that the client has an id to come back with.
@@ -146,6 +150,10 @@ type follower struct {
 	told time.Time
 	// ended: the log has, and all of it was sent.
 	ended bool
+
+	// memory is what is being sent, and permit what it was read with.
+	memory budget.Reservation
+	permit *budget.Permit
 }
 
 // follow sends what the log has after a position, and what it gets, until the stream has ended, the
@@ -159,7 +167,8 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	}
 	e.counters.Streams.Add(1)
 	defer e.counters.Streams.Add(-1)
-	f := &follower{e: e, s: s, st: st, pos: pos, follows: how, told: time.Now()}
+	f := &follower{e: e, s: s, st: st, pos: pos, follows: how, told: time.Now(), memory: how.holder.Begin()}
+	defer f.letGo()
 	wake, stop := e.store.Follow(s.id, pos.Stream)
 	defer stop()
 	t := e.timer(0)
@@ -233,7 +242,13 @@ func (f *follower) catchUp(ctx context.Context) bool {
 			}
 			return ctx.Err() == nil
 		}
-		if !f.send(page) {
+		if !f.mayHold(ctx, &page) {
+			f.unread = true
+			return ctx.Err() == nil
+		}
+		sent := f.send(page)
+		f.letGo()
+		if !sent {
 			return false
 		}
 		if f.ended = page.Ended; f.ended {

@@ -194,7 +194,7 @@ func (g *group) follow() bool {
 	if err != nil {
 		return false // The client is gone; the calls run on into the log.
 	}
-	return g.e.follow(g.ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{opening: true, prime: g.rec.rules.Priming})
+	return g.e.follow(g.ctx, st, g.s, g.rec, state.Position{Stream: g.stream}, follows{holder: g.in.Memory.Holder(), opening: true, prime: g.rec.rules.Priming})
 }
 
 // abandon notes that the client has left. g.mu is locked.

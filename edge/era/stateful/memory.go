@@ -1,11 +1,13 @@
 package stateful
 
 import (
+	"context"
 	"net/netip"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 const (
@@ -13,6 +15,11 @@ const (
 	smallParams = 8 << 10
 	// copies of larger ones are made: the call's own, and the backend's message.
 	copies = 2
+	// smallPage is part of what a stream is charged with.
+	smallPage = 64 << 10
+	// framed is how many times the size of an event are in memory until the client has read it, beside the log: it is
+	// copied into a buffer that grows.
+	framed = 2
 	// copyBytes is what a held copy of a session takes beside what its client said.
 	copyBytes = 2 << 10
 )
@@ -108,4 +115,52 @@ func (s *held) forget() {
 	defer s.mu.Unlock()
 	s.forgotten = true
 	s.memory.Release()
+}
+
+// mayHold charges the follower with a page that it has read and is about to send. Where there is no room, it lets go of
+// the page and waits, as for a result that was never measured: so one stream at a time is sent, and frees its log,
+// though all memory is held by logs. Then it reads the page again. False: there was no room in time, or the page is gone.
+func (f *follower) mayHold(ctx context.Context, page *state.Page) bool {
+	n := f.weight(page)
+	if f.memory.Try(budget.Streams, n) {
+		return true
+	}
+	*page = state.Page{}
+	wctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	var err error
+	if f.permit, err = f.holder.Permit(wctx, budget.Streams, n, false); err != nil {
+		return false
+	}
+	if *page, err = f.e.store.Read(wctx, f.s.id, f.pos, 0); err != nil {
+		f.letGo()
+		return false
+	}
+	f.memory.Settle(budget.Streams, f.weight(page))
+	return true
+}
+
+// weight is what is held until a page has been sent, in bytes; 0: little.
+func (f *follower) weight(page *state.Page) int64 {
+	total, largest := 0, 0
+	for i := range page.Entries {
+		n := len(page.Entries[i].Data)
+		total += n
+		largest = max(largest, n)
+	}
+	n := framed * largest
+	if f.e.o.ChargeCopies { // the page is one
+		n += total
+	}
+	if n <= smallPage {
+		return 0
+	}
+	return int64(n)
+}
+
+// letGo releases what was held for a page.
+func (f *follower) letGo() {
+	f.memory.Release()
+	f.permit.Release()
+	f.permit = nil
 }

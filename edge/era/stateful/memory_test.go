@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -56,6 +57,65 @@ func TestCopiesAreCharged(t *testing.T) {
 		if n := used(); n != 0 {
 			t.Errorf("%d bytes are held for a session that has expired", n)
 		}
+	})
+}
+
+// A stream is charged with what was sent and is not read. Where there is no room, one at a time is sent all the same,
+// however much its own client holds, and the next when the first has had its time.
+func TestUnreadStreamsAreCharged(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		const large = 1 << 20
+		w.backend.tools["told"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			if err := sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Params: []byte(`{"progressToken":1,"progress":1}`), Progress: 1}); err != nil {
+				return mcp.Reply{}, err
+			}
+			time.Sleep(time.Second)
+			return text(strings.Repeat("x", large)), nil
+		}
+		session := w.initialize(v1125)
+		begin := func(id int, unread chan struct{}) *exchange {
+			in := w.received(session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"told","_meta":{"progressToken":1}}}`, id))
+			msg, err := jsonrpc.Parse(in.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return w.begin(func(ctx context.Context, x *exchange) {
+				defer in.Memory.Release()
+				x.onResponse = func() { <-unread }
+				w.a.Message(ctx, in, msg, x)
+			})
+		}
+		const stream, two = framed * large, 2 * framed * large
+		held := func() int64 { return w.memory.UsedFor(budget.Streams) }
+
+		unread := make(chan struct{})
+		x := begin(1, unread)
+		after(10 * time.Second)
+		if n := held(); n < stream || n >= two {
+			t.Errorf("%d bytes are held for a stream of %d that nobody reads", n, large)
+		}
+		close(unread)
+		after(time.Second)
+		if n := held(); n != 0 || !strings.Contains(strings.Join(x.messages(), ""), "xxx") {
+			t.Errorf("%d bytes are held for a stream that was read", n)
+		}
+
+		unread = make(chan struct{})
+		begin(2, unread)
+		begin(3, unread)
+		synctest.Wait()
+		hog := mcp.HolderOf(w.memory, w.who, w.incoming("").Address).Begin()
+		hog.Force(budget.Calls, w.memory.Limit())
+		after(2 * time.Second)
+		if n := held(); n < stream || n >= two {
+			t.Errorf("%d bytes are held for two streams of %d without room", n, large)
+		}
+		after(3 * time.Second)
+		if n := held(); n < two {
+			t.Errorf("%d bytes are held for two streams of %d: the second waits for the first for ever", n, large)
+		}
+		close(unread)
+		hog.Release()
 	})
 }
 
