@@ -9,9 +9,9 @@ import (
 
 func TestChoose(t *testing.T) {
 	for only, want := range map[string]string{
-		"bodies-http":           "bodies-http1 bodies-http2",
-		"redis,schema-self":     "schema-self redis-dead",
-		"schema-self,schema-se": "schema-self",
+		"bodies-http":            "bodies-http1 bodies-http2",
+		"redis-dead,schema-self": "schema-self redis-dead",
+		"schema-self,schema-se":  "schema-self",
 	} {
 		chosen, err := choose(only)
 		var names []string
