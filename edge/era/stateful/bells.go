@@ -28,7 +28,10 @@ func (e *Era) bell(b state.Bell) {
 	case state.BellDeleted:
 		e.drop(s, errGone)
 	case state.BellCancelled:
-		s.cancelRequest(b.RequestID)
+		if !s.cancelRequest(b.RequestID) && s.parkedHere(b.RequestID) {
+			// It had no record yet when the replica that tells of it looked for one.
+			e.cancelWaiting(e.life, s, b.RequestID)
+		}
 	case state.BellRoots:
 		// Roots are asked for whenever a backend wants them: there is no copy to drop.
 	}

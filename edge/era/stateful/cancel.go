@@ -64,6 +64,14 @@ func (s *held) cancelRequest(id string) bool {
 	return true
 }
 
+// parkedHere says whether a call waits whose client reads its stream here.
+func (s *held) parkedHere(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := s.running[id]
+	return r != nil && r.parked
+}
+
 // refused says why a call ends because the client answered a request with an error.
 func refused(a state.Answered) string {
 	text := "the client refused " + string(a.Method)

@@ -116,6 +116,59 @@ func TestCancelOfAWaitingCall(t *testing.T) {
 	})
 }
 
+// A cancellation that another replica takes before the call has a record, and that the call's own replica hears of
+// when it has asked the client, is not lost.
+func TestCancelOfACallThatComesToWait(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		goOn := make(chan struct{})
+		ask := asking(elicit("name"))
+		w.backend.tools["ask"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			<-goOn
+			return ask(ctx, c, sink)
+		}
+		x := w.post(w.b, s, callTool(1, "ask"))
+		w.faults.mu.Lock()
+		w.faults.onRing = func() {
+			close(goOn)
+			after(100 * time.Millisecond)
+		}
+		w.faults.mu.Unlock()
+		y := w.post(w.a, s, cancelOf(1))
+		after(time.Second)
+		w.wantAccepted(y)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 1 {
+			t.Errorf("the call's stream ended %t, after %v", x.ended(), msgs)
+		}
+	})
+}
+
+// A cancellation that finds a run whose call another replica has taken over ends it there.
+func TestCancelOfACallThatWasTakenOver(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		ended := make(chan struct{}, 2)
+		hang := untilCancelled(ended, false)
+		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			if c.Attempt == 1 {
+				_ = sink.Emit(ctx, progress(1))
+			}
+			return hang(ctx, c, sink)
+		}
+		x := w.post(w.a, s, callTool(1, "safe"))
+		w.lose()
+		after(10 * time.Second)
+		if n := w.b.Counters().Reruns.Load(); n != 1 {
+			t.Fatalf("%d re-runs", n)
+		}
+		w.wantAccepted(w.post(w.a, s, cancelOf(1)))
+		after(2 * time.Second)
+		if msgs := x.messages(); !x.ended() || len(msgs) != 1 {
+			t.Errorf("the call's stream ended %t, after %v", x.ended(), msgs)
+		}
+	})
+}
+
 func TestEndOfASession(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

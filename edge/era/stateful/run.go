@@ -33,6 +33,8 @@ type run struct {
 	deadline time.Time
 	// parked: the client was asked, and the call is nobody's. Guarded by s.mu.
 	parked bool
+	// fenced: the response was refused, since the call is another replica's. It belongs to the run's goroutine.
+	fenced bool
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -118,8 +120,8 @@ func (r *run) done() {
 	if r.release() {
 		r.s.wrote(r)
 	}
-	if r.parked && errors.Is(context.Cause(r.ctx), errCancelled) {
-		// The cancellation found the run while it was parking the call.
+	if (r.parked || r.fenced) && errors.Is(context.Cause(r.ctx), errCancelled) {
+		// The cancellation found the run while it was parking the call, or after another replica had taken it over.
 		r.e.cancelWaiting(r.ctx, r.s, r.id.Raw())
 	}
 	r.releaseMemory()
@@ -184,11 +186,11 @@ func (r *run) finish(o outcome) {
 	if o.body != nil {
 		r.complete(nil)
 	}
-	r.deliver(o)
+	r.fenced = r.deliver(o)
 }
 
-// deliver writes the response to the log, behind what waits.
-func (r *run) deliver(o outcome) {
+// deliver writes the response to the log, behind what waits. It returns whether the call is another replica's.
+func (r *run) deliver(o outcome) (fenced bool) {
 	r.end()
 	o.body = mcp.Keep(o.body)
 	before := r.rest()
@@ -217,6 +219,7 @@ func (r *run) deliver(o outcome) {
 	if err != nil && !lostCall(err) {
 		r.e.log.WarnContext(r.ctx, "a response could not be written; another replica finishes the call", "error", err, "call", r.call.ID)
 	}
+	return errors.Is(err, state.ErrFenced)
 }
 
 // noteEnd notes that the call's last write was made, of entries and the outcome.

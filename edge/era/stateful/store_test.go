@@ -17,6 +17,7 @@ type faults struct {
 	// Before an operation is passed on; nil: nothing. lose: the medium forgets an Append that it has
 	// acknowledged.
 	onPark func()
+	onRing func()
 	lose   bool
 	deaf   bool // what is done is reported as failed
 	unsaid int  // so many replies to Answer and Claim are lost
@@ -163,6 +164,17 @@ func (f *faults) Park(ctx context.Context, w state.Write, asks []state.Ask, kept
 		return nil
 	}
 	return f.Store.Park(ctx, w, asks, kept)
+}
+
+func (f *faults) Ring(ctx context.Context, b state.Bell) error {
+	f.mu.Lock()
+	hook := f.onRing
+	f.onRing = nil
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return f.Store.Ring(ctx, b)
 }
 
 func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
