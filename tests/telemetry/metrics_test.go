@@ -68,6 +68,8 @@ func prometheusName(i telemetry.Instrument) string {
 	switch {
 	case i.Unit == "s":
 		name += "_seconds"
+	case i.Unit == "By":
+		name += "_bytes"
 	case i.Unit == "1" && i.Kind == telemetry.Gauge:
 		name += "_ratio"
 	}
