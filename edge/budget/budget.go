@@ -140,14 +140,6 @@ func (b *Budget) Refused(w What) int64 {
 	return b.refused[w].Load()
 }
 
-// Pressed says whether the budget is full: only those are admitted who hold little.
-func (b *Budget) Pressed() bool {
-	if b == nil {
-		return false
-	}
-	return b.state.Load()&bytesMask+b.over.Load() > b.busy
-}
-
 // share is what each of so many holders may hold when the budget is full.
 func (b *Budget) share(holders int64) int64 { return b.busy / max(holders, 1) }
 

@@ -189,9 +189,6 @@ func TestForced(t *testing.T) {
 	hog.Force(Results, 800)
 	more.Force(Results, 5000)
 	check("forced", 5800, 1)
-	if !b.Pressed() {
-		t.Error("the budget is not full")
-	}
 	var newcomers []*Reservation
 	for i := range 50 {
 		r, err := b.Named(fmt.Sprint(i)).Reserve(Requests, 2)
@@ -265,7 +262,7 @@ func TestNoBudget(t *testing.T) {
 	r, err := h.Reserve(Requests, 1<<60)
 	p, perr := h.Permit(t.Context(), Results, 1<<60, true)
 	var none *Reservation
-	if b != nil || h != nil || err != nil || perr != nil || b.Pressed() || none.Grow(Calls, 1) != nil || none.Check() != nil {
+	if b != nil || h != nil || err != nil || perr != nil || none.Grow(Calls, 1) != nil || none.Check() != nil {
 		t.Errorf("%v, %v, %v, %v", b, h, err, perr)
 	}
 	p.Release()
@@ -294,34 +291,6 @@ func TestOffer(t *testing.T) {
 	if used, _ := b.Used(); used != 900 || more.Check() != nil {
 		t.Errorf("%d bytes are held", used)
 	}
-}
-
-// Whoever waits is admitted as soon as there is room, or fails when its time has come.
-func TestAwait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := New(1000)
-		first, _ := b.Named("a").Reserve(Results, 800)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		got := make(chan error, 1)
-		second := b.Named("a").Begin()
-		go func() { got <- second.Await(ctx, Results, 200) }()
-		synctest.Wait()
-		select {
-		case err := <-got:
-			t.Fatalf("it did not wait: %v", err)
-		default:
-		}
-		first.Shrink(Results, 100)
-		if err := <-got; err != nil || second.Held(Results) != 200 {
-			t.Errorf("%d bytes, %v", second.Held(Results), err)
-		}
-		third := b.Named("a").Begin()
-		full := (*Full)(nil)
-		if err := third.Await(ctx, Results, 200); !errors.As(err, &full) || ctx.Err() == nil {
-			t.Errorf("%v after %v", err, ctx.Err())
-		}
-	})
 }
 
 // A permit holds what may come until it is used, and not for longer than it may take.

@@ -3,7 +3,7 @@
 //
 // A Holder stands for whoever is to be charged: a principal, or else a network address. A Reservation is what
 // one piece of work holds on a holder's behalf; it grows, shrinks and is released. The budget counts both, without
-// a lock on the way of a request.
+// a lock that all requests share.
 //
 // The policy. Up to nine tenths of the limit everything is admitted. Beyond that the budget is full: a holder is
 // admitted only while what it then holds is at most an equal share, which is nine tenths of the limit divided by the

@@ -1,7 +1,6 @@
 package budget
 
 import (
-	"context"
 	"math"
 	"net/netip"
 	"strconv"
@@ -162,17 +161,6 @@ func (h *Holder) ask(n int64) *Holder {
 		if h.b.reclaim[i](h) {
 			charged = h.take(n, false)
 		}
-	}
-	return charged
-}
-
-// await is ask that waits for room until ctx ends.
-func (h *Holder) await(ctx context.Context, n int64) (charged *Holder) {
-	if charged = h.ask(n); charged == nil {
-		h.b.await(ctx, func() bool {
-			charged = h.take(n, false)
-			return charged != nil
-		})
 	}
 	return charged
 }

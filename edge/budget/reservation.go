@@ -1,7 +1,5 @@
 package budget
 
-import "context"
-
 // Reservation is what one piece of work holds. The zero value holds nothing, on nobody's behalf; make others with
 // Holder.Reserve or Holder.Begin. It must not be copied once it is used. Not safe for concurrent use.
 type Reservation struct {
@@ -56,19 +54,6 @@ func (r *Reservation) Try(w What, n int64) bool {
 		r.charged(charged, w, n)
 	}
 	return charged != nil
-}
-
-// Await is Grow that waits for room until ctx ends.
-func (r *Reservation) Await(ctx context.Context, w What, n int64) error {
-	if r == nil || r.h == nil || n <= 0 {
-		return nil
-	}
-	charged := r.h.await(ctx, n)
-	if charged == nil {
-		return r.h.refuse(w, n)
-	}
-	r.charged(charged, w, n)
-	return nil
 }
 
 // Force holds n bytes more whether they are admitted or not. It is for what is in memory already and cannot be

@@ -168,7 +168,7 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 	e.counters.Streams.Add(1)
 	defer e.counters.Streams.Add(-1)
 	f := &follower{e: e, s: s, st: st, pos: pos, follows: how, told: time.Now(), memory: how.holder.Begin()}
-	defer f.letGo()
+	defer f.releasePage()
 	wake, stop := e.store.Follow(s.id, pos.Stream)
 	defer stop()
 	t := e.timer(0)
@@ -242,12 +242,12 @@ func (f *follower) catchUp(ctx context.Context) bool {
 			}
 			return ctx.Err() == nil
 		}
-		if !f.mayHold(ctx, &page) {
+		if !f.reservePage(ctx, &page) {
 			f.unread = true
 			return ctx.Err() == nil
 		}
 		sent := f.send(page)
-		f.letGo()
+		f.releasePage()
 		if !sent {
 			return false
 		}

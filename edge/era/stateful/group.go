@@ -108,7 +108,7 @@ func (g *group) add(msg jsonrpc.Message) error {
 // serve runs the calls and ends the exchange. The client's leaving does not end them: they run apart from the
 // exchange, unless that can be left.
 func (g *group) serve() {
-	defer g.letGo()
+	defer g.releaseKept()
 	g.e.counters.Calls.Add(int64(len(g.runs)))
 	if l, ok := g.out.(mcp.Leaver); ok && len(g.runs) == 1 && l.MayLeave() {
 		g.serveInPlace(l)

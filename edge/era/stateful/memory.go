@@ -56,7 +56,7 @@ func (r *run) chargeClaimed() {
 }
 
 // releaseMemory is for when the run has ended, unless the exchange has still to write its outcome: then it is the
-// exchange's to release, by letGo.
+// exchange's to release, by releaseKept.
 func (r *run) releaseMemory() {
 	g := r.group
 	if g == nil {
@@ -70,8 +70,8 @@ func (r *run) releaseMemory() {
 	}
 }
 
-// letGo is called when the exchange has ended.
-func (g *group) letGo() {
+// releaseKept releases what its calls hold until their outcomes are written. The exchange has ended.
+func (g *group) releaseKept() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ended = true
@@ -117,11 +117,11 @@ func (s *held) forget() {
 	s.memory.Release()
 }
 
-// mayHold charges the follower with a page that it has read and is about to send. Where there is no room, it lets go of
+// reservePage charges the follower with a page that it has read and is about to send. Where there is no room, it lets go of
 // the page and waits, as for a result that was never measured: so one stream at a time is sent, and frees its log,
 // though all memory is held by logs. Then it reads the page again. False: there was no room in time, or the page is gone.
-func (f *follower) mayHold(ctx context.Context, page *state.Page) bool {
-	n := f.weight(page)
+func (f *follower) reservePage(ctx context.Context, page *state.Page) bool {
+	n := f.pageBytes(page)
 	if f.memory.Try(budget.Streams, n) {
 		return true
 	}
@@ -133,15 +133,15 @@ func (f *follower) mayHold(ctx context.Context, page *state.Page) bool {
 		return false
 	}
 	if *page, err = f.e.store.Read(wctx, f.s.id, f.pos, 0); err != nil {
-		f.letGo()
+		f.releasePage()
 		return false
 	}
-	f.memory.Settle(budget.Streams, f.weight(page))
+	f.memory.Settle(budget.Streams, f.pageBytes(page))
 	return true
 }
 
-// weight is what is held until a page has been sent, in bytes; 0: little.
-func (f *follower) weight(page *state.Page) int64 {
+// pageBytes is what is held until a page has been sent, in bytes; 0: little.
+func (f *follower) pageBytes(page *state.Page) int64 {
 	total, largest := 0, 0
 	for i := range page.Entries {
 		n := len(page.Entries[i].Data)
@@ -158,8 +158,8 @@ func (f *follower) weight(page *state.Page) int64 {
 	return int64(n)
 }
 
-// letGo releases what was held for a page.
-func (f *follower) letGo() {
+// releasePage releases what was reserved for a page.
+func (f *follower) releasePage() {
 	f.memory.Release()
 	f.permit.Release()
 	f.permit = nil
