@@ -134,10 +134,19 @@ func (f *fleet) beginProgram(name string, env []string, args ...string) (*proces
 		return nil, err
 	}
 	// All load is from one address, which may have half of the connections otherwise.
-	args = append(args, "--listen", addr, "--admin", admin, "--connections-per-address", strconv.Itoa(files))
-	cmd := exec.Command(filepath.Join(f.dir, name), args...)
-	cmd.Env = append(os.Environ(), env...)
+	// It is told in the environment, where an older edge passes over what it does not know.
+	args = append(args, "--listen", addr, "--admin", admin)
+	cmd := exec.Command(f.path(name), args...)
+	cmd.Env = append(append(os.Environ(), "MCPEDGE_CONNECTIONS_PER_ADDRESS="+strconv.Itoa(files)), env...)
 	return f.run(&process{cmd: cmd, addr: addr, addrs: []string{addr}, admin: admin})
+}
+
+// path of a program: of one that was built here, or its own.
+func (f *fleet) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(f.dir, name)
 }
 
 // redisServer starts one and returns its URL.

@@ -27,6 +27,7 @@ type settings struct {
 	slice                     time.Duration
 	only                      *regexp.Regexp
 	json, benchfmt, profileTo string
+	against                   programs
 }
 
 func main() {
@@ -38,6 +39,7 @@ func main() {
 	flag.StringVar(&s.json, "json", "", "write the results to this `file`")
 	flag.StringVar(&s.benchfmt, "benchfmt", "", "write the rounds to this `file` as Go benchmarks, for benchstat")
 	flag.StringVar(&s.profileTo, "profile", "", "write CPU profiles to this `directory`, taken in extra rounds")
+	flag.Var(&s.against, "against", "compare plain calls with those of another edge's program, as `NAME=PATH`; may be repeated")
 	only := flag.String("case", "", "run only the cases whose names match this `regexp`")
 	flag.Parse()
 	var err error
@@ -53,10 +55,10 @@ func main() {
 }
 
 func (s settings) run() error {
-	cases := slices.DeleteFunc(allCases(), func(c benchCase) bool { return !s.only.MatchString(c.name) })
+	cases := slices.DeleteFunc(allCases(s.against), func(c benchCase) bool { return !s.only.MatchString(c.name) })
 	if len(cases) == 0 {
 		var names []string
-		for _, c := range allCases() {
+		for _, c := range allCases(s.against) {
 			names = append(names, c.name)
 		}
 		return fmt.Errorf("-case %s matches none of these: %s", s.only, strings.Join(names, " "))
@@ -155,6 +157,6 @@ func (s settings) write(reports []report) error {
 }
 
 // allCases in the order in which they run.
-func allCases() []benchCase {
-	return slices.Concat(callCases(), listCases(), eventCases(), sessionCases(), startCases(), telemetryCases())
+func allCases(others programs) []benchCase {
+	return slices.Concat(againstCases(others), callCases(), listCases(), eventCases(), sessionCases(), startCases(), telemetryCases())
 }
