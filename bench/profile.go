@@ -10,7 +10,7 @@ import (
 )
 
 // profileTime is how long a CPU profile is taken, in seconds.
-const profileTime = 3
+const profileTime = 20
 
 // profile writes the CPU profile of each subject's process, where it has one, as DIR/<case>-<subject>.pprof.
 // It is taken in rounds of its own, after those that count.

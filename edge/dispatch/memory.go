@@ -77,11 +77,16 @@ func (s *size) note(n int64, at time.Time) {
 	}
 }
 
-// expect notes what the backend is about to send: of what target, and at most how much in a message.
+// expect notes what the backend is about to send: of what target, unless the size is known, and at most how much in a
+// message.
 func (r *round) expect(target string, most int) {
-	if r.call.Memory.Holder() != nil {
-		r.size, r.most = r.d.sizes.of(r.owner, r.call.Method, target), int64(most)
+	switch {
+	case r.call.Memory.Holder() == nil:
+		r.size = nil
+	case r.size == nil:
+		r.size = r.d.sizes.of(r.owner, r.call.Method, target)
 	}
+	r.most = int64(most)
 }
 
 // await waits until the next message of a stream may be received. What is expected to be small always may. Else

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -30,6 +31,8 @@ type tool struct {
 	// form is the schema of its arguments there; nil: as the backend sends it.
 	form  *portable.Result
 	check *toolCheck
+	// size is where that of its messages is kept; nil: not looked up yet.
+	size atomic.Pointer[size]
 }
 
 func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
@@ -108,6 +111,10 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	req, err := translate.CallToolRequest(r.call, t.pb.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
+	}
+	if r.size = t.size.Load(); r.size == nil {
+		r.size = r.d.sizes.of(t.owner, mcp.MethodToolsCall, t.pb.GetName())
+		t.size.Store(r.size)
 	}
 	ctx, end := r.enter(ctx, t.owner, t.pb.GetName())
 	defer end()
