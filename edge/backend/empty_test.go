@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // A backend that is reached and serves nothing is a problem that says what to do.
@@ -48,7 +49,7 @@ func TestNothingServed(t *testing.T) {
 			addr := c.serve(t)
 			_, b, _ := started(t, Config{Name: "x", Target: addr}, fast)
 			var problems string
-			eventually(t, "a problem", func() bool {
+			await.Until(t, "a problem", func() bool {
 				problems = strings.Join(b.Status().Problems, "\n")
 				return problems != ""
 			})

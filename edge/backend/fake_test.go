@@ -301,33 +301,6 @@ func ready(t *testing.T, p *Pool) {
 	}
 }
 
-// await returns the next change.
-func await(t *testing.T, changes <-chan change) change {
-	t.Helper()
-	select {
-	case c := <-changes:
-		return c
-	case <-time.After(20 * time.Second):
-		t.Fatal("no change was reported within 20 s")
-		return change{}
-	}
-}
-
-// eventually polls until cond holds.
-func eventually(t *testing.T, what string, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	late := time.After(20 * time.Second)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-late:
-			t.Fatalf("not within 20 s: %s", what)
-		}
-	}
-}
-
 func names(c *Catalog) []string {
 	names := make([]string, len(c.Tools))
 	for i, tool := range c.Tools {

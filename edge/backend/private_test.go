@@ -15,6 +15,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // privateTools lists a tool named after the principal; asked counts the lists of principals.
@@ -50,7 +51,7 @@ func TestPrivateLists(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	await(t, changes)
+	await.Receive(t, "a change", changes)
 	if c := b.Catalog(); !c.Private || !slices.Equal(names(c), []string{"public"}) {
 		t.Fatalf("own catalog: private %v, %v", c.Private, names(c))
 	}
@@ -73,7 +74,7 @@ func TestPrivateLists(t *testing.T) {
 	}
 	// The edge's own list is the same, but a principal's may differ.
 	f.changeTools(false)
-	if got := await(t, changes); got.kinds != Tools {
+	if got := await.Receive(t, "a change", changes); got.kinds != Tools {
 		t.Fatalf("a private change is reported as %v", got.kinds)
 	}
 	seen(t, b, "ann")
@@ -104,7 +105,7 @@ func TestPrivateShared(t *testing.T) {
 		_, err := b.CatalogFor(ctx, mcp.Principal{Subject: "ann"})
 		gone <- err
 	}()
-	eventually(t, "first reading", func() bool { return asked.Load() == 1 })
+	await.Until(t, "first reading", func() bool { return asked.Load() == 1 })
 	cancel()
 	if err := <-gone; !errors.Is(err, context.Canceled) {
 		t.Fatalf("err = %v", err)
@@ -152,7 +153,7 @@ func TestPrivateWhileDown(t *testing.T) {
 	ready(t, p)
 	seen(t, b, "ann")
 	kill()
-	eventually(t, "down", func() bool { return b.Status().State == Down })
+	await.Until(t, "down", func() bool { return b.Status().State == Down })
 	if got := seen(t, b, "ann"); !slices.Equal(got, []string{"ann"}) {
 		t.Fatalf("ann sees %v of a lost backend, want the last list", got)
 	}

@@ -21,6 +21,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 func TestComesLate(t *testing.T) {
@@ -34,11 +35,11 @@ func TestComesLate(t *testing.T) {
 		t.Fatalf("status = %v, %q; want down with the reason", s.State, s.LastError)
 	}
 	newFake("a").serve(t, addr)
-	got := await(t, changes)
+	got := await.Receive(t, "a change", changes)
 	if got.kinds != Tools|Resources || !slices.Equal(names(got.catalog), []string{"a"}) || !got.catalog.Present {
 		t.Fatalf("change = %v with %v", got.kinds, names(got.catalog))
 	}
-	eventually(t, "ready", func() bool { return b.Status().State == Ready })
+	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
 }
 
 func TestGoesAndComesBackChanged(t *testing.T) {
@@ -49,9 +50,9 @@ func TestGoesAndComesBackChanged(t *testing.T) {
 			addr, kill := f.serve(t, "")
 			p, b, changes := started(t, Config{Target: addr, StaleAfter: time.Hour}, fast)
 			ready(t, p)
-			await(t, changes)
+			await.Receive(t, "a change", changes)
 			kill()
-			eventually(t, "down", func() bool { return b.Status().State == Down })
+			await.Until(t, "down", func() bool { return b.Status().State == Down })
 			if !slices.Equal(names(b.Catalog()), []string{"a"}) {
 				t.Fatalf("tools of a lost backend = %v, want the last ones", names(b.Catalog()))
 			}
@@ -59,7 +60,7 @@ func TestGoesAndComesBackChanged(t *testing.T) {
 			again.describe.Tools.ListChanged = !noFeed
 			again.describe.Implementation.Version = "2"
 			again.serve(t, addr)
-			got := await(t, changes)
+			got := await.Receive(t, "a change", changes)
 			if got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"a", "b"}) {
 				t.Fatalf("change = %v with %v, want tools [a b]", got.kinds, names(got.catalog))
 			}
@@ -91,23 +92,23 @@ func TestHealth(t *testing.T) {
 	})
 	p, b, _ := started(t, Config{Target: l.Addr().String()}, fast)
 	ready(t, p)
-	eventually(t, "ready", func() bool { return b.Status().State == Ready })
+	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
 	checks.SetServingStatus("", healthpb.HealthCheckResponse_NOT_SERVING)
-	eventually(t, "down", func() bool { return b.Status().State == Down })
+	await.Until(t, "down", func() bool { return b.Status().State == Down })
 	if why := b.Status().LastError; !strings.Contains(why, "NOT_SERVING") {
 		t.Fatalf("last error = %q, want NOT_SERVING", why)
 	}
 	checks.SetServingStatus("", healthpb.HealthCheckResponse_SERVING)
-	eventually(t, "ready again", func() bool { return b.Status().State == Ready })
+	await.Until(t, "ready again", func() bool { return b.Status().State == Ready })
 }
 
 func TestGoesStale(t *testing.T) {
 	addr, kill := newFake("a").serve(t, "")
 	p, b, changes := started(t, Config{Target: addr, StaleAfter: 50 * time.Millisecond}, fast)
 	ready(t, p)
-	await(t, changes)
+	await.Receive(t, "a change", changes)
 	kill()
-	got := await(t, changes)
+	got := await.Receive(t, "a change", changes)
 	if got.kinds != Tools|Resources || got.catalog.Present || got.catalog.HasTools || got.catalog.Digest != (mcp.Digest{}) {
 		t.Fatalf("change = %v with %+v, want an empty catalog", got.kinds, got.catalog)
 	}
@@ -121,16 +122,16 @@ func TestFeedChanged(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	first := await(t, changes)
+	first := await.Receive(t, "a change", changes)
 	if n := f.toolLists.Load(); n != 1 {
 		t.Fatalf("listed %d times at the start, want once, after started", n)
 	}
 	// Equal content is no change.
 	f.changeTools(false)
-	eventually(t, "second list", func() bool { return f.toolLists.Load() == 2 })
+	await.Until(t, "second list", func() bool { return f.toolLists.Load() == 2 })
 	f.setTools("a", "c")
 	f.changeTools(false)
-	got := await(t, changes)
+	got := await.Receive(t, "a change", changes)
 	if got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"a", "c"}) {
 		t.Fatalf("change = %v with %v", got.kinds, names(got.catalog))
 	}
@@ -147,10 +148,10 @@ func TestFeedReopens(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, _, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	await(t, changes)
+	await.Receive(t, "a change", changes)
 	f.setTools("b")
 	f.changeTools(true)
-	if got := await(t, changes); !slices.Equal(names(got.catalog), []string{"b"}) {
+	if got := await.Receive(t, "a change", changes); !slices.Equal(names(got.catalog), []string{"b"}) {
 		t.Fatalf("after a broken feed: %v, want [b]", names(got.catalog))
 	}
 	if n := f.described.Load(); n != 1 {
@@ -164,12 +165,12 @@ func TestRefreshWithoutFeed(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr, Refresh: 10 * time.Millisecond}, fast)
 	ready(t, p)
-	await(t, changes)
+	await.Receive(t, "a change", changes)
 	if pr := b.Status().Problems; len(pr) != 1 || !strings.Contains(pr[0], "change feed of tools") {
 		t.Fatalf("problems = %q, want the missing feed", pr)
 	}
 	f.setTools("b")
-	if got := await(t, changes); got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"b"}) {
+	if got := await.Receive(t, "a change", changes); got.kinds != Tools || !slices.Equal(names(got.catalog), []string{"b"}) {
 		t.Fatalf("refresh gave %v with %v", got.kinds, names(got.catalog))
 	}
 }
@@ -182,11 +183,11 @@ func TestFeedWithoutStarted(t *testing.T) {
 	tune.settle = 20 * time.Millisecond
 	p, b, changes := started(t, Config{Target: addr}, tune)
 	ready(t, p)
-	await(t, changes)
-	eventually(t, "problem", func() bool { return strings.Contains(strings.Join(b.Status().Problems, ";"), "started") })
+	await.Receive(t, "a change", changes)
+	await.Until(t, "problem", func() bool { return strings.Contains(strings.Join(b.Status().Problems, ";"), "started") })
 	f.setTools("b")
 	f.changeTools(false)
-	if got := await(t, changes); !slices.Equal(names(got.catalog), []string{"b"}) {
+	if got := await.Receive(t, "a change", changes); !slices.Equal(names(got.catalog), []string{"b"}) {
 		t.Fatalf("a change before started was lost: %v", names(got.catalog))
 	}
 }
@@ -234,7 +235,7 @@ func TestOneListFails(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, b, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	if got := await(t, changes); got.kinds != Tools|Resources {
+	if got := await.Receive(t, "a change", changes); got.kinds != Tools|Resources {
 		t.Fatalf("change = %v", got.kinds)
 	}
 	if s := b.Status(); s.State != Ready || !strings.Contains(s.LastError, "out of ink") || len(s.Problems) != 1 || !s.Loaded.IsZero() {
@@ -245,7 +246,7 @@ func TestOneListFails(t *testing.T) {
 			return &pb.ListPromptsResponse{Prompts: []*pb.Prompt{{Name: "p"}}}, nil
 		}
 	})
-	if got := await(t, changes); got.kinds != Prompts || !got.catalog.HasPrompts {
+	if got := await.Receive(t, "a change", changes); got.kinds != Prompts || !got.catalog.HasPrompts {
 		t.Fatalf("change = %v", got.kinds)
 	}
 }
@@ -380,14 +381,14 @@ func TestHintChanged(t *testing.T) {
 	addr, _ := f.serve(t, "")
 	p, _, changes := started(t, Config{Target: addr}, fast)
 	ready(t, p)
-	before := await(t, changes)
+	before := await.Receive(t, "a change", changes)
 	f.set(func() {
 		f.tools = func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
 			return &pb.ListToolsResponse{Tools: toolsNamed("a"), Cache: &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}, nil
 		}
 	})
 	f.changeTools(false)
-	got := await(t, changes)
+	got := await.Receive(t, "a change", changes)
 	if got.kinds != 0 || got.catalog.ToolsHint != (Hint{time.Minute, true}) || got.catalog.Digest != before.catalog.Digest {
 		t.Fatalf("change = %v, hint %+v", got.kinds, got.catalog.ToolsHint)
 	}

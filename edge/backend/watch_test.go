@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // watching opens a watch whose updates go to the channel.
@@ -57,7 +58,7 @@ func TestWatchShared(t *testing.T) {
 		t.Fatalf("watches = %d and %d, want 1", n, f.watchesOpen())
 	}
 	stopTwo()
-	eventually(t, "stream closed", func() bool { return f.watchesOpen() == 0 })
+	await.Until(t, "stream closed", func() bool { return f.watchesOpen() == 0 })
 	if n := b.Status().Watches; n != 0 {
 		t.Fatalf("watches = %d after the last stop", n)
 	}
@@ -92,7 +93,7 @@ func TestWatchReopens(t *testing.T) {
 		t.Fatalf("update = %q after the stream broke", u)
 	}
 	kill()
-	eventually(t, "down", func() bool { return b.Status().State == Down })
+	await.Until(t, "down", func() bool { return b.Status().State == Down })
 	again := newFake("a")
 	again.serve(t, addr)
 	if u := <-updates; u != "test:a" {
@@ -114,7 +115,7 @@ func TestWatchRefusedLater(t *testing.T) {
 	f.update("test:a", "", true)
 	<-updates
 	tries := f.opened.Load()
-	eventually(t, "further tries", func() bool { return f.opened.Load() > tries+3 })
+	await.Until(t, "further tries", func() bool { return f.opened.Load() > tries+3 })
 	if len(updates) != 0 {
 		t.Fatalf("%d more updates for one refusal", len(updates))
 	}
@@ -152,7 +153,7 @@ func TestWatchCancelled(t *testing.T) {
 	} else if !errors.Is(err, context.Canceled) {
 		t.Fatalf("err = %v", err)
 	}
-	eventually(t, "no watch left", func() bool { return b.Status().Watches == 0 && f.watchesOpen() == 0 })
+	await.Until(t, "no watch left", func() bool { return b.Status().Watches == 0 && f.watchesOpen() == 0 })
 	p.Close()
 	if _, err := b.Watch(t.Context(), mcp.Principal{}, "test:a", func(string) {}); err == nil {
 		t.Fatal("a watch of a closed pool gave no error")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // open opens a feed that ends with the test.
@@ -94,7 +95,7 @@ func TestWatchesMoveToTheNewOwner(t *testing.T) {
 	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ResourceUpdated, URI: "x:1"}}) {
 		t.Errorf("got %v", got)
 	}
-	await(t, "the watch to leave a", func() bool { return a.watchers("x:1") == 0 && b.watchers("x:1") == 1 })
+	await.Until(t, "the watch to leave a", func() bool { return a.watchers("x:1") == 0 && b.watchers("x:1") == 1 })
 	if got := feed.Honoured().URIs; !slices.Equal(got, []string{"x:1"}) {
 		t.Errorf("honoured %v", got)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // fake is a backend on a loopback socket. Its fields may be changed under mu; change tells the feeds.
@@ -335,19 +336,8 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 		t.Fatal(err)
 	}
 	// Ready is about the pool: the view follows at once.
-	await(t, "the view to hold every backend", func() bool { return !d.views.shared.Load().incomplete() })
+	await.Until(t, "the view to hold every backend", func() bool { return !d.views.shared.Load().incomplete() })
 	return d, pool
-}
-
-// await polls a condition that other goroutines bring about.
-func await(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
 }
 
 func toolText(text string) *pb.CallToolResponse {

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // A list of more than one page is reported once for each change of it: some clients read the first page alone.
@@ -38,7 +39,7 @@ func TestSeveralPagesAreReported(t *testing.T) {
 		if i > 0 {
 			before := d.views.shared.Load().tools
 			a.change(func() { a.tools = tools(0, 3+i%2) })
-			await(t, "the change", func() bool { return d.views.shared.Load().tools != before })
+			await.Until(t, "the change", func() bool { return d.views.shared.Load().tools != before })
 		}
 		log.Reset()
 		lists()
@@ -49,7 +50,7 @@ func TestSeveralPagesAreReported(t *testing.T) {
 	}
 	before := d.views.shared.Load()
 	a.change(func() { a.prompts = []*pb.Prompt{{Name: "q"}} })
-	await(t, "the change of prompts", func() bool { return d.views.shared.Load() != before })
+	await.Until(t, "the change of prompts", func() bool { return d.views.shared.Load() != before })
 	log.Reset()
 	if lists(); log.Len() > 0 {
 		t.Errorf("a change of another list reports the first again: %s", log.String())
@@ -213,7 +214,7 @@ func TestPaginationIsStableUnderChange(t *testing.T) {
 				}
 				before := d.views.shared.Load()
 				a.change(func() { b.change(func() { edit(a, b) }) })
-				await(t, "the view to follow", func() bool { return d.views.shared.Load().digest != before.digest })
+				await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().digest != before.digest })
 			})
 			seen := make(map[string]int)
 			for _, n := range got {

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // seekSchema has what model interfaces refuse: a combinator at the root, a reference, additionalProperties.
@@ -164,7 +165,7 @@ func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 		t.Errorf("another backend's tool: %+v", other)
 	}
 	a.change(func() { a.tools = append(a.tools[:49:49], &pb.Tool{Name: "new", InputSchemaJson: addSchema}) })
-	await(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["new"] != nil })
+	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["new"] != nil })
 	if n := strings.Count(log.String(), "too large together"); n != 1 || !strings.Contains(log.String(), "backend=a tools=") {
 		t.Errorf("reported %d times: %s", n, log.String())
 	}
@@ -182,7 +183,7 @@ func TestSchemasAreMadeOnce(t *testing.T) {
 	f.change(func() {
 		f.tools = []*pb.Tool{{Name: "add", Description: "Adds.", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: addSchema}}
 	})
-	await(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["add"].pb.GetDescription() != "" })
+	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["add"].pb.GetDescription() != "" })
 	after := d.views.shared.Load().tools.byName
 	if after["add"].form != before["add"].form || after["add"].shown.GetDescription() != "Adds." {
 		t.Errorf("a schema that stayed was made anew, or the tool is the one before: %v", after["add"].shown)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 func TestDuplicatesKeepTheFirst(t *testing.T) {
@@ -46,7 +47,7 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 	// Another view of the same lists reports nothing new.
 	before := d.views.shared.Load()
 	c.change(func() { c.tools = append(c.tools, &pb.Tool{Name: "new"}) })
-	await(t, "the view to follow", func() bool { return d.views.shared.Load() != before })
+	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load() != before })
 	if n := strings.Count(log.String(), "two backends serve the same"); n != len(want) {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
@@ -104,7 +105,7 @@ func TestUnreachableBackend(t *testing.T) {
 	defer pool.Close()
 	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
 	pool.Start(t.Context())
-	await(t, "the tools", func() bool { return d.views.shared.Load().features.Tools })
+	await.Until(t, "the tools", func() bool { return d.views.shared.Load().features.Tools })
 	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
 	if err != nil || len(p.Tools) != 1 || *p.TTLMs != 0 || p.CacheScope != "private" {
 		t.Errorf("an incomplete list is not to be kept: %+v, %v", p, err)
@@ -127,7 +128,7 @@ func TestListThatCannotBeRead(t *testing.T) {
 	defer pool.Close()
 	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
 	pool.Start(t.Context())
-	await(t, "the prompts", func() bool { return d.views.shared.Load().features.Prompts })
+	await.Until(t, "the prompts", func() bool { return d.views.shared.Load().features.Prompts })
 	for _, method := range []mcp.Method{mcp.MethodToolsList, mcp.MethodToolsCall} {
 		if _, err := d.Call(t.Context(), rules(t, modern), request(t, method, `{"name":"tool-0"}`), nil); kindOf(t, err) != mcp.KindUnavailable {
 			t.Errorf("%s: %v", method, err)
@@ -253,7 +254,7 @@ func TestChurn(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	feed.Close()
-	await(t, "the watches to end", func() bool { return b.watchers("x:1") == 0 })
+	await.Until(t, "the watches to end", func() bool { return b.watchers("x:1") == 0 })
 }
 
 func TestToolChecksOutliveAView(t *testing.T) {
@@ -261,7 +262,7 @@ func TestToolChecksOutliveAView(t *testing.T) {
 	d := start(t, Options{}, a, b)
 	before := d.views.shared.Load()
 	b.change(func() { b.tools = tools(0, 2) })
-	await(t, "the view to follow", func() bool { return len(d.views.shared.Load().tools.byName) == 3 })
+	await.Until(t, "the view to follow", func() bool { return len(d.views.shared.Load().tools.byName) == 3 })
 	after := d.views.shared.Load()
 	if after.tools.byName["t0000"].check != before.tools.byName["t0000"].check {
 		t.Error("an unchanged tool of another backend is compiled anew")

@@ -176,19 +176,3 @@ func fits(t *testing.T, schema, text string) error {
 	}
 	return compiled.Validate(value)
 }
-
-// eventually waits for a condition.
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatalf("it never came true: %s", what)
-		}
-	}
-}

@@ -25,6 +25,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // shop is a service with some methods, in two fields or one.
@@ -76,7 +77,7 @@ func listed(b *backend.Backend) []string {
 func TestIncludeThatSelectsNothing(t *testing.T) {
 	s := reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{})
 	b, _ := startPool(t, s.Addr, reflect.Options{Include: []string{"acme.nowhere.*"}})
-	eventually(t, "a problem", func() bool {
+	await.Until(t, "a problem", func() bool {
 		return strings.Contains(strings.Join(b.Status().Problems, "\n"), `include "acme.nowhere.*" selects no method`)
 	})
 }
@@ -90,7 +91,7 @@ func TestRedeployedService(t *testing.T) {
 		t.Fatalf("tools %q, %+v", got, b.Status())
 	}
 	s.GRPC.Stop()
-	eventually(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
+	await.Until(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
 	if !strings.Contains(b.Status().LastError, "connection refused") {
 		t.Errorf("why it is down: %s", b.Status().LastError)
 	}
@@ -102,7 +103,7 @@ func TestRedeployedService(t *testing.T) {
 		t.Errorf("a call while it is away: %v", err)
 	}
 	reflecttest.Serve(t, shop("Get", "Put"), echo, reflecttest.Options{Addr: s.Addr})
-	eventually(t, "the new tool is listed", func() bool { return slices.Equal(listed(b), []string{"shop_get", "shop_put"}) })
+	await.Until(t, "the new tool is listed", func() bool { return slices.Equal(listed(b), []string{"shop_get", "shop_put"}) })
 	if got, err := backendCall(t, b, "shop_put"); err != nil || got != `{"id":"a"}` {
 		t.Errorf("the new tool: %s, %v", got, err)
 	}
@@ -127,7 +128,7 @@ func TestLateService(t *testing.T) {
 		t.Error("a catalog of nobody")
 	}
 	reflecttest.Serve(t, shop("Get"), echo, reflecttest.Options{Addr: s.Addr})
-	eventually(t, "its tools are listed", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
+	await.Until(t, "its tools are listed", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
 }
 
 // What changes behind a connection that stays is found at a refresh, and reported.
@@ -182,7 +183,7 @@ func TestUnimplementedIsLearned(t *testing.T) {
 	if _, err := backendCall(t, b, "shop_put"); status.Code(err) != codes.Unimplemented {
 		t.Errorf("a method that is gone: %v", err)
 	}
-	eventually(t, "the tool is gone", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
+	await.Until(t, "the tool is gone", func() bool { return slices.Equal(listed(b), []string{"shop_get"}) })
 }
 
 // A call that runs when the service drains comes to its end.
@@ -204,7 +205,7 @@ func TestCallsOutliveADrain(t *testing.T) {
 		defer close(drained)
 		s.GRPC.GracefulStop()
 	}()
-	eventually(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
+	await.Until(t, "the backend is down", func() bool { return b.Status().State == backend.Down })
 	close(release)
 	if m, err := stream.Recv(); err != nil || m.GetResult().GetStructuredContentJson() != `{"id":"a"}` {
 		t.Errorf("%v, %v", m, err)

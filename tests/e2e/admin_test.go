@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // operator is a client of the admin address.
@@ -22,14 +24,14 @@ type operator struct {
 	http *http.Client
 }
 
-func newOperator(t *testing.T, e *edge) *operator {
+func newOperator(t *testing.T, e *harness.Edge) *operator {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &operator{t: t, addr: e.admin, http: &http.Client{Transport: transport}}
+	return &operator{t: t, addr: e.Admin, http: &http.Client{Transport: transport}}
 }
 
 // startAdmin runs a fixture, an edge before it, and who operates that.
-func startAdmin(t *testing.T, adjust ...func(*config.Config)) (*fixture, *edge, *operator) {
+func startAdmin(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness.Edge, *operator) {
 	t.Helper()
 	f := newFixture()
 	e := startEdge(t, only(startService(t, f.Server)), adjust...)
@@ -262,9 +264,9 @@ func TestAdminRounds(t *testing.T) {
 // What a replica and its backends are doing, while they do it.
 func TestAdminStatusAndBackends(t *testing.T) {
 	f, e, o := startAdmin(t, func(c *config.Config) { c.Replica = "one" })
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	standalone := s.get("").want(http.StatusOK).events()
-	call := newStateless(t, e.url)
+	call := newStateless(t, e.URL)
 	call.progress = `"p"`
 	running := call.call("gate", `{"name":"g"}`).events()
 	<-f.started
@@ -286,7 +288,7 @@ func TestAdminStatusAndBackends(t *testing.T) {
 func TestAdminDisconnectCancels(t *testing.T) {
 	f, e, _ := startAdmin(t)
 	ctx, leave := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.admin+"/v1/tools/gate:call", strings.NewReader(`{"arguments":{"name":"g"}}`))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+e.Admin+"/v1/tools/gate:call", strings.NewReader(`{"arguments":{"name":"g"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +311,7 @@ func TestAdminDisconnectCancels(t *testing.T) {
 // A drain by REST is that of SIGTERM: what runs gets its answer, here and there, and the process leaves.
 func TestAdminDrain(t *testing.T) {
 	f, e, o := startAdmin(t)
-	call := newStateless(t, e.url)
+	call := newStateless(t, e.URL)
 	call.progress = `"p"`
 	stream := call.call("gate", `{"name":"mcp"}`).events()
 	rest := make(chan *told, 1)
@@ -326,7 +328,7 @@ func TestAdminDrain(t *testing.T) {
 	for range 2 {
 		o.post("/v1/drain", `{}`).want(http.StatusOK)
 	}
-	eventually(t, "unready", func() bool { return o.get("/readyz").status == http.StatusServiceUnavailable })
+	await.Until(t, "unready", func() bool { return o.get("/readyz").status == http.StatusServiceUnavailable })
 	o.get("/v1/status").want(http.StatusOK).has(true, "draining").has(false, "ready").has("draining", "reason")
 	close(f.gate("mcp"))
 	stream.awaitMethod("notifications/progress")
@@ -337,14 +339,14 @@ func TestAdminDrain(t *testing.T) {
 	if r := <-rest; r != nil {
 		r.want(http.StatusOK).has("passed rest", "result", "content", 0, "text")
 	}
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }
 
 // An idle edge leaves at once, and still answers who told it to.
 func TestAdminDrainOfAnIdleEdge(t *testing.T) {
 	_, e, o := startAdmin(t)
 	o.post("/v1/drain", `{}`).want(http.StatusOK)
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }
 
 // subset says where want is not in got: objects may have more members in got.

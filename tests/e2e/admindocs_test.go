@@ -31,7 +31,7 @@ func TestAdminPage(t *testing.T) {
 	}
 	e := startEdge(t, backends)
 	o := newOperator(t, e)
-	session := newSession(t, e.url, vNov).id
+	session := newSession(t, e.URL, vNov).id
 	names := strings.NewReplacer("SESSION", session)
 	examples := strings.Split(string(page), "```sh\n")[1:]
 	if len(examples) < 12 {
@@ -60,7 +60,7 @@ func TestAdminPage(t *testing.T) {
 			names = strings.NewReplacer("SESSION", session, "STATE", state)
 		}
 	}
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }
 
 // curl reads a command line as far as the page needs it: words, quotes, continued lines, and the options

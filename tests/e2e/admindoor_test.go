@@ -72,7 +72,7 @@ func TestAdminIsDescribed(t *testing.T) {
 		t.Errorf("%d operations are described: %v", len(seen), seen)
 	}
 	o.post("/v1/drain", "").want(http.StatusOK)
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }
 
 // checkReferences follows every $ref below v.

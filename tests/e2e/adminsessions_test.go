@@ -15,9 +15,9 @@ func TestAdminSessions(t *testing.T) {
 	o.get("/v1/sessions").want(http.StatusOK).has("", "nextPageToken")
 	var want []string
 	for i := range 5 {
-		want = append(want, newSession(t, edges[i%2].url, vNov).id)
+		want = append(want, newSession(t, edges[i%2].URL, vNov).id)
 	}
-	s := newSession(t, edges[0].url, vJun)
+	s := newSession(t, edges[0].URL, vJun)
 	want = append(want, s.id)
 	got, _ := other.names("/v1/sessions", "sessions", "id")
 	paged := other.pagesOf("/v1/sessions?pageSize=2", 2)
@@ -78,7 +78,7 @@ func (o *operator) pagesOf(path string, size int) (out []string) {
 // TestAdminSessionsInMemory: the same of one replica that shares nothing.
 func TestAdminSessionsInMemory(t *testing.T) {
 	_, e, o := startAdmin(t)
-	s := newSession(t, e.url, vMar)
+	s := newSession(t, e.URL, vMar)
 	o.get("/v1/sessions").want(http.StatusOK).has(s.id, "sessions", 0, "id").has(vMar, "sessions", 0, "revision")
 	stream := s.call("ask_model", "").want(http.StatusOK).events()
 	stream.awaitMethod("sampling/createMessage")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // speaker is a backend whose tools say its name.
@@ -25,8 +26,8 @@ func speaker(name string, tools ...string) *capability.Server {
 func TestTwoBackends(t *testing.T) {
 	one := startService(t, speaker("one", "who", "only_one"))
 	two := startService(t, speaker("two", "who", "only_two"))
-	e := startEdge(t, []config.Backend{{Name: "one", Target: one.addr}, {Name: "two", Target: two.addr}})
-	c := newStateless(t, e.url)
+	e := startEdge(t, []config.Backend{{Name: "one", Target: one.Addr}, {Name: "two", Target: two.Addr}})
+	c := newStateless(t, e.URL)
 	got := names(c.request("tools/list", nil).result()["tools"], "name")
 	slices.Sort(got)
 	if !slices.Equal(got, []string{"only_one", "only_two", "who"}) {
@@ -37,8 +38,8 @@ func TestTwoBackends(t *testing.T) {
 			t.Errorf("%s is served by %s, want %s", tool, got, want)
 		}
 	}
-	e = startEdge(t, []config.Backend{{Name: "one", Target: one.addr}, {Name: "two", Target: two.addr, Prefix: "two_"}})
-	c = newStateless(t, e.url)
+	e = startEdge(t, []config.Backend{{Name: "one", Target: one.Addr}, {Name: "two", Target: two.Addr, Prefix: "two_"}})
+	c = newStateless(t, e.URL)
 	for tool, want := range map[string]string{"who": "one", "two_who": "two", "two_only_two": "two"} {
 		if got := c.call(tool, "").text(); got != want {
 			t.Errorf("with a prefix, %s is served by %s, want %s", tool, got, want)
@@ -52,13 +53,13 @@ func TestTwoBackends(t *testing.T) {
 func TestBackendGone(t *testing.T) {
 	steady := startService(t, speaker("steady", "calm"))
 	shaky := startService(t, speaker("shaky", "fragile"))
-	e := startEdge(t, []config.Backend{{Name: "steady", Target: steady.addr}, {Name: "shaky", Target: shaky.addr}})
-	c := newStateless(t, e.url)
-	s := newSession(t, e.url, vNov)
+	e := startEdge(t, []config.Backend{{Name: "steady", Target: steady.Addr}, {Name: "shaky", Target: shaky.Addr}})
+	c := newStateless(t, e.URL)
+	s := newSession(t, e.URL, vNov)
 	if got := c.call("fragile", "").text(); got != "shaky" {
 		t.Fatalf("got %q", got)
 	}
-	shaky.stop()
+	shaky.Stop()
 	m := c.call("fragile", "").want(http.StatusOK).json().wantError(t, -31502)
 	if data := object(t, m.Error.Data); data["backend"] != "shaky" || data["status"] != "UNAVAILABLE" {
 		t.Errorf("error data: %v", data)
@@ -71,9 +72,9 @@ func TestBackendGone(t *testing.T) {
 		t.Errorf("the other backend: %q", got)
 	}
 	stream := s.get("").events()
-	startService(t, speaker("shaky", "fragile", "repaired"), shaky.addr)
+	startService(t, speaker("shaky", "fragile", "repaired"), shaky.Addr)
 	stream.awaitMethod("notifications/tools/list_changed")
-	eventually(t, "the new tool works", func() bool {
+	await.Until(t, "the new tool works", func() bool {
 		m := c.call("repaired", "").json()
 		return m.Error == nil && text(t, m.result(t)) == "shaky"
 	})
@@ -83,13 +84,13 @@ func TestBackendGone(t *testing.T) {
 // leaves the lists.
 func TestLateBackend(t *testing.T) {
 	reserved := startService(t, speaker("reserved"))
-	reserved.stop()
-	e := startEdge(t, []config.Backend{{Name: "late", Target: reserved.addr, StaleAfter: 100 * time.Millisecond}})
-	c := newStateless(t, e.url)
+	reserved.Stop()
+	e := startEdge(t, []config.Backend{{Name: "late", Target: reserved.Addr, StaleAfter: 100 * time.Millisecond}})
+	c := newStateless(t, e.URL)
 	c.request("tools/list", nil).want(http.StatusOK).json().wantError(t, -31502)
-	late := startService(t, speaker("late", "who"), reserved.addr)
-	eventually(t, "the backend is used", func() bool { return c.call("who", "").json().Error == nil })
-	late.stop()
-	eventually(t, "the backend is forgotten", func() bool { return c.request("tools/list", nil).json().Error != nil })
+	late := startService(t, speaker("late", "who"), reserved.Addr)
+	await.Until(t, "the backend is used", func() bool { return c.call("who", "").json().Error == nil })
+	late.Stop()
+	await.Until(t, "the backend is forgotten", func() bool { return c.request("tools/list", nil).json().Error != nil })
 	c.call("who", "").want(http.StatusOK).json().wantError(t, -31502)
 }

@@ -72,7 +72,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("transport", func(t *testing.T) { badTransport(t, e) })
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
-			s := newSession(t, e.url, version)
+			s := newSession(t, e.URL, version)
 			for _, b := range concat(badMessages, badSessions, badVersions(version), badRequests(version), badBatches(version)) {
 				t.Run(b.name, func(t *testing.T) { b.run(t, s.caller, s.headers()...) })
 			}
@@ -80,13 +80,13 @@ func TestBadInput(t *testing.T) {
 		})
 	}
 	t.Run("before a session", func(t *testing.T) {
-		c := newCaller(t, e.url)
+		c := newCaller(t, e.URL)
 		for _, b := range badHandshakes {
 			t.Run(b.name, func(t *testing.T) { b.run(t, c) })
 		}
 	})
 	t.Run(v2026, func(t *testing.T) {
-		c := newStateless(t, e.url)
+		c := newStateless(t, e.URL)
 		for _, b := range badStateless {
 			t.Run(b.name, func(t *testing.T) { b.run(t, c.caller) })
 		}

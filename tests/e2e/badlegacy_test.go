@@ -174,7 +174,7 @@ func negotiates(version string) func(*testing.T, *reply) {
 // TestDuplicateID: an id that is in use is refused; the first request goes on.
 func TestDuplicateID(t *testing.T) {
 	f, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	body := envelope(`"twice"`, "tools/call", toolParams("gate", `{"name":"dup"}`, `"progressToken":1`))
 	first := s.post(body).events()
 	<-f.started

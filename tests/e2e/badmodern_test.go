@@ -228,7 +228,7 @@ func lacks(capabilities ...string) func(*testing.T, *reply) {
 // by an error with its own code.
 func TestBackendFailures(t *testing.T) {
 	_, e := startFixture(t)
-	session, modern := newSession(t, e.url, vNov), newStateless(t, e.url)
+	session, modern := newSession(t, e.URL, vNov), newStateless(t, e.URL)
 	for tool, want := range map[string]struct{ code, status int }{
 		"fail_plain":        {0, 200},
 		"fail_argument":     {0, 200},

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":` +
@@ -18,8 +19,8 @@ const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":` +
 
 // badTransport is what is refused whatever the message is. The body of a refusal is an error without
 // id, as no message was looked at.
-func badTransport(t *testing.T, e *edge) {
-	c := newCaller(t, e.url)
+func badTransport(t *testing.T, e *harness.Edge) {
+	c := newCaller(t, e.URL)
 	for _, b := range []bad{
 		{name: "foreign origin", body: hello, headers: []string{"Origin", "https://evil.example"}, status: 403, code: -32600},
 		{name: "null origin", body: hello, headers: []string{"Origin", "null"}, status: 403, code: -32600},
@@ -28,7 +29,7 @@ func badTransport(t *testing.T, e *edge) {
 		{name: "foreign origin on OPTIONS", method: "OPTIONS", headers: []string{"Origin", "https://evil.example"}, status: 403, code: -32600},
 		{name: "foreign host", body: hello, headers: []string{"Host", "evil.example"}, status: 403, code: -32600},
 		{name: "foreign host and origin", body: hello, headers: []string{"Host", "evil.example", "Origin", "http://evil.example"}, status: 403, code: -32600},
-		{name: "own origin", body: hello, headers: []string{"Origin", "http://" + e.host}, status: 200},
+		{name: "own origin", body: hello, headers: []string{"Origin", "http://" + e.Host}, status: 200},
 		{name: "own name", body: hello, headers: []string{"Host", "localhost:1"}, status: 200},
 		{name: "no content type", body: hello, headers: []string{"Content-Type", ""}, status: 415, code: -32600},
 		{name: "wrong content type", body: hello, headers: []string{"Content-Type", "text/plain"}, status: 415, code: -32600},
@@ -42,27 +43,27 @@ func badTransport(t *testing.T, e *edge) {
 		{name: "no accept", body: hello, headers: []string{"Accept", ""}, status: 200},
 		{name: "PUT", method: "PUT", status: 405, code: -32600, check: hasHeader("Allow", "POST")},
 		{name: "PATCH", method: "PATCH", status: 405, code: -32600, check: hasHeader("Allow", "GET")},
-		{name: "OPTIONS", method: "OPTIONS", headers: []string{"Origin", "http://" + e.host, "Access-Control-Request-Headers", "mcp-method"},
+		{name: "OPTIONS", method: "OPTIONS", headers: []string{"Origin", "http://" + e.Host, "Access-Control-Request-Headers", "mcp-method"},
 			status: 204, check: hasHeader("Access-Control-Allow-Headers", "mcp-method")},
-		{name: "readable by a page", body: hello, headers: []string{"Origin", "http://" + e.host}, status: 200,
+		{name: "readable by a page", body: hello, headers: []string{"Origin", "http://" + e.Host}, status: 200,
 			check: hasHeader("Access-Control-Expose-Headers", "Mcp-Session-Id")},
 	} {
 		t.Run(b.name, func(t *testing.T) { b.run(t, c) })
 	}
 	t.Run("another path", func(t *testing.T) {
-		elsewhere := newCaller(t, strings.TrimSuffix(e.url, "/mcp")+"/elsewhere")
+		elsewhere := newCaller(t, strings.TrimSuffix(e.URL, "/mcp")+"/elsewhere")
 		elsewhere.send(t, http.MethodPost, hello).want(http.StatusNotFound)
 	})
 	t.Run("large body", func(t *testing.T) { tooLarge(t, e, "Content-Length: "+strconv.Itoa(5<<20), largeBody) })
 	t.Run("large body in chunks", func(t *testing.T) { tooLarge(t, e, "Transfer-Encoding: chunked", largeChunks) })
 	t.Run("large headers", func(t *testing.T) {
-		head := "POST /mcp HTTP/1.1\r\nHost: " + e.host + "\r\nX-Large: " + strings.Repeat("x", 128<<10) + "\r\n\r\n"
+		head := "POST /mcp HTTP/1.1\r\nHost: " + e.Host + "\r\nX-Large: " + strings.Repeat("x", 128<<10) + "\r\n\r\n"
 		if got := rawRequest(t, e, head, func(io.Writer) {}); got.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 			t.Errorf("status %d, want 431", got.StatusCode)
 		}
 	})
 	t.Run("body that does not come whole", func(t *testing.T) {
-		head := "POST /mcp HTTP/1.1\r\nHost: " + e.host + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+		head := "POST /mcp HTTP/1.1\r\nHost: " + e.Host + "\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
 		got := rawRequest(t, e, head, func(w io.Writer) { _ = w.(*net.TCPConn).CloseWrite() })
 		if got.StatusCode != http.StatusBadRequest {
 			t.Errorf("status %d, want 400", got.StatusCode)
@@ -82,9 +83,9 @@ func largeChunks(w io.Writer) {
 	_, _ = io.WriteString(w, "0\r\n\r\n")
 }
 
-func tooLarge(t *testing.T, e *edge, length string, body func(io.Writer)) {
+func tooLarge(t *testing.T, e *harness.Edge, length string, body func(io.Writer)) {
 	t.Helper()
-	head := "POST /mcp HTTP/1.1\r\nHost: " + e.host + "\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
+	head := "POST /mcp HTTP/1.1\r\nHost: " + e.Host + "\r\nContent-Type: application/json\r\n" + length + "\r\n\r\n"
 	got := rawRequest(t, e, head, body)
 	if got.StatusCode != http.StatusRequestEntityTooLarge {
 		t.Fatalf("status %d, want 413", got.StatusCode)
@@ -100,9 +101,9 @@ func tooLarge(t *testing.T, e *edge, length string, body func(io.Writer)) {
 
 // rawRequest writes a request without the manners of an HTTP client: the body goes on while the answer
 // may be there already.
-func rawRequest(t *testing.T, e *edge, head string, body func(io.Writer)) *http.Response {
+func rawRequest(t *testing.T, e *harness.Edge, head string, body func(io.Writer)) *http.Response {
 	t.Helper()
-	conn, err := net.Dial("tcp", e.host)
+	conn, err := net.Dial("tcp", e.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func rawRequest(t *testing.T, e *edge, head string, body func(io.Writer)) *http.
 // TestAllowedOrigins: what is configured may call, and nobody else.
 func TestAllowedOrigins(t *testing.T) {
 	_, e := startFixture(t, func(c *config.Config) { c.Origins = []string{"https://app.example"} })
-	c := newCaller(t, e.url)
+	c := newCaller(t, e.URL)
 	c.send(t, http.MethodPost, hello, "Origin", "https://app.example").want(http.StatusOK)
 	c.send(t, http.MethodPost, hello, "Origin", "https://app.example.evil").want(http.StatusForbidden)
 }

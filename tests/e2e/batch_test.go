@@ -29,7 +29,7 @@ const progressCall = `{"jsonrpc":"2.0","id":21,"method":"tools/call","params":` 
 // stream when there are events; what needs no answer gets none.
 func TestBatch(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vMar)
+	s := newSession(t, e.URL, vMar)
 	r := s.post(`[{"jsonrpc":"2.0","id":11,"method":"ping"},` +
 		`{"jsonrpc":"2.0","id":"12","method":"tools/call","params":{"name":"add","arguments":{"a":1,"b":1}}},` +
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"},` +
@@ -63,7 +63,7 @@ func TestBatch(t *testing.T) {
 // TestBatchQuestions: two calls of one batch ask on its stream; answers may come as a batch.
 func TestBatchQuestions(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vMar)
+	s := newSession(t, e.URL, vMar)
 	stream := s.post(`[{"jsonrpc":"2.0","id":31,"method":"tools/call","params":{"name":"ask_roots"}},` +
 		`{"jsonrpc":"2.0","id":32,"method":"tools/call","params":{"name":"ask_roots"}}]`).events()
 	first, second := stream.awaitMethod("roots/list"), stream.awaitMethod("roots/list")

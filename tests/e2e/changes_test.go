@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // addTool makes the list of tools change.
@@ -19,7 +20,7 @@ func (f *fixture) addTool(name string) {
 // awaitTool waits until every replica lists a tool: each hears of a change by itself.
 func awaitTool(t *testing.T, s *session, name string) {
 	t.Helper()
-	eventually(t, "the tool "+name+" is listed", func() bool {
+	await.Until(t, "the tool "+name+" is listed", func() bool {
 		for range replicas {
 			if !slices.Contains(names(s.request("tools/list", "").result()["tools"], "name"), name) {
 				return false
@@ -35,7 +36,7 @@ func TestStandaloneStream(t *testing.T) {
 	f, e := startFixture(t)
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
-			s := newSession(t, e.url, version)
+			s := newSession(t, e.URL, version)
 			stream := s.get("").want(http.StatusOK).events()
 			f.addTool("late_" + version)
 			stream.awaitMethod("notifications/tools/list_changed")
@@ -69,7 +70,7 @@ func (f *fixture) AddPromptLate(name string) {
 // TestStandaloneAgain: who comes back hears of what changed meanwhile, and the newest stream wins.
 func TestStandaloneAgain(t *testing.T) {
 	f, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	s.request("resources/subscribe", `{"uri":"test://note"}`).want(http.StatusOK)
 	f.addTool("meanwhile")
 	awaitTool(t, s, "meanwhile")
@@ -87,7 +88,7 @@ func TestStandaloneAgain(t *testing.T) {
 // nothing else, and carries its id, of its own type, everywhere.
 func TestListen(t *testing.T) {
 	f, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	stream := c.request("subscriptions/listen", map[string]any{"notifications": map[string]any{
 		"toolsListChanged": true, "resourceSubscriptions": []string{"test://note", "test://nowhere"},
 	}}).want(http.StatusOK).events()
@@ -113,7 +114,7 @@ func TestListen(t *testing.T) {
 	if m := stream.message(); m.Method != "notifications/tools/list_changed" {
 		t.Errorf("want the tools' change: %s", m.raw)
 	}
-	e.stop()
+	e.Stop()
 	end := stream.message()
 	if string(end.ID) != "1" || dig(end.result(t), "_meta", subscription) != float64(1) || dig(end.result(t), "resultType") != "complete" {
 		t.Errorf("ended by %s", end.raw)
@@ -128,7 +129,7 @@ func TestListenToMany(t *testing.T) {
 	for i := range uris {
 		uris[i] = fmt.Sprintf("test://item/%d", i)
 	}
-	stream := newStateless(t, e.url).request("subscriptions/listen", map[string]any{
+	stream := newStateless(t, e.URL).request("subscriptions/listen", map[string]any{
 		"notifications": map[string]any{"resourceSubscriptions": uris},
 	}).want(http.StatusOK).events()
 	honoured, _ := dig(object(t, stream.message().Params), "notifications", "resourceSubscriptions").([]any)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // TestTooManyConnections: one too many is told so, and the admin address is not concerned.
@@ -16,17 +17,17 @@ func TestTooManyConnections(t *testing.T) {
 	}
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.ConnectionsPerAddress = 5 })
 	for range 5 {
-		silent(t, e.host, "")
+		silent(t, e.Host, "")
 	}
-	eventually(t, "the next one is refused", func() bool {
-		c := silent(t, e.host, "")
+	await.Until(t, "the next one is refused", func() bool {
+		c := silent(t, e.Host, "")
 		answer, _ := io.ReadAll(c)
 		_ = c.Close()
 		return strings.HasPrefix(string(answer), "HTTP/1.1 503 ") && strings.Contains(string(answer), "Retry-After: 1\r\n") &&
 			strings.Contains(string(answer), `"error":{`)
 	})
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		r, err := http.Get("http://" + e.admin + path)
+		r, err := http.Get("http://" + e.Admin + path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,10 +49,10 @@ func TestSessionsOfAnAddress(t *testing.T) {
 	}
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.SessionsPerAddress = 2 })
 	for range 2 {
-		newSession(t, e.url, vNov)
+		newSession(t, e.URL, vNov)
 	}
 	body := envelope("1", "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
-	r, err := http.Post(e.url, "application/json", strings.NewReader(body))
+	r, err := http.Post(e.URL, "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

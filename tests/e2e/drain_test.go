@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // TestDrain: when the edge is told to stop, calls run to their end and reach their clients on the streams that
 // they have, in every revision; then the standalone streams close.
 func TestDrain(t *testing.T) {
 	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.DrainDelay = 200 * time.Millisecond })
-	modern, june, nov := newStateless(t, e.url), newSession(t, e.url, vJun), newSession(t, e.url, vNov)
+	modern, june, nov := newStateless(t, e.URL), newSession(t, e.URL, vJun), newSession(t, e.URL, vNov)
 	modern.progress = `"p"`
 	calls := map[string]*stream{
 		"modern": modern.call("gate", `{"name":"modern"}`).events(),
@@ -24,8 +25,8 @@ func TestDrain(t *testing.T) {
 		<-f.started
 		c.awaitMethod("notifications/progress")
 	}
-	e.stop()
-	eventually(t, "the edge drains", func() bool {
+	e.Stop()
+	await.Until(t, "the edge drains", func() bool {
 		r, err := newOperator(t, e).try(http.MethodGet, "/readyz", "")
 		return err == nil && r.status == http.StatusServiceUnavailable
 	})
@@ -44,7 +45,7 @@ func TestDrain(t *testing.T) {
 		t.Errorf("before it closes, the standalone stream says %+v", last)
 	}
 	standalone.end()
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }
 
 // TestDrainUnderClientsThatNeverResume: one of two replicas goes while fifty clients have a call on a stream there, and
@@ -56,7 +57,7 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 	sessions, calls, standalone := make([]*session, clients), make([]*stream, clients), []*stream{}
 	for i := range sessions {
 		// Handshakes and answers come to either replica, the calls' streams are at the one that goes.
-		sessions[i] = newSession(t, edges[i%2].url, stateful[i%len(stateful)])
+		sessions[i] = newSession(t, edges[i%2].URL, stateful[i%len(stateful)])
 		here := sessions[i].at(going)
 		if i%5 == 0 {
 			calls[i] = here.call("ask_model", "").want(http.StatusOK).events()
@@ -69,8 +70,8 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 			standalone = append(standalone, here.get("").want(http.StatusOK).events())
 		}
 	}
-	going.stop()
-	eventually(t, "the replica drains", func() bool {
+	going.Stop()
+	await.Until(t, "the replica drains", func() bool {
 		r, err := newOperator(t, going).try(http.MethodGet, "/readyz", "")
 		return err == nil && r.status == http.StatusServiceUnavailable
 	})
@@ -92,7 +93,7 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 		for _, ok := s.next(); ok; _, ok = s.next() {
 		}
 	}
-	going.awaitEnd(t)
+	going.AwaitEnd(t)
 	for i, s := range sessions {
 		if got := s.at(staying).call("add", `{"a":1,"b":2}`).text(); got == "" {
 			t.Errorf("client %d: the other replica answers with nothing", i)
@@ -104,10 +105,10 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 // closed.
 func TestDrainDelay(t *testing.T) {
 	_, e := startFixture(t, func(c *config.Config) { c.DrainDelay = 2 * time.Second })
-	c := newStateless(t, e.url)
-	e.stop()
-	eventually(t, "connections close after their request", func() bool {
+	c := newStateless(t, e.URL)
+	e.Stop()
+	await.Until(t, "connections close after their request", func() bool {
 		return c.call("add", `{"a":1,"b":1}`).want(http.StatusOK).last
 	})
-	newSession(t, e.url, vNov)
+	newSession(t, e.URL, vNov)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // fixture is a backend whose calls wait for the test where time would matter.
@@ -59,11 +60,11 @@ func newFixture() *fixture {
 }
 
 // startFixture runs a fixture and an edge before it, or with -redis replicas behind one address.
-func startFixture(t *testing.T, adjust ...func(*config.Config)) (*fixture, *edge) {
+func startFixture(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness.Edge) {
 	t.Helper()
 	if *inRedis {
 		f, edges, _ := startReplicas(t, replicas, adjust...)
-		return f, balance(t, edges)
+		return f, harness.Balance(t, edges...)
 	}
 	f := newFixture()
 	return f, startEdge(t, only(startService(t, f.Server)), adjust...)

@@ -13,7 +13,7 @@ import (
 // same time; each gets its own response.
 func TestEqualIDs(t *testing.T) {
 	f, e := startFixture(t)
-	one, two := newSession(t, e.url, vNov), newSession(t, e.url, vNov)
+	one, two := newSession(t, e.URL, vNov), newSession(t, e.URL, vNov)
 	start := func(send func(body string) *reply, gate string) *stream {
 		t.Helper()
 		r := send(gate)
@@ -25,7 +25,7 @@ func TestEqualIDs(t *testing.T) {
 			return s.post(envelope(`"same"`, "tools/call", toolParams("gate", `{"name":"`+gate+`"}`, `"progressToken":"same"`)))
 		}
 	}
-	c := newCaller(t, e.url)
+	c := newCaller(t, e.URL)
 	stateless := func(gate string) *reply {
 		return c.send(t, http.MethodPost, envelope(`"same"`, "tools/call",
 			`{"_meta":{`+metaBoth+`,"progressToken":"same"},"name":"gate","arguments":{"name":"`+gate+`"}}`), modernHeaders("tools/call", "gate")...)
@@ -45,7 +45,7 @@ func TestEqualIDs(t *testing.T) {
 // TestForeignAnswer: a session cannot answer for another, even when it knows the question's id.
 func TestForeignAnswer(t *testing.T) {
 	_, e := startFixture(t)
-	asked, foreign := newSession(t, e.url, vNov), newSession(t, e.url, vNov)
+	asked, foreign := newSession(t, e.URL, vNov), newSession(t, e.URL, vNov)
 	stream := asked.call("ask_name", "").events()
 	ask := stream.awaitMethod("elicitation/create")
 	foreign.answer(ask, `{"action":"accept","content":{"name":"Mallory"}}`)
@@ -60,7 +60,7 @@ func TestForeignAnswer(t *testing.T) {
 // TestKeepAlive: no open stream falls silent, whatever it waits for.
 func TestKeepAlive(t *testing.T) {
 	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.Limits.KeepAlive = 50 * time.Millisecond })
-	s, c := newSession(t, e.url, vNov), newStateless(t, e.url)
+	s, c := newSession(t, e.URL, vNov), newStateless(t, e.URL)
 	c.progress = "1"
 	silent := map[string]*stream{
 		"standalone":     s.get("").events(),

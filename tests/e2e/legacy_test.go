@@ -11,7 +11,7 @@ func TestSession(t *testing.T) {
 	_, e := startFixture(t)
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
-			s := newSession(t, e.url, version)
+			s := newSession(t, e.URL, version)
 			checkHello(t, s)
 			checkLists(t, s)
 			checkWork(t, s)
@@ -152,7 +152,7 @@ func checkEnd(t *testing.T, s *session) {
 // TestStreamAfter: a call that takes long gets a stream, so that nobody cuts it off.
 func TestStreamAfter(t *testing.T) {
 	f, e := startFixture(t, quickStreams)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	r := s.call("gate", `{"name":"slow"}`)
 	if r.stream == nil {
 		t.Fatalf("want a stream: %s", r.body)
@@ -167,7 +167,7 @@ func TestStreamAfter(t *testing.T) {
 // TestCancel: a cancelled call ends at the backend and has no response.
 func TestCancel(t *testing.T) {
 	f, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	r := s.request("tools/call", toolParams("gate", `{"name":"never"}`, `"progressToken":1`))
 	<-f.started
 	stream := r.events()
@@ -188,12 +188,12 @@ func TestContentByRevision(t *testing.T) {
 		vNov: {"text", "image", "audio", "resource_link", "resource"},
 	}
 	for version, types := range want {
-		got := names(newSession(t, e.url, version).call("rich", "").result()["content"], "type")
+		got := names(newSession(t, e.URL, version).call("rich", "").result()["content"], "type")
 		if !slices.Equal(got, types) {
 			t.Errorf("%s: %v, want %v", version, got, types)
 		}
 	}
-	got := names(newStateless(t, e.url).call("rich", "").result()["content"], "type")
+	got := names(newStateless(t, e.URL).call("rich", "").result()["content"], "type")
 	if !slices.Equal(got, want[vNov]) {
 		t.Errorf("%s: %v", v2026, got)
 	}

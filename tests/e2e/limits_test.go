@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // tooMany checks what crossing a bound on counts is answered with: 429, when to come back, and a code
@@ -30,12 +31,12 @@ func TestCounts(t *testing.T) {
 		c.Limits.SessionsPerPrincipal, c.Limits.CallsPerSession = 2, 1
 		c.Limits.ListensPerPrincipal, c.Limits.Subscriptions = 1, 1
 	})
-	s, other := newSession(t, e.url, vNov), newSession(t, e.url, vNov)
-	c := newStateless(t, e.url)
+	s, other := newSession(t, e.URL, vNov), newSession(t, e.URL, vNov)
+	c := newStateless(t, e.URL)
 	t.Run("sessions", func(t *testing.T) {
-		tooMany(t, newCaller(t, e.url).send(t, http.MethodPost, hello))
+		tooMany(t, newCaller(t, e.URL).send(t, http.MethodPost, hello))
 		other.delete().want(http.StatusNoContent)
-		newSession(t, e.url, vNov)
+		newSession(t, e.URL, vNov)
 	})
 	t.Run("calls", func(t *testing.T) {
 		first := s.callWithProgress("gate", `{"name":"first"}`, "p")
@@ -43,7 +44,7 @@ func TestCounts(t *testing.T) {
 		tooMany(t, s.call("gate", `{"name":"second"}`))
 		close(f.gate("first"))
 		first.text()
-		eventually(t, "the next call is taken", func() bool { return s.call("add", `{"a":1,"b":1}`).status == http.StatusOK })
+		await.Until(t, "the next call is taken", func() bool { return s.call("add", `{"a":1,"b":1}`).status == http.StatusOK })
 	})
 	t.Run("subscriptions", func(t *testing.T) {
 		s.request("resources/subscribe", `{"uri":"test://note"}`).want(http.StatusOK)
@@ -61,7 +62,7 @@ func TestCounts(t *testing.T) {
 		first.message()
 		tooMany(t, c.request("subscriptions/listen", all))
 		first.close()
-		eventually(t, "the next listen is taken", func() bool { return c.request("subscriptions/listen", all).status == http.StatusOK })
+		await.Until(t, "the next listen is taken", func() bool { return c.request("subscriptions/listen", all).status == http.StatusOK })
 	})
 }
 
@@ -73,18 +74,18 @@ func TestTimes(t *testing.T) {
 	backends[0].Timeout = 100 * time.Millisecond
 	t.Run("round", func(t *testing.T) {
 		e := startEdge(t, backends)
-		newSession(t, e.url, vNov).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
-		newStateless(t, e.url).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
+		newSession(t, e.URL, vNov).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
+		newStateless(t, e.URL).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
 	})
 	backends[0].Timeout = 0
 	t.Run("life", func(t *testing.T) {
 		e := startEdge(t, backends, func(c *config.Config) { c.Limits.CallLifetime = 200 * time.Millisecond })
-		waiting := newSession(t, e.url, vNov).call("ask_name", "").events()
+		waiting := newSession(t, e.URL, vNov).call("ask_name", "").events()
 		waiting.awaitMethod("elicitation/create")
 		waiting.message().wantError(t, -31504)
-		c := newStateless(t, e.url)
+		c := newStateless(t, e.URL)
 		asked := c.call("ask_name", "").result()
-		eventually(t, "the state is too old", func() bool {
+		await.Until(t, "the state is too old", func() bool {
 			r := c.call("ask_name", "", retry(t, asked, `{"name":`+answers["elicitation/create"]+`}`))
 			if r.status != http.StatusBadRequest {
 				return false
@@ -95,10 +96,10 @@ func TestTimes(t *testing.T) {
 	})
 	t.Run("session", func(t *testing.T) {
 		e := startEdge(t, backends, func(c *config.Config) { c.Limits.SessionTTL = 200 * time.Millisecond })
-		s := newSession(t, e.url, vNov)
+		s := newSession(t, e.URL, vNov)
 		// Asking keeps it alive, so the pauses between grow.
 		pause := 200 * time.Millisecond
-		eventually(t, "a session that nobody used has ended", func() bool {
+		await.Until(t, "a session that nobody used has ended", func() bool {
 			time.Sleep(pause)
 			pause += 200 * time.Millisecond
 			return s.request("ping", "").status == http.StatusNotFound
@@ -109,7 +110,7 @@ func TestTimes(t *testing.T) {
 // TestRoundsBound: a call that asks again and again is ended.
 func TestRoundsBound(t *testing.T) {
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.Rounds = 2 })
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("two_steps", "").events()
 	s.answer(stream.awaitMethod("elicitation/create"), answers["elicitation/create"])
 	if m := stream.message(); m.Error == nil || !strings.Contains(m.Error.Message, "2 rounds") {
@@ -120,7 +121,7 @@ func TestRoundsBound(t *testing.T) {
 // TestResultBytes: a response that is too large for a stream's log is replaced by an error.
 func TestResultBytes(t *testing.T) {
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.ResultBytes = 64 << 10 })
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	s.callWithProgress("big", `{"bytes":200000}`, "p").events().awaitError(-31413)
 	if got := s.callWithProgress("big", `{"bytes":20000}`, "p").text(); len(got) != 20_000 {
 		t.Errorf("a smaller result has %d bytes", len(got))
@@ -133,7 +134,7 @@ func TestResultBytes(t *testing.T) {
 // TestPages: lists come in pages of the bounded size, and all pages make the list.
 func TestPages(t *testing.T) {
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.PageSize = 4 })
-	s, c := newSession(t, e.url, vNov), newStateless(t, e.url)
+	s, c := newSession(t, e.URL, vNov), newStateless(t, e.URL)
 	list := func(page func(cursor any) map[string]any) []string {
 		var all []string
 		for cursor := any(nil); ; {
@@ -172,9 +173,9 @@ func TestHTTP2(t *testing.T) {
 	protocols.SetUnencryptedHTTP2(true)
 	transport := &http.Transport{Protocols: protocols, DisableCompression: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	over := &caller{url: e.url, http: &http.Client{Transport: transport}}
+	over := &caller{url: e.URL, http: &http.Client{Transport: transport}}
 
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	c.caller = over
 	c.progress = "1"
 	stream := c.call("count", `{"to":2}`).events()

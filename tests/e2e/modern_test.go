@@ -10,7 +10,7 @@ import (
 // TestStateless runs the main job of the revision without sessions, on the same endpoint.
 func TestStateless(t *testing.T) {
 	_, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	checkDiscovery(t, c)
 	checkModernLists(t, c)
 
@@ -80,7 +80,7 @@ func checkModernLists(t *testing.T, c *stateless) {
 // behind the response.
 func TestStatelessEvents(t *testing.T) {
 	_, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	if r := c.call("count", `{"to":2}`); r.stream != nil {
 		t.Error("nobody asked for events, and a stream came")
 	}
@@ -113,7 +113,7 @@ func TestStatelessEvents(t *testing.T) {
 // TestRounds: what a backend asks is the call's result; the call repeated with the answers completes.
 func TestRounds(t *testing.T) {
 	_, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	for _, q := range []struct{ tool, key, method, want string }{
 		{"ask_name", "name", "elicitation/create", "Hello, Ada"},
 		{"ask_model", "word", "sampling/createMessage", "The model said word"},
@@ -159,7 +159,7 @@ func TestRounds(t *testing.T) {
 // that was not issued for this call is refused.
 func TestRoundsGoneWrong(t *testing.T) {
 	_, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	asked := c.call("ask_name", "").result()
 	for _, responses := range []string{"", `{}`, `{"other":{"action":"accept"}}`, `{"name":{"action":"accept","content":{"name":7}}}`} {
 		again := c.call("ask_name", "", retry(t, asked, responses)).want(http.StatusOK).result()
@@ -201,7 +201,7 @@ func TestRoundsGoneWrong(t *testing.T) {
 // TestDisconnectCancels: the client's leaving ends the call at the backend.
 func TestDisconnectCancels(t *testing.T) {
 	f, e := startFixture(t)
-	c := newStateless(t, e.url)
+	c := newStateless(t, e.URL)
 	c.progress = `"p"`
 	stream := c.call("gate", `{"name":"left"}`).events()
 	<-f.started

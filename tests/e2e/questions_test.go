@@ -29,7 +29,7 @@ func TestServerRequests(t *testing.T) {
 		{vNov, "ask_roots", "roots/list", "roots: file:///home"},
 	} {
 		t.Run(c.version+"/"+c.tool, func(t *testing.T) {
-			s := newSession(t, e.url, c.version)
+			s := newSession(t, e.URL, c.version)
 			stream := s.call(c.tool, "").want(http.StatusOK).events()
 			s.answer(stream.awaitMethod(c.method), answers[c.method])
 			if got := text(t, stream.message().result(t)); got != c.want {
@@ -44,7 +44,7 @@ func TestServerRequests(t *testing.T) {
 // answer and one that nobody waits for are taken and change nothing.
 func TestSeveralQuestions(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("ask_all", "").events()
 	asked := []message{stream.message(), stream.message(), stream.message()}
 	for _, i := range []int{2, 0} {
@@ -79,7 +79,7 @@ func TestSeveralQuestions(t *testing.T) {
 // TestRefusedQuestions: a client may refuse, by an action or an error, or be unable to be asked.
 func TestRefusedQuestions(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("ask_name", "").events()
 	s.answer(stream.awaitMethod("elicitation/create"), `{"action":"decline"}`)
 	if got := text(t, stream.message().result(t)); got != "no name: the user declined to answer" {
@@ -106,7 +106,7 @@ func TestRefusedQuestions(t *testing.T) {
 		{vJun, everything, "ask_url"},
 		{vMar, everything, "ask_name"},
 	} {
-		if got := newSession(t, e.url, c.version, c.capabilities).call(c.tool, "").result(); got["isError"] != true {
+		if got := newSession(t, e.URL, c.version, c.capabilities).call(c.tool, "").result(); got["isError"] != true {
 			t.Errorf("%s with %s calls %s: %v, want a tool error", c.version, c.capabilities, c.tool, got)
 		}
 	}
@@ -115,7 +115,7 @@ func TestRefusedQuestions(t *testing.T) {
 // TestURLElicitation: the URL carries an id, and its completion is told.
 func TestURLElicitation(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("ask_url", "").events()
 	ask := stream.awaitMethod("elicitation/create")
 	params := object(t, ask.Params)

@@ -8,10 +8,12 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // startReflected runs an edge before a gRPC service that knows nothing of the contract.
-func startReflected(t *testing.T) (*reflecttest.Server, *edge) {
+func startReflected(t *testing.T) (*reflecttest.Server, *harness.Edge) {
 	t.Helper()
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
 	return s, startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect, Exclude: []string{"*/Check"}}})
@@ -21,7 +23,7 @@ func startReflected(t *testing.T) (*reflecttest.Server, *edge) {
 // and streams.
 func TestReflectedTools(t *testing.T) {
 	_, e := startReflected(t)
-	modern, legacy := newStateless(t, e.url), newSession(t, e.url, vNov)
+	modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
 	lists := map[string]map[string]any{
 		"modern": modern.request("tools/list", nil).result(),
 		"legacy": legacy.request("tools/list", "").result(),
@@ -70,7 +72,7 @@ func TestReflectedTools(t *testing.T) {
 // TestReflectedConfirmation: the user is asked before a method that says so is called, in both eras.
 func TestReflectedConfirmation(t *testing.T) {
 	_, e := startReflected(t)
-	legacy := newSession(t, e.url, vNov)
+	legacy := newSession(t, e.URL, vNov)
 	for answer, want := range map[string]string{
 		`{"action":"accept","content":{"confirm":true}}`:  `"id":"x"`,
 		`{"action":"accept","content":{"confirm":false}}`: "did not confirm",
@@ -85,14 +87,14 @@ func TestReflectedConfirmation(t *testing.T) {
 		if got := text(t, stream.message().result(t)); !strings.Contains(got, want) {
 			t.Errorf("legacy, %s: %q", answer, got)
 		}
-		modern := newStateless(t, e.url)
+		modern := newStateless(t, e.URL)
 		first := modern.call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
 		last := modern.call("wipe", `{"id":"x"}`, retry(t, first, `{"confirm":`+answer+`}`)).want(http.StatusOK)
 		if got := last.text(); !strings.Contains(got, want) {
 			t.Errorf("modern, %s: %q", answer, got)
 		}
 	}
-	unable := newSession(t, e.url, vNov, `{}`).call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
+	unable := newSession(t, e.URL, vNov, `{}`).call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
 	if unable["isError"] != true || !strings.Contains(text(t, unable), "elicitation") {
 		t.Errorf("a client that cannot ask: %v", unable)
 	}
@@ -104,10 +106,10 @@ func TestReflectedRedeploy(t *testing.T) {
 	after := reflecttest.Compile(map[string]string{"shop.proto": shop("Get", "Put")})
 	s := reflecttest.Serve(t, before, reflecttest.Answer, reflecttest.Options{})
 	e := startEdge(t, []config.Backend{{Name: "shop", Target: s.Addr, Kind: config.KindReflect}})
-	c := newSession(t, e.url, vNov)
+	c := newSession(t, e.URL, vNov)
 	stream := c.get("").events()
 	s.GRPC.Stop()
-	eventually(t, "a call fails", func() bool {
+	await.Until(t, "a call fails", func() bool {
 		m := c.call("shop_get", `{}`).final()
 		return m.Error != nil
 	})

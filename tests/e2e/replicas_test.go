@@ -1,25 +1,20 @@
 package e2e
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"io"
-	"log"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/freeport"
+	"github.com/mcpedge/mcpedge/tests/harness"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -30,36 +25,13 @@ var inRedis = flag.Bool("redis", false, "run replicas that share a Redis behind 
 // replicas are how many startFixture then runs.
 const replicas = 2
 
-// balance puts edges behind one address that gives each request to the next of them. It knows nothing
-// of sessions and holds nothing back.
-func balance(t *testing.T, edges []*edge) *edge {
-	t.Helper()
-	var n atomic.Uint64
-	proxy := httptest.NewServer(&httputil.ReverseProxy{
-		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "http", edges[n.Add(1)%uint64(len(edges))].host
-		},
-	})
-	t.Cleanup(proxy.Close)
-	return &edge{
-		url: proxy.URL + "/mcp", host: strings.TrimPrefix(proxy.URL, "http://"), log: edges[0].log,
-		stop: func() {
-			for _, e := range edges {
-				e.stop()
-			}
-		},
-		ended: edges[0].ended,
-	}
-}
-
 // startReplicas runs a fixture and edges before it that share a Redis.
-func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixture, []*edge, *redisserver.Server) {
+func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixture, []*harness.Edge, *redisserver.Server) {
 	t.Helper()
 	server := redisserver.ForTest(t)
 	f := newFixture()
 	backends := only(startService(t, f.Server))
-	edges := make([]*edge, n)
+	edges := make([]*harness.Edge, n)
 	for i := range edges {
 		edges[i] = startEdge(t, backends, append(adjust, func(c *config.Config) { c.Redis = server.URL() })...)
 	}
@@ -67,9 +39,9 @@ func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixtur
 }
 
 // at is the session as seen through another replica.
-func (s *session) at(e *edge) *session {
+func (s *session) at(e *harness.Edge) *session {
 	other := *s
-	other.caller = newCaller(s.t, e.url)
+	other.caller = newCaller(s.t, e.URL)
 	return &other
 }
 
@@ -79,7 +51,7 @@ func TestAnywhere(t *testing.T) {
 	f, edges, _ := startReplicas(t, 3)
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
-			a := newSession(t, edges[0].url, version)
+			a := newSession(t, edges[0].URL, version)
 			b, c := a.at(edges[1]), a.at(edges[2])
 			if got := b.call("add", `{"a":1,"b":2}`).text(); got != `{"sum":3}` {
 				t.Errorf("add elsewhere gave %q", got)
@@ -124,9 +96,9 @@ func TestAnywhere(t *testing.T) {
 // key of the operator's.
 func TestRoundsAnywhere(t *testing.T) {
 	_, edges, _ := startReplicas(t, 2)
-	asked := newStateless(t, edges[0].url).call("ask_name", "").result()
+	asked := newStateless(t, edges[0].URL).call("ask_name", "").result()
 	again := retry(t, asked, `{"name":`+answers["elicitation/create"]+`}`)
-	if got := newStateless(t, edges[1].url).call("ask_name", "", again).text(); got != "Hello, Ada" {
+	if got := newStateless(t, edges[1].URL).call("ask_name", "", again).text(); got != "Hello, Ada" {
 		t.Errorf("the second round elsewhere gave %q", got)
 	}
 }
@@ -135,7 +107,7 @@ func TestRoundsAnywhere(t *testing.T) {
 // neither does a call of the stateless era: what Redis counts is the background's alone.
 func TestFreeOnTheRequestsPath(t *testing.T) {
 	_, edges, server := startReplicas(t, 1)
-	s, c := newSession(t, edges[0].url, vNov), newStateless(t, edges[0].url)
+	s, c := newSession(t, edges[0].URL, vNov), newStateless(t, edges[0].URL)
 	s.call("add", `{"a":1,"b":2}`).text()
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})
 	defer func() { _ = client.Close() }()
@@ -172,14 +144,13 @@ func TestFreeOnTheRequestsPath(t *testing.T) {
 // TestRefusesToLoseSessions: a Redis that evicts is no place for state, and the error says what to set.
 func TestRefusesToLoseSessions(t *testing.T) {
 	server := redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru")
-	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Redis = "127.0.0.1:0", "127.0.0.1:0", server.URL()
-	cfg.Backends = only(startService(t, newFixture().Server))
-	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
+	cfg := harness.Config(only(startService(t, newFixture().Server))...)
+	cfg.Redis = server.URL()
+	e := harness.Begin(t, cfg)
+	err := e.Wait(t)
+	if e.HasServed() {
+		t.Error("it serves")
 	}
-	err = a.Run(t.Context(), func(string) { t.Error("it serves") })
 	if err == nil || !strings.Contains(err.Error(), "allkeys-lru") || !strings.Contains(err.Error(), `"noeviction"`) {
 		t.Errorf("it ended with: %v", err)
 	}
@@ -194,16 +165,9 @@ func TestStartsOnceRedisIsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Redis = "127.0.0.1:0", admin, server.URL()
-	cfg.Backends = only(startService(t, newFixture().Server))
-	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	endpoint, ended := make(chan string, 1), make(chan error, 1)
-	go func() { ended <- a.Run(ctx, func(url string) { endpoint <- url }) }()
+	cfg := harness.Config(only(startService(t, newFixture().Server))...)
+	cfg.Admin, cfg.Redis = admin, server.URL()
+	e := harness.Begin(t, cfg)
 	ready := func() (int, string) {
 		resp, err := http.Get("http://" + admin + "/readyz")
 		if err != nil {
@@ -213,18 +177,15 @@ func TestStartsOnceRedisIsThere(t *testing.T) {
 		body, _ := io.ReadAll(resp.Body)
 		return resp.StatusCode, string(body)
 	}
-	eventually(t, "unready for want of Redis", func() bool {
+	await.Until(t, "unready for want of Redis", func() bool {
 		status, body := ready()
 		return status == http.StatusServiceUnavailable && strings.Contains(body, "the state cannot be reached")
 	})
 	if err := server.Restart(); err != nil {
 		t.Fatal(err)
 	}
-	url := <-endpoint
-	eventually(t, "ready with Redis", func() bool { status, _ := ready(); return status == http.StatusOK })
-	newSession(t, url, vNov).call("add", `{"a":1,"b":2}`).text()
-	stop()
-	if err := <-ended; err != nil {
-		t.Errorf("it ended with: %v", err)
-	}
+	e.AwaitServing(t)
+	await.Until(t, "ready with Redis", func() bool { status, _ := ready(); return status == http.StatusOK })
+	newSession(t, e.URL, vNov).call("add", `{"a":1,"b":2}`).text()
+	e.End(t)
 }

@@ -15,7 +15,7 @@ func quickStreams(c *config.Config) { c.Limits.StreamAfter = 10 * time.Milliseco
 func TestPriming(t *testing.T) {
 	_, e := startFixture(t)
 	for _, version := range stateful {
-		s := newSession(t, e.url, version)
+		s := newSession(t, e.URL, version)
 		stream := s.callWithProgress("count", `{"to":1}`, "p").events()
 		first, _ := stream.next()
 		if primed := first.ID != "" && first.Data == ""; primed != (version == vNov) {
@@ -39,7 +39,7 @@ func TestResume(t *testing.T) {
 	f, e := startFixture(t)
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {
-			s := newSession(t, e.url, version)
+			s := newSession(t, e.URL, version)
 			first := s.callWithProgress("gate", `{"name":"`+version+`"}`, "p").events()
 			other := s.callWithProgress("count", `{"to":3}`, "q").events() // must not be seen below
 			<-f.started
@@ -77,7 +77,7 @@ func TestResume(t *testing.T) {
 // TestResumeByPriming: the priming event alone is enough to come back with.
 func TestResumeByPriming(t *testing.T) {
 	f, e := startFixture(t, quickStreams)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("gate", `{"name":"primed"}`).events()
 	first, _ := stream.next()
 	if first.ID == "" || first.Data != "" {
@@ -95,7 +95,7 @@ func TestResumeByPriming(t *testing.T) {
 // TestResumeWhileAsked: a question outlives the connection it was asked on.
 func TestResumeWhileAsked(t *testing.T) {
 	_, e := startFixture(t)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	stream := s.call("ask_name", "").events()
 	first, _ := stream.next()
 	ask := stream.awaitMethod("elicitation/create")
@@ -114,7 +114,7 @@ func TestResumeWhileAsked(t *testing.T) {
 // TestForeignStream: another session's stream is not there, whatever id is shown.
 func TestForeignStream(t *testing.T) {
 	_, e := startFixture(t)
-	mine, theirs := newSession(t, e.url, vNov), newSession(t, e.url, vNov)
+	mine, theirs := newSession(t, e.URL, vNov), newSession(t, e.URL, vNov)
 	stream := mine.callWithProgress("count", `{"to":1}`, "p").events()
 	first, _ := stream.next()
 	theirs.get(first.ID).want(http.StatusBadRequest).json().wantError(t, -32600)

@@ -6,14 +6,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // TestLateCancellation: a cancellation that crosses its call's response is taken, and nothing is wrong: the edge logs
 // no warning and counts no error. Whether it finds a record of the call, or another replica, makes no difference.
 func TestLateCancellation(t *testing.T) {
-	quiet := func(t *testing.T, e *edge) {
+	quiet := func(t *testing.T, e *harness.Edge) {
 		t.Helper()
-		for line := range strings.Lines(e.log.String()) {
+		for line := range strings.Lines(e.Log.String()) {
 			if strings.Contains(line, "level=WARN") || strings.Contains(line, "level=ERROR") {
 				t.Errorf("logged: %s", line)
 			}
@@ -24,11 +26,11 @@ func TestLateCancellation(t *testing.T) {
 			}
 		}
 	}
-	late := func(t *testing.T, f *fixture, edges ...*edge) {
+	late := func(t *testing.T, f *fixture, edges ...*harness.Edge) {
 		t.Helper()
-		s := newSession(t, edges[0].url, vNov)
+		s := newSession(t, edges[0].URL, vNov)
 		for _, e := range edges {
-			gate := e.host
+			gate := e.Host
 			stream := s.callWithProgress("gate", `{"name":"`+gate+`"}`, "p").events()
 			stream.awaitMethod("notifications/progress")
 			<-f.started
@@ -44,7 +46,7 @@ func TestLateCancellation(t *testing.T) {
 			s.call("add", `{"a":1,"b":2}`).result()
 			s.at(e).notify("notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, s.next.Load()))
 		}
-		c := newStateless(t, edges[0].url)
+		c := newStateless(t, edges[0].URL)
 		c.call("add", `{"a":1,"b":2}`).result()
 		c.send(t, http.MethodPost, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`,
 			"MCP-Protocol-Version", v2026, "Mcp-Method", "notifications/cancelled").want(http.StatusAccepted)
@@ -67,7 +69,7 @@ func TestProgressOverRounds(t *testing.T) {
 	_, edges, _ := startReplicas(t, 2)
 	value := func(m message) any { return object(t, m.Params)["progress"] }
 	t.Run(vNov, func(t *testing.T) {
-		s := newSession(t, edges[0].url, vNov)
+		s := newSession(t, edges[0].URL, vNov)
 		stream := s.callWithProgress("count_rounds", "", "p").events()
 		first := stream.awaitMethod("notifications/progress")
 		s.at(edges[1]).answer(stream.awaitMethod("elicitation/create"), answers["elicitation/create"])
@@ -81,8 +83,8 @@ func TestProgressOverRounds(t *testing.T) {
 	})
 	t.Run(v2026, func(t *testing.T) {
 		var told []any
-		round := func(at *edge, token string, more ...map[string]any) map[string]any {
-			c := newStateless(t, at.url)
+		round := func(at *harness.Edge, token string, more ...map[string]any) map[string]any {
+			c := newStateless(t, at.URL)
 			c.progress = token
 			stream := c.call("count_rounds", "", more...).events()
 			for m := stream.message(); ; m = stream.message() {
@@ -110,7 +112,7 @@ func TestElicitationByRevision(t *testing.T) {
 		{vMar, everything, "ask_url", "the call needs elicitation by URL (from 2025-11-25 on), which protocol version 2025-03-26 does not have: use a client that speaks a later one"},
 		{vJun, `{}`, "ask_name", `the call needs client capabilities that were not declared: {"elicitation":{}}; declare them, or use a client that has them`},
 	} {
-		got := newSession(t, e.url, c.version, c.capabilities).call(c.tool, "").result()
+		got := newSession(t, e.URL, c.version, c.capabilities).call(c.tool, "").result()
 		if got["isError"] != true || text(t, got) != c.want {
 			t.Errorf("%s with %s calls %s and is told %v", c.version, c.capabilities, c.tool, got)
 		}

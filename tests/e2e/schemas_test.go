@@ -20,7 +20,7 @@ func TestSchemasSetting(t *testing.T) {
 					c.Schemas = form
 				}
 			})
-			modern, legacy := newStateless(t, e.url), newSession(t, e.url, vNov)
+			modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
 			for era, list := range map[string]map[string]any{
 				"modern": modern.request("tools/list", nil).result(),
 				"legacy": legacy.request("tools/list", "").result(),

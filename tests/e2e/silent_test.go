@@ -29,19 +29,19 @@ const announcing = "Host: localhost\r\nContent-Type: application/json\r\nContent
 func TestUnreadBodies(t *testing.T) {
 	_, e := startFixture(t)
 	for _, q := range []struct{ addr, head, want string }{
-		{e.host, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n", "403"},
-		{e.host, "POST /nothing HTTP/1.1\r\n" + announcing, "404"},
-		{e.host, "PUT /mcp HTTP/1.1\r\n" + announcing, "405"},
-		{e.host, "POST /mcp HTTP/1.1\r\nAccept: text/html\r\n" + announcing, "406"},
-		{e.host, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "415"},
-		{e.host, "DELETE /mcp HTTP/1.1\r\n" + announcing, "400"},
-		{e.host, "GET /mcp HTTP/1.1\r\n" + announcing, "405"},
-		{e.host, "OPTIONS /mcp HTTP/1.1\r\n" + announcing, "204"},
-		{e.admin, "GET /readyz HTTP/1.1\r\n" + announcing, "200"},
-		{e.admin, "GET /v1/sessions HTTP/1.1\r\n" + announcing, "200"},
-		{e.admin, "DELETE /v1/sessions/none HTTP/1.1\r\n" + announcing, "404"},
-		{e.admin, "POST /nothing HTTP/1.1\r\n" + announcing, "404"},
-		{e.admin, "POST /healthz HTTP/1.1\r\n" + announcing, "405"},
+		{e.Host, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n", "403"},
+		{e.Host, "POST /nothing HTTP/1.1\r\n" + announcing, "404"},
+		{e.Host, "PUT /mcp HTTP/1.1\r\n" + announcing, "405"},
+		{e.Host, "POST /mcp HTTP/1.1\r\nAccept: text/html\r\n" + announcing, "406"},
+		{e.Host, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n", "415"},
+		{e.Host, "DELETE /mcp HTTP/1.1\r\n" + announcing, "400"},
+		{e.Host, "GET /mcp HTTP/1.1\r\n" + announcing, "405"},
+		{e.Host, "OPTIONS /mcp HTTP/1.1\r\n" + announcing, "204"},
+		{e.Admin, "GET /readyz HTTP/1.1\r\n" + announcing, "200"},
+		{e.Admin, "GET /v1/sessions HTTP/1.1\r\n" + announcing, "200"},
+		{e.Admin, "DELETE /v1/sessions/none HTTP/1.1\r\n" + announcing, "404"},
+		{e.Admin, "POST /nothing HTTP/1.1\r\n" + announcing, "404"},
+		{e.Admin, "POST /healthz HTTP/1.1\r\n" + announcing, "405"},
 	} {
 		c := silent(t, q.addr, q.head)
 		_ = c.SetReadDeadline(time.Now().Add(patience))
@@ -55,7 +55,7 @@ func TestUnreadBodies(t *testing.T) {
 // TestSilentClientsDoNotHoldUpTheEnd: an edge that is told to stop waits for nobody who does not send his request.
 func TestSilentClientsDoNotHoldUpTheEnd(t *testing.T) {
 	_, e := startFixture(t)
-	for _, addr := range []string{e.host, e.admin} {
+	for _, addr := range []string{e.Host, e.Admin} {
 		silent(t, addr, "")
 		silent(t, addr, "POST /mcp HT")
 		for range 3 {
@@ -66,8 +66,8 @@ func TestSilentClientsDoNotHoldUpTheEnd(t *testing.T) {
 		}
 	}
 	// The frames are SETTINGS, and HEADERS of a POST to /mcp without its end: static entries of HPACK, literals.
-	silent(t, e.host, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"+
+	silent(t, e.Host, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"+"\x00\x00\x00\x04\x00\x00\x00\x00\x00"+
 		"\x00\x00\x2a\x01\x04\x00\x00\x00\x01"+"\x83\x86\x04\x04/mcp\x01\x09localhost\x0f\x10\x10application/json")
-	e.stop()
-	e.awaitEnd(t)
+	e.Stop()
+	e.AwaitEnd(t)
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 const (
@@ -37,19 +39,19 @@ func tightBounds(c *config.Config) {
 }
 
 // deaf is a client that sends a request and does not read, but for what the test may read.
-func deaf(t *testing.T, e *edge, headers []string, body string) net.Conn {
+func deaf(t *testing.T, e *harness.Edge, headers []string, body string) net.Conn {
 	t.Helper()
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		var err error
 		_ = c.Control(func(fd uintptr) { err = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 		return err
 	}}
-	conn, err := dialer.DialContext(context.Background(), "tcp", e.host)
+	conn, err := dialer.DialContext(context.Background(), "tcp", e.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	head := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", e.host, len(body))
+	head := fmt.Sprintf("POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", e.Host, len(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		head += headers[i] + ": " + headers[i+1] + "\r\n"
 	}
@@ -96,7 +98,7 @@ func floodParams(times int) string {
 // buffers of its connection; after the write timeout its call is cancelled. Others go on all the while.
 func TestDeafStateless(t *testing.T) {
 	f, e := startFixture(t, tightBounds)
-	others := newStateless(t, e.url)
+	others := newStateless(t, e.URL)
 	others.call("add", `{"a":1,"b":1}`).text()
 	before := heap()
 	for range deafClients { // each is sent 160 MB
@@ -127,7 +129,7 @@ func TestDeafStateless(t *testing.T) {
 // log's bound, the oldest progress dropped first and the response kept, and can be read later.
 func TestDeafSessions(t *testing.T) {
 	f, e := startFixture(t, tightBounds)
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	before := heap()
 	var reader net.Conn
 	for i := range deafClients { // each is sent 16 MB
@@ -151,7 +153,7 @@ func TestDeafSessions(t *testing.T) {
 		t.Errorf("while they run, %d clients that do not read hold %d bytes, the bound is %d", deafClients, most, bound)
 	}
 	held := int64(0)
-	eventually(t, "what is kept is within the logs' bound", func() bool {
+	await.Until(t, "what is kept is within the logs' bound", func() bool {
 		held = heap() - before
 		return held <= deafClients*(logBytes+logBytes/2)
 	})

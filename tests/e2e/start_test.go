@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"log/slog"
 	"net"
 	"slices"
 	"strings"
@@ -14,9 +13,9 @@ import (
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
-	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/freeport"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // mute is a backend whose first listing hangs until it is let go.
@@ -55,14 +54,14 @@ func startSilent(t *testing.T) (*mute, string) {
 func TestHangingBackend(t *testing.T) {
 	quick := startService(t, speaker("quick", "calm"))
 	slow, addr := startSilent(t)
-	e := startEdge(t, []config.Backend{{Name: "slow", Target: addr}, {Name: "quick", Target: quick.addr}},
+	e := startEdge(t, []config.Backend{{Name: "slow", Target: addr}, {Name: "quick", Target: quick.Addr}},
 		func(c *config.Config) { c.Limits.StartWait = 300 * time.Millisecond })
 	<-slow.asked
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	if got := names(s.request("tools/list", "").result()["tools"], "name"); !slices.Equal(got, []string{"calm"}) {
 		t.Errorf("listed while one backend hangs: %v", got)
 	}
-	if !strings.Contains(e.log.String(), "backends=slow") {
+	if !strings.Contains(e.Log.String(), "backends=slow") {
 		t.Error("the log does not name the backend that hangs")
 	}
 	stream := s.get("").events()
@@ -89,30 +88,15 @@ func TestStoppedBeforeItServed(t *testing.T) {
 		"no answer": func(c *config.Config) { c.Limits.StartWait = patience },
 	} {
 		t.Run(name, func(t *testing.T) {
-			cfg := config.Default()
-			cfg.Listen, cfg.Admin = "127.0.0.1:0", "127.0.0.1:0"
-			cfg.Backends = []config.Backend{{Name: "slow", Target: addr}}
+			cfg := harness.Config(config.Backend{Name: "slow", Target: addr})
 			adjust(&cfg)
-			log := &logs{}
-			a, err := app.New(cfg, slog.New(slog.NewTextHandler(log, nil)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, stop := context.WithCancel(t.Context())
-			defer stop()
-			ended := make(chan error, 1)
-			go func() { ended <- a.Run(ctx, func(string) { t.Error("it serves") }) }()
+			e := harness.Begin(t, cfg)
 			<-slow.asked
-			stop()
-			select {
-			case err := <-ended:
-				if err != nil {
-					t.Errorf("it ended with %v", err)
-				}
-			case <-time.After(patience):
-				t.Error("it does not end")
+			e.End(t)
+			if e.HasServed() {
+				t.Error("it serves")
 			}
-			if text := log.String(); strings.Contains(text, "leases") || strings.Contains(text, "level=ERROR") {
+			if text := e.Log.String(); strings.Contains(text, "leases") || strings.Contains(text, "level=ERROR") {
 				t.Errorf("the log:\n%s", text)
 			}
 		})

@@ -5,14 +5,17 @@ import (
 	"net/http"
 	"sync/atomic"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // small is a backend whose lists fit a page of documentation.
-func small(t *testing.T) (*fixture, *edge) {
+func small(t *testing.T) (*fixture, *harness.Edge) {
 	t.Helper()
 	f, e := startFixture(t)
 	keep := map[string]bool{"add": true, "count": true, "gate": true, "ask_name": true}
-	s := newSession(t, e.url, vNov)
+	s := newSession(t, e.URL, vNov)
 	var gone []string
 	for _, name := range names(s.request("tools/list", "").result()["tools"], "name") {
 		if !keep[name] {
@@ -22,7 +25,7 @@ func small(t *testing.T) (*fixture, *edge) {
 	for _, name := range gone {
 		f.RemoveTool(name)
 	}
-	eventually(t, "the tools are gone, on every replica", func() bool {
+	await.Until(t, "the tools are gone, on every replica", func() bool {
 		for range replicas {
 			if list, _ := s.request("tools/list", "").result()["tools"].([]any); len(list) != len(keep) {
 				return false
@@ -49,14 +52,14 @@ func TestTranscripts(t *testing.T) {
 		{"errors", legacyErrors},
 	} {
 		t.Run(vNov+"/"+c.behaviour, func(t *testing.T) {
-			s := newSession(t, e.url, vNov)
+			s := newSession(t, e.URL, vNov)
 			s.record = &transcript{}
 			c.run(t, f, s)
 			s.record.compare(t, vNov, c.behaviour)
 		})
 	}
 	t.Run(vNov+"/initialize", func(t *testing.T) {
-		s := &session{caller: newCaller(t, e.url), t: t, version: vNov, next: new(atomic.Int64)}
+		s := &session{caller: newCaller(t, e.URL), t: t, version: vNov, next: new(atomic.Int64)}
 		s.record = &transcript{}
 		s.open(`{"elicitation":{}}`)
 		s.request("ping", "")
@@ -66,7 +69,7 @@ func TestTranscripts(t *testing.T) {
 		s.record.compare(t, vNov, "initialize")
 	})
 	t.Run(vMar+"/batch", func(t *testing.T) {
-		s := newSession(t, e.url, vMar)
+		s := newSession(t, e.URL, vMar)
 		s.record = &transcript{}
 		s.post(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":3}}}]`)
 		s.record.compare(t, vMar, "batch")
@@ -74,7 +77,7 @@ func TestTranscripts(t *testing.T) {
 	modernTranscripts(t, f, e)
 }
 
-func modernTranscripts(t *testing.T, f *fixture, e *edge) {
+func modernTranscripts(t *testing.T, f *fixture, e *harness.Edge) {
 	t.Helper()
 	for _, c := range []struct {
 		behaviour string
@@ -88,7 +91,7 @@ func modernTranscripts(t *testing.T, f *fixture, e *edge) {
 		{"errors", modernErrors},
 	} {
 		t.Run(v2026+"/"+c.behaviour, func(t *testing.T) {
-			client := newStateless(t, e.url)
+			client := newStateless(t, e.URL)
 			client.record = &transcript{}
 			c.run(t, f, client)
 			client.record.compare(t, v2026, c.behaviour)

@@ -10,11 +10,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // httpLink is what both HTTP transports share.
 type httpLink struct {
-	edge    *edge
+	t       *testing.T
+	edge    *harness.Edge
 	version string
 	in      inbox
 	client  *http.Client
@@ -27,8 +30,8 @@ type httpLink struct {
 	open    map[string]context.CancelFunc // requests by id
 }
 
-func newHTTPLink(t *testing.T, backends []backendAddr, version string, in inbox) *httpLink {
-	l := &httpLink{edge: startEdge(t, backends), version: version, in: in, open: map[string]context.CancelFunc{},
+func newHTTPLink(t *testing.T, backends []*harness.Service, version string, in inbox) *httpLink {
+	l := &httpLink{t: t, edge: harness.Start(t, settings(t, backends)), version: version, in: in, open: map[string]context.CancelFunc{},
 		client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -52,20 +55,20 @@ func (l *httpLink) do(ctx context.Context, method, url string, body []byte, head
 	return resp
 }
 
-func (l *httpLink) stop() { l.edge.stop() }
+func (l *httpLink) stop() { l.edge.Stop() }
 
 func (l *httpLink) close() {
 	l.cancel()
 	l.work.Wait()
 	l.client.CloseIdleConnections()
-	l.edge.end()
+	l.edge.End(l.t)
 }
 
 // streamableLink is a client's way over Streamable HTTP: the header of a session or, in a stateless
 // revision, those that mirror the message.
 type streamableLink struct{ *httpLink }
 
-func dialStreamable(t *testing.T, backends []backendAddr, version string, in inbox) link {
+func dialStreamable(t *testing.T, backends []*harness.Service, version string, in inbox) link {
 	return &streamableLink{newHTTPLink(t, backends, version, in)}
 }
 
@@ -115,7 +118,7 @@ func (l *streamableLink) send(m outgoing) {
 
 // exchange posts one message and reads all of the answer.
 func (l *streamableLink) exchange(ctx context.Context, m outgoing) {
-	resp := l.do(ctx, http.MethodPost, l.edge.url, m.raw, l.header(m))
+	resp := l.do(ctx, http.MethodPost, l.edge.URL, m.raw, l.header(m))
 	if resp == nil {
 		return
 	}
@@ -148,7 +151,7 @@ func (l *streamableLink) listen() {
 	h := l.header(outgoing{})
 	h.Del("Content-Type")
 	h.Set("Accept", "text/event-stream")
-	resp := l.do(l.ctx, http.MethodGet, l.edge.url, nil, h)
+	resp := l.do(l.ctx, http.MethodGet, l.edge.URL, nil, h)
 	if resp == nil {
 		return
 	}
@@ -178,9 +181,9 @@ type sseLink struct {
 	endpoint string
 }
 
-func dialSSE(t *testing.T, backends []backendAddr, version string, in inbox) link {
+func dialSSE(t *testing.T, backends []*harness.Service, version string, in inbox) link {
 	l := &sseLink{httpLink: newHTTPLink(t, backends, version, in)}
-	base := strings.TrimSuffix(l.edge.url, "/mcp")
+	base := strings.TrimSuffix(l.edge.URL, "/mcp")
 	resp := l.do(l.ctx, http.MethodGet, base+"/sse", nil, http.Header{"Accept": {"text/event-stream"}})
 	if resp == nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("GET /sse: %v", resp)

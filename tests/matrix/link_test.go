@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // outgoing is one message, or batch, of a client, and what a transport mirrors of it.
@@ -42,7 +44,7 @@ type transport struct {
 	name string
 	// serves tells whether it exists in a revision.
 	serves func(version string) bool
-	dial   func(t *testing.T, b []backendAddr, version string, in inbox) link
+	dial   func(t *testing.T, b []*harness.Service, version string, in inbox) link
 }
 
 var transports = []transport{

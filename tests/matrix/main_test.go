@@ -11,9 +11,10 @@ package matrix
 import (
 	"flag"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // inRedis keeps the state of every edge in a Redis of its own instead of in memory.
@@ -22,7 +23,7 @@ var inRedis = flag.Bool("redis", false, "keep the state in Redis")
 var update = flag.Bool("update", false, "write the generated parts of docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
-const patience = 20 * time.Second
+const patience = await.Patience
 
 // TestMain fails the run when a goroutine outlives the edges, backends and clients of the tests.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

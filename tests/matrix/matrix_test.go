@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // place is where a cell stands.
@@ -55,7 +57,7 @@ func cells() int {
 }
 
 // column runs all rows for one client. A row that fails spoils none of those after it but the last.
-func column(t *testing.T, f *fixture, tr transport, backends []backendAddr, version string, s *schemas, outcomes map[place]outcome) {
+func column(t *testing.T, f *fixture, tr transport, backends []*harness.Service, version string, s *schemas, outcomes map[place]outcome) {
 	p := connect(t, tr, backends, version, everything, s)
 	again := func(t *testing.T, capabilities string) *peer {
 		return connect(t, tr, backends, version, capabilities, s)

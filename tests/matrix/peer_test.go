@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // everything are the capabilities of a client that can be asked everything its revision knows.
@@ -58,7 +60,7 @@ type peer struct {
 
 // connect dials, and shakes hands where the revision does. The version asked for may differ from that
 // of the schemas, which is to be negotiated.
-func connect(t *testing.T, tr transport, backends []backendAddr, asked, capabilities string, s *schemas) *peer {
+func connect(t *testing.T, tr transport, backends []*harness.Service, asked, capabilities string, s *schemas) *peer {
 	t.Helper()
 	version := s.version
 	p := &peer{version: version, capabilities: capabilities, schemas: s, asked: map[string]string{}, sent: map[string]bool{}, changed: make(chan struct{})}

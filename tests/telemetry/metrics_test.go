@@ -16,6 +16,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -104,7 +106,7 @@ func TestMetricsOfARealEdge(t *testing.T) {
 		c.Limits.Body = 4 << 10
 	})
 	r.exercise(e)
-	families := scrape(t, e.admin)
+	families := scrape(t, e.Admin)
 	known := map[string]bool{"target_info": true, "promhttp_metric_handler_errors_total": true}
 	for _, i := range telemetry.Catalogue {
 		name := prometheusName(i)
@@ -150,35 +152,35 @@ func checkFamily(t *testing.T, i telemetry.Instrument, f *dto.MetricFamily) {
 }
 
 // exercise has everything happen once that makes a metric appear.
-func (r *rig) exercise(e *replica) {
+func (r *rig) exercise(e *harness.Edge) {
 	t := r.t
 	t.Helper()
 	for _, tool := range []string{"echo", "broken", "unlucky", "missing", "progress"} {
-		callModern(t, e.url, tool, `,"arguments":{"name":"x"}`, `,"progressToken":1`).response()
+		callModern(t, e.URL, tool, `,"arguments":{"name":"x"}`, `,"progressToken":1`).response()
 	}
-	open(t, http.MethodPost, e.url, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%q:%q}}`, "x", strings.Repeat("x", 8<<10)))
-	listen := open(t, http.MethodPost, e.url, `{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
+	open(t, http.MethodPost, e.URL, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{%q:%q}}`, "x", strings.Repeat("x", 8<<10)))
+	listen := open(t, http.MethodPost, e.URL, `{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{}}}}`,
 		"MCP-Protocol-Version", modern, "Mcp-Method", "subscriptions/listen")
 	listen.next()
-	if n := scrape(t, e.admin)["mcpedge_listens_open"].GetMetric()[0].GetGauge().GetValue(); n != 1 {
+	if n := scrape(t, e.Admin)["mcpedge_listens_open"].GetMetric()[0].GetGauge().GetValue(); n != 1 {
 		t.Errorf("%v open subscriptions, want 1", n)
 	}
 	listen.close()
-	s := newSession(t, e.url)
-	s.post(e.url, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"greet"}}`).response()
+	s := newSession(t, e.URL)
+	s.post(e.URL, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"greet"}}`).response()
 	for _, answer := range []string{`"result":{"action":"accept","content":{"name":"Ada"}}`, `"error":{"code":-1,"message":"no"}`} {
-		x := s.call(e.url, "ask", "")
+		x := s.call(e.URL, "ask", "")
 		ask := x.next()
 		for range 2 {
-			s.post(e.url, `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,`+answer+`}`).close()
+			s.post(e.URL, `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,`+answer+`}`).close()
 		}
 		x.response()
-		s.resume(e.url, x.first).response()
+		s.resume(e.URL, x.first).response()
 	}
-	open(t, http.MethodDelete, e.url, "", "MCP-Protocol-Version", legacy, "Mcp-Session-Id", s.id).close()
-	eventually(t, "the subscription to end", func() bool {
-		return scrape(t, e.admin)["mcpedge_listen_duration_seconds"] != nil
+	open(t, http.MethodDelete, e.URL, "", "MCP-Protocol-Version", legacy, "Mcp-Session-Id", s.id).close()
+	await.Until(t, "the subscription to end", func() bool {
+		return scrape(t, e.Admin)["mcpedge_listen_duration_seconds"] != nil
 	})
 }
 
@@ -186,11 +188,11 @@ func (r *rig) exercise(e *replica) {
 func TestFigures(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", func(_ *config.Config, o *telemetry.Options) { o.SpanProcessors = nil })
-	s := newSession(t, e.url)
-	x := s.call(e.url, "slow", `"progressToken":1`)
+	s := newSession(t, e.URL)
+	x := s.call(e.URL, "slow", `"progressToken":1`)
 	x.next()
 	x.close()
-	resumed := s.resume(e.url, x.first)
+	resumed := s.resume(e.URL, x.first)
 	resumed.next()
 	close(r.hold)
 	resumed.response()
@@ -201,13 +203,13 @@ func TestFigures(t *testing.T) {
 		"mcpedge_backend_up": 1,
 	} {
 		var got float64
-		eventually(t, fmt.Sprintf("%s to be %v", name, want), func() bool {
-			m := scrape(t, e.admin)[name].GetMetric()
+		await.Until(t, fmt.Sprintf("%s to be %v", name, want), func() bool {
+			m := scrape(t, e.Admin)[name].GetMetric()
 			got = m[0].GetCounter().GetValue() + m[0].GetGauge().GetValue()
 			return len(m) == 1 && got == want
 		})
 	}
-	for _, m := range scrape(t, e.admin)["mcp_server_operation_duration_seconds"].GetMetric() {
+	for _, m := range scrape(t, e.Admin)["mcp_server_operation_duration_seconds"].GetMetric() {
 		if m.GetHistogram().GetSampleCount() != 1 || len(m.GetHistogram().GetBucket()) != 15 {
 			t.Errorf("an operation of %v has %d observations in %d buckets", m.GetLabel(), m.GetHistogram().GetSampleCount(), len(m.GetHistogram().GetBucket()))
 		}

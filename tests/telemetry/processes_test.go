@@ -10,6 +10,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/process"
 )
 
@@ -61,14 +62,14 @@ func TestOneTraceAcrossProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := "http://" + addrs[1] + "/mcp"
-	eventually(t, "the backend to be listed", func() bool {
+	await.Until(t, "the backend to be listed", func() bool {
 		m := callModern(t, url, "calculator_arithmetic", `,"arguments":{"expression":"1+2"}`, `,"traceparent":"`+parent(httpTrace)+`"`).response()
 		return m.Result != nil
 	})
 	if m := callModern(t, url, "calculator_arithmetic", `,"arguments":{"expression":"1+2"}`, `,"traceparent":"`+parent(clientTrace)+`"`).response(); m.Result == nil {
 		t.Fatalf("%s", m.Error)
 	}
-	eventually(t, "three spans of the client's trace", func() bool { return len(c.trace(clientTrace)) >= 3 })
+	await.Until(t, "three spans of the client's trace", func() bool { return len(c.trace(clientTrace)) >= 3 })
 	above := "b7ad6b7169203331"
 	for _, want := range []struct {
 		service, name string
@@ -97,7 +98,7 @@ func TestOneTraceAcrossProcesses(t *testing.T) {
 	if n := len(c.trace(clientTrace)); n != 3 {
 		t.Errorf("%d spans in the client's trace, want 3", n)
 	}
-	eventually(t, "metrics by OTLP", func() bool { return c.hasMetric(telemetry.ServerOperation) })
+	await.Until(t, "metrics by OTLP", func() bool { return c.hasMetric(telemetry.ServerOperation) })
 	if resp, err := http.Get("http://" + addrs[2] + "/metrics"); err != nil || resp.StatusCode != http.StatusOK {
 		t.Errorf("/metrics beside OTLP: %v %v", resp, err)
 	} else {

@@ -6,8 +6,6 @@ package telemetry
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -22,11 +20,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/tests/freeport"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // patience bounds every wait for a condition.
-const patience = 20 * time.Second
+const patience = await.Patience
 
 const (
 	modern = "2026-07-28"
@@ -37,7 +36,7 @@ const (
 type rig struct {
 	t       *testing.T
 	spans   *tracetest.InMemoryExporter
-	backend string
+	backend *harness.Service
 	// got is the trace context that the tool echo was called with.
 	got chan string
 	// hold is closed to let the tool slow end.
@@ -47,21 +46,7 @@ type rig struct {
 func newRig(t *testing.T) *rig {
 	r := &rig{t: t, spans: tracetest.NewInMemoryExporter(), got: make(chan string, 100), hold: make(chan struct{})}
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSyncer(r.spans))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	s := r.tools(capability.WithTracerProvider(provider))
-	go func() { ended <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil {
-			t.Errorf("the backend ended with: %v", err)
-		}
-	})
-	r.backend = l.Addr().String()
+	r.backend = harness.Serve(t, "fixture", r.tools(capability.WithTracerProvider(provider)))
 	return r
 }
 
@@ -124,19 +109,11 @@ func (r *rig) tools(o ...capability.Option) *capability.Server {
 	return s
 }
 
-// replica is one running edge.
-type replica struct {
-	url, admin string
-	// stop ends it in order.
-	stop func()
-}
-
 // start runs a replica that is traced, as tune says; a Redis of its own makes it one of several.
-func (r *rig) start(name string, tune func(*config.Config, *telemetry.Options)) *replica {
+func (r *rig) start(name string, tune func(*config.Config, *telemetry.Options)) *harness.Edge {
 	r.t.Helper()
-	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Grace, cfg.Replica = "127.0.0.1:0", freeAddr(r.t), patience, name
-	cfg.Backends = []config.Backend{{Name: "fixture", Target: r.backend}}
+	cfg := harness.Config(r.backend.Backend())
+	cfg.Replica = name
 	o := telemetry.Options{Replica: name, SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(r.spans)}}
 	if tune != nil {
 		tune(&cfg, &o)
@@ -148,57 +125,5 @@ func (r *rig) start(name string, tune func(*config.Config, *telemetry.Options)) 
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return r.run(cfg, app.WithTelemetry(observed))
-}
-
-func (r *rig) run(cfg config.Config, o ...app.Option) *replica {
-	r.t.Helper()
-	a, err := app.New(cfg, slog.New(slog.DiscardHandler), o...)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended, endpoint := make(chan error, 1), make(chan string, 1)
-	go func() { ended <- a.Run(ctx, func(url string) { endpoint <- url }) }()
-	p := &replica{admin: cfg.Admin}
-	done := false
-	p.stop = func() {
-		if done {
-			return
-		}
-		done = true
-		cancel()
-		if err := <-ended; err != nil {
-			r.t.Errorf("replica %s ended with: %v", cfg.Replica, err)
-		}
-	}
-	r.t.Cleanup(p.stop)
-	select {
-	case p.url = <-endpoint:
-	case err := <-ended:
-		done = true
-		r.t.Fatalf("replica %s did not start: %v", cfg.Replica, err)
-	case <-time.After(patience):
-		r.t.Fatal("the edge did not serve in time")
-	}
-	return p
-}
-
-func freeAddr(t *testing.T) string {
-	t.Helper()
-	addr, err := freeport.Addr()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return addr
-}
-
-// eventually waits until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !condition(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("in vain: %s", what)
-		}
-	}
+	return harness.Start(r.t, cfg, app.WithTelemetry(observed))
 }

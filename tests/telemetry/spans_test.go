@@ -15,13 +15,14 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 func TestProgressModern(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", nil)
-	if m := callModern(t, e.url, "progress", `,"arguments":{}`, `,"progressToken":1`).response(); m.Result == nil {
+	if m := callModern(t, e.URL, "progress", `,"arguments":{}`, `,"progressToken":1`).response(); m.Result == nil {
 		t.Fatalf("%s", m.Error)
 	}
 	r.awaitTree(3, "progress-modern")
@@ -30,8 +31,8 @@ func TestProgressModern(t *testing.T) {
 func TestProgressLegacy(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", nil)
-	s := newSession(t, e.url)
-	if m := s.call(e.url, "progress", `"progressToken":1`).response(); m.Result == nil {
+	s := newSession(t, e.URL)
+	if m := s.call(e.URL, "progress", `"progressToken":1`).response(); m.Result == nil {
 		t.Fatalf("%s", m.Error)
 	}
 	r.awaitTree(4, "progress-legacy")
@@ -40,14 +41,14 @@ func TestProgressLegacy(t *testing.T) {
 func TestElicitationModern(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", nil)
-	m := callModern(t, e.url, "ask", `,"arguments":{}`, "").response()
+	m := callModern(t, e.URL, "ask", `,"arguments":{}`, "").response()
 	var asked struct {
 		RequestState json.RawMessage `json:"requestState"`
 	}
 	if err := json.Unmarshal(m.Result, &asked); err != nil || asked.RequestState == nil {
 		t.Fatalf("%s %s", m.Result, m.Error)
 	}
-	m = callModern(t, e.url, "ask", `,"arguments":{},"requestState":`+string(asked.RequestState)+
+	m = callModern(t, e.URL, "ask", `,"arguments":{},"requestState":`+string(asked.RequestState)+
 		`,"inputResponses":{"who":{"action":"accept","content":{"name":"Ada"}}}`, "").response()
 	if m.Result == nil {
 		t.Fatalf("%s", m.Error)
@@ -61,13 +62,13 @@ func TestElicitationLegacy(t *testing.T) {
 	url := redisserver.ForTest(t).URL()
 	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
 	a, b := r.start("a", shared), r.start("b", shared)
-	s := newSession(t, a.url)
-	x := s.call(a.url, "ask", "")
+	s := newSession(t, a.URL)
+	x := s.call(a.URL, "ask", "")
 	ask := x.next()
 	if ask.Method != "elicitation/create" {
 		t.Fatalf("asked %+v", ask)
 	}
-	answer := s.post(b.url, `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,"result":{"action":"accept","content":{"name":"Ada"}}}`)
+	answer := s.post(b.URL, `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,"result":{"action":"accept","content":{"name":"Ada"}}}`)
 	if answer.resp.StatusCode != http.StatusAccepted {
 		t.Fatalf("status %d", answer.resp.StatusCode)
 	}
@@ -81,7 +82,7 @@ func TestFailures(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", nil)
 	for tool, spans := range map[string]int{"broken": 3, "unlucky": 3, "missing": 1} {
-		callModern(t, e.url, tool, `,"arguments":{}`, "").response()
+		callModern(t, e.URL, tool, `,"arguments":{}`, "").response()
 		r.awaitTree(spans, "failure-"+tool)
 	}
 }
@@ -105,16 +106,16 @@ func TestCausesAreInTheLog(t *testing.T) {
 		return slices.Collect(strings.Lines(string(text)))
 	}
 	e := r.start("a", func(_ *config.Config, o *telemetry.Options) { o.Logger = slog.New(h) })
-	s := newSession(t, e.url)
+	s := newSession(t, e.URL)
 	// The line of a caller's mistake would be there by the time the last call's is.
-	if m := callModern(t, e.url, "missing", `,"arguments":{}`, "").response(); m.Error == nil {
+	if m := callModern(t, e.URL, "missing", `,"arguments":{}`, "").response(); m.Error == nil {
 		t.Error("a tool that does not exist is no error")
 	}
-	for n, x := range []*exchange{callModern(t, e.url, "broken", `,"arguments":{}`, ""), s.call(e.url, "broken", "")} {
+	for n, x := range []*exchange{callModern(t, e.URL, "broken", `,"arguments":{}`, ""), s.call(e.URL, "broken", "")} {
 		if m := x.response(); m.Error == nil || strings.Contains(string(m.Error), "out of order") {
 			t.Errorf("the client is told %s", m.Error)
 		}
-		eventually(t, "a line for each call that failed", func() bool { return len(lines()) > n })
+		await.Until(t, "a line for each call that failed", func() bool { return len(lines()) > n })
 	}
 	all := lines()
 	for _, line := range all {
@@ -133,11 +134,11 @@ func TestResumeElsewhere(t *testing.T) {
 	url := redisserver.ForTest(t).URL()
 	shared := func(c *config.Config, _ *telemetry.Options) { c.Redis = url }
 	a, b := r.start("a", shared), r.start("b", shared)
-	s := newSession(t, a.url)
-	x := s.call(a.url, "slow", `"progressToken":1`)
+	s := newSession(t, a.URL)
+	x := s.call(a.URL, "slow", `"progressToken":1`)
 	x.next()
 	x.close()
-	x = s.resume(b.url, x.first)
+	x = s.resume(b.URL, x.first)
 	if m := x.next(); m.Method != "notifications/progress" {
 		t.Fatalf("resumed with %+v", m)
 	}
@@ -160,20 +161,20 @@ func parent(id string) string { return "00-" + id + "-b7ad6b7169203331-01" }
 func TestContextOfTheClient(t *testing.T) {
 	r := newRig(t)
 	e := r.start("a", nil)
-	s := newSession(t, e.url)
+	s := newSession(t, e.URL)
 	r.awaitTree(1, "initialize")
 	meta := `"traceparent":"` + parent(clientTrace) + `","tracestate":"x=y","baggage":"user=ada"`
 	for _, call := range []func() *exchange{
 		func() *exchange {
-			return callModern(t, e.url, "echo", `,"arguments":{"name":"x"}`, ","+meta, "Traceparent", parent(httpTrace))
+			return callModern(t, e.URL, "echo", `,"arguments":{"name":"x"}`, ","+meta, "Traceparent", parent(httpTrace))
 		},
 		func() *exchange {
-			return s.post(e.url, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"name":"x"},"_meta":{`+meta+`}}}`,
+			return s.post(e.URL, `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"echo","arguments":{"name":"x"},"_meta":{`+meta+`}}}`,
 				"Traceparent", parent(httpTrace))
 		},
 	} {
 		call().response()
-		eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+		await.Until(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
 		for _, span := range r.spans.GetSpans() {
 			if got := span.SpanContext.TraceID().String(); got != clientTrace {
 				t.Errorf("%s is in trace %s, want the client's", span.Name, got)
@@ -197,8 +198,8 @@ func TestContextOfTheClient(t *testing.T) {
 		}
 	}
 	// Without a context in _meta the HTTP request's is the parent.
-	callModern(t, e.url, "echo", `,"arguments":{"name":"x"}`, "", "Traceparent", parent(httpTrace)).response()
-	eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+	callModern(t, e.URL, "echo", `,"arguments":{"name":"x"}`, "", "Traceparent", parent(httpTrace)).response()
+	await.Until(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
 	for _, span := range r.spans.GetSpans() {
 		if got := span.SpanContext.TraceID().String(); got != httpTrace || len(span.Links) != 0 {
 			t.Errorf("%s is in trace %s with links %v", span.Name, got, span.Links)
@@ -218,7 +219,7 @@ func TestContextGoesThroughWithoutTracing(t *testing.T) {
 		`,"traceparent":"nonsense","tracestate":"x=y","baggage":"a=b\n"`: "  ",
 		`,"traceparent":7,"baggage":{}`:                                  "  ",
 	} {
-		if m := callModern(t, off.url, "echo", `,"arguments":{"name":"x"}`, meta).response(); m.Result == nil {
+		if m := callModern(t, off.URL, "echo", `,"arguments":{"name":"x"}`, meta).response(); m.Result == nil {
 			t.Fatalf("%s", m.Error)
 		}
 		if got := r.sent(); got != want {
@@ -227,7 +228,7 @@ func TestContextGoesThroughWithoutTracing(t *testing.T) {
 	}
 	r.spans.Reset() // the backend's own
 	never := r.start("never", func(_ *config.Config, o *telemetry.Options) { o.Sampler = sdktrace.NeverSample() })
-	callModern(t, never.url, "echo", `,"arguments":{"name":"x"}`, meta).response()
+	callModern(t, never.URL, "echo", `,"arguments":{"name":"x"}`, meta).response()
 	got := r.sent()
 	if !strings.HasPrefix(got, parent(clientTrace)[:36]) || !strings.HasSuffix(got, "-00 user=ada x=y") || strings.Contains(got, "b7ad6b7169203331") {
 		t.Errorf("the backend of an edge that does not sample got %q", got)
@@ -242,8 +243,8 @@ func TestContent(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		r := newRig(t)
 		e := r.start("a", func(_ *config.Config, o *telemetry.Options) { o.Content = content })
-		callModern(t, e.url, "echo", `,"arguments":{"name":"secret"}`, "").response()
-		eventually(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
+		callModern(t, e.URL, "echo", `,"arguments":{"name":"secret"}`, "").response()
+		await.Until(t, "3 spans", func() bool { return len(r.spans.GetSpans()) >= 3 })
 		if got := strings.Count(fmt.Sprint(r.spans.GetSpans()), "secret"); (got > 0) != content {
 			t.Errorf("content %t: %d mentions of it", content, got)
 		}

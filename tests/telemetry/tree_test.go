@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 var update = flag.Bool("update", false, "write the trees of spans anew")
@@ -21,7 +22,7 @@ var update = flag.Bool("update", false, "write the trees of spans anew")
 // "+" are attributes of the span above, "*" its events, "~" its links.
 func (r *rig) awaitTree(n int, name string) {
 	r.t.Helper()
-	eventually(r.t, fmt.Sprintf("%d spans", n), func() bool { return len(r.spans.GetSpans()) >= n })
+	await.Until(r.t, fmt.Sprintf("%d spans", n), func() bool { return len(r.spans.GetSpans()) >= n })
 	got, file := tree(r.spans.GetSpans()), "testdata/"+name+".txt"
 	r.spans.Reset()
 	if *update {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -173,18 +174,6 @@ func silent(t testing.TB, feed mcp.Feed) {
 	}
 }
 
-// await polls a condition that other goroutines bring about.
-func await(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for end := time.Now().Add(20 * time.Second); !ok(); <-tick.C {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 // queued says how many URIs are pending and whether a list is.
 func (f *feed) queued() (uris int, lists bool) {
 	f.mu.Lock()
@@ -255,7 +244,7 @@ func TestPendingUpdatesSurviveANewOwner(t *testing.T) {
 	old := feed.watchOf("x:1")
 	a.update(t, "x:1", "x:1")
 	w.move(h, "x:1", b)
-	await(t, "the new watch to tell", func() bool {
+	await.Until(t, "the new watch to tell", func() bool {
 		n, _ := feed.queued()
 		now := feed.watchOf("x:1")
 		return now != nil && now != old && n == 1

@@ -13,12 +13,13 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // patience bounds every wait for a condition; what is awaited comes much sooner.
-const patience = 20 * time.Second
+const patience = await.Patience
 
 // client is a connection as its client sees it.
 type client struct {
@@ -258,15 +259,4 @@ func (c *client) initialize(version string) {
 	c.send(initialize(version))
 	c.response("0").want(c.t, `"protocolVersion":"`+version+`"`)
 	c.send(rpc("", "notifications/initialized", ""), "MCP-Protocol-Version", version)
-}
-
-// eventually polls until the condition holds.
-func eventually(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if condition() {
-			return
-		}
-	}
-	t.Fatalf("in vain: %s", what)
 }

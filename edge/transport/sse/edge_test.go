@@ -4,15 +4,12 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"net"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpedge/mcpedge/capability"
-	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
 // fixture is a backend whose calls wait for the test.
@@ -61,69 +58,17 @@ func newFixture() *fixture {
 	return f
 }
 
-// edge is a running edge.
-type edge struct {
-	base string
-	stop context.CancelFunc
-	err  chan error
-}
-
 // startEdge runs an edge in front of a fixture until the test ends.
-func startEdge(t *testing.T, adjust ...func(*config.Config)) (*fixture, *edge) {
+func startEdge(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness.Edge) {
 	t.Helper()
 	f := newFixture()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	sctx, stopService := context.WithCancel(context.Background())
-	go func() { served <- f.Serve(sctx, l) }()
-	t.Cleanup(func() {
-		stopService()
-		if err := <-served; err != nil {
-			t.Errorf("the backend: %v", err)
-		}
-	})
-	cfg := config.Default()
-	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", patience
+	cfg := harness.Config(harness.Serve(t, "fixture", f.Server).Backend())
 	cfg.Limits.StreamAfter = 50 * time.Millisecond
-	cfg.Backends = []config.Backend{{Name: "fixture", Target: l.Addr().String()}}
 	for _, fn := range adjust {
 		fn(&cfg)
 	}
-	a, err := app.New(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	e := &edge{stop: stop, err: make(chan error, 1)}
-	urls := make(chan string, 1)
-	go func() { e.err <- a.Run(ctx, func(u string) { urls <- u }) }()
-	t.Cleanup(sync.OnceFunc(func() { e.awaitEnd(t) }))
-	select {
-	case u := <-urls:
-		e.base = strings.TrimSuffix(u, "/mcp")
-	case err := <-e.err:
-		e.err <- err
-		t.Fatalf("the edge did not start: %v", err)
-	case <-time.After(patience):
-		t.Fatal("the edge did not start in time")
-	}
-	return f, e
+	return f, harness.Start(t, cfg)
 }
 
-// awaitEnd stops the edge and waits for its end.
-func (e *edge) awaitEnd(t *testing.T) {
-	t.Helper()
-	e.stop()
-	select {
-	case err := <-e.err:
-		e.err <- err
-		if err != nil {
-			t.Errorf("the edge ended with: %v", err)
-		}
-	case <-time.After(2 * patience):
-		t.Error("the edge does not end")
-	}
-}
+// base is the URL of an edge without a path.
+func base(e *harness.Edge) string { return "http://" + e.Host }

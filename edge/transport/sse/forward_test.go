@@ -15,8 +15,8 @@ func TestAnotherReplica(t *testing.T) {
 	shared := func(c *config.Config) { c.Redis = server.URL() }
 	f, a := startEdge(t, shared)
 	_, b := startEdge(t, shared)
-	c := connect(t, a.base)
-	c.post = strings.Replace(c.post, a.base, b.base, 1)
+	c := connect(t, base(a))
+	c.post = strings.Replace(c.post, base(a), base(b), 1)
 	c.initialize("2025-11-25")
 	c.ask("1", "tools/call", `{"name":"add","arguments":{"A":1,"B":2}}`).want(t, `"3"`)
 
@@ -39,7 +39,7 @@ func TestAnotherReplica(t *testing.T) {
 	if resp, _ := do(t, c.http, http.MethodPost, strings.Replace(c.post, "sessionId=", "sessionId=X", 1), rpc("4", "ping", "")); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("a token that nobody has: status %d", resp.StatusCode)
 	}
-	a.awaitEnd(t)
+	a.End(t)
 	if resp, _ := do(t, c.http, http.MethodPost, c.post, rpc("5", "ping", "")); resp.StatusCode != http.StatusNotFound {
 		t.Errorf("the connection's replica is gone: status %d", resp.StatusCode)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // fake ends each exchange as the test says; a nil member is never called.
@@ -235,8 +236,8 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("the writer still waits for a reader that does not read")
 	}
-	eventually(t, "the session is ended", func() bool { return f.endings() == "S" })
-	eventually(t, "the token is unknown", func() bool {
+	await.Until(t, "the session is ended", func() bool { return f.endings() == "S" })
+	await.Until(t, "the token is unknown", func() bool {
 		resp, _ := do(t, c, "POST", base+uri, "{}")
 		return resp.StatusCode == http.StatusNotFound
 	})
@@ -312,9 +313,9 @@ func TestInitializeAgain(t *testing.T) {
 			t.Errorf("attached %s", got)
 		}
 	}
-	eventually(t, "the first session is ended", func() bool { return f.endings() == "S1" })
+	await.Until(t, "the first session is ended", func() bool { return f.endings() == "S1" })
 	c.leave()
-	eventually(t, "the second session is ended", func() bool { return f.endings() == "S1 S2" })
+	await.Until(t, "the second session is ended", func() bool { return f.endings() == "S1 S2" })
 }
 
 // A session that is gone takes its connection with it: the client notices and begins anew.
@@ -380,7 +381,7 @@ func TestBounds(t *testing.T) {
 	}
 	connect(t, base, "Authorization", "bob").leave()
 	c.leave()
-	eventually(t, "there is room again", func() bool {
+	await.Until(t, "there is room again", func() bool {
 		resp := request(t, t.Context(), c.http, "GET", base+"/sse", "", "Authorization", "alice")
 		_ = resp.Body.Close()
 		return resp.StatusCode == 200

@@ -23,7 +23,7 @@ func TestOfficialClient(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	session, err := client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: e.base + "/sse", HTTPClient: newHTTP(t)}, nil)
+	session, err := client.Connect(ctx, &mcp.SSEClientTransport{Endpoint: base(e) + "/sse", HTTPClient: newHTTP(t)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 const (
@@ -22,7 +23,7 @@ func TestSession(t *testing.T) {
 	f, e := startEdge(t)
 	for _, version := range []string{v2024, vMar, vJun, vNov} {
 		t.Run(version, func(t *testing.T) {
-			c := connect(t, e.base)
+			c := connect(t, base(e))
 			c.t = t
 			c.initialize(version)
 			c.ask("1", "ping", "").want(t, "{}")
@@ -89,7 +90,7 @@ func asked(t *testing.T, c *client, version string) {
 func watched(t *testing.T, f *fixture, c *client) {
 	t.Helper()
 	c.ask("16", "resources/subscribe", `{"uri":"test://note"}`).want(t, "{}")
-	eventually(t, "the change is told", func() bool {
+	await.Until(t, "the change is told", func() bool {
 		f.ResourceUpdated("test://note")
 		select {
 		case ev := <-c.events:
@@ -123,7 +124,7 @@ func batched(t *testing.T, c *client, version string) {
 // place among the sessions free.
 func TestDisconnectEndsTheSession(t *testing.T) {
 	f, e := startEdge(t, func(c *config.Config) { c.Limits.SessionsPerPrincipal = 1 })
-	c := connect(t, e.base)
+	c := connect(t, base(e))
 	c.initialize(vNov)
 	c.send(rpc("1", "tools/call", `{"name":"gate"}`))
 	<-f.started
@@ -131,17 +132,17 @@ func TestDisconnectEndsTheSession(t *testing.T) {
 	if err := <-f.ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call ended with %v", err)
 	}
-	eventually(t, "the token is unknown", func() bool {
+	await.Until(t, "the token is unknown", func() bool {
 		resp, _ := do(t, c.http, http.MethodPost, c.post, rpc("2", "ping", ""))
 		return resp.StatusCode == http.StatusNotFound
 	})
-	eventually(t, "there is room for another connection", func() bool {
-		resp := request(t, t.Context(), c.http, http.MethodGet, e.base+"/sse", "")
+	await.Until(t, "there is room for another connection", func() bool {
+		resp := request(t, t.Context(), c.http, http.MethodGet, base(e)+"/sse", "")
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	})
-	eventually(t, "there is room for another session", func() bool {
-		_, text := do(t, c.http, http.MethodPost, e.base+"/mcp", initialize(vNov))
+	await.Until(t, "there is room for another session", func() bool {
+		_, text := do(t, c.http, http.MethodPost, base(e)+"/mcp", initialize(vNov))
 		return strings.Contains(text, `"result"`)
 	})
 }
@@ -149,7 +150,7 @@ func TestDisconnectEndsTheSession(t *testing.T) {
 // Nothing of the stateless era gets in.
 func TestStatelessMessagesAreRefused(t *testing.T) {
 	_, e := startEdge(t)
-	c := connect(t, e.base)
+	c := connect(t, base(e))
 	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
 	for i, send := range []func(id string){
 		func(id string) { c.send(rpc(id, "server/discover", meta)) },
@@ -172,7 +173,7 @@ func TestStatelessMessagesAreRefused(t *testing.T) {
 // What is wrong with a message is told by the status when nobody waits for a response, else on the stream.
 func TestBadMessages(t *testing.T) {
 	_, e := startEdge(t)
-	c := connect(t, e.base)
+	c := connect(t, base(e))
 	c.send(rpc("1", "tools/list", ""))
 	if m := c.response("1"); m.Error == nil || !strings.Contains(m.Error.Message, "initialize") {
 		t.Errorf("before initialize: %s", m.raw)
@@ -198,7 +199,7 @@ func TestFlagOff(t *testing.T) {
 	_, e := startEdge(t, func(c *config.Config) { c.SSE = false })
 	c := newHTTP(t)
 	for method, path := range map[string]string{"GET": "/sse", "POST": "/message?sessionId=x"} {
-		if resp, _ := do(t, c, method, e.base+path, ""); resp.StatusCode != http.StatusNotFound {
+		if resp, _ := do(t, c, method, base(e)+path, ""); resp.StatusCode != http.StatusNotFound {
 			t.Errorf("%s %s: status %d, want 404", method, path, resp.StatusCode)
 		}
 	}
@@ -208,18 +209,18 @@ func TestFlagOff(t *testing.T) {
 // in the revision whose streams a client could resume elsewhere.
 func TestDrain(t *testing.T) {
 	f, e := startEdge(t)
-	idle := connect(t, e.base)
+	idle := connect(t, base(e))
 	idle.initialize(vNov)
 	var busy []*client
 	for _, version := range []string{v2024, vNov} {
-		c := connect(t, e.base)
+		c := connect(t, base(e))
 		c.initialize(version)
 		c.send(rpc("1", "tools/call", `{"name":"gate","_meta":{"progressToken":"p"}}`))
 		c.called("notifications/progress")
 		<-f.started
 		busy = append(busy, c)
 	}
-	e.stop()
+	e.Stop()
 	if before := idle.ended(); len(before) > 0 {
 		t.Errorf("an idle connection was told %s", before)
 	}
@@ -233,5 +234,5 @@ func TestDrain(t *testing.T) {
 			t.Errorf("after the response came %s", before)
 		}
 	}
-	e.awaitEnd(t)
+	e.AwaitEnd(t)
 }

@@ -7,18 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpedge/mcpedge/capability"
-	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
-// patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
-const patience = 20 * time.Second
+// patience bounds every wait for a condition.
+const patience = await.Patience
 
 // backend is a service whose calls wait for the test where time would matter.
 type backend struct {
@@ -85,50 +84,25 @@ type message struct {
 
 // edge is an edge on stdio, as its client sees it.
 type edge struct {
+	*harness.Stdio
 	t     *testing.T
-	in    *io.PipeWriter
-	stop  context.CancelFunc
 	lines chan message
 	kept  []message // read and not asked for yet
-	ended chan struct{}
-	err   error
 }
 
 // start runs an edge in front of a backend until the test ends.
 func start(t *testing.T, b *backend, set ...func(*config.Config)) *edge {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = b.Serve(ctx, l) })
-	t.Cleanup(func() { cancel(); serving.Wait() })
-
-	cfg := config.Default()
-	cfg.Backends = []config.Backend{{Name: "fixture", Target: l.Addr().String()}}
+	cfg := harness.Config(harness.Serve(t, "fixture", b.Server).Backend())
 	for _, f := range set {
 		f(&cfg)
 	}
-	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	in, toEdge := io.Pipe()
-	fromEdge, out := io.Pipe()
-	e := &edge{t: t, in: toEdge, lines: make(chan message, 64), ended: make(chan struct{})}
-	run, stop := context.WithCancel(context.Background())
-	e.stop = stop
-	go func() {
-		defer close(e.ended)
-		e.err = a.Stdio(run, in, out)
-	}()
-	go e.read(fromEdge)
+	e := &edge{t: t, Stdio: harness.StartStdio(t, cfg), lines: make(chan message, 64)}
+	go e.read(e.Out)
 	t.Cleanup(func() {
-		_ = e.in.Close()
+		_ = e.In.Close()
 		e.awaitEnd()
-		stop()
+		e.Stop()
 	})
 	return e
 }
@@ -157,9 +131,9 @@ func (e *edge) awaitEnd() {
 	deadline := time.After(patience)
 	for lines := e.lines; ; {
 		select {
-		case <-e.ended:
-			if e.err != nil {
-				e.t.Errorf("the edge ended with %v", e.err)
+		case <-e.Ended():
+			if err := e.Err(); err != nil {
+				e.t.Errorf("the edge ended with %v", err)
 			}
 			return
 		case m, ok := <-lines:
@@ -176,7 +150,7 @@ func (e *edge) awaitEnd() {
 
 func (e *edge) send(format string, args ...any) {
 	e.t.Helper()
-	if _, err := fmt.Fprintf(e.in, format+"\n", args...); err != nil {
+	if _, err := fmt.Fprintf(e.In, format+"\n", args...); err != nil {
 		e.t.Fatal(err)
 	}
 }

@@ -79,7 +79,7 @@ func TestPipelinedCallsAreAllServed(t *testing.T) {
 	go func() {
 		var err error
 		for i := 0; i < n && err == nil; i++ {
-			_, err = fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%d"}}}`+"\n", i, i)
+			_, err = fmt.Fprintf(e.In, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"echo","arguments":{"text":"%d"}}}`+"\n", i, i)
 		}
 		sent <- err
 	}()

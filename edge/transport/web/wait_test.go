@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // waiting serves each GET with a stream, and hands it to the test's function in the stream's goroutine.
@@ -73,7 +74,7 @@ func TestWakeEndsAWait(t *testing.T) {
 		}
 	})
 	e := <-begun
-	await(t, "the wait", func() bool { return goroutinesIn("(*detached).wait(") == 1 })
+	await.Until(t, "the wait", func() bool { return goroutinesIn("(*detached).wait(") == 1 })
 	// It is the only one, and what the client sends does not end it.
 	if n := goroutinesIn("(*detached).watch("); n != 0 {
 		t.Errorf("%d goroutines watch the client beside the one that waits", n)
@@ -105,15 +106,6 @@ func TestWaitEndsWithTheClient(t *testing.T) {
 			_ = conn.Close()
 			close(left)
 		})
-	}
-}
-
-func await(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(soon); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%s: not within %v", what, soon)
-		}
 	}
 }
 
