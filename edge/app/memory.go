@@ -9,13 +9,13 @@ import (
 // reportFull tells operators that callers are refused for want of memory.
 func (a *App) reportFull(f budget.Full) {
 	a.log.Warn("memory is in use; callers that hold more than an equal share are refused",
-		"refusals", f.Refusals, "last", f.Holder, "for", f.What.String(), "asked", config.Bytes(f.Bytes), "holds", config.Bytes(f.Own),
+		"refusals", f.Refusals, "last", f.Holder, "for", f.Purpose.String(), "asked", config.Bytes(f.Bytes), "holds", config.Bytes(f.Own),
 		"share", config.Bytes(f.Share), "used", config.Bytes(f.Used), "limit", config.Bytes(f.Limit), "callers", f.Holders)
 }
 
 // observeMemory has telemetry read the budget.
 func (a *App) observeMemory() []error {
-	by := func(of func(*budget.Budget, budget.What) int64) func(telemetry.Emit) {
+	by := func(of func(*budget.Budget, budget.Purpose) int64) func(telemetry.Emit) {
 		return func(emit telemetry.Emit) {
 			for _, w := range budget.All() {
 				emit(float64(of(a.memory, w)), telemetry.AttrMemory.String(w.String()))

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// What says what memory is held for.
-type What uint8
+// Purpose says what memory is held for.
+type Purpose uint8
 
-// What is admitted.
+// The purposes that memory is admitted for.
 const (
 	// Requests are bodies and the work on them, from the reading of the first byte to the answer's last.
-	Requests What = iota
+	Requests Purpose = iota
 	// Calls are copies of params that a call needs beside the body of its request, and after it.
 	Calls
 	// Results came from backends and are being rendered, or wait for their reader.
@@ -26,19 +26,19 @@ const (
 	Sessions
 	// Logs are streams that can be replayed, and parked calls.
 	Logs
-	whats
+	purposes
 )
 
-var whatNames = [whats]string{"requests", "calls", "results", "checks", "streams", "sessions", "logs"}
+var purposeNames = [purposes]string{"requests", "calls", "results", "checks", "streams", "sessions", "logs"}
 
 // String is the name in metrics.
-func (w What) String() string { return whatNames[w] }
+func (p Purpose) String() string { return purposeNames[p] }
 
 // All is everything that is admitted.
-func All() []What {
-	out := make([]What, whats)
+func All() []Purpose {
+	out := make([]Purpose, purposes)
 	for i := range out {
-		out[i] = What(i)
+		out[i] = Purpose(i)
 	}
 	return out
 }
@@ -54,8 +54,8 @@ type Budget struct {
 	over atomic.Int64
 	// unmeasured: somebody has a permit without room for it; see Holder.Permit.
 	unmeasured atomic.Bool
-	byWhat     [whats]atomic.Int64
-	refused    [whats]atomic.Int64
+	byPurpose  [purposes]atomic.Int64
+	refused    [purposes]atomic.Int64
 	table      table
 
 	mu      sync.Mutex
@@ -125,19 +125,19 @@ func (b *Budget) Used() (bytes int64, holders int) {
 }
 
 // UsedFor is what is held for one thing, in bytes.
-func (b *Budget) UsedFor(w What) int64 {
+func (b *Budget) UsedFor(p Purpose) int64 {
 	if b == nil {
 		return 0
 	}
-	return b.byWhat[w].Load()
+	return b.byPurpose[p].Load()
 }
 
 // Refused is how often something was refused for want of room.
-func (b *Budget) Refused(w What) int64 {
+func (b *Budget) Refused(p Purpose) int64 {
 	if b == nil {
 		return 0
 	}
-	return b.refused[w].Load()
+	return b.refused[p].Load()
 }
 
 // share is what each of so many holders may hold when the budget is full.

@@ -123,7 +123,7 @@ func TestConcurrent(t *testing.T) {
 			for range 3000 {
 				// More names than a shard keeps: holders are forgotten and come back.
 				h := b.Named(fmt.Sprint(random.IntN(20_000) % (1 + random.IntN(20_000))))
-				r, err := h.Reserve(What(random.IntN(int(whats))), 1+random.Int64N(limit/8))
+				r, err := h.Reserve(Purpose(random.IntN(int(purposes))), 1+random.Int64N(limit/8))
 				if err == nil {
 					_ = r.Grow(Results, random.Int64N(limit/8))
 					r.Shrink(Results, random.Int64N(limit/8))

@@ -5,8 +5,8 @@ import "fmt"
 // Full is why something was not admitted. Its text is for whoever was refused, and says nothing of others.
 type Full struct {
 	// What was refused, and how many bytes more it was to hold.
-	What  What
-	Bytes int64
+	Purpose Purpose
+	Bytes   int64
 	// Own is what the holder holds, Share an equal share, Used what all hold, Limit the most they may, in bytes.
 	Own, Share, Used, Limit int64
 	// Holders is how many hold anything, whoever was refused included.
@@ -16,7 +16,7 @@ type Full struct {
 	Refusals int64
 }
 
-var remedies = [whats]string{
+var remedies = [purposes]string{
 	Requests: "the request cannot be taken: wait for responses to requests that are under way, or send less at a time",
 	Calls:    "the call cannot be begun: wait for responses to calls that are under way, or send smaller params",
 	Results:  "the result cannot be received: read the results of calls that are under way, or ask for less at a time",
@@ -29,5 +29,5 @@ var remedies = [whats]string{
 // Error implements error.
 func (f *Full) Error() string {
 	return fmt.Sprintf("the edge cannot serve this now, its memory is in use: %s; then try again (%d bytes were needed, and %d are held for you)",
-		remedies[f.What], f.Bytes, f.Own)
+		remedies[f.Purpose], f.Bytes, f.Own)
 }

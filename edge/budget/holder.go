@@ -166,15 +166,15 @@ func (h *Holder) ask(n int64) *Holder {
 }
 
 // refuse counts a refusal and says why.
-func (h *Holder) refuse(w What, n int64) error {
+func (h *Holder) refuse(p Purpose, n int64) error {
 	b := h.b
-	b.refused[w].Add(1)
+	b.refused[p].Add(1)
 	used, holders := b.Used()
 	own := h.Used()
 	if own == 0 {
 		holders++
 	}
-	full := &Full{What: w, Bytes: n, Own: own, Share: b.share(int64(holders)), Used: used, Limit: b.limit, Holders: holders}
+	full := &Full{Purpose: p, Bytes: n, Own: own, Share: b.share(int64(holders)), Used: used, Limit: b.limit, Holders: holders}
 	b.tell(h, full)
 	return full
 }

@@ -26,7 +26,7 @@ type Permit struct {
 // that, one such permit at a time, of the whole process, is given all the same: it measures.
 //
 // The permit ends with Release, or by itself after two seconds.
-func (h *Holder) Permit(ctx context.Context, w What, n int64, measured bool) (*Permit, error) {
+func (h *Holder) Permit(ctx context.Context, why Purpose, n int64, measured bool) (*Permit, error) {
 	p := &Permit{r: h.Begin()}
 	if h == nil {
 		return p, nil
@@ -37,14 +37,14 @@ func (h *Holder) Permit(ctx context.Context, w What, n int64, measured bool) (*P
 		charged := take(n)
 		take = func(n int64) *Holder { return h.take(n, false) }
 		if charged != nil {
-			p.r.charged(charged, w, n)
+			p.r.charged(charged, why, n)
 			return true
 		}
 		p.slot = !measured && h.b.unmeasured.CompareAndSwap(false, true)
 		return p.slot
 	}
 	if !try() && !h.b.await(ctx, try) {
-		return nil, h.refuse(w, n)
+		return nil, h.refuse(why, n)
 	}
 	p.t = time.AfterFunc(lapse, p.end)
 	return p, nil
