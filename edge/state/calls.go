@@ -183,8 +183,8 @@ type Calls interface {
 	// epoch: epoch + 1. The phase stays, and after a takeover of a dispatched call its attempt is one
 	// higher. An epoch ahead of the call's is that of a lease whose claim the medium lost: it is taken for
 	// the call's, and the phase is dispatched. A waiting call can be claimed by its request id, or past its
-	// deadline; it is not asked about any more: its claimer finishes it. ErrFenced when somebody else was
-	// first, when the call is done, or when it has come to wait; ErrNotFound.
+	// deadline; it is not asked about any more: its claimer finishes it. The log begins an epoch. ErrFenced
+	// when somebody else was first, when the call is done, or when it has come to wait; ErrNotFound.
 	//
 	// Repeated by the same replica with the same Token, it gives the same Claim as long as nothing was
 	// written under it. Whoever claims a call writes soon: a claim that nothing follows for

@@ -9,8 +9,9 @@
 // do no harm. Only the medium's clock judges leases and expiry.
 //
 // There are two epochs. A lease's epoch belongs to one call and rises whenever the call changes hands. A
-// log's epoch belongs to one stream, is part of its event ids, starts at 1 and rises only after a
-// rollback: when somebody knows of entries that the medium does not have (any more).
+// log's epoch belongs to one stream, is part of its event ids, starts at 1 and rises after a rollback, when
+// somebody knows of entries that the medium does not have (any more), and with every Claim, since the last owner may
+// have written some.
 //
 // Byte slices given to a medium are its own from then on, and those it gives out are shared: neither
 // side changes them. A context that has ended gives its error; as with ErrUnavailable it is then not

@@ -281,6 +281,8 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 			c.Lapses++
 		}
 	}
+	// Its last owner may have written what is lost here: no event id of that is given to what the next one writes.
+	c.stream.raise(0)
 	return c.claim(s, r, w.Token, now), nil
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// maxRises bounds how many rollbacks of one log are told apart.
-const maxRises = 16
+// maxRises bounds how many epochs of one log are told apart.
+const maxRises = 64
 
 // stream is the log of one stream. Guarded by its session's mu.
 type stream struct {

@@ -99,8 +99,8 @@ var logBeforeWire = []test{
 		if outcome, _, err := w.a.Answer(w.Context(), "s", "q", answer("late")); err != nil || outcome != state.AnswerUnknown {
 			w.Errorf("an answer is %d, %v; nobody waits for it", outcome, err)
 		}
-		if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); page.Epoch != 2 {
-			w.Errorf("the log is at epoch %d, want 2", page.Epoch)
+		if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); page.Epoch != 3 {
+			w.Errorf("the log is at epoch %d, want 3: the loss and the claim each begin one", page.Epoch)
 		}
 		// Should this owner be lost too, the call is a dispatched one.
 		c, y = w.claim(w.a, y.which())
@@ -109,6 +109,20 @@ var logBeforeWire = []test{
 		}
 		w.want(state.ErrFenced, w.b.Append(w.Context(), ahead.same(), notice("stale")))
 		y.finish()
+	}},
+	{"a claim begins an epoch of the log, and loses no position", state.Limits{}, func(w *world) {
+		x := w.three()
+		known := state.Position{Stream: "st", Epoch: 1, Seq: 2}
+		for range 20 {
+			_, x = w.claim(w.b, x.which())
+			x.append(notice("more"))
+		}
+		if got, page := w.read(w.a, "s", known, 0); len(got) != 21 || page.Epoch != 21 {
+			w.Fatalf("%d entries after one from before the claims, at epoch %d, want 21 at 21", len(got), page.Epoch)
+		}
+		// The entry that this position named was the first owner's, and is lost; what has its place is another's.
+		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: 1, Seq: 4}, 0)
+		w.want(state.ErrRollback, err)
 	}},
 	{"an unknown stream is not found", state.Limits{}, func(w *world) {
 		w.three()

@@ -153,7 +153,7 @@ local function raise(s, seen)
   local key = K .. ':t:' .. s.name
   local packed = redis.call('HGET', key, 'rises')
   local rises = packed and cmsgpack.unpack(packed) or {}
-  if #rises >= 32 then
+  if #rises >= 128 then
     -- The two oldest become one, with the lower end.
     rises[4] = math.min(rises[2], rises[4])
     table.remove(rises, 1)
