@@ -148,15 +148,10 @@ func (e *Era) answered(ctx context.Context, s *held, msg jsonrpc.Message) (relea
 	return nil, me
 }
 
+// giveAnswer gives the store an answer, and keeps it if nobody would miss it.
 func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answer) (release func(), _ error) {
-	sctx, cancel := e.bounded(ctx)
-	defer cancel()
-	began := time.Now()
-	outcome, claim, err := e.store.Answer(sctx, session, ask, a)
+	outcome, release, err := e.tryAnswer(ctx, session, ask, a)
 	if err != nil {
-		if errors.Is(err, state.ErrLimit) {
-			e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
-		}
 		return nil, err
 	}
 	switch outcome {
@@ -164,10 +159,29 @@ func (e *Era) giveAnswer(ctx context.Context, session, ask string, a state.Answe
 		e.counters.AnswersUnknown.Add(1)
 	case state.AnswerDuplicate:
 		e.counters.AnswersDuplicate.Add(1)
-	case state.AnswerCompleted:
-		return func() { e.resume(ctx, claim, began) }, nil
 	}
-	return nil, nil
+	if outcome == state.AnswerUnknown || outcome == state.AnswerTaken {
+		kept := givenAnswer{at: time.Now(), session: session, ask: ask, answer: a, due: outcome == state.AnswerUnknown}
+		if e.answers.keep(kept) {
+			e.spawn(e.giveAgain)
+		}
+	}
+	return release, nil
+}
+
+// tryAnswer gives the store an answer; release, unless it is nil, runs the call that the answer completed.
+func (e *Era) tryAnswer(ctx context.Context, session, ask string, a state.Answer) (_ state.AnswerOutcome, release func(), _ error) {
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	began := time.Now()
+	outcome, claim, err := e.store.Answer(sctx, session, ask, a)
+	if errors.Is(err, state.ErrLimit) {
+		e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
+	}
+	if err == nil && outcome == state.AnswerCompleted {
+		release = func() { e.resume(ctx, claim, began) }
+	}
+	return outcome, release, err
 }
 
 // insist gives an answer again until the store takes it: it may have been taken before the store was

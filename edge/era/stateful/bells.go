@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -11,6 +12,9 @@ func (e *Era) bell(b state.Bell) {
 	if b.Kind == state.BellReturned {
 		if e.work.enter() {
 			e.spawn(e.redo)
+			if e.answers.returned(time.Now()) {
+				e.spawn(e.giveAgain)
+			}
 			e.work.leave()
 		}
 		return

@@ -40,8 +40,9 @@ type Era struct {
 	work  gate
 	loops sync.WaitGroup
 
-	idle idle
-	ends ends
+	idle    idle
+	ends    ends
+	answers keptAnswers
 	// draw is drawID; tests have other ids drawn.
 	draw func() int64
 	// insisting counts answers that the store has yet to take.

@@ -30,6 +30,8 @@ type faults struct {
 	touched   int
 	concluded []string // the streams
 	forget    bool     // the medium forgets a Park or Finish that it has acknowledged
+	// forgetAnswer: the medium forgets an Answer beside which others are missing.
+	forgetAnswer bool
 }
 
 func (f *faults) set(down, mute bool) {
@@ -180,6 +182,13 @@ func (f *faults) Ring(ctx context.Context, b state.Bell) error {
 func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
 	if err := f.err(); err != nil {
 		return 0, nil, err
+	}
+	f.mu.Lock()
+	forget := f.forgetAnswer
+	f.forgetAnswer = false
+	f.mu.Unlock()
+	if forget {
+		return state.AnswerTaken, nil, nil
 	}
 	outcome, c, err := f.Store.Answer(ctx, s, ask, a)
 	if err == nil && f.unheard() {
