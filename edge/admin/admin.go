@@ -45,7 +45,7 @@ type Options struct {
 // say.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
-	g := guard{web.NewDoor(nil, o.Web)}
+	g := guard{web.NewGuard(nil, o.Web)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
@@ -68,16 +68,16 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
 	const reading = "GET, OPTIONS"
 	if o.API != nil {
-		mux.Handle("/v1/", g.keep("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API)))
-		mux.Handle("/openapi.json", g.keep(reading, http.HandlerFunc(describe)))
+		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API)))
+		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))
 	}
-	if o.Dev != nil { // it keeps its own door
+	if o.Dev != nil { // it has a guard of its own
 		mux.Handle("/dev", o.Dev)
 		mux.Handle("/dev/", o.Dev)
 		mux.Handle("POST /v1/traces", o.Dev)
 	}
 	if o.Level != nil {
-		mux.Handle("/loglevel", g.keep("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mux.Handle("/loglevel", g.admit("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPut {
 				setLevel(w, r, o.Level)
 				return
@@ -86,8 +86,8 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 		})))
 	}
 	if o.Profiles {
-		mux.Handle("/debug/pprof/", g.keep(reading, http.HandlerFunc(pprof.Index)))
-		mux.Handle("/debug/pprof/profile", g.keep(reading, http.HandlerFunc(pprof.Profile)))
-		mux.Handle("/debug/pprof/trace", g.keep(reading, http.HandlerFunc(pprof.Trace)))
+		mux.Handle("/debug/pprof/", g.admit(reading, http.HandlerFunc(pprof.Index)))
+		mux.Handle("/debug/pprof/profile", g.admit(reading, http.HandlerFunc(pprof.Profile)))
+		mux.Handle("/debug/pprof/trace", g.admit(reading, http.HandlerFunc(pprof.Trace)))
 	}
 }

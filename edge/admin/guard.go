@@ -15,21 +15,21 @@ import (
 )
 
 // guard keeps web pages of strangers, and what is too large or too slow, away from a handler.
-type guard struct{ door *web.Door }
+type guard struct{ *web.Guard }
 
-// keep lets in whom the door lets in, with one of the methods. The body of a POST is JSON and was read; a GET and a
+// admit lets in whom web.Guard lets in, with one of the methods. The body of a POST is JSON and was read; a GET and a
 // DELETE have none, whatever was announced: what is behind reads it, and would wait for it.
-func (g guard) keep(allowed string, next http.Handler) http.Handler {
+func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := g.door.Enter(w, r, allowed); !ok {
+		if _, ok := g.Admit(w, r, allowed); !ok {
 			return
 		}
 		switch {
 		case r.Method == http.MethodPost:
 			var memory budget.Reservation
-			g.door.Charge(&memory, r, administrator)
+			g.Charge(&memory, r, administrator)
 			defer memory.Release()
-			body, ok := g.door.Message(w, r, &memory)
+			body, ok := g.Message(w, r, &memory)
 			if !ok {
 				return
 			}
@@ -45,14 +45,14 @@ func (g guard) keep(allowed string, next http.Handler) http.Handler {
 // bound gives every write its deadline.
 func (g guard) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		g.door.Deadline(w)
-		next.ServeHTTP(&bounded{w, g.door}, r)
+		g.Deadline(w)
+		next.ServeHTTP(&bounded{w, g.Guard}, r)
 	})
 }
 
 type bounded struct {
 	http.ResponseWriter
-	door *web.Door
+	guard *web.Guard
 }
 
 // Unwrap is for http.ResponseController.
@@ -60,13 +60,13 @@ func (b *bounded) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (b *bounded) WriteHeader(status int) {
-	b.door.Deadline(b.ResponseWriter)
+	b.guard.Deadline(b.ResponseWriter)
 	b.ResponseWriter.WriteHeader(status)
 }
 
 // Write implements http.ResponseWriter.
 func (b *bounded) Write(p []byte) (int, error) {
-	b.door.Deadline(b.ResponseWriter)
+	b.guard.Deadline(b.ResponseWriter)
 	return b.ResponseWriter.Write(p)
 }
 

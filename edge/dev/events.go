@@ -23,12 +23,12 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	case h.streams <- struct{}{}:
 		defer func() { <-h.streams }()
 	default:
-		h.door.Refuse(w, http.StatusServiceUnavailable, "too many pages are open: close one")
+		h.guard.Refuse(w, http.StatusServiceUnavailable, "too many pages are open: close one")
 		return
 	}
 	changed, stop := h.store.watch()
 	defer stop()
-	stream, err := h.door.Events(w)
+	stream, err := h.guard.Events(w)
 	if err != nil {
 		return
 	}

@@ -24,7 +24,7 @@ const maxStreams = 16
 
 type handler struct {
 	store   *Store
-	door    *web.Door
+	guard   *web.Guard
 	streams chan struct{}
 }
 
@@ -39,7 +39,7 @@ type handler struct {
 // hosts are the names that the Host header may have: a page of any other name is refused, and so is one
 // of another origin. The streams end when their requests' contexts do.
 func Handler(s *Store, hosts []string) http.Handler {
-	h := &handler{store: s, door: web.NewDoor(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
+	h := &handler{store: s, guard: web.NewGuard(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /dev", h.file("index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /dev/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dev", http.StatusMovedPermanently) })
@@ -53,7 +53,7 @@ func Handler(s *Store, hosts []string) http.Handler {
 	mux.HandleFunc("GET /dev/events", h.events)
 	mux.HandleFunc("POST /v1/traces", h.export)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := h.door.Enter(w, r, "GET, HEAD, POST, OPTIONS"); !ok {
+		if _, ok := h.guard.Admit(w, r, "GET, HEAD, POST, OPTIONS"); !ok {
 			return
 		}
 		head := w.Header()
@@ -117,6 +117,6 @@ func (h *handler) one(w http.ResponseWriter, r *http.Request) {
 
 func (h *handler) answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	h.door.Deadline(w)
+	h.guard.Deadline(w)
 	_ = json.NewEncoder(w).Encode(body) // the client is gone: nobody to tell
 }

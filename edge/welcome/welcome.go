@@ -36,8 +36,8 @@ type Options struct {
 
 // Handler serves GET and HEAD: a page to those who accept text/html, JSON to others. Safe for concurrent use.
 type Handler struct {
-	o    Options
-	door *web.Door
+	o     Options
+	guard *web.Guard
 }
 
 // New makes a handler.
@@ -45,7 +45,7 @@ func New(o Options) *Handler {
 	if o.Title == "" {
 		o.Title = "MCP Edge"
 	}
-	return &Handler{o: o, door: web.NewDoor(nil, o.Web)}
+	return &Handler{o: o, guard: web.NewGuard(nil, o.Web)}
 }
 
 // Wanted reports whether a request is a browser's that shows a page, rather than a client's for a stream: it
@@ -73,11 +73,11 @@ type about struct {
 
 // ServeHTTP implements http.Handler. The hosts and origins that may call the endpoint may see this.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if _, ok := h.door.Enter(w, r, "GET, HEAD, POST, DELETE, OPTIONS"); !ok {
+	if _, ok := h.guard.Admit(w, r, "GET, HEAD, POST, DELETE, OPTIONS"); !ok {
 		return
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		h.door.Refuse(w, http.StatusNotFound, "MCP is not served at "+web.Quoted(r.URL.Path)+": its endpoint is "+h.o.Path)
+		h.guard.Refuse(w, http.StatusNotFound, "MCP is not served at "+web.Quoted(r.URL.Path)+": its endpoint is "+h.o.Path)
 		return
 	}
 	a := h.about(r)
@@ -86,11 +86,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if Wanted(r) {
 		kind = "text/html; charset=utf-8"
 		if err := page.Execute(&body, a); err != nil {
-			h.door.Refuse(w, http.StatusInternalServerError, "the page cannot be rendered")
+			h.guard.Refuse(w, http.StatusInternalServerError, "the page cannot be rendered")
 			return
 		}
 	} else if err := json.NewEncoder(&body).Encode(a); err != nil {
-		h.door.Refuse(w, http.StatusInternalServerError, "the description cannot be rendered")
+		h.guard.Refuse(w, http.StatusInternalServerError, "the description cannot be rendered")
 		return
 	}
 	head := w.Header()
@@ -100,7 +100,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head.Set("Referrer-Policy", "no-referrer")
 	head.Set("Cache-Control", "no-store")
 	head.Add("Vary", "Accept")
-	h.door.Deadline(w)
+	h.guard.Deadline(w)
 	_, _ = w.Write(body.Bytes()) // the client is gone: nobody to tell
 }
 

@@ -31,7 +31,7 @@ const (
 // Handler serves both endpoints of the transport. Safe for concurrent use.
 type Handler struct {
 	server   Server
-	door     *web.Door
+	guard    *web.Guard
 	o        Options
 	draining chan struct{}
 	drain    sync.Once
@@ -43,7 +43,7 @@ type Handler struct {
 // New makes the handler. auth may be nil: then everybody is anonymous.
 func New(s Server, auth web.Authenticator, o Options) *Handler {
 	o = o.withDefaults()
-	h := &Handler{server: s, door: web.NewDoor(auth, o.Web), o: o, draining: make(chan struct{})}
+	h := &Handler{server: s, guard: web.NewGuard(auth, o.Web), o: o, draining: make(chan struct{})}
 	if o.Relay != nil {
 		o.Relay.Receive(h.received)
 	}
@@ -52,18 +52,18 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 
 // Stream serves the GET that is a connection. Mount it at StreamPath.
 func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
-	principal, ok := h.door.Enter(w, r, allowedStream)
-	if !ok || !h.door.Accepts(w, r, web.TypeEvents) {
+	principal, ok := h.guard.Admit(w, r, allowedStream)
+	if !ok || !h.guard.Accepts(w, r, web.TypeEvents) {
 		return
 	}
 	c := newConn(h, principal)
-	h.door.Charge(&c.memory, r, principal)
+	h.guard.Charge(&c.memory, r, principal)
 	if err := c.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
-		h.door.Overloaded(w, err)
+		h.guard.Overloaded(w, err)
 		return
 	}
 	below := prefix(r.Header)
-	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) {
+	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer c.memory.Release()
 		h.connect(ctx, w, l, c, below)
 	})
@@ -76,10 +76,10 @@ func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Lis
 	defer c.cancel()
 	switch h.open.add(c, h.o.MaxConnections) {
 	case full:
-		h.door.Refuse(w, http.StatusTooManyRequests, "too many HTTP+SSE connections are open: close some, or try again later")
+		h.guard.Refuse(w, http.StatusTooManyRequests, "too many HTTP+SSE connections are open: close some, or try again later")
 		return
 	case shut:
-		h.door.Refuse(w, http.StatusServiceUnavailable, "this server is shutting down: open the stream again")
+		h.guard.Refuse(w, http.StatusServiceUnavailable, "this server is shutting down: open the stream again")
 		return
 	}
 	defer h.open.remove(c)
@@ -94,29 +94,29 @@ func (h *Handler) connect(ctx context.Context, w http.ResponseWriter, l *web.Lis
 // Message serves a POST of one message, or of a batch where the negotiated revision has them. Mount it
 // at MessagePath.
 func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
-	principal, ok := h.door.Enter(w, r, allowedMessage)
+	principal, ok := h.guard.Admit(w, r, allowedMessage)
 	if !ok {
 		return
 	}
 	token := r.URL.Query().Get(parameter)
 	if token == "" {
-		h.door.Refuse(w, http.StatusBadRequest,
+		h.guard.Refuse(w, http.StatusBadRequest,
 			"the query parameter "+parameter+" is missing: open the stream with GET and POST to the URI of its endpoint event")
 		return
 	}
 	memory := new(budget.Reservation)
-	h.door.Charge(memory, r, principal)
+	h.guard.Charge(memory, r, principal)
 	defer func() { memory.Release() }()
-	body, ok := h.door.Message(w, r, memory)
+	body, ok := h.guard.Message(w, r, memory)
 	if !ok {
 		return
 	}
 	var a answered
 	var told func()
 	if replica, away := h.elsewhere(token); away {
-		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.door.Address(r), Body: body})
+		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.guard.Address(r), Body: body})
 	} else {
-		in := &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.door.Address(r), Memory: memory}
+		in := &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.guard.Address(r), Memory: memory}
 		memory = nil // deliver's to release
 		a, told = h.local(token, principal.Key(), in)
 	}
@@ -128,18 +128,18 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) answer(w http.ResponseWriter, a answered) {
 	switch {
 	case len(a.Body) > 0:
-		h.door.Answer(w, a.Status, a.Body)
+		h.guard.Answer(w, a.Status, a.Body)
 	case a.Status == http.StatusNotFound:
-		h.door.Refuse(w, a.Status, "no open HTTP+SSE connection has this "+parameter+": its stream has ended, or is at a replica that shares no Redis with this one. Open the stream again")
+		h.guard.Refuse(w, a.Status, "no open HTTP+SSE connection has this "+parameter+": its stream has ended, or is at a replica that shares no Redis with this one. Open the stream again")
 	case a.Status == http.StatusTooManyRequests:
-		h.door.Refuse(w, a.Status, "too many messages of this connection are being served: wait for some responses")
+		h.guard.Refuse(w, a.Status, "too many messages of this connection are being served: wait for some responses")
 	case a.Status == http.StatusAccepted:
 		w.Header().Set("Content-Length", "0")
-		h.door.Deadline(w)
+		h.guard.Deadline(w)
 		w.WriteHeader(a.Status)
 		_ = http.NewResponseController(w).Flush() // It leaves now: what the message released comes after it.
 	default:
-		h.door.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
+		h.guard.Refuse(w, a.Status, "the replica that has the connection could not be understood: open the stream again")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // exchange is the way back of one HTTP request.
 type exchange struct {
 	w        http.ResponseWriter
-	door     *web.Door
+	guard    *web.Guard
 	accepted int // the status of Accept
 	// listener opens the stream if the client asked for one, and for nothing that would come at once.
 	listener *web.Listener
@@ -40,7 +40,7 @@ func (x *exchange) Respond(r mcp.Response) {
 	if status == http.StatusMethodNotAllowed {
 		h.Set("Allow", allowedWithoutSession)
 	}
-	x.door.Deadline(x.w)
+	x.guard.Deadline(x.w)
 	x.w.WriteHeader(status)
 	if _, err := x.w.Write(r.Body); err == nil && r.Owned {
 		mcp.Recycle(r.Body)
@@ -52,7 +52,7 @@ func (x *exchange) Accept() {
 	if x.accepted == http.StatusAccepted {
 		x.w.Header()["Content-Length"] = nothing
 	}
-	x.door.Deadline(x.w)
+	x.guard.Deadline(x.w)
 	x.w.WriteHeader(x.accepted)
 	// It leaves now: what the message released comes after it.
 	_ = http.NewResponseController(x.w).Flush()
@@ -65,7 +65,7 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 	if l != nil {
 		x.events, err = l.Events()
 	} else {
-		x.events = x.door.Answering(w)
+		x.events = x.guard.Answering(w)
 	}
 	if x.events.Waits() {
 		return waiter{stream{x.events}}, err

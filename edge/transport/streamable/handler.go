@@ -27,24 +27,24 @@ const (
 // Handler serves one MCP endpoint. Safe for concurrent use.
 type Handler struct {
 	server Server
-	door   *web.Door
+	guard  *web.Guard
 }
 
 var _ http.Handler = (*Handler)(nil)
 
 // New makes the endpoint's handler. auth may be nil.
 func New(s Server, auth Authenticator, o Options) *Handler {
-	return &Handler{server: s, door: web.NewDoor(auth, o)}
+	return &Handler{server: s, guard: web.NewGuard(auth, o)}
 }
 
 // ServeHTTP serves POST, GET, DELETE and OPTIONS.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	principal, ok := h.door.Enter(w, r, allowed)
+	principal, ok := h.guard.Admit(w, r, allowed)
 	if !ok {
 		return
 	}
 	in := &mcp.Incoming{
-		Header: r.Header, Principal: principal, Address: h.door.Address(r),
+		Header: r.Header, Principal: principal, Address: h.guard.Address(r),
 		Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
 	}
 	switch r.Method {
@@ -58,13 +58,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) {
-	if !h.door.Accepts(w, r, web.TypeJSON, web.TypeEvents) {
+	if !h.guard.Accepts(w, r, web.TypeJSON, web.TypeEvents) {
 		return
 	}
 	x := h.exchange(w, http.StatusAccepted)
-	h.door.Charge(&x.memory, r, in.Principal)
+	h.guard.Charge(&x.memory, r, in.Principal)
 	defer x.memory.Release()
-	body, ok := h.door.Message(w, r, &x.memory)
+	body, ok := h.guard.Message(w, r, &x.memory)
 	if !ok {
 		return
 	}
@@ -75,19 +75,19 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 }
 
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) {
-	if !h.door.Accepts(w, r, web.TypeEvents) {
+	if !h.guard.Accepts(w, r, web.TypeEvents) {
 		return
 	}
 	x := h.exchange(w, http.StatusAccepted)
-	h.door.Charge(&x.memory, r, in.Principal)
+	h.guard.Charge(&x.memory, r, in.Principal)
 	if in.LastEventID != "" {
 		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted is not to wait for its reader.
 	} else if err := x.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
-		h.door.Overloaded(w, err)
+		h.guard.Overloaded(w, err)
 		return
 	}
 	in.Memory = &x.memory
-	h.door.Listen(w, r, func(ctx context.Context, l *web.Listener) {
+	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer x.memory.Release()
 		x.listener = l
 		h.server.Listen(ctx, in, x)
@@ -97,8 +97,8 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 
 // Wait returns when no stream is open any more that a client asked for by GET, or with ctx's error. Call it
 // when the http.Server has been shut down, which does not wait for them.
-func (h *Handler) Wait(ctx context.Context) error { return h.door.Wait(ctx) }
+func (h *Handler) Wait(ctx context.Context) error { return h.guard.Wait(ctx) }
 
 func (h *Handler) exchange(w http.ResponseWriter, accepted int) *exchange {
-	return &exchange{w: w, door: h.door, accepted: accepted}
+	return &exchange{w: w, guard: h.guard, accepted: accepted}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestAddress(t *testing.T) {
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	for remote, want := range map[string]netip.Addr{
 		"192.0.2.7:4711":        netip.MustParseAddr("192.0.2.7"),
 		"[::ffff:192.0.2.7]:80": netip.MustParseAddr("192.0.2.7"),

@@ -16,23 +16,23 @@ import (
 // own, charged to mem, which Charge has made: what outlives the request may keep aliasing it. A small body is read even
 // where there is no room for it, since it may make some: then mem.Check fails. False: the request was answered, with
 // 415, 413, 503 or 400.
-func (d *Door) Message(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) ([]byte, bool) {
+func (g *Guard) Message(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) ([]byte, bool) {
 	if why := contentType(r.Header); why != "" {
-		d.Refuse(w, http.StatusUnsupportedMediaType, why)
+		g.Refuse(w, http.StatusUnsupportedMediaType, why)
 		return nil, false
 	}
 	mem.Offer(budget.Requests, RequestBytes)
-	body, err := d.body(w, r, mem)
+	body, err := g.body(w, r, mem)
 	if err != nil {
-		d.refuseBody(w, err)
+		g.refuseBody(w, err)
 		return nil, false
 	}
 	return body, true
 }
 
 // body reads the whole body. How long that may take is the server's to say.
-func (d *Door) body(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) (body []byte, err error) {
-	limit := d.o.MaxBody
+func (g *Guard) body(w http.ResponseWriter, r *http.Request, mem *budget.Reservation) (body []byte, err error) {
+	limit := g.o.MaxBody
 	if r.ContentLength > limit {
 		return nil, &http.MaxBytesError{Limit: limit}
 	}
@@ -47,28 +47,28 @@ func (d *Door) body(w http.ResponseWriter, r *http.Request, mem *budget.Reservat
 	return body, err
 }
 
-func (d *Door) refuseBody(w http.ResponseWriter, err error) {
+func (g *Guard) refuseBody(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
 	if full := (*budget.Full)(nil); errors.As(err, &full) {
-		d.Overloaded(w, full)
+		g.Overloaded(w, full)
 		return
 	}
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
-		d.o.Telemetry.Hit(telemetry.BoundBody)
-		d.Refuse(w, http.StatusRequestEntityTooLarge,
+		g.o.Telemetry.Hit(telemetry.BoundBody)
+		g.Refuse(w, http.StatusRequestEntityTooLarge,
 			"the body is too large: the limit is "+strconv.FormatInt(tooLarge.Limit, 10)+" bytes")
 		return
 	}
-	d.Refuse(w, http.StatusBadRequest, d.unreadable(err))
+	g.Refuse(w, http.StatusBadRequest, g.unreadable(err))
 }
 
 // unreadable says why a body could not be read.
-func (d *Door) unreadable(err error) string {
+func (g *Guard) unreadable(err error) string {
 	switch {
 	case isTimeout(err):
-		d.o.Telemetry.Hit(telemetry.BoundReadTimeout)
-		return "the body was not there whole within " + d.o.ReadTimeout.String() + ": send it faster, or less at a time"
+		g.o.Telemetry.Hit(telemetry.BoundReadTimeout)
+		return "the body was not there whole within " + g.o.ReadTimeout.String() + ": send it faster, or less at a time"
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "the body ended before its announced end: send all of it"
 	}
@@ -95,11 +95,11 @@ func contentType(h http.Header) string {
 
 // Accepts is lenient: without an Accept header anything goes, and one of the types, or a wildcard over
 // one, is enough. False: the request was answered with 406.
-func (d *Door) Accepts(w http.ResponseWriter, r *http.Request, types ...string) bool {
+func (g *Guard) Accepts(w http.ResponseWriter, r *http.Request, types ...string) bool {
 	if accepts(r.Header, types...) {
 		return true
 	}
-	d.Refuse(w, http.StatusNotAcceptable, "Accept must name "+strings.Join(types, " and "))
+	g.Refuse(w, http.StatusNotAcceptable, "Accept must name "+strings.Join(types, " and "))
 	return false
 }
 

@@ -12,7 +12,7 @@ func TestOriginSentTwice(t *testing.T) {
 	r.Host = "localhost"
 	r.Header["Origin"] = []string{"http://localhost", "https://evil.example"}
 	w := httptest.NewRecorder()
-	if _, ok := NewDoor(nil, Options{Hosts: []string{"localhost"}}).Enter(w, r, "GET"); ok || w.Code != http.StatusForbidden {
+	if _, ok := NewGuard(nil, Options{Hosts: []string{"localhost"}}).Admit(w, r, "GET"); ok || w.Code != http.StatusForbidden {
 		t.Errorf("let in: %t, status %d; want 403", ok, w.Code)
 	}
 }

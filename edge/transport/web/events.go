@@ -15,9 +15,9 @@ import (
 // or the write timeout passed, whatever comes first; after an error the stream is dead. Whoever opened
 // it calls Close. Not safe for concurrent use.
 type Events struct {
-	body body
-	door *Door
-	held *[]byte // from the pool; nil: nothing
+	body  body
+	guard *Guard
+	held  *[]byte // from the pool; nil: nothing
 }
 
 // body is where a response's bytes go.
@@ -53,21 +53,21 @@ func (e *Events) release() {
 }
 
 // Events begins a stream. The headers leave at once, so that proxies and clients see it.
-func (d *Door) Events(w http.ResponseWriter) (*Events, error) {
-	d.Deadline(w)
-	r := d.stream(w)
-	return &Events{body: r, door: d}, r.flush()
+func (g *Guard) Events(w http.ResponseWriter) (*Events, error) {
+	g.Deadline(w)
+	r := g.stream(w)
+	return &Events{body: r, guard: g}, r.flush()
 }
 
 // Answering begins a stream whose headers leave with what is written first.
-func (d *Door) Answering(w http.ResponseWriter) *Events {
-	return &Events{body: d.stream(w), door: d}
+func (g *Guard) Answering(w http.ResponseWriter) *Events {
+	return &Events{body: g.stream(w), guard: g}
 }
 
-func (d *Door) stream(w http.ResponseWriter) *response {
+func (g *Guard) stream(w http.ResponseWriter) *response {
 	describe(w.Header())
 	w.WriteHeader(http.StatusOK)
-	return &response{w: w, control: http.NewResponseController(w), door: d}
+	return &response{w: w, control: http.NewResponseController(w), guard: g}
 }
 
 // describe says what a response of events is.
@@ -117,7 +117,7 @@ func (e *Events) write() error {
 	err := e.body.write(*e.held)
 	e.release()
 	if late := net.Error(nil); errors.As(err, &late) && late.Timeout() {
-		e.door.o.Telemetry.Hit(telemetry.BoundWriteTimeout)
+		e.guard.o.Telemetry.Hit(telemetry.BoundWriteTimeout)
 	}
 	return err
 }
@@ -150,7 +150,7 @@ func (e *Events) Close() {
 type response struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	door    *Door
+	guard   *Guard
 	// broken: a write failed. The deadline that passed stays, so that what the server still writes fails at once.
 	broken bool
 }
@@ -158,7 +158,7 @@ type response struct {
 func (r *response) begin(b []byte) []byte { return b }
 
 func (r *response) write(b []byte) error {
-	r.door.Deadline(r.w)
+	r.guard.Deadline(r.w)
 	_, err := r.w.Write(b)
 	if err == nil {
 		err = r.flush()
@@ -181,7 +181,7 @@ func (r *response) end(b []byte) {
 	if r.broken {
 		return
 	}
-	r.door.Deadline(r.w)
+	r.guard.Deadline(r.w)
 	if b != nil {
 		_, _ = r.w.Write(b)
 	}

@@ -18,7 +18,7 @@ import (
 // What is held leaves with the next event as one piece, or when it is much.
 func TestHeldEventsLeaveTogether(t *testing.T) {
 	w := &pieces{ResponseRecorder: httptest.NewRecorder()}
-	events, err := NewDoor(nil, Options{}).Events(w)
+	events, err := NewGuard(nil, Options{}).Events(w)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,10 +61,10 @@ func (p *pieces) Write(b []byte) (int, error) {
 // A stream may be silent for longer than one write may take, over HTTP/1 and HTTP/2, and ends whole.
 func TestSilentStreamOutlivesTheWriteTimeout(t *testing.T) {
 	const timeout = 50 * time.Millisecond
-	door := NewDoor(nil, Options{WriteTimeout: timeout})
+	guard := NewGuard(nil, Options{WriteTimeout: timeout})
 	silence := make(chan struct{})
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		events, err := door.Events(w)
+		events, err := guard.Events(w)
 		if err != nil {
 			t.Error(err)
 			return
@@ -133,9 +133,9 @@ func (s *stuck) Write([]byte) (int, error) {
 
 // A client that did not read within the write timeout is not given another one for the end of its stream.
 func TestBrokenStreamEndsWithoutAnotherTimeout(t *testing.T) {
-	door := NewDoor(nil, Options{})
+	guard := NewGuard(nil, Options{})
 	w := &stuck{ResponseRecorder: httptest.NewRecorder()}
-	e, err := door.Events(w)
+	e, err := guard.Events(w)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,5 +34,5 @@ func (e *Events) Leave() {
 	if err != nil {
 		return // The handler's return ends it.
 	}
-	(&detached{conn: conn, timeout: e.door.o.WriteTimeout}).end(nil)
+	(&detached{conn: conn, timeout: e.guard.o.WriteTimeout}).end(nil)
 }

@@ -12,9 +12,9 @@ import (
 )
 
 // serving serves every request with fn, which may leave the response, in handlers that go on until the test says so.
-func serving(t *testing.T, fn func(d *Door, w http.ResponseWriter, r *http.Request)) (s *httptest.Server, goOn func()) {
+func serving(t *testing.T, fn func(d *Guard, w http.ResponseWriter, r *http.Request)) (s *httptest.Server, goOn func()) {
 	t.Helper()
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	on, goOn := context.WithCancel(t.Context())
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fn(d, w, r)
@@ -29,7 +29,7 @@ func serving(t *testing.T, fn func(d *Door, w http.ResponseWriter, r *http.Reque
 }
 
 func TestEventsEndBeforeTheirHandler(t *testing.T) {
-	s, _ := serving(t, func(d *Door, w http.ResponseWriter, _ *http.Request) {
+	s, _ := serving(t, func(d *Guard, w http.ResponseWriter, _ *http.Request) {
 		events := d.Answering(w)
 		_ = events.Send(frame.Event{ID: "1", Data: []byte("first")})
 		_ = events.Hold(frame.Event{ID: "2", Data: []byte("held")})
@@ -46,7 +46,7 @@ func TestEventsEndBeforeTheirHandler(t *testing.T) {
 }
 
 func TestEventsThatWereNotWrittenEndBeforeTheirHandler(t *testing.T) {
-	s, _ := serving(t, func(d *Door, w http.ResponseWriter, _ *http.Request) { d.Answering(w).Leave() })
+	s, _ := serving(t, func(d *Guard, w http.ResponseWriter, _ *http.Request) { d.Answering(w).Leave() })
 	_, resp := get(t, s, "1.1")
 	if body, err := io.ReadAll(resp.Body); err != nil || len(body) > 0 || resp.Header.Get("Content-Type") != TypeEvents {
 		t.Errorf("the response is %q, %v, %v", body, err, resp.Header)
@@ -54,7 +54,7 @@ func TestEventsThatWereNotWrittenEndBeforeTheirHandler(t *testing.T) {
 }
 
 func TestLeaveClosesTheConnection(t *testing.T) {
-	s, _ := serving(t, func(_ *Door, w http.ResponseWriter, _ *http.Request) { Leave(w) })
+	s, _ := serving(t, func(_ *Guard, w http.ResponseWriter, _ *http.Request) { Leave(w) })
 	if resp, err := http.Get(s.URL); err == nil {
 		resp.Body.Close()
 		t.Errorf("the client got %s", resp.Status)
@@ -64,7 +64,7 @@ func TestLeaveClosesTheConnection(t *testing.T) {
 // Whoever cannot leave ends with the handler.
 func TestMayLeave(t *testing.T) {
 	told := make(chan bool, 1)
-	s, goOn := serving(t, func(d *Door, w http.ResponseWriter, r *http.Request) {
+	s, goOn := serving(t, func(d *Guard, w http.ResponseWriter, r *http.Request) {
 		told <- MayLeave(w, r)
 		if r.ProtoMajor == 2 {
 			events := d.Answering(w)

@@ -17,7 +17,7 @@ import (
 // the server: until a handler returns, net/http keeps two goroutines, one of them with a deep stack, and 10 KB of
 // buffers, which is more than the rest of an idle session takes. Not safe for concurrent use.
 type Listener struct {
-	door *Door
+	guard *Guard
 	// w is nil once the stream is open.
 	w http.ResponseWriter
 	// ctx is the context of the exchange over HTTP/1.1, which outlives the request's.
@@ -37,8 +37,8 @@ type Listener struct {
 // done with everything when it returns. Its context ends with the client's connection; over HTTP/1.1 it has no values.
 // Listen returns when fn does or, if the connection is taken from the server, before: fn then runs in a goroutine that
 // Wait waits for.
-func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
-	l := &Listener{door: d, w: w, log: log.Default()}
+func (g *Guard) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Context, *Listener)) {
+	l := &Listener{guard: g, w: w, log: log.Default()}
 	if r.ProtoMajor != 1 || r.ProtoMinor != 1 {
 		fn(r.Context(), l)
 		return
@@ -49,7 +49,7 @@ func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Co
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	l.unlink = context.AfterFunc(r.Context(), l.cancel)
 	l.returned = make(chan struct{})
-	d.listening.Go(func() { l.run(fn) })
+	g.listening.Go(func() { l.run(fn) })
 	<-l.returned
 	if l.panicked != nil {
 		panic(l.panicked) // as if it had happened here
@@ -58,10 +58,10 @@ func (d *Door) Listen(w http.ResponseWriter, r *http.Request, fn func(context.Co
 
 // Wait returns when all streams that were taken from their server are closed, or with ctx's error. Call it when no
 // handler runs any more.
-func (d *Door) Wait(ctx context.Context) error {
+func (g *Guard) Wait(ctx context.Context) error {
 	none := make(chan struct{})
 	go func() {
-		d.listening.Wait()
+		g.listening.Wait()
 		close(none)
 	}()
 	select {
@@ -103,19 +103,19 @@ func (l *Listener) Events() (*Events, error) {
 	w := l.w
 	l.w = nil
 	if l.returned == nil {
-		return l.door.Events(w)
+		return l.guard.Events(w)
 	}
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		return l.door.Events(w) // what wraps the response keeps its connection
+		return l.guard.Events(w) // what wraps the response keeps its connection
 	}
 	l.unlink()
 	l.unlink = nil
-	l.body = &detached{conn: conn, timeout: l.door.o.WriteTimeout, watched: make(chan struct{})}
+	l.body = &detached{conn: conn, timeout: l.guard.o.WriteTimeout, watched: make(chan struct{})}
 	h := w.Header()
 	close(l.returned)
 	go l.body.watch(l.cancel)
-	return &Events{body: l.body, door: l.door}, l.body.head(h)
+	return &Events{body: l.body, guard: l.guard}, l.body.head(h)
 }
 
 // detached is the body of a response over HTTP/1.1 whose connection was taken from the server; it is closed

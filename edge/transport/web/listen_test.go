@@ -20,10 +20,10 @@ import (
 
 const soon = 10 * time.Second
 
-// listened serves every request by Door.Listen. returned is told of each handler that has.
-func listened(t *testing.T, o Options, fn func(context.Context, *Listener)) (d *Door, s *httptest.Server, returned chan struct{}) {
+// listened serves every request by Guard.Listen. returned is told of each handler that has.
+func listened(t *testing.T, o Options, fn func(context.Context, *Listener)) (d *Guard, s *httptest.Server, returned chan struct{}) {
 	t.Helper()
-	d, returned = NewDoor(nil, o), make(chan struct{}, 10)
+	d, returned = NewGuard(nil, o), make(chan struct{}, 10)
 	s = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() { returned <- struct{}{} }()
 		d.Listen(w, r, fn)
@@ -212,7 +212,7 @@ func TestListenedStreamEndsWithItsClient(t *testing.T) {
 
 // A connection whose request was answered serves the next one.
 func TestListenRefuses(t *testing.T) {
-	var d *Door
+	var d *Guard
 	d, s, _ := listened(t, Options{}, func(_ context.Context, l *Listener) {
 		d.Refuse(l.w, http.StatusNotFound, "no such session")
 	})
@@ -262,7 +262,7 @@ func TestListenKeepsAPanicToItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var said strings.Builder // a Logger writes one line at a time
 			logger := log.New(&said, "", 0)
-			d := NewDoor(nil, Options{})
+			d := NewGuard(nil, Options{})
 			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				d.Listen(w, r, func(_ context.Context, l *Listener) {
 					if open {
@@ -311,7 +311,7 @@ func TestListenLeavesNoConnectionOpen(t *testing.T) {
 func TestListenWithoutHijack(t *testing.T) {
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	NewDoor(nil, Options{}).Listen(w, r, func(_ context.Context, l *Listener) {
+	NewGuard(nil, Options{}).Listen(w, r, func(_ context.Context, l *Listener) {
 		stream, err := l.Events()
 		if err != nil {
 			t.Fatal(err)

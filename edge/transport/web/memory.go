@@ -20,18 +20,18 @@ const (
 )
 
 // Charge makes mem what a request of a principal holds, empty yet. Its owner releases it when the exchange has ended.
-func (d *Door) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal) {
-	h := d.o.Holder
-	if h == nil && d.o.Budget != nil {
-		h = mcp.HolderOf(d.o.Budget, p, d.Address(r))
+func (g *Guard) Charge(mem *budget.Reservation, r *http.Request, p mcp.Principal) {
+	h := g.o.Holder
+	if h == nil && g.o.Budget != nil {
+		h = mcp.HolderOf(g.o.Budget, p, g.Address(r))
 	}
 	*mem = h.Begin()
 }
 
 // Overloaded answers what there is no memory for, with 503, and closes the connection: its body may be unread.
-func (d *Door) Overloaded(w http.ResponseWriter, err error) {
+func (g *Guard) Overloaded(w http.ResponseWriter, err error) {
 	w.Header().Set("Connection", "close")
-	d.Refuse(w, http.StatusServiceUnavailable, err.Error())
+	g.Refuse(w, http.StatusServiceUnavailable, err.Error())
 }
 
 // atOnce is how much memory an announced length is worth before its bytes are there.

@@ -55,7 +55,7 @@ func TestBodyWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer hog.Release()
-	d := NewDoor(nil, Options{Budget: b})
+	d := NewGuard(nil, Options{Budget: b})
 	post := func(subject string, size int) (*httptest.ResponseRecorder, error) {
 		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
 		r.Header.Set("Content-Type", TypeJSON)

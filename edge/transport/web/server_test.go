@@ -85,7 +85,7 @@ func each(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *http.Clie
 
 // A call whose request was read may take minutes, and so may its stream: the deadline of reading is over.
 func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) {
 		if _, ok := d.Message(w, r, nil); !ok {
 			return
@@ -119,7 +119,7 @@ func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
 
 // A stream lives on although its request announced a body that never comes.
 func TestStreamWithoutItsBody(t *testing.T) {
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) {
 		d.Listen(w, r, func(ctx context.Context, l *Listener) {
 			e, err := l.Events()
@@ -153,7 +153,7 @@ func TestStreamWithoutItsBody(t *testing.T) {
 
 // A body that was read leaves the connection open; one that was not closes it once its answer is out.
 func TestKeptConnections(t *testing.T) {
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := inMemory(t, func(w http.ResponseWriter, r *http.Request) {
 			if body, ok := d.Message(w, r, nil); ok {
@@ -188,7 +188,7 @@ func TestKeptConnections(t *testing.T) {
 
 // Under LimitReads a body has less time, whenever its request began.
 func TestLimitReads(t *testing.T) {
-	d := NewDoor(nil, Options{})
+	d := NewGuard(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) { d.Message(w, r, nil) }
 	each(t, h, func(t *testing.T, c *http.Client, s *Server) {
 		for name, first := range map[string]bool{"before": true, "after": false} {
@@ -245,7 +245,7 @@ func TestAddressBehindProxies(t *testing.T) {
 		"the other one is a client's": {"10.0.0.1:80", h{"Forwarded": {`for=198.51.100.1`}, "X-Forwarded-For": {"127.0.0.1"}}, "10.0.0.1"},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: c.h}
-		if got := NewDoor(nil, Options{Proxies: proxies}).Address(r); got != netip.MustParseAddr(c.want) {
+		if got := NewGuard(nil, Options{Proxies: proxies}).Address(r); got != netip.MustParseAddr(c.want) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}

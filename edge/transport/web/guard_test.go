@@ -55,7 +55,7 @@ func TestEnter(t *testing.T) {
 			}
 			r.Header.Set("Authorization", c.subject)
 			w := httptest.NewRecorder()
-			p, ok := NewDoor(named{}, c.o).Enter(w, r, "GET, OPTIONS")
+			p, ok := NewGuard(named{}, c.o).Admit(w, r, "GET, OPTIONS")
 			if ok != (c.want == 0) {
 				t.Fatalf("let in: %t, status %d", ok, w.Code)
 			}
@@ -77,7 +77,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("Origin", "https://"+strings.Repeat("x", 10_000))
 	w := httptest.NewRecorder()
-	if _, ok := NewDoor(nil, Options{}).Enter(w, r, "GET"); ok || w.Body.Len() > 400 {
+	if _, ok := NewGuard(nil, Options{}).Admit(w, r, "GET"); ok || w.Body.Len() > 400 {
 		t.Errorf("let in: %t; a body of %d bytes", ok, w.Body.Len())
 	}
 }

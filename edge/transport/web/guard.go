@@ -30,8 +30,8 @@ type Authenticator interface {
 	Authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool)
 }
 
-// Door is what every request of an HTTP transport passes first. Safe for concurrent use.
-type Door struct {
+// Guard is what every request of an HTTP transport passes first. Safe for concurrent use.
+type Guard struct {
 	auth   Authenticator
 	o      Options
 	policy callerPolicy
@@ -39,27 +39,27 @@ type Door struct {
 	listening sync.WaitGroup
 }
 
-// NewDoor makes a door. auth may be nil.
-func NewDoor(auth Authenticator, o Options) *Door {
-	return &Door{auth: auth, o: o.withDefaults(), policy: newCallerPolicy(o)}
+// NewGuard makes a guard. auth may be nil.
+func NewGuard(auth Authenticator, o Options) *Guard {
+	return &Guard{auth: auth, o: o.withDefaults(), policy: newCallerPolicy(o)}
 }
 
-// Enter checks host and origin (Transports, "Security Warning"), the credentials and the HTTP method,
+// Admit checks host and origin (Transports, "Security Warning"), the credentials and the HTTP method,
 // and answers a browser's preflight. allowed are the methods as in an Allow header, OPTIONS included.
 // False: the request was answered.
-func (d *Door) Enter(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
-	if why := d.policy.check(r); why != "" {
-		d.Refuse(w, http.StatusForbidden, why)
+func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (mcp.Principal, bool) {
+	if why := g.policy.check(r); why != "" {
+		g.Refuse(w, http.StatusForbidden, why)
 		return mcp.Principal{}, false
 	}
-	d.policy.cors(w, r)
+	g.policy.cors(w, r)
 	if r.Method == http.MethodOptions {
 		preflight(w, r, allowed)
 		return mcp.Principal{}, false
 	}
 	principal := mcp.Principal{}
-	if d.auth != nil {
-		p, ok := d.auth.Authenticate(w, r)
+	if g.auth != nil {
+		p, ok := g.auth.Authenticate(w, r)
 		if !ok {
 			return mcp.Principal{}, false
 		}
@@ -67,7 +67,7 @@ func (d *Door) Enter(w http.ResponseWriter, r *http.Request, allowed string) (mc
 	}
 	if !lists(allowed, r.Method) {
 		w.Header().Set("Allow", allowed)
-		d.Refuse(w, http.StatusMethodNotAllowed, "method "+Quoted(r.Method)+" is not served here: use one of "+allowed)
+		g.Refuse(w, http.StatusMethodNotAllowed, "method "+Quoted(r.Method)+" is not served here: use one of "+allowed)
 		return mcp.Principal{}, false
 	}
 	return principal, true
@@ -90,15 +90,15 @@ func refusal(code int, message string) []byte {
 }
 
 // Refuse answers what the transport itself does not let through.
-func (d *Door) Refuse(w http.ResponseWriter, status int, message string) {
-	d.Answer(w, status, d.o.Refusal(status, message))
+func (g *Guard) Refuse(w http.ResponseWriter, status int, message string) {
+	g.Answer(w, status, g.o.Refusal(status, message))
 }
 
 // Answer writes one JSON body and says when to come back where the status asks for it.
-func (d *Door) Answer(w http.ResponseWriter, status int, body []byte) {
+func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", TypeJSON)
 	RetryAfter(w, status)
-	d.Deadline(w)
+	g.Deadline(w)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
@@ -112,6 +112,6 @@ func RetryAfter(w http.ResponseWriter, status int) {
 
 // Deadline bounds the write that follows. Every write sets it: on a kept connection the one before
 // it may have passed long ago. A recorder in tests has none.
-func (d *Door) Deadline(w http.ResponseWriter) {
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(d.o.WriteTimeout))
+func (g *Guard) Deadline(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(g.o.WriteTimeout))
 }
