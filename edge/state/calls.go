@@ -53,15 +53,15 @@ type Call struct {
 // Lease is the right of one replica to write about one call.
 type Lease struct {
 	Session, Stream, Call string
-	// Epoch rises with every change of owner.
+	// Epoch is FirstEpoch, and that of NextEpoch with every change of owner.
 	Epoch uint64
 }
 
 // Write is one numbered write under a lease. N starts at 1 with the lease and rises by one with every
 // write, whatever its kind. A write whose N was applied already under this epoch returns nil and does
 // nothing, even if the call is done or parked by then, so a write that timed out may be sent again. An
-// N that skips means that the medium lost writes: ErrRollback, the log's epoch is raised and nothing
-// is written; Claim at the lease's epoch gives a new lease to go on with. So does an Epoch ahead of the
+// N that skips means that the medium lost writes: ErrRollback, and nothing is written; Claim at the lease's
+// epoch gives a new lease to go on with, and begins an epoch of the log. So does an Epoch ahead of the
 // call's: the medium lost the claim.
 type Write struct {
 	Lease
@@ -154,7 +154,7 @@ type Which struct {
 // Calls keeps the calls that run or wait. Each method is one atomic step. Safe for concurrent use.
 type Calls interface {
 	// Begin records calls that outgrew their exchange, opens one log for them all, and gives their
-	// leases, in order, at epoch 1, phase dispatched. They are indexed before they exist, so that no
+	// leases, in order, at FirstEpoch, phase dispatched. They are indexed before they exist, so that no
 	// orphan is missed. The same Begin by the same replica, before the first write, is a repetition and
 	// gives the same leases. ErrNotFound when the session is gone, ErrLimit for a stream too many,
 	// ErrExists when the stream or a call is somebody else's.
@@ -171,7 +171,7 @@ type Calls interface {
 	// N is still free.
 	Park(ctx context.Context, w Write, asks []Ask, state []byte) error
 	// Answer records the answer to a pending ask of the session, once. The one that completes the set
-	// claims the call: epoch + 1, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The
+	// claims the call, as Claim does: the next epoch, phase ready, round + 1, attempt 1. The Claim is nil otherwise. The
 	// error is ErrNotFound when the session is gone, and ErrLimit when the answer finds no room in it: then
 	// the ask is still pending.
 	//
@@ -180,7 +180,7 @@ type Calls interface {
 	// under that and nobody else claimed the call: then it is a duplicate.
 	Answer(ctx context.Context, session, ask string, a Answer) (AnswerOutcome, *Claim, error)
 	// Claim takes a call from its owner, whether or not that one lives, by compare-and-set of the
-	// epoch: epoch + 1. The phase stays, and after a takeover of a dispatched call its attempt is one
+	// epoch: the next one begins. The phase stays, and after a takeover of a dispatched call its attempt is one
 	// higher. An epoch ahead of the call's is that of a lease whose claim the medium lost: it is taken for
 	// the call's, and the phase is dispatched. A waiting call can be claimed by its request id, or past its
 	// deadline; it is not asked about any more: its claimer finishes it. The log begins an epoch. ErrFenced

@@ -9,9 +9,8 @@
 // do no harm. Only the medium's clock judges leases and expiry.
 //
 // There are two epochs. A lease's epoch belongs to one call and rises whenever the call changes hands. A
-// log's epoch belongs to one stream, is part of its event ids, starts at 1 and rises after a rollback, when
-// somebody knows of entries that the medium does not have (any more), and with every Claim, since the last owner may
-// have written some.
+// log's epoch belongs to one stream, is part of its event ids, and rises with every claim, be it of an answer or a
+// takeover: the last owner may have written what the medium has lost. Readers and refused writes change neither.
 //
 // Byte slices given to a medium are its own from then on, and those it gives out are shared: neither
 // side changes them. A context that has ended gives its error; as with ErrUnavailable it is then not

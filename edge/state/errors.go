@@ -17,8 +17,8 @@ var (
 	// ErrTooLarge: an entry that may not be dropped, or a state, exceeds Limits.ResultBytes. Nothing was
 	// written and the write's N is still free.
 	ErrTooLarge = errors.New("state: entry too large")
-	// ErrRollback: a position beyond the log's end, or a write that does not follow the last one: the
-	// medium lost writes. The log's epoch was raised, so that no event id is given out twice.
+	// ErrRollback: a write does not follow the last one: the medium lost writes. Nothing was written; a Claim begins
+	// an epoch to go on under, so that no event id is given out twice.
 	ErrRollback = errors.New("state: log was rolled back")
 	// ErrCursor: a cursor that List did not give out.
 	ErrCursor = errors.New("state: not a cursor of this list")

@@ -9,11 +9,11 @@ import (
 
 // Position is a place in the log of one stream. As an event id it names the stream, the epoch of the
 // log and the place, so ids are unique in the session and never used again after a rollback.
-// Seq 0 is before the first entry: the priming event's, and with Epoch 0 the start under any epoch.
+// Seq 0 is before the first entry: the priming event's. With Epoch 0 it is the start under any epoch.
 type Position struct {
 	// Stream is not empty and has no dot.
 	Stream string
-	// Epoch of the log; the first is 1.
+	// Epoch of the log; the first is FirstEpoch.
 	Epoch uint64
 	// Seq of the entry; the first is 1.
 	Seq uint64
@@ -22,9 +22,30 @@ type Position struct {
 // MaxPosition bounds Epoch and Seq: every medium can count so far without rounding.
 const MaxPosition = 1 << 52
 
-// MaxAhead bounds how far a position's Epoch may be ahead of the log's: so many rises a medium may have lost. What is
-// further ahead was made up: a log whose epoch it raised would give out ids that ParsePosition refuses.
+// MaxAhead bounds how far the counter of a position's Epoch may be ahead of the log's: so many claims a medium may have
+// lost. What is further ahead was made up.
 const MaxAhead = 64
+
+// Epochs, of leases and of logs, are one number of 52 bits: a counter of 20 above 32 random bits, which whoever begins
+// the epoch draws, so that two histories of one medium never count the same. A double has 53 bits: scripts and
+// JSON hold an epoch without rounding. The higher number is the later epoch, or of two with one counter that which wins.
+const (
+	// FirstEpoch is the one that leases and logs begin under: counter 0. Releases before counted on from it by one, so
+	// that the counter of all their epochs is 0.
+	FirstEpoch = 1
+
+	epochBits  = 32
+	maxCounter = 1<<20 - 1
+)
+
+// EpochCounter is how many claims came before an epoch.
+func EpochCounter(epoch uint64) uint64 { return epoch >> epochBits }
+
+// NextEpoch is the epoch behind another one. The counter stays at its end, should it come there: then the random
+// bits alone tell epochs apart.
+func NextEpoch(epoch uint64, drawn uint32) uint64 {
+	return min(EpochCounter(epoch)+1, maxCounter)<<epochBits | uint64(drawn)
+}
 
 // String is the event id.
 func (p Position) String() string {
@@ -36,10 +57,6 @@ func (p Position) String() string {
 	b = strconv.AppendUint(b, p.Seq, 10)
 	return string(b)
 }
-
-// Again is where to read from after ErrRollback: the start of the log, under an epoch above p's. A medium that has
-// also lost that it raised the epoch raises it again.
-func (p Position) Again() Position { return Position{Stream: p.Stream, Epoch: p.Epoch + 1} }
 
 // ParsePosition reads an event id. Only what String prints is accepted, at most 128 bytes, with an Epoch from 1 and
 // both numbers up to MaxPosition.
@@ -102,11 +119,17 @@ type Page struct {
 	Entries []Entry
 	// Epoch of the log: that of the entries' event ids.
 	Epoch uint64
+	// Ahead: the log does not reach the position, since the medium lost what came before it. There are no Entries. Stay
+	// there and read again: the log grows back when who wrote it notices the loss, or it begins an epoch.
+	Ahead bool
+	// Rewound: the position's entry was lost, or is of another history of the medium, so Entries begin with the
+	// log's first.
+	Rewound bool
 	// Trace is that of the stream's first call; empty: none.
 	Trace string
 	// AtEnd: there was nothing behind Entries when they were read.
 	AtEnd bool
-	// Ended: the stream has its last response, and Entries reaches it: nothing follows.
+	// Ended: the stream has its last response, and Entries reaches it, or the position is Ahead: nothing follows.
 	Ended bool
 }
 
@@ -115,11 +138,11 @@ type Log interface {
 	// Append adds entries to the stream of the lease's call; none, with w.Dispatched, only records
 	// the phase. Responses are refused: they are Finish's. ErrFenced, ErrNotFound, ErrTooLarge.
 	Append(ctx context.Context, w Write, entries ...Entry) error
-	// Read returns at most max entries after a position; max 0: a page of the medium's choice. A
-	// position under an older epoch is as good as one under the log's, as long as its entry existed
-	// before the rollback. A position that the log does not know (beyond the end, or of a newer epoch)
-	// raises the log's epoch above it and gives ErrRollback, as does one that was lost before: read
-	// what is there from after.Again, under the new epoch. ErrNotFound when session or stream is gone, or the
-	// position is more than MaxAhead epochs ahead, which changes nothing.
+	// Read returns at most max entries after a position; max 0: a page of the medium's choice. It changes nothing. A
+	// position under an earlier epoch of the log is as good as one under the log's, if its entry was there when
+	// the epoch ended; else the page is Rewound, as it is for a position of an epoch that the log never had, or no longer
+	// knows, whose counter is not above the log's. A position beyond the end of the log's epoch, or of a
+	// counter above, is Ahead. ErrNotFound when session or stream is gone, or the position's counter is more
+	// than MaxAhead above the log's.
 	Read(ctx context.Context, session string, after Position, max int) (Page, error)
 }

@@ -46,6 +46,26 @@ func TestParsePositionRefuses(t *testing.T) {
 	}
 }
 
+// Epochs rise, whatever is drawn, never leave what an event id and a double can hold, and those of releases before are
+// the earliest.
+func TestNextEpoch(t *testing.T) {
+	for _, drawn := range []uint32{0, 1, math.MaxUint32} {
+		for _, before := range []uint64{state.FirstEpoch, 40, state.NextEpoch(1, math.MaxUint32)} {
+			next := state.NextEpoch(before, drawn)
+			if next <= before || state.EpochCounter(next) != state.EpochCounter(before)+1 {
+				t.Errorf("behind %d comes %d, counter %d", before, next, state.EpochCounter(next))
+			}
+		}
+		for _, before := range []uint64{1<<52 - 1, 1<<52 - 1<<32, 1 << 53} { // the counter is at its end
+			last := state.NextEpoch(before, drawn)
+			p := state.Position{Stream: "st", Epoch: last, Seq: 1}
+			if got, err := state.ParsePosition(p.String()); err != nil || got != p || uint64(float64(last)) != last {
+				t.Errorf("%d prints %s, which reads %v, %v", last, p, got, err)
+			}
+		}
+	}
+}
+
 func FuzzParsePosition(f *testing.F) {
 	for _, id := range []string{"st.1.0", "st.z.35", "a.b.c", "..", "st.01.2", "\xff.1.1", "x.3w5e11264sgsf.18446744073709551615"} {
 		f.Add(id)

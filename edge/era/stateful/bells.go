@@ -11,6 +11,7 @@ import (
 func (e *Era) bell(b state.Bell) {
 	if b.Kind == state.BellReturned {
 		if e.work.enter() {
+			e.renewBatches()
 			e.spawn(e.redo)
 			if e.answers.returned(time.Now()) {
 				e.spawn(e.giveAgain)

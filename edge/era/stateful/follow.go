@@ -68,9 +68,6 @@ func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *held, rec *
 			return e.lost(s, err)
 		}
 		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", in.LastEventID)
-	case errors.Is(err, state.ErrRollback):
-		e.counters.Rollbacks.Add(1)
-		pos = pos.Again()
 	case err != nil:
 		return e.lost(s, err)
 	}
@@ -150,6 +147,8 @@ type follower struct {
 	told time.Time
 	// ended: the log has, and all of it was sent.
 	ended bool
+	// lag is nil but while the log does not reach pos.
+	lag *lag
 
 	// memory is what is being sent, and permit what it was read with.
 	memory budget.Reservation
@@ -214,7 +213,7 @@ func (e *Era) follow(ctx context.Context, st mcp.Stream, s *held, rec *record, p
 // read again because another replica may write it, or because it could not be read.
 func (f *follower) pause() time.Duration {
 	idle := f.e.o.KeepAlive - time.Since(f.told)
-	if f.unread || !f.s.writtenHere(f.pos.Stream) {
+	if f.unread || f.lag != nil || !f.s.writtenHere(f.pos.Stream) {
 		idle = min(idle, readPause)
 	}
 	return max(idle, time.Millisecond)
@@ -222,31 +221,18 @@ func (f *follower) pause() time.Duration {
 
 // catchUp sends all there is. It returns false when the stream is over for this client.
 func (f *follower) catchUp(ctx context.Context) bool {
-	rolled := false
 	for ctx.Err() == nil {
-		rctx, cancel := context.WithTimeout(ctx, stateTimeout)
-		page, err := f.e.store.Read(rctx, f.s.id, f.pos, 0)
-		cancel()
-		f.unread = err != nil
+		page, on := f.read(ctx, f.pos)
 		switch {
-		case err == nil:
-		case errors.Is(err, state.ErrRollback) && !rolled:
+		case page == nil:
+			return on
+		case page.Ahead:
+			return f.lagging(ctx)
+		case page.Rewound:
 			f.e.counters.Rollbacks.Add(1)
-			rolled, f.pos = true, f.pos.Again()
-			continue
-		case lostCall(err), errors.Is(err, state.ErrRollback):
-			return false
-		default:
-			if ctx.Err() == nil {
-				f.e.counters.StateErrors.Add(1)
-			}
-			return ctx.Err() == nil
 		}
-		if !f.reservePage(ctx, &page) {
-			f.unread = true
-			return ctx.Err() == nil
-		}
-		sent := f.send(page)
+		f.lag = nil
+		sent := f.send(*page)
 		f.releasePage()
 		if !sent {
 			return false
@@ -261,10 +247,34 @@ func (f *follower) catchUp(ctx context.Context) bool {
 	return false
 }
 
+// read reads a page, for releasePage to give back. When there is none, on says whether to try again later.
+func (f *follower) read(ctx context.Context, pos state.Position) (_ *state.Page, on bool) {
+	rctx, cancel := context.WithTimeout(ctx, stateTimeout)
+	page, err := f.e.store.Read(rctx, f.s.id, pos, 0)
+	cancel()
+	f.unread = err != nil
+	switch {
+	case lostCall(err):
+		return nil, false
+	case err != nil:
+		if ctx.Err() == nil {
+			f.e.counters.StateErrors.Add(1)
+		}
+		return nil, ctx.Err() == nil
+	case !f.reservePage(ctx, pos, &page):
+		f.unread = true
+		return nil, ctx.Err() == nil
+	}
+	return &page, true
+}
+
 // send writes a page's events, all of them at once where that is possible. A client that does not take them
 // in time is let go: it resumes.
 func (f *follower) send(page state.Page) bool {
 	f.pos.Epoch = page.Epoch
+	if page.Rewound {
+		f.pos.Seq = 0
+	}
 	if f.prime {
 		f.prime = false
 		prime := mcp.StreamEvent{ID: f.pos.String(), Retry: f.e.o.RetryHint, More: len(page.Entries) > 0}

@@ -120,7 +120,7 @@ func (s *held) forget() {
 // reservePage charges the follower with a page that it has read and is about to send. Where there is no room, it lets go of
 // the page and waits, as for a result that was never measured: so one stream at a time is sent, and frees its log,
 // though all memory is held by logs. Then it reads the page again. False: there was no room in time, or the page is gone.
-func (f *follower) reservePage(ctx context.Context, page *state.Page) bool {
+func (f *follower) reservePage(ctx context.Context, pos state.Position, page *state.Page) bool {
 	n := f.pageBytes(page)
 	if f.memory.Try(budget.Streams, n) {
 		return true
@@ -132,7 +132,7 @@ func (f *follower) reservePage(ctx context.Context, page *state.Page) bool {
 	if f.permit, err = f.holder.Permit(wctx, budget.Streams, n, false); err != nil {
 		return false
 	}
-	if *page, err = f.e.store.Read(wctx, f.s.id, f.pos, 0); err != nil {
+	if *page, err = f.e.store.Read(wctx, f.s.id, pos, 0); err != nil {
 		f.releasePage()
 		return false
 	}

@@ -2,10 +2,13 @@ package stateful
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
 
 func TestBadEventIDs(t *testing.T) {
@@ -72,60 +75,116 @@ func TestSlowClientIsLetGo(t *testing.T) {
 	})
 }
 
-func TestRollbackReplaysWhatIsThere(t *testing.T) {
+// idBehind is the id of an event that a client has and the store has lost: so many entries behind those that x has.
+func idBehind(t *testing.T, x *exchange, behind uint64) string {
+	t.Helper()
+	pos, err := state.ParsePosition(x.lastID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pos.Seq += behind
+	return pos.String()
+}
+
+// wantIDs checks that no event has the id of another, and returns how many have none.
+func wantIDs(t *testing.T, events ...mcp.StreamEvent) (without int) {
+	t.Helper()
+	seen := map[string]bool{"": true}
+	for _, ev := range events {
+		switch {
+		case len(ev.Data) == 0: // priming
+		case ev.ID == "":
+			without++
+		case seen[ev.ID]:
+			t.Errorf("the id %s was used again", ev.ID)
+		}
+		seen[ev.ID] = true
+	}
+	return without
+}
+
+// A reader that has more than the store waits and changes nothing: the author repeats the same writes under their ids, or
+// notices that it lost some, and goes on under an epoch that the client is sent from the start.
+func TestAReaderAheadOfItsLogWaits(t *testing.T) {
+	for _, loses := range []bool{false, true} {
+		t.Run(fmt.Sprintf("the author notices a loss %t", loses), func(t *testing.T) {
+			inWorld(t, Options{}, func(t *testing.T, w *world) {
+				s := w.initialize(v1125)
+				w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+					for i := range 4 {
+						_ = sink.Emit(ctx, progress(float64(i+1)))
+						time.Sleep(5 * time.Second)
+					}
+					return text("ok"), nil
+				}
+				x := w.post(w.a, s, callTool(1, "say"))
+				y := w.listen(w.b, s, idBehind(t, x, 2))
+				after(4 * time.Second)
+				if n := len(y.all()); n != 0 || y.ended() {
+					t.Fatalf("%d events, ended %v", n, y.ended())
+				}
+				w.faults.mu.Lock()
+				w.faults.lose = loses
+				w.faults.mu.Unlock()
+				after(30 * time.Second)
+				const done = `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`
+				if loses {
+					w.wantMessages(y, progressMessage(1), progressMessage(3), progressMessage(4), done)
+					if n := wantIDs(t, append(x.all()[:2:2], y.all()...)...); n != 0 {
+						t.Errorf("%d events have no id", n)
+					}
+				} else {
+					w.wantMessages(y, progressMessage(4), done)
+				}
+				if !y.ended() || w.b.Counters().Rollbacks.Load() == 0 {
+					t.Errorf("ended %v, %d rollbacks", y.ended(), w.b.Counters().Rollbacks.Load())
+				}
+			})
+		})
+	}
+}
+
+// A store went back, and whoever wrote the rest is lost with the answer that the client gave: it is asked again.
+func TestAReaderAheadOfItsLogIsAskedAgain(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		last := idBehind(t, x, 2)
+		y := w.listen(w.b, s, last)
+		after(lagPause + 2*readPause)
+		w.wantMessages(y, x.messages()...)
+		if wantIDs(t, y.all()...) != 1 {
+			t.Errorf("events are %+v, want one without an id", y.all())
+		}
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"a":1}`)))
+		after(3 * time.Second)
+		msgs := y.messages()
+		if !y.ended() || !strings.Contains(msgs[len(msgs)-1], `name={\"a\":1}`) {
+			t.Errorf("ended %v after %v", y.ended(), msgs)
+		}
+		wantIDs(t, append(x.all()[:2:2], y.all()...)...)
+	})
+}
+
+// A store went back to an end of the log that the client has not seen: it is told how the call ended.
+func TestAReaderAheadOfALogThatEndedIsToldItsEnd(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			return text("ok"), sink.Emit(ctx, progress(1))
 		}
 		x := w.post(w.a, s, callTool(1, "say"))
-		evs := x.all()
-		beyond := evs[len(evs)-1].ID + "0" // an event that the log does not have (any more)
-		y := w.listen(w.b, s, beyond)
-		w.wantMessages(y, progressMessage(1), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
-		for _, ev := range y.all() {
-			for _, old := range evs {
-				if ev.ID == old.ID {
-					t.Errorf("the id %s was used again", ev.ID)
-				}
-			}
+		after(time.Second)
+		if x.body() != "" {
+			t.Fatalf("answered with %s", x.body())
 		}
-		if w.b.Counters().Rollbacks.Load() != 1 {
-			t.Error("the loss was not counted")
+		y := w.listen(w.b, s, idBehind(t, x, 1))
+		after(lagPause + 2*readPause)
+		w.wantMessages(y, `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		if n := wantIDs(t, y.all()...); n != 1 || !y.ended() {
+			t.Errorf("ended %v with %+v", y.ended(), y.all())
 		}
-	})
-}
-
-// A store that is replaced twice loses the new epoch, too: what is there comes under one above what the client saw
-// all the same, be it connected or back again.
-func TestNoIDIsUsedAgainAfterTwoLosses(t *testing.T) {
-	inWorld(t, Options{}, func(t *testing.T, w *world) {
-		s := w.initialize(v1125)
-		relapse := func() {
-			w.faults.mu.Lock()
-			defer w.faults.mu.Unlock()
-			w.faults.relapse, w.faults.blind = true, 1
-		}
-		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-			_ = sink.Emit(ctx, progress(1))
-			time.Sleep(time.Second)
-			relapse()
-			return text("ok"), sink.Emit(ctx, progress(2))
-		}
-		x := w.post(w.a, s, callTool(1, "say"))
-		after(5 * time.Second)
-		relapse()
-		y := w.listen(w.a, s, x.lastID())
-		after(5 * time.Second)
-		seen := map[string]bool{}
-		for _, ev := range append(x.all(), y.all()...) {
-			if seen[ev.ID] {
-				t.Errorf("the id %s was used again", ev.ID)
-			}
-			seen[ev.ID] = true
-		}
-		const done = `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`
-		w.wantMessages(x, progressMessage(1), progressMessage(1), progressMessage(2), done)
-		w.wantMessages(y, progressMessage(1), progressMessage(2), done)
 	})
 }

@@ -22,9 +22,7 @@ type faults struct {
 	deaf   bool // what is done is reported as failed
 	unsaid int  // so many replies to Answer and Claim are lost
 	blind  int  // so many readings fail
-	// relapse: the medium says once that a log was rolled back, and then has lost that it said so.
-	relapse bool
-	slow    time.Duration
+	slow   time.Duration
 	// appends counts those that were passed on, touched the sessions that were.
 	appends   int
 	touched   int
@@ -227,17 +225,10 @@ func (f *faults) Read(ctx context.Context, s string, after state.Position, max i
 		return state.Page{}, err
 	}
 	f.mu.Lock()
-	relapse := f.relapse
-	f.relapse = false
-	if !relapse {
-		f.blind--
-	}
-	blind := !relapse && f.blind >= 0
+	f.blind--
+	blind := f.blind >= 0
 	f.mu.Unlock()
-	switch {
-	case relapse:
-		return state.Page{}, state.ErrRollback
-	case blind:
+	if blind {
 		return state.Page{}, state.ErrUnavailable
 	}
 	return f.Store.Read(ctx, s, after, max)

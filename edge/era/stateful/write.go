@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -39,6 +40,8 @@ type writer struct {
 	n     uint64
 	// reclaiming is the token of a claim under way, after the store lost writes of the lease.
 	reclaiming string
+	// rewound: the store was away, and the log is to begin an epoch before it grows. Set from anywhere.
+	rewound atomic.Bool
 }
 
 // attach gives the run its lease and ends it when its lifetime has passed.
@@ -232,16 +235,22 @@ func lostCall(err error) bool {
 func (r *run) write(op func(context.Context, state.Write) error) error {
 	pause := 10 * time.Millisecond
 	for {
-		ctx, cancel := r.e.bounded(r.e.life)
-		err := op(ctx, state.Write{Lease: r.lease, N: r.n + 1})
-		cancel()
+		err := r.renew()
+		if err == nil {
+			ctx, cancel := r.e.bounded(r.e.life)
+			err = op(ctx, state.Write{Lease: r.lease, N: r.n + 1})
+			cancel()
+		}
 		switch {
 		case err == nil:
 			r.n++
 			return nil
 		case errors.Is(err, state.ErrTooLarge), errors.Is(err, state.ErrLimit), errors.Is(err, state.ErrExists):
 			return err
-		case errors.Is(err, state.ErrRollback), errors.Is(err, state.ErrFenced) && r.reclaiming != "":
+		case errors.Is(err, state.ErrRollback), errors.Is(err, state.ErrFenced) && r.reclaiming != "" && !r.rewound.Load():
+			if r.reclaiming == "" {
+				r.e.counters.Rollbacks.Add(1)
+			}
 			if err = r.reclaim(); err == nil {
 				continue
 			}
@@ -271,7 +280,6 @@ func (r *run) write(op func(context.Context, state.Write) error) error {
 // open, the next write asks again, with the same token.
 func (r *run) reclaim() error {
 	if r.reclaiming == "" {
-		r.e.counters.Rollbacks.Add(1)
 		r.reclaiming = rand.Text()
 	}
 	ctx, cancel := r.e.bounded(r.e.life)
@@ -284,6 +292,32 @@ func (r *run) reclaim() error {
 	}
 	r.lease, r.n, r.reclaiming = c.Lease, 0, ""
 	return nil
+}
+
+// renew takes a new lease, if the store was away since the last write. Calls of one batch share a log: each of them would
+// write on where another lost entries, and not notice.
+func (r *run) renew() error {
+	if !r.rewound.Load() {
+		return nil
+	}
+	err := r.reclaim()
+	if err == nil {
+		r.rewound.Store(false)
+	}
+	return err
+}
+
+// renewBatches has the calls of batches that run here renew their leases.
+func (e *Era) renewBatches() {
+	for _, s := range e.held.all() {
+		s.mu.Lock()
+		for r := range s.writing {
+			if r.group != nil && r.group.array {
+				r.rewound.Store(true)
+			}
+		}
+		s.mu.Unlock()
+	}
 }
 
 // sleep waits for d; false when the replica ends first.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -45,14 +46,13 @@ type question struct {
 }
 
 func (c *call) orphan(now time.Time) bool {
-	unwritten := c.epoch > 1 && c.n == 0 && now.Sub(c.claimed) > c.owner.m.limits.ClaimLife()
+	unwritten := c.epoch > state.FirstEpoch && c.n == 0 && now.Sub(c.claimed) > c.owner.m.limits.ClaimLife()
 	return c.held && (c.owner.lost(now) || unwritten) || !c.Deadline.IsZero() && now.After(c.Deadline)
 }
 
-// lease gives the call to a new owner.
-func (c *call) lease(s *session, r *Replica) state.Lease {
-	c.owner, c.held, c.n = r, true, 0
-	c.epoch++
+// lease gives the call to an owner under an epoch.
+func (c *call) lease(s *session, r *Replica, epoch uint64) state.Lease {
+	c.owner, c.held, c.n, c.epoch = r, true, 0, epoch
 	return c.current(s)
 }
 
@@ -60,10 +60,13 @@ func (c *call) current(s *session) state.Lease {
 	return state.Lease{Session: s.id, Stream: c.stream.name, Call: c.ID, Epoch: c.epoch}
 }
 
-// claim gives the call to a new owner.
+// claim gives the call to a new owner, and begins an epoch of its log: its last owner may have written what is lost
+// here, and no event id of that is given to what the next one writes.
 func (c *call) claim(s *session, r *Replica, token string, now time.Time) *state.Claim {
 	c.token, c.claimed, c.found = token, now, c.phase
-	c.lease(s, r)
+	drawn := rand.Uint32() // #nosec G404 -- it tells histories apart and is no secret
+	c.lease(s, r, state.NextEpoch(c.epoch, drawn))
+	c.stream.begin(drawn)
 	return c.owned(s)
 }
 
@@ -126,7 +129,7 @@ func (r *Replica) fence(c *call, w state.Write, now time.Time) error {
 	case c == nil || c.stream.name != w.Stream || r.m.lapsed(c.stream, now):
 		return state.ErrNotFound
 	case w.Epoch > c.epoch:
-		r.m.rollback(c.stream, 0)
+		r.m.rollbacks.Add(1)
 		return fmt.Errorf("epoch %d is ahead of the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrRollback)
 	case w.Epoch < c.epoch:
 		return fmt.Errorf("epoch %d is not the call's, which is %d: %w", w.Epoch, c.epoch, state.ErrFenced)
@@ -139,7 +142,7 @@ func (r *Replica) fence(c *call, w state.Write, now time.Time) error {
 	case !c.held || c.phase == state.PhaseDone:
 		return fmt.Errorf("the lease has ended: %w", state.ErrFenced)
 	case w.N > c.n+1:
-		r.m.rollback(c.stream, 0)
+		r.m.rollbacks.Add(1)
 		return fmt.Errorf("write %d does not follow the last one, %d: %w", w.N, c.n, state.ErrRollback)
 	}
 	return nil

@@ -38,14 +38,14 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 		return nil, fmt.Errorf("session %.40q: %w", id, err)
 	}
 	r.m.charge(s, size)
-	l := &stream{name: name, epoch: 1, unfinished: len(calls), calls: make([]*call, len(calls))}
+	l := &stream{name: name, epoch: state.FirstEpoch, unfinished: len(calls), calls: make([]*call, len(calls))}
 	leases := make([]state.Lease, len(calls))
 	if len(s.running) == 0 {
 		r.m.running.add(s)
 	}
 	for i := range calls {
 		c := &call{Call: calls[i], stream: l, phase: state.PhaseDispatched}
-		leases[i] = c.lease(s, r)
+		leases[i] = c.lease(s, r, state.FirstEpoch)
 		l.calls[i] = c
 		put(&s.calls, c.ID, c)
 		put(&s.requests, c.RequestID, c)
@@ -91,7 +91,7 @@ func (r *Replica) begun(s *session, l *stream, calls []state.Call) ([]state.Leas
 	leases := make([]state.Lease, 0, len(calls))
 	for i := 0; same && i < len(calls); i++ {
 		c := l.calls[i]
-		same = c.ID == calls[i].ID && c.owner == r && c.held && c.epoch == 1 && c.n == 0
+		same = c.ID == calls[i].ID && c.owner == r && c.held && c.epoch == state.FirstEpoch && c.n == 0
 		leases = append(leases, c.current(s))
 	}
 	if !same {
@@ -123,7 +123,7 @@ func (r *Replica) Conclude(ctx context.Context, id, name string, one state.Call,
 		return fmt.Errorf("stream %.40q: %w", name, state.ErrExists)
 	}
 	one.Params = nil
-	l := &stream{name: name, epoch: 1, unfinished: 1}
+	l := &stream{name: name, epoch: state.FirstEpoch, unfinished: 1}
 	c := &call{Call: one, stream: l, phase: state.PhaseDone}
 	l.calls = []*call{c}
 	put(&s.streams, name, l)
@@ -281,8 +281,6 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 			c.Lapses++
 		}
 	}
-	// Its last owner may have written what is lost here: no event id of that is given to what the next one writes.
-	c.stream.raise(0)
 	return c.claim(s, r, w.Token, now), nil
 }
 

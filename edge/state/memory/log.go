@@ -155,25 +155,21 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 	}
 	defer s.mu.Unlock()
 	l := s.streams[after.Stream]
-	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition || after.Epoch > l.epoch+state.MaxAhead {
+	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition ||
+		state.EpochCounter(after.Epoch) > state.EpochCounter(l.epoch)+state.MaxAhead {
 		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
-	}
-	ok, beyond := l.knows(after)
-	if beyond {
-		r.m.rollback(l, after.Epoch)
-	}
-	if !ok {
-		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
-			state.Position{Stream: l.name, Epoch: l.epoch, Seq: l.seq}, state.ErrRollback)
 	}
 	if max <= 0 {
 		max = pageSize
 	}
-	return l.page(after.Seq, max), nil
-}
-
-// rollback raises a log's epoch above one that somebody has seen.
-func (m *Medium) rollback(l *stream, seen uint64) {
-	l.raise(seen)
-	m.rollbacks.Add(1)
+	from, rewound, ahead := l.place(after)
+	if rewound || ahead {
+		r.m.rollbacks.Add(1)
+	}
+	if ahead {
+		return state.Page{Epoch: l.epoch, Trace: l.calls[0].Trace, Ahead: true, AtEnd: true, Ended: l.unfinished == 0}, nil
+	}
+	page := l.page(from, max)
+	page.Rewound = rewound
+	return page, nil
 }

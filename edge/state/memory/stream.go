@@ -8,8 +8,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// maxRises bounds how many epochs of one log are told apart.
-const maxRises = 64
+// maxPast bounds how many epochs of one log are known.
+const maxPast = 64
 
 // stream is the log of one stream. Guarded by its session's mu.
 type stream struct {
@@ -21,14 +21,15 @@ type stream struct {
 	// bytes of all entries; droppable counts those that may be dropped.
 	bytes, droppable int
 	epoch            uint64
-	rises            []rise
+	// past are the log's epochs before, the oldest first.
+	past []past
 	// unfinished counts the calls that are not done; at 0 the stream has ended.
 	unfinished int
 	ended      time.Time
 }
 
-// rise is the end of one of the log's epochs: entries up to end are the same in the next one.
-type rise struct{ epoch, end uint64 }
+// past is an epoch that has ended: entries up to end are the same in the next one.
+type past struct{ epoch, end uint64 }
 
 func droppable(e *state.Entry) bool {
 	return e.Kind == state.EntryProgress || e.Kind == state.EntryLog
@@ -68,29 +69,29 @@ func (l *stream) dropOldest() {
 	l.entries = l.entries[1:]
 }
 
-// knows says whether the position is a place of this log: its entry, and those before it, were not
-// lost in a rollback. beyond is true when nobody knew so far that the log lost something.
-func (l *stream) knows(p state.Position) (ok, beyond bool) {
-	if p.Epoch > l.epoch || p.Seq > l.seq {
-		return false, true
+// place finds a position in this log: behind which number to read, or that the log does not reach it. A position
+// whose entry was lost, or that is of another history, gives the log's start, rewound.
+func (l *stream) place(p state.Position) (after uint64, rewound, ahead bool) {
+	switch i := slices.IndexFunc(l.past, func(e past) bool { return e.epoch == p.Epoch }); {
+	case p.Epoch == 0:
+		return 0, false, false
+	case p.Epoch == l.epoch:
+		return p.Seq, false, p.Seq > l.seq
+	case i >= 0 && p.Seq <= l.past[i].end:
+		return p.Seq, false, false
+	case i < 0 && state.EpochCounter(p.Epoch) > state.EpochCounter(l.epoch):
+		return 0, false, true
 	}
-	for _, r := range l.rises {
-		if r.epoch >= p.Epoch && p.Seq > r.end {
-			return false, false
-		}
-	}
-	return true, false
+	return 0, true, false
 }
 
-// raise begins an epoch above the log's and above another that somebody has seen.
-func (l *stream) raise(seen uint64) {
-	if len(l.rises) == maxRises {
-		// The two oldest become one, with the lower end.
-		l.rises[1].end = min(l.rises[0].end, l.rises[1].end)
-		l.rises = slices.Delete(l.rises, 0, 1)
+// begin begins an epoch, of which drawn is the random part.
+func (l *stream) begin(drawn uint32) {
+	if len(l.past) == maxPast {
+		l.past = slices.Delete(l.past, 0, 1)
 	}
-	l.rises = append(l.rises, rise{l.epoch, l.seq})
-	l.epoch = max(l.epoch, seen) + 1
+	l.past = append(l.past, past{l.epoch, l.seq})
+	l.epoch = state.NextEpoch(l.epoch, drawn)
 }
 
 // page copies at most max entries after a place.

@@ -26,7 +26,7 @@ func (r *Replica) Begin(ctx context.Context, id, name string, calls []state.Call
 			return nil, errors.New("a call needs an id")
 		}
 		args = append(args, c.ID, c.RequestID, packCall(c), millis(c.Deadline), c.Round, c.Attempt, c.Bytes())
-		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: 1}
+		leases[i] = state.Lease{Session: id, Stream: name, Call: c.ID, Epoch: state.FirstEpoch}
 	}
 	if r.bucketsApart {
 		if err := r.index(ctx, id, name); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	mrand "math/rand/v2"
 	"strconv"
 	"strings"
 
@@ -21,7 +22,7 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 	if err := ctx.Err(); err != nil {
 		return state.AnswerUnknown, nil, err
 	}
-	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), token(a.Token), a.Bytes())
+	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), token(a.Token), a.Bytes(), draw())
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
@@ -44,6 +45,9 @@ func token(callers string) string {
 	return callers
 }
 
+// draw is the random part of an epoch.
+func draw() uint32 { return mrand.Uint32() } // #nosec G404 -- it tells histories apart and is no secret
+
 // flag is a truth as the scripts read it.
 func flag(b bool) string {
 	if b {
@@ -60,7 +64,7 @@ func (r *Replica) Claim(ctx context.Context, w state.Which) (*state.Claim, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, token(w.Token), flag(w.Lapsed))
+	rep, err := r.run(ctx, claimScript, w.Session, w.Call, strconv.FormatUint(w.Epoch, 10), w.RequestID, token(w.Token), flag(w.Lapsed), draw())
 	if err != nil {
 		return nil, err
 	}

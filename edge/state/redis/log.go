@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -104,18 +103,20 @@ func (r *Replica) Read(ctx context.Context, id string, after state.Position, max
 		return state.Page{}, noSession(id)
 	case rep.code == "missing":
 		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
-	case rep.code == "rollback":
-		r.rollbacks.Add(rep.unsigned(1))
-		epoch, seq, _ := strings.Cut(rep.text(0), " ")
-		return state.Page{}, fmt.Errorf("event %.128q is not in the log, which ends at %q: %w", after,
-			state.Position{Stream: after.Stream, Epoch: count(epoch), Seq: count(seq)}, state.ErrRollback)
 	}
 	page := state.Page{
 		Epoch: rep.unsigned(1), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
+		Rewound: rep.number(6) == 1, Ahead: rep.number(6) == 2,
 	}
-	floor := rep.unsigned(5)
+	from, floor := after.Seq, rep.unsigned(5)
+	if page.Rewound || after.Epoch == 0 {
+		from = 0
+	}
+	if page.Rewound || page.Ahead {
+		r.rollbacks.Add(1)
+	}
 	for _, v := range rep.list(0) {
-		if page.Entries, err = readChunk(page.Entries, v, after.Seq, floor); err != nil {
+		if page.Entries, err = readChunk(page.Entries, v, from, floor); err != nil {
 			return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, err)
 		}
 	}

@@ -59,7 +59,7 @@ func (x *tails) begin(at place, trace string) {
 	if x.m[at.session] == nil {
 		x.m[at.session] = make(map[string]*tail)
 	}
-	x.m[at.session][at.stream] = &tail{epoch: 1, trace: trace, unread: true, unfollowed: true, since: time.Now()}
+	x.m[at.session][at.stream] = &tail{epoch: state.FirstEpoch, trace: trace, unread: true, unfollowed: true, since: time.Now()}
 }
 
 // follow says that the next follower of a stream is registered in Redis, since the stream was begun here.

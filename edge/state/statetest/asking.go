@@ -122,7 +122,7 @@ func setOnce(w *world) {
 	if d := cmp.Diff(want, c.Answers, equate); d != "" {
 		w.Errorf("answers (-want +got):\n%s", d)
 	}
-	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || c.Lease.Epoch != 2 || c.Session == nil {
+	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || state.EpochCounter(c.Lease.Epoch) != 1 || c.Session == nil {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1, epoch 2", c)
 	}
 	w.outcome(w.a, "q1", state.AnswerDuplicate)

@@ -9,80 +9,136 @@ import (
 
 var logBeforeWire = []test{
 	{"ids are unique, a resume at every event has no gap and no duplicate", state.Limits{}, resume},
-	{"a position beyond the end is a rollback and no id is used again", state.Limits{}, func(w *world) {
+	{"a position beyond the end is ahead, and changes nothing", state.Limits{}, func(w *world) {
 		x := w.three()
-		known := state.Position{Stream: "st", Epoch: 1, Seq: 3}
-		beyond := state.Position{Stream: "st", Epoch: 1, Seq: 4}
-		_, err := w.b.Read(w.Context(), "s", beyond, 0)
-		w.want(state.ErrRollback, err)
-		entries, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0)
-		if len(entries) != 3 || page.Epoch != 2 {
-			w.Fatalf("%d entries at epoch %d after the rollback, want 3 at 2", len(entries), page.Epoch)
+		beyond := state.Position{Stream: "st", Epoch: state.FirstEpoch, Seq: 5}
+		for range 2 {
+			if page := w.page(w.b, beyond); !page.Ahead || page.Ended || len(page.Entries) > 0 || page.Epoch != state.FirstEpoch {
+				w.Fatalf("the page is %+v, want one that is ahead, at the first epoch", page)
+			}
 		}
+		// Whoever wrote what is lost repeats it: the log reaches the position again.
 		x.append(notice("4"), notice("5"))
-		if got, _ := w.read(w.a, "s", known, 0); len(got) != 2 || got[0].Seq != 4 {
-			w.Fatalf("a position from before the rollback gives %v, want 2 entries", got)
+		x.append(notice("6"))
+		if got, page := w.read(w.a, "s", beyond, 0); len(got) != 1 || got[0].Seq != 6 || page.Rewound || page.Ahead {
+			w.Fatalf("%v after a position that the log has come to, want its last entry: %+v", got, page)
 		}
-		// The entry that this position named was lost; what has its place now is another one.
-		_, err = w.a.Read(w.Context(), "s", beyond, 0)
-		w.want(state.ErrRollback, err)
-		if _, page = w.read(w.b, "s", state.Position{Stream: "st", Epoch: 2, Seq: 4}, 0); page.Epoch != 2 {
-			w.Fatalf("the epoch is %d, want still 2: that loss was known", page.Epoch)
+		_, x = w.claim(w.b, x.which())
+		x.finish()
+		if page := w.page(w.b, state.Position{Stream: "st", Epoch: state.NextEpoch(x.epoch(), 1), Seq: 1}); !page.Ahead || !page.Ended {
+			w.Errorf("the page is %+v, want one that is ahead of a log that has ended", page)
 		}
 	}},
-	{"a position of a newer epoch is a rollback", state.Limits{}, func(w *world) {
+	{"a position whose entry was lost begins again once there is a claim", state.Limits{}, func(w *world) {
+		x := w.three()
+		known := state.Position{Stream: "st", Epoch: state.FirstEpoch, Seq: 3}
+		lost := state.Position{Stream: "st", Epoch: state.FirstEpoch, Seq: 4}
+		_, x = w.claim(w.b, x.which())
+		x.append(notice("4"), notice("5"))
+		if got, page := w.read(w.a, "s", known, 0); len(got) != 2 || got[0].Seq != 4 || page.Rewound {
+			w.Fatalf("a position from before the claim gives %v, want 2 entries: %+v", got, page)
+		}
+		// What has the place that this position named is another entry.
+		page := w.page(w.a, lost)
+		if !page.Rewound || page.Ahead || len(page.Entries) != 5 || page.Epoch != x.epoch() {
+			w.Fatalf("the page is %+v, want the whole log, rewound", page)
+		}
+		if page = w.page(w.b, state.Position{Stream: "st", Epoch: page.Epoch, Seq: 5}); page.Rewound || !page.AtEnd || len(page.Entries) > 0 {
+			w.Fatalf("the page is %+v, want nothing more", page)
+		}
+	}},
+	// Each session stands for one of two histories of a medium that went back to before the claim, or the answer.
+	{"two histories never count the same", state.Limits{}, func(w *world) {
+		for name, claim := range map[string]func(session string, x *writer) *writer{
+			"a takeover": func(_ string, x *writer) *writer {
+				_, y := w.claim(w.b, x.which())
+				return y
+			},
+			"an answer": func(session string, x *writer) *writer {
+				x.park(x.Call + "q")
+				_, c, err := w.b.Answer(w.Context(), session, x.Call+"q", answer("1"))
+				w.must(err)
+				return w.under(w.b, c.Lease)
+			},
+		} {
+			var ends []state.Position
+			var leases []state.Lease
+			for _, history := range []string{"lost", "kept"} {
+				session := history + name
+				w.session(w.a, session)
+				x := claim(session, w.begin(w.a, session, "st", "c")[0])
+				x.append(notice(history+" 1"), notice(history+" 2"))
+				entries, page := w.read(w.a, session, state.Position{Stream: "st"}, 0)
+				ends = append(ends, state.Position{Stream: "st", Epoch: page.Epoch, Seq: entries[len(entries)-1].Seq})
+				leases = append(leases, x.Lease)
+			}
+			if ends[0] == ends[1] || leases[0].Epoch == leases[1].Epoch {
+				w.Errorf("%s: two histories have the event id %v and the lease %+v", name, ends[0], leases[0])
+			}
+			page, err := w.b.Read(w.Context(), "kept"+name, ends[0], 0)
+			w.must(err)
+			if !page.Rewound || uint64(len(page.Entries)) != ends[1].Seq {
+				w.Errorf("%s: a position of another history gives %+v, want the whole log, rewound", name, page)
+			}
+		}
+	}},
+	{"a position of epochs to come is ahead", state.Limits{}, func(w *world) {
 		w.three()
-		for _, p := range []state.Position{{Stream: "st", Epoch: 7, Seq: 2}, {Stream: "st", Epoch: 20}} {
-			_, err := w.b.Read(w.Context(), "s", p, 0)
-			w.want(state.ErrRollback, err)
-			if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); page.Epoch <= p.Epoch {
-				w.Fatalf("the epoch is %d, want above %d", page.Epoch, p.Epoch)
+		for _, epoch := range []uint64{state.NextEpoch(1, 7), state.MaxAhead << 32} {
+			if page := w.page(w.b, state.Position{Stream: "st", Epoch: epoch, Seq: 2}); !page.Ahead || page.Epoch != state.FirstEpoch {
+				w.Fatalf("the page is %+v, want one that is ahead, at the first epoch", page)
 			}
 		}
 	}},
 	{"a position that was made up changes nothing", state.Limits{}, func(w *world) {
 		x := w.three()
-		for _, epoch := range []uint64{2 + state.MaxAhead, state.MaxPosition, 1<<64 - 1} {
+		for _, epoch := range []uint64{(1 + state.MaxAhead) << 32, state.MaxPosition, 1<<64 - 1} {
 			_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: epoch, Seq: 1}, 0)
 			w.want(state.ErrNotFound, err)
 		}
-		_, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0)
-		if page.Epoch != 1 {
-			w.Errorf("the epoch is %d, want still 1", page.Epoch)
+		// As releases before counted.
+		if page := w.page(w.b, state.Position{Stream: "st", Epoch: 3, Seq: 1}); !page.Rewound || page.Epoch != state.FirstEpoch {
+			w.Errorf("the page is %+v, want the whole log, rewound", page)
 		}
 		x.append(notice("4"))
-		if got, _ := w.read(w.b, "s", state.Position{Stream: "st", Epoch: 1, Seq: 3}, 0); len(got) != 1 {
+		if got, _ := w.read(w.b, "s", state.Position{Stream: "st", Epoch: state.FirstEpoch, Seq: 3}, 0); len(got) != 1 {
 			w.Errorf("%d entries after the last that was read, want 1", len(got))
 		}
 	}},
-	{"many rollbacks lose no position that is in the log", state.Limits{}, func(w *world) {
+	{"many claims lose no position that is in the log", state.Limits{}, func(w *world) {
 		x := w.three()
-		for i := range 40 {
-			_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: uint64(i + 1), Seq: 1000}, 0)
-			w.want(state.ErrRollback, err)
+		at := []state.Position{{Stream: "st", Epoch: state.FirstEpoch, Seq: 3}}
+		for i := range 60 {
+			_, x = w.claim(w.b, x.which())
 			x.append(notice(fmt.Sprint(i)))
+			at = append(at, state.Position{Stream: "st", Epoch: x.epoch(), Seq: uint64(4 + i)})
 		}
-		for _, p := range []state.Position{{Stream: "st", Epoch: 1, Seq: 3}, {Stream: "st", Epoch: 40, Seq: 42}} {
-			if got, page := w.read(w.a, "s", p, 7); uint64(len(got)) != 43-p.Seq || page.Epoch != 41 {
-				w.Errorf("%d entries after %v at epoch %d, want %d at 41", len(got), p, page.Epoch, 43-p.Seq)
+		for _, p := range at {
+			got, page := w.read(w.a, "s", p, 7)
+			if uint64(len(got)) != 63-p.Seq || page.Rewound || state.EpochCounter(page.Epoch) != 60 {
+				w.Errorf("%d entries after %v at epoch %d, want %d", len(got), p, page.Epoch, 63-p.Seq)
 			}
 		}
-		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: 1, Seq: 4}, 0)
-		w.want(state.ErrRollback, err)
+		for range 10 { // What the log no longer knows begins again.
+			_, x = w.claim(w.b, x.which())
+		}
+		if page := w.page(w.a, at[0]); !page.Rewound || len(page.Entries) != 63 {
+			w.Errorf("the page is %+v, want the whole log, rewound", page)
+		}
 	}},
 	{"a write that does not follow the last is a rollback", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.n++
 		w.want(state.ErrRollback, w.a.Append(w.Context(), x.next(), notice("lost")))
 		entries, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0)
-		if len(entries) != 3 || page.Epoch != 2 {
-			w.Fatalf("%d entries at epoch %d, want 3 at 2", len(entries), page.Epoch)
+		if len(entries) != 3 || page.Epoch != state.FirstEpoch {
+			w.Fatalf("%d entries at epoch %d, want 3 at the first", len(entries), page.Epoch)
 		}
 		// The owner takes its own call again, and ends it.
 		_, x = w.claim(w.a, x.which())
 		x.finish()
-		if got, last := w.all(w.b, "s", "st"); len(got) != 4 || !last.Ended {
-			w.Errorf("the log is %q, ended %v", got, last.Ended)
+		if got, last := w.all(w.b, "s", "st"); len(got) != 4 || !last.Ended || state.EpochCounter(last.Epoch) != 1 {
+			w.Errorf("the log is %q, ended %v, epoch %d", got, last.Ended, last.Epoch)
 		}
 	}},
 	{"a lease ahead of the call's is a rollback", state.Limits{}, func(w *world) {
@@ -90,17 +146,17 @@ var logBeforeWire = []test{
 		x.park("q")
 		// The medium has lost that another replica was given the answer, and the call with it.
 		ahead := w.under(w.b, x.Lease)
-		ahead.Epoch = 4
+		ahead.Epoch = state.NextEpoch(state.NextEpoch(x.Epoch, 5), 4)
 		w.want(state.ErrRollback, w.b.Append(w.Context(), ahead.next(), notice("lost")))
 		c, y := w.claim(w.b, ahead.which())
-		if c.Lease.Epoch != 5 {
-			w.Fatalf("the new lease is of epoch %d, want 5", c.Lease.Epoch)
+		if state.EpochCounter(c.Lease.Epoch) != 3 {
+			w.Fatalf("the new lease is of epoch %d, want the third behind the first", c.Lease.Epoch)
 		}
 		if outcome, _, err := w.a.Answer(w.Context(), "s", "q", answer("late")); err != nil || outcome != state.AnswerUnknown {
 			w.Errorf("an answer is %d, %v; nobody waits for it", outcome, err)
 		}
-		if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); page.Epoch != 3 {
-			w.Errorf("the log is at epoch %d, want 3: the loss and the claim each begin one", page.Epoch)
+		if _, page := w.read(w.b, "s", state.Position{Stream: "st"}, 0); state.EpochCounter(page.Epoch) != 1 {
+			w.Errorf("the log is at epoch %d, want the one that the claim begins", page.Epoch)
 		}
 		// Should this owner be lost too, the call is a dispatched one.
 		c, y = w.claim(w.a, y.which())
@@ -110,25 +166,27 @@ var logBeforeWire = []test{
 		w.want(state.ErrFenced, w.b.Append(w.Context(), ahead.same(), notice("stale")))
 		y.finish()
 	}},
-	{"a claim begins an epoch of the log, and loses no position", state.Limits{}, func(w *world) {
-		x := w.three()
-		known := state.Position{Stream: "st", Epoch: 1, Seq: 2}
-		for range 20 {
-			_, x = w.claim(w.b, x.which())
-			x.append(notice("more"))
-		}
-		if got, page := w.read(w.a, "s", known, 0); len(got) != 21 || page.Epoch != 21 {
-			w.Fatalf("%d entries after one from before the claims, at epoch %d, want 21 at 21", len(got), page.Epoch)
-		}
-		// The entry that this position named was the first owner's, and is lost; what has its place is another's.
-		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "st", Epoch: 1, Seq: 4}, 0)
-		w.want(state.ErrRollback, err)
-	}},
 	{"an unknown stream is not found", state.Limits{}, func(w *world) {
 		w.three()
 		_, err := w.a.Read(w.Context(), "s", state.Position{Stream: "other", Epoch: 1}, 0)
 		w.want(state.ErrNotFound, err)
 	}},
+}
+
+// page reads a page of the stream that tests begin.
+func (w *world) page(s state.Store, after state.Position) state.Page {
+	w.Helper()
+	page, err := s.Read(w.Context(), "s", after, 0)
+	w.must(err)
+	return page
+}
+
+// epoch is that of the writer's log.
+func (r *writer) epoch() uint64 {
+	r.w.Helper()
+	page, err := r.s.Read(r.w.Context(), r.Session, state.Position{Stream: r.Stream}, 1)
+	r.w.must(err)
+	return page.Epoch
 }
 
 // three begins session s, stream st, call c, with three entries, on replica a.
@@ -152,6 +210,8 @@ func resume(w *world) {
 		y.park(stream + "-q")
 		x.append(progress(2))
 		x.finish()
+		before, _ := w.read(w.b, "s", state.Position{Stream: stream}, 0)
+		claimed := uint64(len(before))
 		_, c, err := w.a.Answer(w.Context(), "s", stream+"-q", answer("1"))
 		w.must(err)
 		w.under(w.a, c.Lease).finish()
@@ -167,14 +227,17 @@ func resume(w *world) {
 		if d := cmp.Diff(want, kinds, equate); d != "" {
 			w.Fatalf("kinds (-want +got):\n%s", d)
 		}
-		if last.Epoch != 1 || !last.Ended || all[0].Progress != 1 {
+		if state.EpochCounter(last.Epoch) != 1 || !last.Ended || all[0].Progress != 1 {
 			w.Fatalf("epoch %d, ended %v, progress %v", last.Epoch, last.Ended, all[0].Progress)
 		}
 		for page := range 3 {
 			for i := -1; i < len(all); i++ {
-				after := state.Position{Stream: stream, Epoch: 1}
+				after := state.Position{Stream: stream, Epoch: last.Epoch}
 				if i >= 0 {
 					after.Seq = all[i].Seq
+				}
+				if after.Seq <= claimed {
+					after.Epoch = state.FirstEpoch
 				}
 				got, end := w.read(w.b, "s", after, page)
 				if d := cmp.Diff(texts(all[i+1:]), texts(got), equate); d != "" || !end.Ended {

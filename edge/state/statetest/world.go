@@ -86,7 +86,7 @@ func (w *world) begin(s state.Store, session, stream string, ids ...string) []*w
 	}
 	var out []*writer
 	for i, l := range leases {
-		if want := (state.Lease{Session: session, Stream: stream, Call: ids[i], Epoch: 1}); l != want { // #nosec G602 -- there are as many, as was checked
+		if want := (state.Lease{Session: session, Stream: stream, Call: ids[i], Epoch: state.FirstEpoch}); l != want { // #nosec G602 -- there are as many, as was checked
 			w.Fatalf("lease %+v, want %+v", l, want)
 		}
 		out = append(out, w.under(s, l))
@@ -182,6 +182,9 @@ func (w *world) read(s state.Store, session string, after state.Position, page i
 		w.must(err)
 		if page > 0 && len(p.Entries) > page {
 			w.Fatalf("a page of %d entries, at most %d were asked for", len(p.Entries), page)
+		}
+		if p.Rewound {
+			after.Seq = 0
 		}
 		for _, e := range p.Entries {
 			if e.Seq <= after.Seq {

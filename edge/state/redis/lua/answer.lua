@@ -1,4 +1,5 @@
--- Records an answer. ARGV: ask, answer, token, bytes of the answer. Returns the claim with code "completed".
+-- Records an answer. ARGV: ask, answer, token, bytes of the answer, the random part of the next epoch. Returns the claim
+-- with code "completed".
 return run(function()
   local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
   if not where then return { 'unknown' } end
@@ -23,6 +24,6 @@ return run(function()
   if redis.call('HINCRBY', key, 'miss', -1) > 0 then return { 'taken' } end
   redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
   redis.call('HINCRBY', key, 'rd', 1)
-  claim(call, READY, token)
+  claim(call, READY, token, ARGV[A + 5])
   return { 'completed', owned(call) }
 end)

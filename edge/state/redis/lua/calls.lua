@@ -148,21 +148,23 @@ local function retire(s, calls)
   return kept
 end
 
--- Begins an epoch of the log above its own and another that somebody has seen.
-local function raise(s, seen)
-  local key = K .. ':t:' .. s.name
-  local packed = redis.call('HGET', key, 'rises')
-  local rises = packed and cmsgpack.unpack(packed) or {}
-  if #rises >= 128 then
-    -- The two oldest become one, with the lower end.
-    rises[4] = math.min(rises[2], rises[4])
-    table.remove(rises, 1)
-    table.remove(rises, 1)
+-- An epoch is a counter above 32 random bits (see state.NextEpoch): one number of 52 bits, which a double holds exactly.
+local function counter(epoch) return math.floor(epoch / 4294967296) end
+local function following(epoch, drawn) return math.min(counter(epoch) + 1, 1048575) * 4294967296 + tonumber(drawn) end
+
+-- Begins an epoch of a log. What it has of those before is epoch, last number, epoch, last number ...
+local function beginepoch(stream, drawn)
+  local key = K .. ':t:' .. stream
+  local s = redis.call('HMGET', key, 'ep', 'seq', 'rises')
+  if not s[1] then return end
+  local past = s[3] and cmsgpack.unpack(s[3]) or {}
+  if #past >= 128 then
+    table.remove(past, 1)
+    table.remove(past, 1)
   end
-  table.insert(rises, s.ep)
-  table.insert(rises, s.seq)
-  s.ep = math.max(s.ep, seen) + 1
-  redis.call('HSET', key, 'ep', int(s.ep), 'rises', cmsgpack.pack(rises))
+  table.insert(past, tonumber(s[1]))
+  table.insert(past, tonumber(s[2]))
+  redis.call('HSET', key, 'ep', int(following(tonumber(s[1]), drawn)), 'rises', cmsgpack.pack(past))
 end
 
 -- Takes no more answers to the last asking of a call. Returns how many asks it had.
@@ -200,7 +202,6 @@ local function fence(stream, call, epoch, n)
   if not s or s.unf == 0 and lapsed(stream) then return { 'missing' } end
   local last = tonumber(c[3])
   if epoch > tonumber(c[2]) then
-    raise(s, 0)
     return { 'rollback', 'epoch ' .. int(epoch) .. " is ahead of the call's, which is " .. c[2] }
   end
   if epoch < tonumber(c[2]) then return { 'fenced', 'epoch ' .. int(epoch) .. " is not the call's, which is " .. c[2] } end
@@ -209,7 +210,6 @@ local function fence(stream, call, epoch, n)
   if n <= last then return { 'ok', 0, 0 } end
   if c[4] ~= '1' or c[5] == DONE then return { 'fenced', 'the lease has ended' } end
   if n > last + 1 then
-    raise(s, 0)
     return { 'rollback', 'write ' .. int(n) .. ' does not follow the last one, ' .. c[3] }
   end
   return nil, s, { deadline = c[7], len = tonumber(c[8]), asks = tonumber(c[9] or 0), progress = c[10], kept = tonumber(c[11] or 0) }
@@ -227,11 +227,15 @@ local function repeats(call, token)
   return c[1] == token and c[2] == '0' and c[3] == me
 end
 
--- Gives a call to this replica; token tells a repetition of the same attempt.
-local function claim(call, phase, token)
+-- Gives a call to this replica; token tells a repetition of the same attempt, drawn is the random part of its epoch.
+-- The log begins an epoch too: the last owner may have written what is lost here, and no event id of that is given to
+-- what the next one writes.
+local function claim(call, phase, token, drawn)
   local key = K .. ':c:' .. call
-  redis.call('HINCRBY', key, 'ep', 1)
-  redis.call('HSET', key, 'ow', me, 'hd', 1, 'n', 0, 'tok', token, 'found', phase, 'cl', int(now))
+  local c = redis.call('HMGET', key, 'ep', 'st')
+  redis.call('HSET', key, 'ep', int(following(tonumber(c[1]), drawn)), 'ow', me, 'hd', 1, 'n', 0, 'tok', token, 'found', phase,
+    'cl', int(now))
   if phase == WAITING then unask(call) end
-  keepstream(redis.call('HGET', key, 'st'), call)
+  beginepoch(c[2], drawn)
+  keepstream(c[2], call)
 end

@@ -1,4 +1,5 @@
--- Takes a call over. ARGV: call, epoch, request id (when call is empty), token, '1' when the owner's heartbeat lapsed.
+-- Takes a call over. ARGV: call, epoch, request id (when call is empty), token, '1' when the owner's heartbeat lapsed, the
+-- random part of the next epoch.
 -- Returns the claim.
 local call, token = ARGV[A + 1], ARGV[A + 4]
 return run(function()
@@ -24,9 +25,6 @@ return run(function()
     redis.call('HINCRBY', key, 'at', 1)
     if ARGV[A + 5] == '1' then redis.call('HINCRBY', key, 'lp', 1) end
   end
-  -- Its last owner may have written what is lost here: no event id of that is given to what the next one writes.
-  local s = loadstream(stream)
-  if s then raise(s, 0) end
-  claim(call, c[1], token)
+  claim(call, c[1], token, ARGV[A + 6])
   return { 'ok', owned(call) }
 end)
