@@ -33,7 +33,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
 `
 
 func main() {
-	tuneMemory()
+	setGCPercent()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -2,48 +2,32 @@ package main
 
 import (
 	"math"
-	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-func TestGCPercent(t *testing.T) {
-	for live, want := range map[uint64]int{
-		0: lazy, 1 << 20: lazy, little / 10: lazy, little / 8: 800, little: ample, much / 5: ample, much / 2: 200, much: eager, 1 << 33: eager,
-	} {
-		if got := gcPercent(live); got != want {
-			t.Errorf("%d bytes live: %d, want %d", live, got, want)
-		}
+// The operator's GOGC has the last word.
+func TestSetGCPercent(t *testing.T) {
+	const theirs = 150
+	was := debug.SetGCPercent(theirs)
+	defer debug.SetGCPercent(was)
+	percent := func() int {
+		p := debug.SetGCPercent(theirs)
+		debug.SetGCPercent(p)
+		return p
 	}
-}
-
-// The collector is lazy while little lives, eager while much does, and lazy again afterwards.
-func TestCollectorFollowsWhatLives(t *testing.T) {
+	t.Setenv("GOGC", "150")
+	setGCPercent()
+	if got := percent(); got != theirs {
+		t.Errorf("with GOGC=%d it is %d", theirs, got)
+	}
 	t.Setenv("GOGC", "")
-	defer debug.SetGCPercent(eager)
-	tuneMemory()
-	become := func(want func(percent int) bool) {
-		t.Helper()
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			runtime.GC()
-			percent := debug.SetGCPercent(eager)
-			debug.SetGCPercent(percent)
-			if want(percent) {
-				return
-			}
-			if time.Now().After(end) {
-				t.Fatalf("GOGC stays %d", percent)
-			}
-		}
+	setGCPercent()
+	if got := percent(); got != gcPercent {
+		t.Errorf("without GOGC it is %d, want %d", got, gcPercent)
 	}
-	become(func(p int) bool { return p > 400 })
-	kept := make([]byte, much)
-	become(func(p int) bool { return p == eager })
-	runtime.KeepAlive(kept)
-	become(func(p int) bool { return p > 400 })
 }
 
 // The runtime keeps to the setting, or to what there is without one; the operator's GOMEMLIMIT has the last word.
