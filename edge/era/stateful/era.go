@@ -24,7 +24,7 @@ type Era struct {
 	log       *slog.Logger
 	counters  Counters
 
-	held   shards
+	held   heldSessions
 	timers sync.Pool
 	alarms alarms
 	// workers run the calls.
@@ -63,7 +63,6 @@ func New(d era.Dispatcher, s state.Store, o Options) *Era {
 	e.log = e.o.Logger
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
-	e.held.init()
 	e.workers.init()
 	s.Answering(e.bell)
 	return e

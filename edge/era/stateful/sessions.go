@@ -121,7 +121,7 @@ func (e *Era) keep(id string) *held {
 	for {
 		s := e.held.get(id)
 		if s == nil {
-			s = e.held.getOrPut(id, func() *held { return newHeld(id) })
+			s = e.held.getOrPut(id, newHeld(id))
 		}
 		s.used.Store(true)
 		if !s.evicted() {
