@@ -14,7 +14,7 @@ import (
 func (e *Era) Start(ctx context.Context) {
 	e.started.Store(true)
 	e.beat(ctx)
-	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining, e.rest} {
+	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining} {
 		e.loops.Go(func() { e.every(ctx, job) })
 	}
 }
@@ -54,9 +54,6 @@ func (e *Era) sweepUnlessDraining(ctx context.Context) {
 		e.sweep(ctx)
 	}
 }
-
-// rest gives up what only a busy edge needs.
-func (e *Era) rest(context.Context) { e.workers.trim() }
 
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.

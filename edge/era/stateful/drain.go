@@ -56,11 +56,7 @@ func (e *Era) Close() {
 	}
 	_ = e.work.wait(context.Background())
 	e.loops.Wait()
-	if !first {
-		return
-	}
-	e.workers.close()
-	if !e.started.Load() {
+	if !first || !e.started.Load() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -27,8 +27,6 @@ type Era struct {
 	held   heldSessions
 	timers sync.Pool
 	alarms alarms
-	// workers run the calls.
-	workers workers
 
 	// life ends with Close. Only work that is off the requests' path hangs on it.
 	life   context.Context
@@ -63,7 +61,6 @@ func New(d era.Dispatcher, s state.Store, o Options) *Era {
 	e.log = e.o.Logger
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
-	e.workers.init()
 	s.Answering(e.bell)
 	return e
 }

@@ -116,7 +116,7 @@ func (g *group) serve() {
 	}
 	for _, r := range g.runs {
 		g.e.work.add()
-		g.e.workers.start(r)
+		go r.main()
 	}
 	g.attend(g.e.o.StreamAfter)
 }
