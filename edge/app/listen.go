@@ -10,7 +10,6 @@ import (
 	"syscall"
 
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
-	"github.com/mcpedge/mcpedge/edge/transport/conn"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -62,7 +61,7 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 		Max: c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		Refusal: refusedConnection, Telemetry: a.telemetry, Logger: a.log,
 	}
-	mcp = accept.NewListener(conn.NewListener(accept.NewFiles(mcpListener, files)), options)
+	mcp = accept.NewListener(accept.NewFiles(mcpListener, files), options)
 	files.Reserve = 0
 	options.Max, options.MaxPerAddress = c.admin, 0
 	admin = accept.NewListener(accept.NewFiles(adminListener, files), options)

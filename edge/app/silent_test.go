@@ -19,7 +19,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
-	"github.com/mcpedge/mcpedge/edge/transport/conn"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -105,11 +104,9 @@ func TestSilentClients(t *testing.T) {
 			if admin && !c.admin {
 				continue
 			}
-			for _, cheap := range []bool{false, true} { // whether deadlines are delayed
-				t.Run(fmt.Sprintf("%s/admin=%t/delayed=%t", c.name, admin, cheap), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { c.run(t, serveInMemory(t, admin, cheap)) })
-				})
-			}
+			t.Run(fmt.Sprintf("%s/admin=%t", c.name, admin), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { c.run(t, serveInMemory(t, admin)) })
+			})
 		}
 	}
 }
@@ -184,7 +181,7 @@ func TestBodyErrors(t *testing.T) {
 	} {
 		i := slices.IndexFunc(silences, func(s silence) bool { return s.name == name })
 		synctest.Test(t, func(t *testing.T) {
-			if c := silences[i].run(t, serveInMemory(t, false, false)); !c.says(want) {
+			if c := silences[i].run(t, serveInMemory(t, false)); !c.says(want) {
 				t.Errorf("%s: %q, want %q", name, c.text(), want)
 			}
 		})
@@ -220,7 +217,7 @@ func (l *memoryListener) Close() error {
 func (l *memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
 
 // serveInMemory serves one of an edge's addresses until the test ends.
-func serveInMemory(t *testing.T, admin, cheap bool) *memoryListener {
+func serveInMemory(t *testing.T, admin bool) *memoryListener {
 	t.Helper()
 	cfg := config.Default()
 	a, err := New(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
@@ -228,11 +225,7 @@ func serveInMemory(t *testing.T, admin, cheap bool) *memoryListener {
 		t.Fatal(err)
 	}
 	l := &memoryListener{conns: make(chan net.Conn), closed: make(chan struct{}), admin: admin}
-	var below net.Listener = l
-	if cheap {
-		below = conn.NewListener(l)
-	}
-	l.accepted = accept.NewListener(below, accept.Options{WriteTimeout: cfg.Limits.WriteTimeout})
+	l.accepted = accept.NewListener(l, accept.Options{WriteTimeout: cfg.Limits.WriteTimeout})
 	server := map[bool]*web.Server{false: a.mcp, true: a.admin}[admin]
 	ctx, stop := context.WithCancel(context.Background())
 	if err := a.startState(ctx); err != nil {

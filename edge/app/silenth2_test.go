@@ -72,13 +72,9 @@ var silences2 = []silence{
 func TestSilentHTTP2(t *testing.T) {
 	clearOTel(t)
 	for _, c := range silences2 {
-		for _, cheap := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/delayed=%t", c.name, cheap), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					c.run(t, serveInMemory(t, false, cheap))
-				})
-			})
-		}
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { c.run(t, serveInMemory(t, false)) })
+		})
 	}
 }
 

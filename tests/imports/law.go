@@ -12,7 +12,6 @@ var Law = []Package{
 	{"edge/revision", "a version becomes rules; the only place with version literals", []string{"edge/mcp"}},
 	{"edge/transport/accept", "how many connections, of whom, and how long one may keep a server waiting", []string{"edge/telemetry", "edge/mcp"}},
 	{"edge/transport/web", "what the HTTP transports share: the server, who may call, reading a POST, refusing, event streams", []string{"edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/accept"}},
-	{"edge/transport/conn", "connections whose deadlines and background reads cost little", nil},
 	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/budget", "edge/mcp", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/sse", "bytes to exchanges over HTTP+SSE: one open GET, one session", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/stdio", "lines to exchanges of a client that runs the edge as its child", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame"}},
@@ -44,7 +43,7 @@ var Law = []Package{
 	{"edge/config", "the only reader of files, flags and environment", nil},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/budget", "edge/admin", "edge/backend", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/reflect",
-		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/conn", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
+		"edge/state", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 
@@ -63,5 +62,5 @@ type Package struct {
 var Only = map[string][]string{
 	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
-	"os":                           {"edge/config", "edge/app", "edge", "edge/transport/conn"}, // the last for os.ErrDeadlineExceeded
+	"os":                           {"edge/config", "edge/app", "edge"},
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
-	"github.com/mcpedge/mcpedge/edge/transport/conn"
 )
 
 // pipes is a listener of connections in memory.
@@ -56,7 +55,7 @@ func inMemory(t *testing.T, h http.HandlerFunc) (*pipes, *Server) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = s.Serve(accept.NewListener(conn.NewListener(p), accept.Options{WriteTimeout: 10 * time.Second}))
+		_ = s.Serve(accept.NewListener(p, accept.Options{WriteTimeout: 10 * time.Second}))
 	}()
 	t.Cleanup(func() {
 		_ = s.Close()
