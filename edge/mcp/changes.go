@@ -53,11 +53,6 @@ type Feed interface {
 	// Next waits for changes and returns all that are pending; none once idle, which must be positive, has
 	// passed without any. It fails when ctx ends or the feed closes.
 	Next(ctx context.Context, idle time.Duration) ([]Change, error)
-	// WaitBy makes Next wait by w, whose client's going it then reports, and look at its ctx when it was woken
-	// only. Called before Next, at most once.
-	WaitBy(w Waiter)
-	// Wake makes Next look at its ctx, the next one if there is none now.
-	Wake()
 	// Update replaces the filter; what stays in it is not interrupted. With tell, the URIs that begin to
 	// be watched count as changed: somebody relied on them before. It returns Honoured.
 	Update(ctx context.Context, f Filter, tell bool) (Filter, error)

@@ -98,17 +98,6 @@ type Stream interface {
 	KeepAlive() error
 }
 
-// Waiter is a Stream by which its goroutine can wait while it idles, so that no other is needed to notice that the
-// client has gone.
-type Waiter interface {
-	Stream
-	// Wait returns after d, or as soon as Wake was called since the last Wait returned; with an error when the
-	// client has gone. Nothing is to be sent meanwhile.
-	Wait(d time.Duration) error
-	// Wake ends a Wait, the next one if there is none now. Safe for concurrent use.
-	Wake()
-}
-
 // StreamEvent is one event of a stream.
 type StreamEvent struct {
 	// ID is the event id; empty: the event has none. Transports without ids ignore it.

@@ -26,8 +26,7 @@ type feed struct {
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
-	// wake has capacity 1 and holds a token when something is pending, or the feed was closed. Not used with a
-	// waiter.
+	// wake has capacity 1 and holds a token when something is pending, or the feed was closed.
 	wake chan struct{}
 
 	// updating is held while watches are opened and closed, which waits for backends.
@@ -35,7 +34,6 @@ type feed struct {
 	asked    mcp.Filter // guarded by updating
 
 	mu       sync.Mutex
-	waiter   mcp.Waiter
 	closed   bool
 	kinds    backend.Kinds     // honoured
 	order    []string          // the filter's URIs, watched or not
@@ -106,9 +104,6 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 // sleep waits until something becomes pending, for at most wait. Tens of thousands of streams spend their time
 // here, so it makes no context of its own.
 func (f *feed) sleep(ctx context.Context, wait time.Duration) error {
-	if f.waiter != nil {
-		return f.waiter.Wait(wait)
-	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -196,29 +191,8 @@ func (f *feed) dropEnded() {
 	})
 }
 
-// WaitBy implements mcp.Feed.
-func (f *feed) WaitBy(w mcp.Waiter) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.waiter = w
-	w.Wake() // for what became pending before
-}
-
-// Wake implements mcp.Feed.
-func (f *feed) Wake() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !f.closed {
-		f.wakeReader()
-	}
-}
-
 // wakeReader makes Next look at what is pending; mu is held.
 func (f *feed) wakeReader() {
-	if f.waiter != nil {
-		f.waiter.Wake()
-		return
-	}
 	select {
 	case f.wake <- struct{}{}:
 	default:

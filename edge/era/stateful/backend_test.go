@@ -161,9 +161,6 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
-func (f *feed) WaitBy(mcp.Waiter) {}
-func (f *feed) Wake()             {}
-
 func (f *feed) Update(_ context.Context, to mcp.Filter, _ bool) (mcp.Filter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

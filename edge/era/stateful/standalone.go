@@ -52,18 +52,12 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	w := &standalone{e: e, s: s, principal: in.Principal, a: &attachment{number: rec.Attachment, feed: feed}}
 	wctx, cancel := context.WithCancelCause(ctx)
 	w.ctx = wctx
-	w.a.cancel = func(cause error) {
-		cancel(cause)
-		feed.Wake()
-	}
+	w.a.cancel = cancel
 	e.counters.Standalone.Add(1)
 	err = e.occupy(s, w.a)
 	if err == nil {
 		var oerr error
 		if w.st, oerr = out.Open(); oerr == nil && w.greet(w.ctx) == nil {
-			if waiter, ok := w.st.(mcp.Waiter); ok {
-				feed.WaitBy(waiter)
-			}
 			return w, nil
 		}
 	}

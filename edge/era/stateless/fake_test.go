@@ -63,8 +63,6 @@ func (f *fakeFeed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, 
 	}
 }
 
-func (f *fakeFeed) WaitBy(mcp.Waiter) {}
-func (f *fakeFeed) Wake()             {}
 func (f *fakeFeed) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) {
 	return mcp.Filter{}, errors.New("not used in this era")
 }

@@ -3,7 +3,6 @@ package streamable
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/frame"
@@ -67,9 +66,6 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 	} else {
 		x.events = x.guard.Answering(w)
 	}
-	if x.events.Waits() {
-		return waiter{stream{x.events}}, err
-	}
 	return stream{x.events}, err
 }
 
@@ -97,17 +93,6 @@ var (
 	jsonHeader = []string{web.TypeJSON}
 	nothing    = []string{"0"}
 )
-
-// waiter is a stream that has its connection to itself.
-type waiter struct{ stream }
-
-var _ mcp.Waiter = waiter{}
-
-// Wait implements mcp.Waiter.
-func (w waiter) Wait(d time.Duration) error { return w.events.Wait(d) }
-
-// Wake implements mcp.Waiter.
-func (w waiter) Wake() { w.events.Wake() }
 
 // stream is an open Server-Sent Events response.
 type stream struct{ events *web.Events }

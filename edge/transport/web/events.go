@@ -122,19 +122,6 @@ func (e *Events) write() error {
 	return err
 }
 
-// Waits says whether Wait and Wake may be called: the stream is one of a Listener over HTTP/1.1.
-func (e *Events) Waits() bool {
-	_, ok := e.body.(*detached)
-	return ok
-}
-
-// Wait returns after d, or as soon as Wake was called since the last Wait returned; with an error when the client has
-// gone: from the first Wait on, that ends the Listener's context no more.
-func (e *Events) Wait(d time.Duration) error { return e.body.(*detached).wait(d) }
-
-// Wake ends a Wait, the next one if there is none now. Safe for concurrent use.
-func (e *Events) Wake() { e.body.(*detached).wake() }
-
 // Close ends the stream: what the server still writes for it is bounded too, and what is held leaves with
 // the end. Nothing may be written any more. The caller's handler returns next.
 func (e *Events) Close() {

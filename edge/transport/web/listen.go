@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"runtime/debug"
-	"sync/atomic"
 	"time"
 )
 
@@ -127,8 +126,6 @@ type detached struct {
 	broken, ended bool
 	// watched is closed when watch has returned; nil when it is known to have.
 	watched chan struct{}
-	// woken: wake was called since the last wait.
-	woken atomic.Bool
 	// unread is what the client sends, which nobody reads.
 	unread [16]byte
 }
@@ -223,26 +220,6 @@ func (s *detached) gone() error {
 			return err
 		}
 	}
-}
-
-// wait takes the watching over when it is first called.
-func (s *detached) wait(d time.Duration) error {
-	s.stopWatch()
-	_ = s.conn.SetReadDeadline(time.Now().Add(d))
-	if s.woken.Swap(false) {
-		return nil
-	}
-	err := s.gone()
-	if !isTimeout(err) {
-		return err
-	}
-	s.woken.Store(false)
-	return nil
-}
-
-func (s *detached) wake() {
-	s.woken.Store(true)
-	_ = s.conn.SetReadDeadline(past)
 }
 
 // past is a deadline that interrupts.
