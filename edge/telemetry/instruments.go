@@ -28,10 +28,10 @@ func (t *Telemetry) instruments() error {
 		errs = append(errs, err)
 		return h
 	}
-	t.server.init(operationBounds, series.attributes)
-	t.client.init(operationBounds, series.attributes)
-	t.backends.init(callBounds, work.attributes)
-	t.redis.init(redisBounds, command.attributes)
+	t.server.init(histogram(ServerOperation, operationBounds), series.attributes)
+	t.client.init(histogram(ClientOperation, operationBounds), series.attributes)
+	t.backends.init(histogram(BackendCall, callBounds), work.attributes)
+	t.redis.init(histogram(RedisCommand, redisBounds), command.attributes)
 	t.sessions = histogram(ServerSession, operationBounds)
 	t.listens = histogram(ListenDuration, listenBounds)
 	errs = append(errs, t.Observe(ClientRequests, func(emit Emit) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -90,8 +89,7 @@ func describe(ctx context.Context, o Options) (*resource.Resource, error) {
 }
 
 func (t *Telemetry) startMetrics(ctx context.Context, env environment, res *resource.Resource) error {
-	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.gatherer), otelprometheus.WithoutScopeInfo(),
-		otelprometheus.WithProducer(producer{t}))
+	scraped, err := otelprometheus.New(otelprometheus.WithRegisterer(t.gatherer), otelprometheus.WithoutScopeInfo())
 	if err != nil {
 		return fmt.Errorf("telemetry: metrics for Prometheus: %w", err)
 	}
@@ -100,33 +98,15 @@ func (t *Telemetry) startMetrics(ctx context.Context, env environment, res *reso
 	}
 	// Prometheus is served by the admin listener: no second server for it.
 	if env.exports("METRICS") && env.get("OTEL_METRICS_EXPORTER") != "prometheus" {
-		reader, err := t.exported(ctx, env)
+		reader, err := autoexport.NewMetricReader(ctx)
 		if err != nil {
-			return err
+			return fmt.Errorf("telemetry: OTEL_METRICS_EXPORTER: %w", err)
 		}
 		options = append(options, sdkmetric.WithReader(reader))
 	}
 	t.metrics = sdkmetric.NewMeterProvider(options...)
 	t.meter = t.metrics.Meter(Scope)
 	return t.instruments()
-}
-
-// producing guards autoexport's one way to be given a producer, which is global.
-var producing sync.Mutex
-
-// exported is the reader that the environment names.
-func (t *Telemetry) exported(ctx context.Context, env environment) (sdkmetric.Reader, error) {
-	if v := env.get("OTEL_METRICS_PRODUCERS"); v != "" {
-		return nil, fmt.Errorf("telemetry: OTEL_METRICS_PRODUCERS is %q: leave it unset, the edge's own producer is what is exported", v)
-	}
-	producing.Lock()
-	defer producing.Unlock()
-	autoexport.WithFallbackMetricProducer(func(context.Context) (sdkmetric.Producer, error) { return producer{t}, nil })
-	reader, err := autoexport.NewMetricReader(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("telemetry: OTEL_METRICS_EXPORTER: %w", err)
-	}
-	return reader, nil
 }
 
 func (t *Telemetry) startTraces(ctx context.Context, env environment, res *resource.Resource, o Options) error {

@@ -40,7 +40,6 @@ func TestEnvironment(t *testing.T) {
 		"prometheus":      {[]string{"OTEL_METRICS_EXPORTER", "prometheus"}, false, ""},
 		"unknown traces":  {[]string{"OTEL_TRACES_EXPORTER", "pigeon"}, false, "OTEL_TRACES_EXPORTER"},
 		"unknown metrics": {[]string{"OTEL_METRICS_EXPORTER", "pigeon"}, false, "OTEL_METRICS_EXPORTER"},
-		"producers":       {[]string{"OTEL_METRICS_EXPORTER", "console", "OTEL_METRICS_PRODUCERS", "prometheus"}, false, "OTEL_METRICS_PRODUCERS"},
 		"bad resource":    {[]string{"OTEL_RESOURCE_ATTRIBUTES", "nonsense"}, false, "OTEL_RESOURCE_ATTRIBUTES"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,33 +5,9 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
-
-// producer gives the SDK's readers what is counted beside the SDK.
-type producer struct{ t *Telemetry }
-
-var _ sdkmetric.Producer = producer{}
-
-// Produce implements sdkmetric.Producer.
-func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
-	out := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: Scope}}
-	for _, one := range []func() (metricdata.Metrics, bool){
-		func() (metricdata.Metrics, bool) { return p.t.server.metric(ServerOperation) },
-		func() (metricdata.Metrics, bool) { return p.t.client.metric(ClientOperation) },
-		func() (metricdata.Metrics, bool) { return p.t.backends.metric(BackendCall) },
-		func() (metricdata.Metrics, bool) { return p.t.redis.metric(RedisCommand) },
-	} {
-		if m, ok := one(); ok {
-			out.Metrics = append(out.Metrics, m)
-		}
-	}
-	return []metricdata.ScopeMetrics{out}, nil
-}
 
 // work is one kind of work of one backend, and how it ended.
 type work struct {
