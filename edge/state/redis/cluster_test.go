@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
@@ -37,7 +38,7 @@ func startNodes(t *testing.T, args ...string) (servers []*redisserver.Server, ad
 		must(t, c.Do(ctx, "cluster", "meet", host, port, bus(nodes[0])).Err())
 	}
 	for i, c := range nodes {
-		await(t, fmt.Sprintf("node %d sees the whole cluster", i), func() bool {
+		await.Until(t, fmt.Sprintf("node %d sees the whole cluster", i), func() bool {
 			s, err := c.ClusterShards(ctx).Result()
 			info := c.ClusterInfo(ctx).Val()
 			return err == nil && len(s) == 3 && len(info) > 16 && info[:16] == "cluster_state:ok"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -23,7 +24,7 @@ func replicate(t *testing.T, c *goredis.Client, addr string) {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
 	must(t, c.ReplicaOf(t.Context(), host, port).Err())
-	await(t, "the replica has its master's data", func() bool {
+	await.Until(t, "the replica has its master's data", func() bool {
 		return strings.Contains(c.Info(t.Context(), "replication").Val(), "master_link_status:up")
 	})
 }
@@ -38,7 +39,7 @@ func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 	link, promoted := startProxy(t, w.srv.Addr), connect(t, second.Addr)
 	replicate(t, promoted, link.addr)
 	must(t, w.append())
-	await(t, "the replica has the second event", func() bool {
+	await.Until(t, "the replica has the second event", func() bool {
 		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
 	})
 	link.refuse(true)
@@ -68,7 +69,7 @@ func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 	w.trip()
 	must(t, promoted.Do(ctx, "replicaof", "no", "one").Err())
 	w.p.pointAt(second.Addr)
-	await(t, "the promoted one is used", func() bool { return w.a.Beat(ctx) == nil && w.b.Beat(ctx) == nil })
+	await.Until(t, "the promoted one is used", func() bool { return w.a.Beat(ctx) == nil && w.b.Beat(ctx) == nil })
 	_, err = w.a.Load(ctx, "lost")
 	want(t, state.ErrNotFound, err)
 
@@ -111,7 +112,7 @@ func startSentinel(t *testing.T, addr string) string {
 	sentinel := net.JoinHostPort("127.0.0.1", fmt.Sprint(own))
 	c := goredis.NewSentinelClient(&goredis.Options{Addr: sentinel})
 	defer c.Close()
-	await(t, "Sentinel knows the replica", func() bool {
+	await.Until(t, "Sentinel knows the replica", func() bool {
 		list, err := c.Replicas(t.Context(), "edge").Result()
 		return err == nil && len(list) == 1
 	})
@@ -133,7 +134,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	w.begin("s")
 	must(t, connect(t, first.Addr).Do(t.Context(), "wait", 1, 0).Err())
 	first.Kill()
-	await(t, "the promoted master has the session", func() bool {
+	await.Until(t, "the promoted master has the session", func() bool {
 		s, err := w.a.Load(t.Context(), "s")
 		if err != nil {
 			want(t, state.ErrUnavailable, err)
@@ -172,7 +173,7 @@ func TestABreakerStandsBeforeEachNodeOfACluster(t *testing.T) {
 		return time.Since(begin), err
 	}
 	nodes[2].Kill()
-	await(t, "the node is found not to answer", func() bool {
+	await.Until(t, "the node is found not to answer", func() bool {
 		_, err := load(gone)
 		want(t, state.ErrUnavailable, err)
 		return r.Stats().Trips == 1
@@ -184,7 +185,7 @@ func TestABreakerStandsBeforeEachNodeOfACluster(t *testing.T) {
 		t.Errorf("a session of another node took %v: %v", took, err)
 	}
 	must(t, nodes[2].Restart())
-	await(t, "the node is used again", func() bool {
+	await.Until(t, "the node is used again", func() bool {
 		_, err := load(gone)
 		return err == nil || errors.Is(err, state.ErrNotFound)
 	})

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -28,7 +29,7 @@ func anHeirAfterAFailover(t *testing.T, heirIsLost bool) {
 	link, promoted := startProxy(t, w.srv.Addr), connect(t, second.Addr)
 	replicate(t, promoted, link.addr)
 	must(t, w.append())
-	await(t, "the replica has the second event", func() bool {
+	await.Until(t, "the replica has the second event", func() bool {
 		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
 	})
 	link.refuse(true)
@@ -66,7 +67,7 @@ func anHeirAfterAFailover(t *testing.T, heirIsLost bool) {
 	w.trip()
 	must(t, promoted.Do(ctx, "replicaof", "no", "one").Err())
 	w.p.pointAt(second.Addr)
-	await(t, "the promoted one is used", func() bool { return w.b.Beat(ctx) == nil })
+	await.Until(t, "the promoted one is used", func() bool { return w.b.Beat(ctx) == nil })
 	inherit("x y z")
 	read()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 func record(id string) *state.Session {
@@ -134,7 +135,7 @@ func TestEveryKeyThatComesBackExpires(t *testing.T) {
 		expire("once written", 9)
 		must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 2}, []byte("{}")))
 		expire("once ended", 8)
-		await(t, "nothing is left of the stream", func() bool {
+		await.Until(t, "nothing is left of the stream", func() bool {
 			_, err := r.Load(t.Context(), "s")
 			must(t, err)
 			return c.Exists(t.Context(), "mcpedge:{s}:m", "mcpedge:{s}:e", "mcpedge:{s}:f").Val() == 0
@@ -174,7 +175,7 @@ func TestFinishedStreamsAreFreed(t *testing.T) {
 	l, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
 	must(t, err)
 	must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 1}, []byte("{}")))
-	await(t, "the stream's keys are gone", func() bool {
+	await.Until(t, "the stream's keys are gone", func() bool {
 		_, err := r.Load(t.Context(), "s")
 		must(t, err)
 		return slices.Equal(before, keys(t, c))
@@ -239,7 +240,7 @@ func TestPlacesOfEndedSessionsAreFound(t *testing.T) {
 	must(t, r.Create(t.Context(), record("s2")))
 	want(t, state.ErrLimit, r.Create(t.Context(), record("s3")))
 	must(t, c.Del(t.Context(), "mcpedge:{s1}").Err())
-	await(t, "the place of the session that is gone is free", func() bool {
+	await.Until(t, "the place of the session that is gone is free", func() bool {
 		err := r.Create(t.Context(), record("s3"))
 		if err != nil {
 			want(t, state.ErrLimit, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -76,7 +77,7 @@ func (w *troubled) append() error {
 // trip uses Redis until it is found not to answer.
 func (w *troubled) trip() {
 	w.Helper()
-	await(w.T, "Redis is found not to answer", func() bool {
+	await.Until(w.T, "Redis is found not to answer", func() bool {
 		_, errA := w.a.Load(w.Context(), "s")
 		_, errB := w.b.Load(w.Context(), "s")
 		want(w.T, state.ErrUnavailable, errA)
@@ -119,13 +120,13 @@ func (w *troubled) fast() {
 // recovered says that both replicas are well again by themselves, wake-ups too.
 func (w *troubled) recovered() {
 	w.Helper()
-	await(w.T, "both replicas are healthy", func() bool {
+	await.Until(w.T, "both replicas are healthy", func() bool {
 		return w.a.Beat(w.Context()) == nil && w.b.Beat(w.Context()) == nil && w.a.Stats().Healthy && w.b.Stats().Healthy
 	})
 	wake, stop := w.b.Follow(w.lease.Session, "st")
 	defer stop()
 	// What was woken by the new subscription is over once reading finds nothing new.
-	await(w.T, "b is woken by what a writes", func() bool {
+	await.Until(w.T, "b is woken by what a writes", func() bool {
 		select {
 		case <-wake:
 		default:
@@ -171,8 +172,8 @@ func TestRedisIsDownForAWhile(t *testing.T) {
 	w := startTroubled(t)
 	for range 2 {
 		w.p.refuse(true)
-		await(t, "an error", func() bool { return w.append() != nil })
-		await(t, "Redis is found not to answer", func() bool { _ = w.append(); return !w.a.Stats().Healthy })
+		await.Until(t, "an error", func() bool { return w.append() != nil })
+		await.Until(t, "Redis is found not to answer", func() bool { _ = w.append(); return !w.a.Stats().Healthy })
 		w.fast()
 		w.p.refuse(false)
 		w.recovered()
@@ -229,7 +230,7 @@ func TestRedisRestartsEmpty(t *testing.T) {
 	w.srv.Kill()
 	w.trip()
 	must(t, w.srv.Restart())
-	await(t, "the replica beats again", func() bool { return w.a.Beat(t.Context()) == nil })
+	await.Until(t, "the replica beats again", func() bool { return w.a.Beat(t.Context()) == nil })
 	_, err := w.a.Load(t.Context(), "s")
 	want(t, state.ErrNotFound, err)
 	want(t, state.ErrNotFound, w.a.Append(t.Context(), old))
@@ -270,7 +271,7 @@ func TestNobodyQueuesForARedisThatHangs(t *testing.T) {
 	}
 	wg.Wait()
 	p.release()
-	await(t, "Redis answers again", func() bool { _, err := r.Load(t.Context(), "s"); return err == nil })
+	await.Until(t, "Redis answers again", func() bool { _, err := r.Load(t.Context(), "s"); return err == nil })
 }
 
 // A caller that leaves, or that has little time, says nothing about Redis.

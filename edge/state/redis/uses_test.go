@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
 )
 
 // touch revalidates sessions that are there.
@@ -67,13 +68,13 @@ func TestInvariant6RevalidationKeepsSessionAndHolder(t *testing.T) {
 	}
 	for range 2 {
 		lastEnd, lastUse := end(), used()
-		await(t, "the session lives longer and b has used it", func() bool {
+		await.Until(t, "the session lives longer and b has used it", func() bool {
 			touch(t, b, "s")
 			return end() > lastEnd && used() > lastUse
 		})
 	}
 	must(t, a.Ring(t.Context(), state.Bell{Kind: state.BellChanged, Session: "s"}))
-	await(t, "b has heard the bell", func() bool { return rung.Load() == 1 })
+	await.Until(t, "b has heard the bell", func() bool { return rung.Load() == 1 })
 }
 
 // After a failover Redis may not know who holds and who follows: it is told again at once.
@@ -98,7 +99,7 @@ func TestHoldersAndFollowersRegisterAgainAfterALostConnection(t *testing.T) {
 		}
 		p.refuse(true)
 		p.refuse(false)
-		await(t, key+" has the replica again", func() bool {
+		await.Until(t, key+" has the replica again", func() bool {
 			_, err := r.Touch(t.Context(), []string{"s"})
 			return err == nil && r.Beat(t.Context()) == nil && registered()
 		})
@@ -126,7 +127,7 @@ func TestFollowersAreRenewed(t *testing.T) {
 	if until() != first {
 		t.Error("renewed as soon as it was registered")
 	}
-	await(t, "the registration is renewed", func() bool {
+	await.Until(t, "the registration is renewed", func() bool {
 		must(t, r.Beat(t.Context()))
 		return until() > first
 	})
