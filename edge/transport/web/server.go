@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log"
 	"net"
 	"net/http"
@@ -41,6 +42,8 @@ const (
 	// answer may take.
 	pingAfter   = 30 * time.Second
 	pingTimeout = 15 * time.Second
+	// shutdownAgain is how often connections are told of a shutdown.
+	shutdownAgain = time.Second
 )
 
 // Server is an HTTP server that bounds the reading of requests: each is read to its end within the read timeout, whether
@@ -86,6 +89,19 @@ func (s *Server) Serve(l *accept.Listener) error {
 		l.LimitReads(time.Duration(d)) // which came before the listener was known
 	}
 	return s.Server.Serve(l)
+}
+
+// Shutdown is that of http.Server, begun again every shutdownAgain: each time it tells the connections over HTTP/2 that
+// it knows by then to end, and would wait until ctx ends for one that has become known since, streams or not.
+func (s *Server) Shutdown(ctx context.Context) error {
+	for {
+		some, cancel := context.WithTimeout(ctx, shutdownAgain)
+		err := s.Server.Shutdown(some)
+		cancel()
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
 }
 
 // LimitReads bounds to d, from now or from its beginning, the reading of every request that has not been read to its

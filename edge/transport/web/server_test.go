@@ -116,6 +116,34 @@ func TestLongCallsOutliveTheReadTimeout(t *testing.T) {
 	})
 }
 
+// A connection of which nobody knew yet that it is over HTTP/2 when the shutdown began holds it up no more than others.
+func TestShutdownOfAConnectionThatBecomesHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, s := inMemory(t, func(http.ResponseWriter, *http.Request) {})
+		conn, err := p.dial(t.Context(), "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		synctest.Wait()
+		ended := make(chan error, 1)
+		began := time.Now()
+		go func() {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			ended <- s.Shutdown(ctx)
+		}()
+		synctest.Wait() // it has told all connections over HTTP/2, and waits
+		go func() { _, _ = io.Copy(io.Discard, conn) }()
+		if _, err := io.WriteString(conn, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"); err != nil {
+			t.Fatal(err)
+		}
+		if err, took := <-ended, time.Since(began); err != nil || took > 5*time.Second {
+			t.Errorf("ended after %s with %v", took, err)
+		}
+	})
+}
+
 // A stream lives on although its request announced a body that never comes.
 func TestStreamWithoutItsBody(t *testing.T) {
 	d := NewGuard(nil, Options{})
