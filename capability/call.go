@@ -2,6 +2,7 @@ package capability
 
 import (
 	"encoding/json"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,6 +48,21 @@ func (c *Call) Principal() *Principal {
 		return p
 	}
 	return &Principal{}
+}
+
+// Claim is a claim of the caller's access token, as text: a string without its quotes, any other value as JSON. It is false
+// where the token has none, or the edge's setting `claims` of this backend does not name it. Principal().GetClaimsJson() has
+// all of them.
+func (c *Call) Claim(name string) (string, bool) {
+	raw, ok := c.rc.GetPrincipal().GetClaimsJson()[name]
+	if !ok {
+		return "", false
+	}
+	var text string
+	if strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &text) == nil {
+		return text, true
+	}
+	return raw, true
 }
 
 // ClientInfo is the client's own word of what it is, for display only; nil when it said nothing.

@@ -25,6 +25,7 @@ func (b backendService) Describe(context.Context, *mcpedgev1.DescribeRequest) (*
 		for _, t := range s.templates.all() {
 			out.Resources.Completion = out.Resources.Completion || len(t.completers) > 0
 		}
+		out.Resources.Directories = hasDirectories(providers)
 		for _, p := range providers {
 			out.Resources.UriPrefixes = append(out.Resources.UriPrefixes, p.prefix)
 		}

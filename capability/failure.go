@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -44,6 +45,9 @@ type Failure struct {
 	Message string
 	// Data is any JSON value for the error's `data`; empty: none.
 	Data json.RawMessage
+	// Scopes are, with PermissionDenied, the OAuth scopes that the caller lacks: at most 32 of at most 256 bytes. A client that gets
+	// an access token with them can call again. Nil: other credentials would not help.
+	Scopes []string
 
 	cause error
 }
@@ -60,6 +64,15 @@ func Errorf(reason Reason, format string, args ...any) error {
 	return &Failure{Reason: reason, Message: err.Error(), cause: errors.Unwrap(err)}
 }
 
+// LacksScopes returns a *Failure by which the caller needs OAuth scopes for what was asked: the client is told to get an access token
+// with them, and can call again. Call.Principal has those that it has now.
+func LacksScopes(scopes ...string) error {
+	return &Failure{
+		Reason: PermissionDenied, Scopes: scopes,
+		Message: "this needs the scopes " + strings.Join(scopes, " ") + ": get an access token that has them",
+	}
+}
+
 // quote shows a name from a request, bounded.
 func quote(name string) string { return fmt.Sprintf("%.200q", name) }
 
@@ -69,7 +82,7 @@ func (f *Failure) proto() *mcpedgev1.Failure {
 		return &mcpedgev1.Failure{Reason: Internal,
 			Message: fmt.Sprintf("%s (and the failure's data is not valid JSON: %.80q)", valid(f.Message), string(f.Data))}
 	}
-	return &mcpedgev1.Failure{Reason: f.Reason, Message: valid(f.Message), DataJson: string(f.Data)}
+	return &mcpedgev1.Failure{Reason: f.Reason, Message: valid(f.Message), DataJson: string(f.Data), Scopes: f.Scopes}
 }
 
 // failureStatus is a failure as a gRPC status, for calls that have no other way to say it.

@@ -30,11 +30,15 @@ func (p promptService) ListPrompts(_ context.Context, req *mcpedgev1.ListPrompts
 }
 
 func (p promptService) GetPrompt(req *mcpedgev1.GetPromptRequest, stream grpc.ServerStreamingServer[mcpedgev1.GetPromptResponse]) error {
+	rc, err := p.s.identified(stream.Context(), req.GetContext())
+	if err != nil {
+		return err
+	}
 	prompt, ok := p.s.prompts.get(req.GetName())
 	if !ok {
 		return stream.Send(promptFailure((&Failure{Reason: NotFound, Message: "there is no prompt " + quote(req.GetName())}).proto()))
 	}
-	c := &Call{rc: req.GetContext(), send: promptEvents{stream}}
+	c := &Call{rc: rc, send: promptEvents{stream}}
 	if err := c.load(req.GetInputResponses(), req.GetState()); err != nil {
 		return stream.Send(promptFailure(err.proto()))
 	}
@@ -57,12 +61,16 @@ func (p promptService) GetPrompt(req *mcpedgev1.GetPromptRequest, stream grpc.Se
 }
 
 func (p promptService) CompletePrompt(ctx context.Context, req *mcpedgev1.CompletePromptRequest) (*mcpedgev1.CompletePromptResponse, error) {
+	rc, err := p.s.identified(ctx, req.GetContext())
+	if err != nil {
+		return nil, err
+	}
 	prompt, ok := p.s.prompts.get(req.GetName())
 	if !ok {
 		return nil, status.Errorf(codes.NotFound, "there is no prompt %s", quote(req.GetName()))
 	}
 	got, err := complete(ctx, p.s.log, "prompt "+req.GetName(), prompt.completers[req.GetArgumentName()],
-		&Call{rc: req.GetContext()}, req.GetArgumentValue(), req.GetContextArguments())
+		&Call{rc: rc}, req.GetArgumentValue(), req.GetContextArguments())
 	if err != nil {
 		return nil, err
 	}

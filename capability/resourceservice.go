@@ -71,11 +71,15 @@ func (s *Server) reader(uri string) readHandler {
 }
 
 func (r resourceService) ReadResource(req *mcpedgev1.ReadResourceRequest, stream grpc.ServerStreamingServer[mcpedgev1.ReadResourceResponse]) error {
+	rc, err := r.s.identified(stream.Context(), req.GetContext())
+	if err != nil {
+		return err
+	}
 	read := r.s.reader(req.GetUri())
 	if read == nil {
 		return stream.Send(readFailure((&Failure{Reason: NotFound, Message: notFound(req.GetUri()).Error()}).proto()))
 	}
-	c := &Call{rc: req.GetContext(), send: readEvents{stream}}
+	c := &Call{rc: rc, send: readEvents{stream}}
 	if err := c.load(req.GetInputResponses(), req.GetState()); err != nil {
 		return stream.Send(readFailure(err.proto()))
 	}
@@ -97,12 +101,16 @@ func (r resourceService) ReadResource(req *mcpedgev1.ReadResourceRequest, stream
 }
 
 func (r resourceService) CompleteResourceTemplate(ctx context.Context, req *mcpedgev1.CompleteResourceTemplateRequest) (*mcpedgev1.CompleteResourceTemplateResponse, error) {
+	rc, err := r.s.identified(ctx, req.GetContext())
+	if err != nil {
+		return nil, err
+	}
 	t, ok := r.s.templates.get(req.GetUriTemplate())
 	if !ok {
 		return nil, status.Errorf(codes.NotFound, "there is no resource template %s", quote(req.GetUriTemplate()))
 	}
 	got, err := complete(ctx, r.s.log, "template "+req.GetUriTemplate(), t.completers[req.GetArgumentName()],
-		&Call{rc: req.GetContext()}, req.GetArgumentValue(), req.GetContextArguments())
+		&Call{rc: rc}, req.GetArgumentValue(), req.GetContextArguments())
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ type Server struct {
 	grpcOptions  []grpc.ServerOption
 	tracing      trace.TracerProvider // nil: the global one, if there is one
 	grace        time.Duration
+	identities   *identities // nil: callers need none
 
 	tools     *registry[*tool]
 	prompts   *registry[*prompt]
@@ -80,7 +81,8 @@ func WithIcons(icons ...*Icon) Option { return func(s *Server) { s.info.Icons = 
 // WithInstructions tells the model how to use this service. MCP: instructions.
 func WithInstructions(text string) Option { return func(s *Server) { s.instructions = text } }
 
-// WithExtension announces a protocol extension by its id, with its settings: a JSON object.
+// WithExtension announces a protocol extension by its id, with its settings: a JSON object. Clients are told of it when it
+// reaches them whole: MCP Apps (io.modelcontextprotocol/ui) does, and what the edge's configuration names.
 // It panics when settings is not valid JSON. MCP: capabilities.extensions.
 func WithExtension(id, settings string) Option {
 	mustBeObject("settings of extension "+id, settings)

@@ -28,11 +28,15 @@ func (t toolService) ListTools(_ context.Context, req *mcpedgev1.ListToolsReques
 }
 
 func (t toolService) CallTool(req *mcpedgev1.CallToolRequest, stream grpc.ServerStreamingServer[mcpedgev1.CallToolResponse]) error {
+	rc, err := t.s.identified(stream.Context(), req.GetContext())
+	if err != nil {
+		return err
+	}
 	tool, ok := t.s.tools.get(req.GetName())
 	if !ok {
 		return stream.Send(toolFailure((&Failure{Reason: NotFound, Message: "there is no tool " + quote(req.GetName())}).proto()))
 	}
-	c := &Call{rc: req.GetContext(), send: toolEvents{stream}}
+	c := &Call{rc: rc, send: toolEvents{stream}}
 	if err := c.load(req.GetInputResponses(), req.GetState()); err != nil {
 		return stream.Send(toolFailure(err.proto()))
 	}

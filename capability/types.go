@@ -9,6 +9,10 @@ type (
 	Tool = mcpedgev1.Tool
 	// ToolAnnotations are a tool's behaviour hints. MCP: ToolAnnotations.
 	ToolAnnotations = mcpedgev1.ToolAnnotations
+	// Skill describes a skill by all its files. MCP: Skill of the extension io.modelcontextprotocol/skills.
+	Skill = mcpedgev1.Skill
+	// SkillFile is one file of a skill, with its digest. MCP: SkillResource of the same extension.
+	SkillFile = mcpedgev1.SkillFile
 	// Resource describes what can be read. MCP: Resource.
 	Resource = mcpedgev1.Resource
 	// ResourceTemplate describes resources by an RFC 6570 template. MCP: ResourceTemplate.

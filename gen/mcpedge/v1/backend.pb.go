@@ -65,7 +65,9 @@ type DescribeResponse struct {
 	Implementation *Implementation `protobuf:"bytes,1,opt,name=implementation,proto3" json:"implementation,omitempty"`
 	// For the model: how to use this backend. With several backends, put under the backend's name. MCP: `instructions`.
 	Instructions string `protobuf:"bytes,2,opt,name=instructions,proto3" json:"instructions,omitempty"`
-	// Settings of protocol extensions: id to a JSON object. Of two that differ the first backend's is kept. MCP: `capabilities.extensions`.
+	// Settings of protocol extensions: id to a JSON object. Clients are told of those that reach them whole: MCP Apps
+	// (`io.modelcontextprotocol/ui`), and those that the edge's configuration names for the backend; of others in no revision.
+	// Of two that differ the first backend's is kept. MCP: `capabilities.extensions`, 2025-06-18 and later.
 	ExtensionsJson map[string]string `protobuf:"bytes,3,rep,name=extensions_json,json=extensionsJson,proto3" json:"extensions_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// Present: ToolService is served.
 	Tools *ToolFeatures `protobuf:"bytes,4,opt,name=tools,proto3" json:"tools,omitempty"`
@@ -206,7 +208,10 @@ type ResourceFeatures struct {
 	Completion bool `protobuf:"varint,3,opt,name=completion,proto3" json:"completion,omitempty"`
 	// It answers for every URI that begins with one of these, listed or not. The longest match wins,
 	// after exact URIs and templates.
-	UriPrefixes   []string `protobuf:"bytes,4,rep,name=uri_prefixes,json=uriPrefixes,proto3" json:"uri_prefixes,omitempty"`
+	UriPrefixes []string `protobuf:"bytes,4,rep,name=uri_prefixes,json=uriPrefixes,proto3" json:"uri_prefixes,omitempty"`
+	// ListResourceDirectory is served, for every directory of the skills. MCP: `directoryRead` of the extension
+	// io.modelcontextprotocol/skills.
+	Directories   bool `protobuf:"varint,5,opt,name=directories,proto3" json:"directories,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -267,6 +272,13 @@ func (x *ResourceFeatures) GetUriPrefixes() []string {
 		return x.UriPrefixes
 	}
 	return nil
+}
+
+func (x *ResourceFeatures) GetDirectories() bool {
+	if x != nil {
+		return x.Directories
+	}
+	return false
 }
 
 // PromptFeatures of a backend.
@@ -342,14 +354,15 @@ const file_mcpedge_v1_backend_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"1\n" +
 	"\fToolFeatures\x12!\n" +
-	"\flist_changed\x18\x01 \x01(\bR\vlistChanged\"\x96\x01\n" +
+	"\flist_changed\x18\x01 \x01(\bR\vlistChanged\"\xb8\x01\n" +
 	"\x10ResourceFeatures\x12!\n" +
 	"\flist_changed\x18\x01 \x01(\bR\vlistChanged\x12\x1c\n" +
 	"\tsubscribe\x18\x02 \x01(\bR\tsubscribe\x12\x1e\n" +
 	"\n" +
 	"completion\x18\x03 \x01(\bR\n" +
 	"completion\x12!\n" +
-	"\furi_prefixes\x18\x04 \x03(\tR\vuriPrefixes\"S\n" +
+	"\furi_prefixes\x18\x04 \x03(\tR\vuriPrefixes\x12 \n" +
+	"\vdirectories\x18\x05 \x01(\bR\vdirectories\"S\n" +
 	"\x0ePromptFeatures\x12!\n" +
 	"\flist_changed\x18\x01 \x01(\bR\vlistChanged\x12\x1e\n" +
 	"\n" +

@@ -520,7 +520,15 @@ type Principal struct {
 	// Who vouches for the subject (the token's `iss`). Empty: anonymous or local.
 	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
 	// Granted scopes, in the token's order.
-	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// Roles and groups, as the issuer names them. None: the token has none.
+	Roles []string `protobuf:"bytes,4,rep,name=roles,proto3" json:"roles,omitempty"`
+	// The OAuth client that the token was issued to (its `client_id` or `azp`). Empty: not said.
+	ClientId string `protobuf:"bytes,5,opt,name=client_id,json=clientId,proto3" json:"client_id,omitempty"`
+	// Who acts for the subject, at the issuer (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject itself.
+	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Other claims of the token: name, as the edge's setting `claims` of this backend has it, to a JSON value. A claim that the token lacks is missing.
+	ClaimsJson    map[string]string `protobuf:"bytes,7,rep,name=claims_json,json=claimsJson,proto3" json:"claims_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -572,6 +580,34 @@ func (x *Principal) GetIssuer() string {
 func (x *Principal) GetScopes() []string {
 	if x != nil {
 		return x.Scopes
+	}
+	return nil
+}
+
+func (x *Principal) GetRoles() []string {
+	if x != nil {
+		return x.Roles
+	}
+	return nil
+}
+
+func (x *Principal) GetClientId() string {
+	if x != nil {
+		return x.ClientId
+	}
+	return ""
+}
+
+func (x *Principal) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *Principal) GetClaimsJson() map[string]string {
+	if x != nil {
+		return x.ClaimsJson
 	}
 	return nil
 }
@@ -1052,7 +1088,11 @@ type Failure struct {
 	// What was wrong, with which value, and what to do. MCP: the error's `message`.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Any JSON value; empty: none. MCP: the error's `data`.
-	DataJson      string `protobuf:"bytes,3,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`
+	DataJson string `protobuf:"bytes,3,opt,name=data_json,json=dataJson,proto3" json:"data_json,omitempty"`
+	// With PERMISSION_DENIED, the OAuth scopes that the caller lacks, at most 32 of at most 256 bytes: a client that gets an access token
+	// with them can call again. Ignored with other reasons. MCP: 403 with a challenge of `insufficient_scope`, where the response has not
+	// begun; the error's `data` is `{"scopes": […]}` if data_json is empty.
+	Scopes        []string `protobuf:"bytes,4,rep,name=scopes,proto3" json:"scopes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1106,6 +1146,13 @@ func (x *Failure) GetDataJson() string {
 		return x.DataJson
 	}
 	return ""
+}
+
+func (x *Failure) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
 }
 
 // RequestContext is what a handler may need to know of the request. It comes with every unit of work.
@@ -1249,11 +1296,19 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vwebsite_url\x18\x05 \x01(\tR\n" +
 	"websiteUrl\x12&\n" +
-	"\x05icons\x18\x06 \x03(\v2\x10.mcpedge.v1.IconR\x05icons\"U\n" +
+	"\x05icons\x18\x06 \x03(\v2\x10.mcpedge.v1.IconR\x05icons\"\xa5\x02\n" +
 	"\tPrincipal\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
 	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x16\n" +
-	"\x06scopes\x18\x03 \x03(\tR\x06scopes\"f\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\x14\n" +
+	"\x05roles\x18\x04 \x03(\tR\x05roles\x12\x1b\n" +
+	"\tclient_id\x18\x05 \x01(\tR\bclientId\x12\x14\n" +
+	"\x05actor\x18\x06 \x01(\tR\x05actor\x12F\n" +
+	"\vclaims_json\x18\a \x03(\v2%.mcpedge.v1.Principal.ClaimsJsonEntryR\n" +
+	"claimsJson\x1a=\n" +
+	"\x0fClaimsJsonEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
 	"\tCacheHint\x12+\n" +
 	"\x03ttl\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x03ttl\x12,\n" +
 	"\x05scope\x18\x02 \x01(\x0e2\x16.mcpedge.v1.CacheScopeR\x05scope\"\x87\x03\n" +
@@ -1292,11 +1347,12 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\x05level\x18\x01 \x01(\x0e2\x14.mcpedge.v1.LogLevelR\x05level\x12\x16\n" +
 	"\x06logger\x18\x02 \x01(\tR\x06logger\x12\x1b\n" +
 	"\tdata_json\x18\x03 \x01(\tR\bdataJson\x12\x1b\n" +
-	"\tmeta_json\x18\x04 \x01(\tR\bmetaJson\"s\n" +
+	"\tmeta_json\x18\x04 \x01(\tR\bmetaJson\"\x8b\x01\n" +
 	"\aFailure\x121\n" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.mcpedge.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1b\n" +
-	"\tdata_json\x18\x03 \x01(\tR\bdataJson\"\x95\x03\n" +
+	"\tdata_json\x18\x03 \x01(\tR\bdataJson\x12\x16\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\x95\x03\n" +
 	"\x0eRequestContext\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -1352,7 +1408,7 @@ func file_mcpedge_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_mcpedge_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_mcpedge_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_mcpedge_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_mcpedge_v1_common_proto_goTypes = []any{
 	(Role)(0),                     // 0: mcpedge.v1.Role
 	(LogLevel)(0),                 // 1: mcpedge.v1.LogLevel
@@ -1371,29 +1427,31 @@ var file_mcpedge_v1_common_proto_goTypes = []any{
 	(*LogMessage)(nil),            // 14: mcpedge.v1.LogMessage
 	(*Failure)(nil),               // 15: mcpedge.v1.Failure
 	(*RequestContext)(nil),        // 16: mcpedge.v1.RequestContext
-	nil,                           // 17: mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
-	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
+	nil,                           // 17: mcpedge.v1.Principal.ClaimsJsonEntry
+	nil,                           // 18: mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
+	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
 }
 var file_mcpedge_v1_common_proto_depIdxs = []int32{
 	0,  // 0: mcpedge.v1.Annotations.audience:type_name -> mcpedge.v1.Role
 	4,  // 1: mcpedge.v1.Implementation.icons:type_name -> mcpedge.v1.Icon
-	18, // 2: mcpedge.v1.CacheHint.ttl:type_name -> google.protobuf.Duration
-	2,  // 3: mcpedge.v1.CacheHint.scope:type_name -> mcpedge.v1.CacheScope
-	10, // 4: mcpedge.v1.ClientCapabilities.elicitation:type_name -> mcpedge.v1.ElicitationCapability
-	11, // 5: mcpedge.v1.ClientCapabilities.sampling:type_name -> mcpedge.v1.SamplingCapability
-	12, // 6: mcpedge.v1.ClientCapabilities.roots:type_name -> mcpedge.v1.RootsCapability
-	17, // 7: mcpedge.v1.ClientCapabilities.extensions_json:type_name -> mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
-	1,  // 8: mcpedge.v1.LogMessage.level:type_name -> mcpedge.v1.LogLevel
-	3,  // 9: mcpedge.v1.Failure.reason:type_name -> mcpedge.v1.FailureReason
-	7,  // 10: mcpedge.v1.RequestContext.principal:type_name -> mcpedge.v1.Principal
-	6,  // 11: mcpedge.v1.RequestContext.client_info:type_name -> mcpedge.v1.Implementation
-	9,  // 12: mcpedge.v1.RequestContext.client_capabilities:type_name -> mcpedge.v1.ClientCapabilities
-	1,  // 13: mcpedge.v1.RequestContext.log_level:type_name -> mcpedge.v1.LogLevel
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	17, // 2: mcpedge.v1.Principal.claims_json:type_name -> mcpedge.v1.Principal.ClaimsJsonEntry
+	19, // 3: mcpedge.v1.CacheHint.ttl:type_name -> google.protobuf.Duration
+	2,  // 4: mcpedge.v1.CacheHint.scope:type_name -> mcpedge.v1.CacheScope
+	10, // 5: mcpedge.v1.ClientCapabilities.elicitation:type_name -> mcpedge.v1.ElicitationCapability
+	11, // 6: mcpedge.v1.ClientCapabilities.sampling:type_name -> mcpedge.v1.SamplingCapability
+	12, // 7: mcpedge.v1.ClientCapabilities.roots:type_name -> mcpedge.v1.RootsCapability
+	18, // 8: mcpedge.v1.ClientCapabilities.extensions_json:type_name -> mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
+	1,  // 9: mcpedge.v1.LogMessage.level:type_name -> mcpedge.v1.LogLevel
+	3,  // 10: mcpedge.v1.Failure.reason:type_name -> mcpedge.v1.FailureReason
+	7,  // 11: mcpedge.v1.RequestContext.principal:type_name -> mcpedge.v1.Principal
+	6,  // 12: mcpedge.v1.RequestContext.client_info:type_name -> mcpedge.v1.Implementation
+	9,  // 13: mcpedge.v1.RequestContext.client_capabilities:type_name -> mcpedge.v1.ClientCapabilities
+	1,  // 14: mcpedge.v1.RequestContext.log_level:type_name -> mcpedge.v1.LogLevel
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_common_proto_init() }
@@ -1409,7 +1467,7 @@ func file_mcpedge_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_common_proto_rawDesc), len(file_mcpedge_v1_common_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1129,6 +1129,505 @@ func (x *ResourceUpdated) GetUri() string {
 	return ""
 }
 
+// Skill is a directory of files that tells an agent how to do something (agentskills.io). Its files are read as resources.
+// MCP: `Skill` of the extension io.modelcontextprotocol/skills, 2026-07-28 and later.
+type Skill struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// URI of its SKILL.md: absolute, such as skill://acme/refunds/SKILL.md; the segment before the last is the skill's name.
+	// Required. MCP: `uri`.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// The YAML front matter of SKILL.md as a JSON object, all of it, with `name` and `description`. Required. MCP: `frontmatter`.
+	FrontmatterJson string `protobuf:"bytes,2,opt,name=frontmatter_json,json=frontmatterJson,proto3" json:"frontmatter_json,omitempty"`
+	// All files, SKILL.md and those of nested skills included, each once; clients refuse a file that is not as it is said
+	// here. At most 512 with 16 MiB together, which every client takes. Empty when dynamic. MCP: `resources`.
+	Files []*SkillFile `protobuf:"bytes,3,rep,name=files,proto3" json:"files,omitempty"`
+	// What the files hold is made on demand, so that it has no digests. MCP: `resources` is "dynamic".
+	Dynamic       bool `protobuf:"varint,4,opt,name=dynamic,proto3" json:"dynamic,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Skill) Reset() {
+	*x = Skill{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Skill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Skill) ProtoMessage() {}
+
+func (x *Skill) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Skill.ProtoReflect.Descriptor instead.
+func (*Skill) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *Skill) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *Skill) GetFrontmatterJson() string {
+	if x != nil {
+		return x.FrontmatterJson
+	}
+	return ""
+}
+
+func (x *Skill) GetFiles() []*SkillFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *Skill) GetDynamic() bool {
+	if x != nil {
+		return x.Dynamic
+	}
+	return false
+}
+
+// SkillFile is one file of a skill. MCP: `SkillResource`.
+type SkillFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Below the directory of SKILL.md. Required. MCP: `uri`.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// SHA-256 of the file's bytes: 32 bytes. MCP: `digest`.
+	Sha256 []byte `protobuf:"bytes,2,opt,name=sha256,proto3" json:"sha256,omitempty"`
+	// How many bytes those are, 0 or more. MCP: `size`.
+	Size          int64 `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SkillFile) Reset() {
+	*x = SkillFile{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SkillFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SkillFile) ProtoMessage() {}
+
+func (x *SkillFile) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SkillFile.ProtoReflect.Descriptor instead.
+func (*SkillFile) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SkillFile) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *SkillFile) GetSha256() []byte {
+	if x != nil {
+		return x.Sha256
+	}
+	return nil
+}
+
+func (x *SkillFile) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+// ListSkillsRequest asks for one page.
+type ListSkillsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who is calling; absent when the edge asks for itself. Only a private list may depend on it.
+	Principal *Principal `protobuf:"bytes,1,opt,name=principal,proto3" json:"principal,omitempty"`
+	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// At most so many; 0: the backend's choice.
+	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSkillsRequest) Reset() {
+	*x = ListSkillsRequest{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSkillsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSkillsRequest) ProtoMessage() {}
+
+func (x *ListSkillsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSkillsRequest.ProtoReflect.Descriptor instead.
+func (*ListSkillsRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *ListSkillsRequest) GetPrincipal() *Principal {
+	if x != nil {
+		return x.Principal
+	}
+	return nil
+}
+
+func (x *ListSkillsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListSkillsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+// ListSkillsResponse is one page.
+type ListSkillsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the order clients are to see them. The edge puts no prefix before URIs, so they must differ from those of other
+	// backends. MCP: `skills`.
+	Skills []*Skill `protobuf:"bytes,1,rep,name=skills,proto3" json:"skills,omitempty"`
+	// Empty: the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// Absent: ttl 0, public for the edge's own copy and private for clients.
+	Cache         *CacheHint `protobuf:"bytes,3,opt,name=cache,proto3" json:"cache,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSkillsResponse) Reset() {
+	*x = ListSkillsResponse{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSkillsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSkillsResponse) ProtoMessage() {}
+
+func (x *ListSkillsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSkillsResponse.ProtoReflect.Descriptor instead.
+func (*ListSkillsResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ListSkillsResponse) GetSkills() []*Skill {
+	if x != nil {
+		return x.Skills
+	}
+	return nil
+}
+
+func (x *ListSkillsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListSkillsResponse) GetCache() *CacheHint {
+	if x != nil {
+		return x.Cache
+	}
+	return nil
+}
+
+// GetSkillRequest asks for one skill.
+type GetSkillRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of its SKILL.md. MCP: `uri`.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// About the request.
+	Context       *RequestContext `protobuf:"bytes,2,opt,name=context,proto3" json:"context,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSkillRequest) Reset() {
+	*x = GetSkillRequest{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSkillRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSkillRequest) ProtoMessage() {}
+
+func (x *GetSkillRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSkillRequest.ProtoReflect.Descriptor instead.
+func (*GetSkillRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetSkillRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *GetSkillRequest) GetContext() *RequestContext {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+// GetSkillResponse is one skill.
+type GetSkillResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. MCP: `skill`.
+	Skill *Skill `protobuf:"bytes,1,opt,name=skill,proto3" json:"skill,omitempty"`
+	// Absent: ttl 0, private. MCP: `ttlMs`, `cacheScope`.
+	Cache         *CacheHint `protobuf:"bytes,2,opt,name=cache,proto3" json:"cache,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSkillResponse) Reset() {
+	*x = GetSkillResponse{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSkillResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSkillResponse) ProtoMessage() {}
+
+func (x *GetSkillResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSkillResponse.ProtoReflect.Descriptor instead.
+func (*GetSkillResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetSkillResponse) GetSkill() *Skill {
+	if x != nil {
+		return x.Skill
+	}
+	return nil
+}
+
+func (x *GetSkillResponse) GetCache() *CacheHint {
+	if x != nil {
+		return x.Cache
+	}
+	return nil
+}
+
+// ListResourceDirectoryRequest asks for one page of a directory.
+type ListResourceDirectoryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the directory, without a slash at its end. MCP: `uri`.
+	Uri string `protobuf:"bytes,1,opt,name=uri,proto3" json:"uri,omitempty"`
+	// next_page_token of the page before; empty: the first page. One that was never given should be INVALID_ARGUMENT.
+	// MCP: `cursor`.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// About the request.
+	Context       *RequestContext `protobuf:"bytes,3,opt,name=context,proto3" json:"context,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListResourceDirectoryRequest) Reset() {
+	*x = ListResourceDirectoryRequest{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListResourceDirectoryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListResourceDirectoryRequest) ProtoMessage() {}
+
+func (x *ListResourceDirectoryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListResourceDirectoryRequest.ProtoReflect.Descriptor instead.
+func (*ListResourceDirectoryRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListResourceDirectoryRequest) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+func (x *ListResourceDirectoryRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListResourceDirectoryRequest) GetContext() *RequestContext {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+// ListResourceDirectoryResponse is one page of a directory.
+type ListResourceDirectoryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The direct children; a directory has the MIME type inode/directory. MCP: `resources`.
+	Resources []*Resource `protobuf:"bytes,1,rep,name=resources,proto3" json:"resources,omitempty"`
+	// Empty: the last page. MCP: `nextCursor`.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListResourceDirectoryResponse) Reset() {
+	*x = ListResourceDirectoryResponse{}
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListResourceDirectoryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListResourceDirectoryResponse) ProtoMessage() {}
+
+func (x *ListResourceDirectoryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_resources_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListResourceDirectoryResponse.ProtoReflect.Descriptor instead.
+func (*ListResourceDirectoryResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_resources_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListResourceDirectoryResponse) GetResources() []*Resource {
+	if x != nil {
+		return x.Resources
+	}
+	return nil
+}
+
+func (x *ListResourceDirectoryResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_mcpedge_v1_resources_proto protoreflect.FileDescriptor
 
 const file_mcpedge_v1_resources_proto_rawDesc = "" +
@@ -1206,14 +1705,50 @@ const file_mcpedge_v1_resources_proto_rawDesc = "" +
 	"\aupdated\x18\x02 \x01(\v2\x1b.mcpedge.v1.ResourceUpdatedH\x00R\aupdatedB\a\n" +
 	"\x05event\"#\n" +
 	"\x0fResourceUpdated\x12\x10\n" +
-	"\x03uri\x18\x01 \x01(\tR\x03uri2\xd4\x04\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\"\x8b\x01\n" +
+	"\x05Skill\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12)\n" +
+	"\x10frontmatter_json\x18\x02 \x01(\tR\x0ffrontmatterJson\x12+\n" +
+	"\x05files\x18\x03 \x03(\v2\x15.mcpedge.v1.SkillFileR\x05files\x12\x18\n" +
+	"\adynamic\x18\x04 \x01(\bR\adynamic\"I\n" +
+	"\tSkillFile\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x16\n" +
+	"\x06sha256\x18\x02 \x01(\fR\x06sha256\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\"\x84\x01\n" +
+	"\x11ListSkillsRequest\x123\n" +
+	"\tprincipal\x18\x01 \x01(\v2\x15.mcpedge.v1.PrincipalR\tprincipal\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x1b\n" +
+	"\tpage_size\x18\x03 \x01(\x05R\bpageSize\"\x94\x01\n" +
+	"\x12ListSkillsResponse\x12)\n" +
+	"\x06skills\x18\x01 \x03(\v2\x11.mcpedge.v1.SkillR\x06skills\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12+\n" +
+	"\x05cache\x18\x03 \x01(\v2\x15.mcpedge.v1.CacheHintR\x05cache\"Y\n" +
+	"\x0fGetSkillRequest\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x124\n" +
+	"\acontext\x18\x02 \x01(\v2\x1a.mcpedge.v1.RequestContextR\acontext\"h\n" +
+	"\x10GetSkillResponse\x12'\n" +
+	"\x05skill\x18\x01 \x01(\v2\x11.mcpedge.v1.SkillR\x05skill\x12+\n" +
+	"\x05cache\x18\x02 \x01(\v2\x15.mcpedge.v1.CacheHintR\x05cache\"\x85\x01\n" +
+	"\x1cListResourceDirectoryRequest\x12\x10\n" +
+	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x124\n" +
+	"\acontext\x18\x03 \x01(\v2\x1a.mcpedge.v1.RequestContextR\acontext\"{\n" +
+	"\x1dListResourceDirectoryResponse\x122\n" +
+	"\tresources\x18\x01 \x03(\v2\x14.mcpedge.v1.ResourceR\tresources\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xd6\x06\n" +
 	"\x0fResourceService\x12T\n" +
 	"\rListResources\x12 .mcpedge.v1.ListResourcesRequest\x1a!.mcpedge.v1.ListResourcesResponse\x12l\n" +
 	"\x15ListResourceTemplates\x12(.mcpedge.v1.ListResourceTemplatesRequest\x1a).mcpedge.v1.ListResourceTemplatesResponse\x12S\n" +
 	"\fReadResource\x12\x1f.mcpedge.v1.ReadResourceRequest\x1a .mcpedge.v1.ReadResourceResponse0\x01\x12u\n" +
 	"\x18CompleteResourceTemplate\x12+.mcpedge.v1.CompleteResourceTemplateRequest\x1a,.mcpedge.v1.CompleteResourceTemplateResponse\x12Y\n" +
 	"\x0eWatchResources\x12!.mcpedge.v1.WatchResourcesRequest\x1a\".mcpedge.v1.WatchResourcesResponse0\x01\x12V\n" +
-	"\rWatchResource\x12 .mcpedge.v1.WatchResourceRequest\x1a!.mcpedge.v1.WatchResourceResponse0\x01BF\n" +
+	"\rWatchResource\x12 .mcpedge.v1.WatchResourceRequest\x1a!.mcpedge.v1.WatchResourceResponse0\x01\x12K\n" +
+	"\n" +
+	"ListSkills\x12\x1d.mcpedge.v1.ListSkillsRequest\x1a\x1e.mcpedge.v1.ListSkillsResponse\x12E\n" +
+	"\bGetSkill\x12\x1b.mcpedge.v1.GetSkillRequest\x1a\x1c.mcpedge.v1.GetSkillResponse\x12l\n" +
+	"\x15ListResourceDirectory\x12(.mcpedge.v1.ListResourceDirectoryRequest\x1a).mcpedge.v1.ListResourceDirectoryResponseBF\n" +
 	"\rio.mcpedge.v1P\x01Z3github.com/mcpedge/mcpedge/gen/mcpedge/v1;mcpedgev1b\x06proto3"
 
 var (
@@ -1228,7 +1763,7 @@ func file_mcpedge_v1_resources_proto_rawDescGZIP() []byte {
 	return file_mcpedge_v1_resources_proto_rawDescData
 }
 
-var file_mcpedge_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_mcpedge_v1_resources_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_mcpedge_v1_resources_proto_goTypes = []any{
 	(*ResourceTemplate)(nil),                 // 0: mcpedge.v1.ResourceTemplate
 	(*ListResourcesRequest)(nil),             // 1: mcpedge.v1.ListResourcesRequest
@@ -1245,65 +1780,88 @@ var file_mcpedge_v1_resources_proto_goTypes = []any{
 	(*WatchResourceRequest)(nil),             // 12: mcpedge.v1.WatchResourceRequest
 	(*WatchResourceResponse)(nil),            // 13: mcpedge.v1.WatchResourceResponse
 	(*ResourceUpdated)(nil),                  // 14: mcpedge.v1.ResourceUpdated
-	nil,                                      // 15: mcpedge.v1.CompleteResourceTemplateRequest.ContextArgumentsEntry
-	(*Annotations)(nil),                      // 16: mcpedge.v1.Annotations
-	(*Icon)(nil),                             // 17: mcpedge.v1.Icon
-	(*Principal)(nil),                        // 18: mcpedge.v1.Principal
-	(*Resource)(nil),                         // 19: mcpedge.v1.Resource
-	(*CacheHint)(nil),                        // 20: mcpedge.v1.CacheHint
-	(*RequestContext)(nil),                   // 21: mcpedge.v1.RequestContext
-	(*InputResponse)(nil),                    // 22: mcpedge.v1.InputResponse
-	(*Progress)(nil),                         // 23: mcpedge.v1.Progress
-	(*LogMessage)(nil),                       // 24: mcpedge.v1.LogMessage
-	(*InputRequired)(nil),                    // 25: mcpedge.v1.InputRequired
-	(*Failure)(nil),                          // 26: mcpedge.v1.Failure
-	(*ResourceContents)(nil),                 // 27: mcpedge.v1.ResourceContents
-	(*WatchStarted)(nil),                     // 28: mcpedge.v1.WatchStarted
-	(*ListChanged)(nil),                      // 29: mcpedge.v1.ListChanged
+	(*Skill)(nil),                            // 15: mcpedge.v1.Skill
+	(*SkillFile)(nil),                        // 16: mcpedge.v1.SkillFile
+	(*ListSkillsRequest)(nil),                // 17: mcpedge.v1.ListSkillsRequest
+	(*ListSkillsResponse)(nil),               // 18: mcpedge.v1.ListSkillsResponse
+	(*GetSkillRequest)(nil),                  // 19: mcpedge.v1.GetSkillRequest
+	(*GetSkillResponse)(nil),                 // 20: mcpedge.v1.GetSkillResponse
+	(*ListResourceDirectoryRequest)(nil),     // 21: mcpedge.v1.ListResourceDirectoryRequest
+	(*ListResourceDirectoryResponse)(nil),    // 22: mcpedge.v1.ListResourceDirectoryResponse
+	nil,                                      // 23: mcpedge.v1.CompleteResourceTemplateRequest.ContextArgumentsEntry
+	(*Annotations)(nil),                      // 24: mcpedge.v1.Annotations
+	(*Icon)(nil),                             // 25: mcpedge.v1.Icon
+	(*Principal)(nil),                        // 26: mcpedge.v1.Principal
+	(*Resource)(nil),                         // 27: mcpedge.v1.Resource
+	(*CacheHint)(nil),                        // 28: mcpedge.v1.CacheHint
+	(*RequestContext)(nil),                   // 29: mcpedge.v1.RequestContext
+	(*InputResponse)(nil),                    // 30: mcpedge.v1.InputResponse
+	(*Progress)(nil),                         // 31: mcpedge.v1.Progress
+	(*LogMessage)(nil),                       // 32: mcpedge.v1.LogMessage
+	(*InputRequired)(nil),                    // 33: mcpedge.v1.InputRequired
+	(*Failure)(nil),                          // 34: mcpedge.v1.Failure
+	(*ResourceContents)(nil),                 // 35: mcpedge.v1.ResourceContents
+	(*WatchStarted)(nil),                     // 36: mcpedge.v1.WatchStarted
+	(*ListChanged)(nil),                      // 37: mcpedge.v1.ListChanged
 }
 var file_mcpedge_v1_resources_proto_depIdxs = []int32{
-	16, // 0: mcpedge.v1.ResourceTemplate.annotations:type_name -> mcpedge.v1.Annotations
-	17, // 1: mcpedge.v1.ResourceTemplate.icons:type_name -> mcpedge.v1.Icon
-	18, // 2: mcpedge.v1.ListResourcesRequest.principal:type_name -> mcpedge.v1.Principal
-	19, // 3: mcpedge.v1.ListResourcesResponse.resources:type_name -> mcpedge.v1.Resource
-	20, // 4: mcpedge.v1.ListResourcesResponse.cache:type_name -> mcpedge.v1.CacheHint
-	18, // 5: mcpedge.v1.ListResourceTemplatesRequest.principal:type_name -> mcpedge.v1.Principal
+	24, // 0: mcpedge.v1.ResourceTemplate.annotations:type_name -> mcpedge.v1.Annotations
+	25, // 1: mcpedge.v1.ResourceTemplate.icons:type_name -> mcpedge.v1.Icon
+	26, // 2: mcpedge.v1.ListResourcesRequest.principal:type_name -> mcpedge.v1.Principal
+	27, // 3: mcpedge.v1.ListResourcesResponse.resources:type_name -> mcpedge.v1.Resource
+	28, // 4: mcpedge.v1.ListResourcesResponse.cache:type_name -> mcpedge.v1.CacheHint
+	26, // 5: mcpedge.v1.ListResourceTemplatesRequest.principal:type_name -> mcpedge.v1.Principal
 	0,  // 6: mcpedge.v1.ListResourceTemplatesResponse.resource_templates:type_name -> mcpedge.v1.ResourceTemplate
-	20, // 7: mcpedge.v1.ListResourceTemplatesResponse.cache:type_name -> mcpedge.v1.CacheHint
-	21, // 8: mcpedge.v1.ReadResourceRequest.context:type_name -> mcpedge.v1.RequestContext
-	22, // 9: mcpedge.v1.ReadResourceRequest.input_responses:type_name -> mcpedge.v1.InputResponse
-	23, // 10: mcpedge.v1.ReadResourceResponse.progress:type_name -> mcpedge.v1.Progress
-	24, // 11: mcpedge.v1.ReadResourceResponse.log:type_name -> mcpedge.v1.LogMessage
+	28, // 7: mcpedge.v1.ListResourceTemplatesResponse.cache:type_name -> mcpedge.v1.CacheHint
+	29, // 8: mcpedge.v1.ReadResourceRequest.context:type_name -> mcpedge.v1.RequestContext
+	30, // 9: mcpedge.v1.ReadResourceRequest.input_responses:type_name -> mcpedge.v1.InputResponse
+	31, // 10: mcpedge.v1.ReadResourceResponse.progress:type_name -> mcpedge.v1.Progress
+	32, // 11: mcpedge.v1.ReadResourceResponse.log:type_name -> mcpedge.v1.LogMessage
 	7,  // 12: mcpedge.v1.ReadResourceResponse.result:type_name -> mcpedge.v1.ReadResourceResult
-	25, // 13: mcpedge.v1.ReadResourceResponse.input_required:type_name -> mcpedge.v1.InputRequired
-	26, // 14: mcpedge.v1.ReadResourceResponse.failure:type_name -> mcpedge.v1.Failure
-	27, // 15: mcpedge.v1.ReadResourceResult.contents:type_name -> mcpedge.v1.ResourceContents
-	20, // 16: mcpedge.v1.ReadResourceResult.cache:type_name -> mcpedge.v1.CacheHint
-	15, // 17: mcpedge.v1.CompleteResourceTemplateRequest.context_arguments:type_name -> mcpedge.v1.CompleteResourceTemplateRequest.ContextArgumentsEntry
-	21, // 18: mcpedge.v1.CompleteResourceTemplateRequest.context:type_name -> mcpedge.v1.RequestContext
-	18, // 19: mcpedge.v1.WatchResourcesRequest.principal:type_name -> mcpedge.v1.Principal
-	28, // 20: mcpedge.v1.WatchResourcesResponse.started:type_name -> mcpedge.v1.WatchStarted
-	29, // 21: mcpedge.v1.WatchResourcesResponse.changed:type_name -> mcpedge.v1.ListChanged
-	18, // 22: mcpedge.v1.WatchResourceRequest.principal:type_name -> mcpedge.v1.Principal
-	28, // 23: mcpedge.v1.WatchResourceResponse.started:type_name -> mcpedge.v1.WatchStarted
+	33, // 13: mcpedge.v1.ReadResourceResponse.input_required:type_name -> mcpedge.v1.InputRequired
+	34, // 14: mcpedge.v1.ReadResourceResponse.failure:type_name -> mcpedge.v1.Failure
+	35, // 15: mcpedge.v1.ReadResourceResult.contents:type_name -> mcpedge.v1.ResourceContents
+	28, // 16: mcpedge.v1.ReadResourceResult.cache:type_name -> mcpedge.v1.CacheHint
+	23, // 17: mcpedge.v1.CompleteResourceTemplateRequest.context_arguments:type_name -> mcpedge.v1.CompleteResourceTemplateRequest.ContextArgumentsEntry
+	29, // 18: mcpedge.v1.CompleteResourceTemplateRequest.context:type_name -> mcpedge.v1.RequestContext
+	26, // 19: mcpedge.v1.WatchResourcesRequest.principal:type_name -> mcpedge.v1.Principal
+	36, // 20: mcpedge.v1.WatchResourcesResponse.started:type_name -> mcpedge.v1.WatchStarted
+	37, // 21: mcpedge.v1.WatchResourcesResponse.changed:type_name -> mcpedge.v1.ListChanged
+	26, // 22: mcpedge.v1.WatchResourceRequest.principal:type_name -> mcpedge.v1.Principal
+	36, // 23: mcpedge.v1.WatchResourceResponse.started:type_name -> mcpedge.v1.WatchStarted
 	14, // 24: mcpedge.v1.WatchResourceResponse.updated:type_name -> mcpedge.v1.ResourceUpdated
-	1,  // 25: mcpedge.v1.ResourceService.ListResources:input_type -> mcpedge.v1.ListResourcesRequest
-	3,  // 26: mcpedge.v1.ResourceService.ListResourceTemplates:input_type -> mcpedge.v1.ListResourceTemplatesRequest
-	5,  // 27: mcpedge.v1.ResourceService.ReadResource:input_type -> mcpedge.v1.ReadResourceRequest
-	8,  // 28: mcpedge.v1.ResourceService.CompleteResourceTemplate:input_type -> mcpedge.v1.CompleteResourceTemplateRequest
-	10, // 29: mcpedge.v1.ResourceService.WatchResources:input_type -> mcpedge.v1.WatchResourcesRequest
-	12, // 30: mcpedge.v1.ResourceService.WatchResource:input_type -> mcpedge.v1.WatchResourceRequest
-	2,  // 31: mcpedge.v1.ResourceService.ListResources:output_type -> mcpedge.v1.ListResourcesResponse
-	4,  // 32: mcpedge.v1.ResourceService.ListResourceTemplates:output_type -> mcpedge.v1.ListResourceTemplatesResponse
-	6,  // 33: mcpedge.v1.ResourceService.ReadResource:output_type -> mcpedge.v1.ReadResourceResponse
-	9,  // 34: mcpedge.v1.ResourceService.CompleteResourceTemplate:output_type -> mcpedge.v1.CompleteResourceTemplateResponse
-	11, // 35: mcpedge.v1.ResourceService.WatchResources:output_type -> mcpedge.v1.WatchResourcesResponse
-	13, // 36: mcpedge.v1.ResourceService.WatchResource:output_type -> mcpedge.v1.WatchResourceResponse
-	31, // [31:37] is the sub-list for method output_type
-	25, // [25:31] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	16, // 25: mcpedge.v1.Skill.files:type_name -> mcpedge.v1.SkillFile
+	26, // 26: mcpedge.v1.ListSkillsRequest.principal:type_name -> mcpedge.v1.Principal
+	15, // 27: mcpedge.v1.ListSkillsResponse.skills:type_name -> mcpedge.v1.Skill
+	28, // 28: mcpedge.v1.ListSkillsResponse.cache:type_name -> mcpedge.v1.CacheHint
+	29, // 29: mcpedge.v1.GetSkillRequest.context:type_name -> mcpedge.v1.RequestContext
+	15, // 30: mcpedge.v1.GetSkillResponse.skill:type_name -> mcpedge.v1.Skill
+	28, // 31: mcpedge.v1.GetSkillResponse.cache:type_name -> mcpedge.v1.CacheHint
+	29, // 32: mcpedge.v1.ListResourceDirectoryRequest.context:type_name -> mcpedge.v1.RequestContext
+	27, // 33: mcpedge.v1.ListResourceDirectoryResponse.resources:type_name -> mcpedge.v1.Resource
+	1,  // 34: mcpedge.v1.ResourceService.ListResources:input_type -> mcpedge.v1.ListResourcesRequest
+	3,  // 35: mcpedge.v1.ResourceService.ListResourceTemplates:input_type -> mcpedge.v1.ListResourceTemplatesRequest
+	5,  // 36: mcpedge.v1.ResourceService.ReadResource:input_type -> mcpedge.v1.ReadResourceRequest
+	8,  // 37: mcpedge.v1.ResourceService.CompleteResourceTemplate:input_type -> mcpedge.v1.CompleteResourceTemplateRequest
+	10, // 38: mcpedge.v1.ResourceService.WatchResources:input_type -> mcpedge.v1.WatchResourcesRequest
+	12, // 39: mcpedge.v1.ResourceService.WatchResource:input_type -> mcpedge.v1.WatchResourceRequest
+	17, // 40: mcpedge.v1.ResourceService.ListSkills:input_type -> mcpedge.v1.ListSkillsRequest
+	19, // 41: mcpedge.v1.ResourceService.GetSkill:input_type -> mcpedge.v1.GetSkillRequest
+	21, // 42: mcpedge.v1.ResourceService.ListResourceDirectory:input_type -> mcpedge.v1.ListResourceDirectoryRequest
+	2,  // 43: mcpedge.v1.ResourceService.ListResources:output_type -> mcpedge.v1.ListResourcesResponse
+	4,  // 44: mcpedge.v1.ResourceService.ListResourceTemplates:output_type -> mcpedge.v1.ListResourceTemplatesResponse
+	6,  // 45: mcpedge.v1.ResourceService.ReadResource:output_type -> mcpedge.v1.ReadResourceResponse
+	9,  // 46: mcpedge.v1.ResourceService.CompleteResourceTemplate:output_type -> mcpedge.v1.CompleteResourceTemplateResponse
+	11, // 47: mcpedge.v1.ResourceService.WatchResources:output_type -> mcpedge.v1.WatchResourcesResponse
+	13, // 48: mcpedge.v1.ResourceService.WatchResource:output_type -> mcpedge.v1.WatchResourceResponse
+	18, // 49: mcpedge.v1.ResourceService.ListSkills:output_type -> mcpedge.v1.ListSkillsResponse
+	20, // 50: mcpedge.v1.ResourceService.GetSkill:output_type -> mcpedge.v1.GetSkillResponse
+	22, // 51: mcpedge.v1.ResourceService.ListResourceDirectory:output_type -> mcpedge.v1.ListResourceDirectoryResponse
+	43, // [43:52] is the sub-list for method output_type
+	34, // [34:43] is the sub-list for method input_type
+	34, // [34:34] is the sub-list for extension type_name
+	34, // [34:34] is the sub-list for extension extendee
+	0,  // [0:34] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_resources_proto_init() }
@@ -1337,7 +1895,7 @@ func file_mcpedge_v1_resources_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_resources_proto_rawDesc), len(file_mcpedge_v1_resources_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   16,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

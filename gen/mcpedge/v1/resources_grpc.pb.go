@@ -25,6 +25,9 @@ const (
 	ResourceService_CompleteResourceTemplate_FullMethodName = "/mcpedge.v1.ResourceService/CompleteResourceTemplate"
 	ResourceService_WatchResources_FullMethodName           = "/mcpedge.v1.ResourceService/WatchResources"
 	ResourceService_WatchResource_FullMethodName            = "/mcpedge.v1.ResourceService/WatchResource"
+	ResourceService_ListSkills_FullMethodName               = "/mcpedge.v1.ResourceService/ListSkills"
+	ResourceService_GetSkill_FullMethodName                 = "/mcpedge.v1.ResourceService/GetSkill"
+	ResourceService_ListResourceDirectory_FullMethodName    = "/mcpedge.v1.ResourceService/ListResourceDirectory"
 )
 
 // ResourceServiceClient is the client API for ResourceService service.
@@ -49,6 +52,15 @@ type ResourceServiceClient interface {
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
 	// A status refuses the URI. UNIMPLEMENTED: no subscriptions.
 	WatchResource(ctx context.Context, in *WatchResourceRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResourceResponse], error)
+	// ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
+	// tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+	ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error)
+	// GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+	// MCP: skills/get of the same extension.
+	GetSkill(ctx context.Context, in *GetSkillRequest, opts ...grpc.CallOption) (*GetSkillResponse, error)
+	// ListResourceDirectory lists the direct children of a directory. NOT_FOUND: the URI is no directory.
+	// UNIMPLEMENTED: no directories. MCP: resources/directory/read of the same extension.
+	ListResourceDirectory(ctx context.Context, in *ListResourceDirectoryRequest, opts ...grpc.CallOption) (*ListResourceDirectoryResponse, error)
 }
 
 type resourceServiceClient struct {
@@ -146,6 +158,36 @@ func (c *resourceServiceClient) WatchResource(ctx context.Context, in *WatchReso
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ResourceService_WatchResourceClient = grpc.ServerStreamingClient[WatchResourceResponse]
 
+func (c *resourceServiceClient) ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSkillsResponse)
+	err := c.cc.Invoke(ctx, ResourceService_ListSkills_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *resourceServiceClient) GetSkill(ctx context.Context, in *GetSkillRequest, opts ...grpc.CallOption) (*GetSkillResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSkillResponse)
+	err := c.cc.Invoke(ctx, ResourceService_GetSkill_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *resourceServiceClient) ListResourceDirectory(ctx context.Context, in *ListResourceDirectoryRequest, opts ...grpc.CallOption) (*ListResourceDirectoryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListResourceDirectoryResponse)
+	err := c.cc.Invoke(ctx, ResourceService_ListResourceDirectory_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ResourceServiceServer is the server API for ResourceService service.
 // All implementations must embed UnimplementedResourceServiceServer
 // for forward compatibility.
@@ -168,6 +210,15 @@ type ResourceServiceServer interface {
 	// WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
 	// A status refuses the URI. UNIMPLEMENTED: no subscriptions.
 	WatchResource(*WatchResourceRequest, grpc.ServerStreamingServer[WatchResourceResponse]) error
+	// ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
+	// tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+	ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error)
+	// GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+	// MCP: skills/get of the same extension.
+	GetSkill(context.Context, *GetSkillRequest) (*GetSkillResponse, error)
+	// ListResourceDirectory lists the direct children of a directory. NOT_FOUND: the URI is no directory.
+	// UNIMPLEMENTED: no directories. MCP: resources/directory/read of the same extension.
+	ListResourceDirectory(context.Context, *ListResourceDirectoryRequest) (*ListResourceDirectoryResponse, error)
 	mustEmbedUnimplementedResourceServiceServer()
 }
 
@@ -195,6 +246,15 @@ func (UnimplementedResourceServiceServer) WatchResources(*WatchResourcesRequest,
 }
 func (UnimplementedResourceServiceServer) WatchResource(*WatchResourceRequest, grpc.ServerStreamingServer[WatchResourceResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchResource not implemented")
+}
+func (UnimplementedResourceServiceServer) ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSkills not implemented")
+}
+func (UnimplementedResourceServiceServer) GetSkill(context.Context, *GetSkillRequest) (*GetSkillResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSkill not implemented")
+}
+func (UnimplementedResourceServiceServer) ListResourceDirectory(context.Context, *ListResourceDirectoryRequest) (*ListResourceDirectoryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListResourceDirectory not implemented")
 }
 func (UnimplementedResourceServiceServer) mustEmbedUnimplementedResourceServiceServer() {}
 func (UnimplementedResourceServiceServer) testEmbeddedByValue()                         {}
@@ -304,6 +364,60 @@ func _ResourceService_WatchResource_Handler(srv interface{}, stream grpc.ServerS
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ResourceService_WatchResourceServer = grpc.ServerStreamingServer[WatchResourceResponse]
 
+func _ResourceService_ListSkills_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSkillsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ResourceServiceServer).ListSkills(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ResourceService_ListSkills_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ResourceServiceServer).ListSkills(ctx, req.(*ListSkillsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ResourceService_GetSkill_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSkillRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ResourceServiceServer).GetSkill(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ResourceService_GetSkill_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ResourceServiceServer).GetSkill(ctx, req.(*GetSkillRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ResourceService_ListResourceDirectory_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListResourceDirectoryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ResourceServiceServer).ListResourceDirectory(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ResourceService_ListResourceDirectory_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ResourceServiceServer).ListResourceDirectory(ctx, req.(*ListResourceDirectoryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ResourceService_ServiceDesc is the grpc.ServiceDesc for ResourceService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -322,6 +436,18 @@ var ResourceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CompleteResourceTemplate",
 			Handler:    _ResourceService_CompleteResourceTemplate_Handler,
+		},
+		{
+			MethodName: "ListSkills",
+			Handler:    _ResourceService_ListSkills_Handler,
+		},
+		{
+			MethodName: "GetSkill",
+			Handler:    _ResourceService_GetSkill_Handler,
+		},
+		{
+			MethodName: "ListResourceDirectory",
+			Handler:    _ResourceService_ListResourceDirectory_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

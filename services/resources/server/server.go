@@ -13,6 +13,8 @@ import (
 type Options struct {
 	// Dir is the directory to serve; empty: bundled documents.
 	Dir string
+	// Skills is a directory of skills to serve as skill:// resources, each a directory with a SKILL.md; empty: none.
+	Skills string
 	// MaxFiles bounds the files and directories below Dir; 0: 10,000.
 	MaxFiles int
 	// MaxBytes bounds one file; 0: 10 MiB. Above 15 MiB a file does not fit in a message.
@@ -25,7 +27,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// New returns the service, ready to be served. It fails when Dir cannot be served within its bounds.
+// New returns the service, ready to be served. It fails when Dir or Skills cannot be served within their bounds.
 func New(o Options) (*capability.Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -43,6 +45,11 @@ func New(o Options) (*capability.Server, error) {
 		addDocuments(s)
 	} else if err := addDirectory(s, o); err != nil {
 		return nil, err
+	}
+	if o.Skills != "" {
+		if err := addSkills(s, o); err != nil {
+			return nil, err
+		}
 	}
 	addTemplates(s, o.Now)
 	return s, nil

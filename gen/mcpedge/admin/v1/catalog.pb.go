@@ -1203,6 +1203,105 @@ func (x *ErrorDetail) GetData() *structpb.Value {
 	return nil
 }
 
+type ListSkillsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The nextPageToken of the page before; empty: the first page.
+	PageToken     string `protobuf:"bytes,1,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSkillsRequest) Reset() {
+	*x = ListSkillsRequest{}
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSkillsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSkillsRequest) ProtoMessage() {}
+
+func (x *ListSkillsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSkillsRequest.ProtoReflect.Descriptor instead.
+func (*ListSkillsRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListSkillsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListSkillsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Skill objects of the extension io.modelcontextprotocol/skills.
+	Skills []*structpb.Struct `protobuf:"bytes,1,rep,name=skills,proto3" json:"skills,omitempty"`
+	// The token of the next page; empty: this is the last.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSkillsResponse) Reset() {
+	*x = ListSkillsResponse{}
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSkillsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSkillsResponse) ProtoMessage() {}
+
+func (x *ListSkillsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_admin_v1_catalog_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSkillsResponse.ProtoReflect.Descriptor instead.
+func (*ListSkillsResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_admin_v1_catalog_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListSkillsResponse) GetSkills() []*structpb.Struct {
+	if x != nil {
+		return x.Skills
+	}
+	return nil
+}
+
+func (x *ListSkillsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 var File_mcpedge_admin_v1_catalog_proto protoreflect.FileDescriptor
 
 const file_mcpedge_admin_v1_catalog_proto_rawDesc = "" +
@@ -1280,7 +1379,13 @@ const file_mcpedge_admin_v1_catalog_proto_rawDesc = "" +
 	"\aoutcome\"M\n" +
 	"\vErrorDetail\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\x05R\x04code\x12*\n" +
-	"\x04data\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x04data2\xf6\x05\n" +
+	"\x04data\x18\x02 \x01(\v2\x16.google.protobuf.ValueR\x04data\"2\n" +
+	"\x11ListSkillsRequest\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x01 \x01(\tR\tpageToken\"m\n" +
+	"\x12ListSkillsResponse\x12/\n" +
+	"\x06skills\x18\x01 \x03(\v2\x17.google.protobuf.StructR\x06skills\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken2\xcf\x06\n" +
 	"\x0eCatalogService\x12T\n" +
 	"\tListTools\x12\".mcpedge.admin.v1.ListToolsRequest\x1a#.mcpedge.admin.v1.ListToolsResponse\x12N\n" +
 	"\aGetTool\x12 .mcpedge.admin.v1.GetToolRequest\x1a!.mcpedge.admin.v1.GetToolResponse\x12Q\n" +
@@ -1289,7 +1394,9 @@ const file_mcpedge_admin_v1_catalog_proto_rawDesc = "" +
 	"\x15ListResourceTemplates\x12..mcpedge.admin.v1.ListResourceTemplatesRequest\x1a/.mcpedge.admin.v1.ListResourceTemplatesResponse\x12]\n" +
 	"\fReadResource\x12%.mcpedge.admin.v1.ReadResourceRequest\x1a&.mcpedge.admin.v1.ReadResourceResponse\x12Z\n" +
 	"\vListPrompts\x12$.mcpedge.admin.v1.ListPromptsRequest\x1a%.mcpedge.admin.v1.ListPromptsResponse\x12T\n" +
-	"\tGetPrompt\x12\".mcpedge.admin.v1.GetPromptRequest\x1a#.mcpedge.admin.v1.GetPromptResponseBP\n" +
+	"\tGetPrompt\x12\".mcpedge.admin.v1.GetPromptRequest\x1a#.mcpedge.admin.v1.GetPromptResponse\x12W\n" +
+	"\n" +
+	"ListSkills\x12#.mcpedge.admin.v1.ListSkillsRequest\x1a$.mcpedge.admin.v1.ListSkillsResponseBP\n" +
 	"\x13io.mcpedge.admin.v1P\x01Z7github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1;adminv1b\x06proto3"
 
 var (
@@ -1304,7 +1411,7 @@ func file_mcpedge_admin_v1_catalog_proto_rawDescGZIP() []byte {
 	return file_mcpedge_admin_v1_catalog_proto_rawDescData
 }
 
-var file_mcpedge_admin_v1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_mcpedge_admin_v1_catalog_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_mcpedge_admin_v1_catalog_proto_goTypes = []any{
 	(*ListToolsRequest)(nil),              // 0: mcpedge.admin.v1.ListToolsRequest
 	(*ListToolsResponse)(nil),             // 1: mcpedge.admin.v1.ListToolsResponse
@@ -1326,57 +1433,62 @@ var file_mcpedge_admin_v1_catalog_proto_goTypes = []any{
 	(*GetPromptRequest)(nil),              // 17: mcpedge.admin.v1.GetPromptRequest
 	(*GetPromptResponse)(nil),             // 18: mcpedge.admin.v1.GetPromptResponse
 	(*ErrorDetail)(nil),                   // 19: mcpedge.admin.v1.ErrorDetail
-	nil,                                   // 20: mcpedge.admin.v1.Round.ResponsesEntry
-	nil,                                   // 21: mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
-	(*structpb.Struct)(nil),               // 22: google.protobuf.Struct
-	(*structpb.Value)(nil),                // 23: google.protobuf.Value
+	(*ListSkillsRequest)(nil),             // 20: mcpedge.admin.v1.ListSkillsRequest
+	(*ListSkillsResponse)(nil),            // 21: mcpedge.admin.v1.ListSkillsResponse
+	nil,                                   // 22: mcpedge.admin.v1.Round.ResponsesEntry
+	nil,                                   // 23: mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
+	(*structpb.Struct)(nil),               // 24: google.protobuf.Struct
+	(*structpb.Value)(nil),                // 25: google.protobuf.Value
 }
 var file_mcpedge_admin_v1_catalog_proto_depIdxs = []int32{
-	22, // 0: mcpedge.admin.v1.ListToolsResponse.tools:type_name -> google.protobuf.Struct
-	22, // 1: mcpedge.admin.v1.GetToolResponse.tool:type_name -> google.protobuf.Struct
-	22, // 2: mcpedge.admin.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
+	24, // 0: mcpedge.admin.v1.ListToolsResponse.tools:type_name -> google.protobuf.Struct
+	24, // 1: mcpedge.admin.v1.GetToolResponse.tool:type_name -> google.protobuf.Struct
+	24, // 2: mcpedge.admin.v1.CallToolRequest.arguments:type_name -> google.protobuf.Struct
 	6,  // 3: mcpedge.admin.v1.CallToolRequest.round:type_name -> mcpedge.admin.v1.Round
-	22, // 4: mcpedge.admin.v1.CallToolRequest.client_capabilities:type_name -> google.protobuf.Struct
-	22, // 5: mcpedge.admin.v1.CallToolResponse.result:type_name -> google.protobuf.Struct
+	24, // 4: mcpedge.admin.v1.CallToolRequest.client_capabilities:type_name -> google.protobuf.Struct
+	24, // 5: mcpedge.admin.v1.CallToolResponse.result:type_name -> google.protobuf.Struct
 	7,  // 6: mcpedge.admin.v1.CallToolResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	20, // 7: mcpedge.admin.v1.Round.responses:type_name -> mcpedge.admin.v1.Round.ResponsesEntry
+	22, // 7: mcpedge.admin.v1.Round.responses:type_name -> mcpedge.admin.v1.Round.ResponsesEntry
 	8,  // 8: mcpedge.admin.v1.InputRequired.requests:type_name -> mcpedge.admin.v1.InputRequest
-	22, // 9: mcpedge.admin.v1.InputRequest.params:type_name -> google.protobuf.Struct
-	22, // 10: mcpedge.admin.v1.ListResourcesResponse.resources:type_name -> google.protobuf.Struct
-	22, // 11: mcpedge.admin.v1.ListResourceTemplatesResponse.resource_templates:type_name -> google.protobuf.Struct
+	24, // 9: mcpedge.admin.v1.InputRequest.params:type_name -> google.protobuf.Struct
+	24, // 10: mcpedge.admin.v1.ListResourcesResponse.resources:type_name -> google.protobuf.Struct
+	24, // 11: mcpedge.admin.v1.ListResourceTemplatesResponse.resource_templates:type_name -> google.protobuf.Struct
 	6,  // 12: mcpedge.admin.v1.ReadResourceRequest.round:type_name -> mcpedge.admin.v1.Round
-	22, // 13: mcpedge.admin.v1.ReadResourceRequest.client_capabilities:type_name -> google.protobuf.Struct
-	22, // 14: mcpedge.admin.v1.ReadResourceResponse.result:type_name -> google.protobuf.Struct
+	24, // 13: mcpedge.admin.v1.ReadResourceRequest.client_capabilities:type_name -> google.protobuf.Struct
+	24, // 14: mcpedge.admin.v1.ReadResourceResponse.result:type_name -> google.protobuf.Struct
 	7,  // 15: mcpedge.admin.v1.ReadResourceResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	22, // 16: mcpedge.admin.v1.ListPromptsResponse.prompts:type_name -> google.protobuf.Struct
-	21, // 17: mcpedge.admin.v1.GetPromptRequest.arguments:type_name -> mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
+	24, // 16: mcpedge.admin.v1.ListPromptsResponse.prompts:type_name -> google.protobuf.Struct
+	23, // 17: mcpedge.admin.v1.GetPromptRequest.arguments:type_name -> mcpedge.admin.v1.GetPromptRequest.ArgumentsEntry
 	6,  // 18: mcpedge.admin.v1.GetPromptRequest.round:type_name -> mcpedge.admin.v1.Round
-	22, // 19: mcpedge.admin.v1.GetPromptRequest.client_capabilities:type_name -> google.protobuf.Struct
-	22, // 20: mcpedge.admin.v1.GetPromptResponse.result:type_name -> google.protobuf.Struct
+	24, // 19: mcpedge.admin.v1.GetPromptRequest.client_capabilities:type_name -> google.protobuf.Struct
+	24, // 20: mcpedge.admin.v1.GetPromptResponse.result:type_name -> google.protobuf.Struct
 	7,  // 21: mcpedge.admin.v1.GetPromptResponse.input_required:type_name -> mcpedge.admin.v1.InputRequired
-	23, // 22: mcpedge.admin.v1.ErrorDetail.data:type_name -> google.protobuf.Value
-	22, // 23: mcpedge.admin.v1.Round.ResponsesEntry.value:type_name -> google.protobuf.Struct
-	0,  // 24: mcpedge.admin.v1.CatalogService.ListTools:input_type -> mcpedge.admin.v1.ListToolsRequest
-	2,  // 25: mcpedge.admin.v1.CatalogService.GetTool:input_type -> mcpedge.admin.v1.GetToolRequest
-	4,  // 26: mcpedge.admin.v1.CatalogService.CallTool:input_type -> mcpedge.admin.v1.CallToolRequest
-	9,  // 27: mcpedge.admin.v1.CatalogService.ListResources:input_type -> mcpedge.admin.v1.ListResourcesRequest
-	11, // 28: mcpedge.admin.v1.CatalogService.ListResourceTemplates:input_type -> mcpedge.admin.v1.ListResourceTemplatesRequest
-	13, // 29: mcpedge.admin.v1.CatalogService.ReadResource:input_type -> mcpedge.admin.v1.ReadResourceRequest
-	15, // 30: mcpedge.admin.v1.CatalogService.ListPrompts:input_type -> mcpedge.admin.v1.ListPromptsRequest
-	17, // 31: mcpedge.admin.v1.CatalogService.GetPrompt:input_type -> mcpedge.admin.v1.GetPromptRequest
-	1,  // 32: mcpedge.admin.v1.CatalogService.ListTools:output_type -> mcpedge.admin.v1.ListToolsResponse
-	3,  // 33: mcpedge.admin.v1.CatalogService.GetTool:output_type -> mcpedge.admin.v1.GetToolResponse
-	5,  // 34: mcpedge.admin.v1.CatalogService.CallTool:output_type -> mcpedge.admin.v1.CallToolResponse
-	10, // 35: mcpedge.admin.v1.CatalogService.ListResources:output_type -> mcpedge.admin.v1.ListResourcesResponse
-	12, // 36: mcpedge.admin.v1.CatalogService.ListResourceTemplates:output_type -> mcpedge.admin.v1.ListResourceTemplatesResponse
-	14, // 37: mcpedge.admin.v1.CatalogService.ReadResource:output_type -> mcpedge.admin.v1.ReadResourceResponse
-	16, // 38: mcpedge.admin.v1.CatalogService.ListPrompts:output_type -> mcpedge.admin.v1.ListPromptsResponse
-	18, // 39: mcpedge.admin.v1.CatalogService.GetPrompt:output_type -> mcpedge.admin.v1.GetPromptResponse
-	32, // [32:40] is the sub-list for method output_type
-	24, // [24:32] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	25, // 22: mcpedge.admin.v1.ErrorDetail.data:type_name -> google.protobuf.Value
+	24, // 23: mcpedge.admin.v1.ListSkillsResponse.skills:type_name -> google.protobuf.Struct
+	24, // 24: mcpedge.admin.v1.Round.ResponsesEntry.value:type_name -> google.protobuf.Struct
+	0,  // 25: mcpedge.admin.v1.CatalogService.ListTools:input_type -> mcpedge.admin.v1.ListToolsRequest
+	2,  // 26: mcpedge.admin.v1.CatalogService.GetTool:input_type -> mcpedge.admin.v1.GetToolRequest
+	4,  // 27: mcpedge.admin.v1.CatalogService.CallTool:input_type -> mcpedge.admin.v1.CallToolRequest
+	9,  // 28: mcpedge.admin.v1.CatalogService.ListResources:input_type -> mcpedge.admin.v1.ListResourcesRequest
+	11, // 29: mcpedge.admin.v1.CatalogService.ListResourceTemplates:input_type -> mcpedge.admin.v1.ListResourceTemplatesRequest
+	13, // 30: mcpedge.admin.v1.CatalogService.ReadResource:input_type -> mcpedge.admin.v1.ReadResourceRequest
+	15, // 31: mcpedge.admin.v1.CatalogService.ListPrompts:input_type -> mcpedge.admin.v1.ListPromptsRequest
+	17, // 32: mcpedge.admin.v1.CatalogService.GetPrompt:input_type -> mcpedge.admin.v1.GetPromptRequest
+	20, // 33: mcpedge.admin.v1.CatalogService.ListSkills:input_type -> mcpedge.admin.v1.ListSkillsRequest
+	1,  // 34: mcpedge.admin.v1.CatalogService.ListTools:output_type -> mcpedge.admin.v1.ListToolsResponse
+	3,  // 35: mcpedge.admin.v1.CatalogService.GetTool:output_type -> mcpedge.admin.v1.GetToolResponse
+	5,  // 36: mcpedge.admin.v1.CatalogService.CallTool:output_type -> mcpedge.admin.v1.CallToolResponse
+	10, // 37: mcpedge.admin.v1.CatalogService.ListResources:output_type -> mcpedge.admin.v1.ListResourcesResponse
+	12, // 38: mcpedge.admin.v1.CatalogService.ListResourceTemplates:output_type -> mcpedge.admin.v1.ListResourceTemplatesResponse
+	14, // 39: mcpedge.admin.v1.CatalogService.ReadResource:output_type -> mcpedge.admin.v1.ReadResourceResponse
+	16, // 40: mcpedge.admin.v1.CatalogService.ListPrompts:output_type -> mcpedge.admin.v1.ListPromptsResponse
+	18, // 41: mcpedge.admin.v1.CatalogService.GetPrompt:output_type -> mcpedge.admin.v1.GetPromptResponse
+	21, // 42: mcpedge.admin.v1.CatalogService.ListSkills:output_type -> mcpedge.admin.v1.ListSkillsResponse
+	34, // [34:43] is the sub-list for method output_type
+	25, // [25:34] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_admin_v1_catalog_proto_init() }
@@ -1402,7 +1514,7 @@ func file_mcpedge_admin_v1_catalog_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_admin_v1_catalog_proto_rawDesc), len(file_mcpedge_admin_v1_catalog_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -27,6 +27,7 @@ const (
 	CatalogService_ReadResource_FullMethodName          = "/mcpedge.admin.v1.CatalogService/ReadResource"
 	CatalogService_ListPrompts_FullMethodName           = "/mcpedge.admin.v1.CatalogService/ListPrompts"
 	CatalogService_GetPrompt_FullMethodName             = "/mcpedge.admin.v1.CatalogService/GetPrompt"
+	CatalogService_ListSkills_FullMethodName            = "/mcpedge.admin.v1.CatalogService/ListSkills"
 )
 
 // CatalogServiceClient is the client API for CatalogService service.
@@ -55,6 +56,8 @@ type CatalogServiceClient interface {
 	ListPrompts(ctx context.Context, in *ListPromptsRequest, opts ...grpc.CallOption) (*ListPromptsResponse, error)
 	// Gets a prompt, filled in with arguments.
 	GetPrompt(ctx context.Context, in *GetPromptRequest, opts ...grpc.CallOption) (*GetPromptResponse, error)
+	// Lists the skills.
+	ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error)
 }
 
 type catalogServiceClient struct {
@@ -145,6 +148,16 @@ func (c *catalogServiceClient) GetPrompt(ctx context.Context, in *GetPromptReque
 	return out, nil
 }
 
+func (c *catalogServiceClient) ListSkills(ctx context.Context, in *ListSkillsRequest, opts ...grpc.CallOption) (*ListSkillsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSkillsResponse)
+	err := c.cc.Invoke(ctx, CatalogService_ListSkills_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CatalogServiceServer is the server API for CatalogService service.
 // All implementations must embed UnimplementedCatalogServiceServer
 // for forward compatibility.
@@ -171,6 +184,8 @@ type CatalogServiceServer interface {
 	ListPrompts(context.Context, *ListPromptsRequest) (*ListPromptsResponse, error)
 	// Gets a prompt, filled in with arguments.
 	GetPrompt(context.Context, *GetPromptRequest) (*GetPromptResponse, error)
+	// Lists the skills.
+	ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error)
 	mustEmbedUnimplementedCatalogServiceServer()
 }
 
@@ -204,6 +219,9 @@ func (UnimplementedCatalogServiceServer) ListPrompts(context.Context, *ListPromp
 }
 func (UnimplementedCatalogServiceServer) GetPrompt(context.Context, *GetPromptRequest) (*GetPromptResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetPrompt not implemented")
+}
+func (UnimplementedCatalogServiceServer) ListSkills(context.Context, *ListSkillsRequest) (*ListSkillsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSkills not implemented")
 }
 func (UnimplementedCatalogServiceServer) mustEmbedUnimplementedCatalogServiceServer() {}
 func (UnimplementedCatalogServiceServer) testEmbeddedByValue()                        {}
@@ -370,6 +388,24 @@ func _CatalogService_GetPrompt_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CatalogService_ListSkills_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSkillsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CatalogServiceServer).ListSkills(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CatalogService_ListSkills_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CatalogServiceServer).ListSkills(ctx, req.(*ListSkillsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CatalogService_ServiceDesc is the grpc.ServiceDesc for CatalogService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -408,6 +444,10 @@ var CatalogService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetPrompt",
 			Handler:    _CatalogService_GetPrompt_Handler,
+		},
+		{
+			MethodName: "ListSkills",
+			Handler:    _CatalogService_ListSkills_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},
