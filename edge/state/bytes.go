@@ -1,6 +1,10 @@
 package state
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
 
 // What a record takes beside the text in it: about what it does in either medium.
 const (
@@ -12,24 +16,35 @@ const (
 // Bytes is what the record counts for SessionBytes: the text in it, subscriptions, client info and
 // capabilities above all, and an allowance for the rest. It takes time in proportion to the subscriptions.
 func (s *Session) Bytes() int {
-	n := sessionOverhead + len(s.ID) + len(s.Principal.Subject) + len(s.Principal.Issuer) + len(s.ClientInfo) + len(s.Capabilities)
-	for _, scope := range s.Principal.Scopes {
-		n += len(scope)
-	}
+	n := sessionOverhead + len(s.ID) + principalBytes(&s.Principal) + len(s.ClientInfo) + len(s.Capabilities)
 	for _, uri := range s.Subscriptions {
 		n += subscriptionOverhead + len(uri)
 	}
 	return n
 }
 
-// Bytes is what the call counts for SessionBytes until it is done: its params, and an allowance for the rest.
+func principalBytes(p *mcp.Principal) int {
+	n := len(p.Subject) + len(p.Issuer) + len(p.Client) + len(p.Actor) + len(p.TokenID)
+	for _, scope := range p.Scopes {
+		n += len(scope)
+	}
+	for _, role := range p.Roles {
+		n += len(role)
+	}
+	for name, value := range p.Forwarded {
+		n += len(name) + len(value)
+	}
+	return n
+}
+
+// Bytes is what the call counts for SessionBytes until it is done: its params, who called, and an allowance for the rest.
 // The state and the answers of a waiting call count beside it with their length.
 func (c *Call) Bytes() int {
-	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace)
+	return callOverhead + len(c.ID) + len(c.RequestID) + len(c.Params) + len(c.Trace) + principalBytes(&c.Principal)
 }
 
 // Bytes is what an answer counts for SessionBytes while its call waits.
-func (a *Answer) Bytes() int { return len(a.Result) + len(a.Error) }
+func (a *Answer) Bytes() int { return len(a.Result) + len(a.Error) + principalBytes(&a.By) }
 
 // RoomError says that something finds no room within SessionBytes. It is an ErrLimit.
 type RoomError struct {

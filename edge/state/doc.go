@@ -1,16 +1,12 @@
-// Package state declares what must outlive one request of the legacy era, and with a shared medium
-// one replica: sessions, the logs of their streams, and the calls that run or wait. The media are
-// state/memory for one replica and any later sibling; state/statetest is the suite they all pass.
+// Package state is the vocabulary of what must outlive one request of the legacy era, and with a shared medium
+// one replica: sessions, the logs of their streams, and the calls that run or wait. What a medium of it does is state/medium;
+// the media are state/memory for one replica and any later sibling; state/statetest is the suite they all pass.
 //
 // Words. A replica is one incarnation of an edge process. A stream is born of one POST; its log holds
 // every event that has an id. A call is one request that outgrew its exchange; several calls share a
-// stream when they came in one batch. A lease is the right to write about a call: it names the epoch,
+// stream when they came in one batch. A lease is the right of one replica to write about a call: it names the Epoch,
 // and a write under an older epoch is refused (ErrFenced), so a replica that was given up for lost can
 // do no harm. Only the medium's clock judges leases and expiry.
-//
-// There are two epochs. A lease's epoch belongs to one call and rises whenever the call changes hands. A
-// log's epoch belongs to one stream, is part of its event ids, and rises with every claim, be it of an answer or a
-// takeover: the last owner may have written what the medium has lost. Readers and refused writes change neither.
 //
 // Byte slices given to a medium are its own from then on, and those it gives out are shared: neither
 // side changes them. A context that has ended gives its error; as with ErrUnavailable it is then not

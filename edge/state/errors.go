@@ -14,12 +14,9 @@ var (
 	// ErrLimit: a bound on sessions, streams or subscriptions was reached; or, as a RoomError, that on the
 	// bytes of a session.
 	ErrLimit = errors.New("state: limit reached")
-	// ErrTooLarge: an entry that may not be dropped, or a state, exceeds Limits.ResultBytes. Nothing was
-	// written and the write's N is still free.
+	// ErrTooLarge: an entry that may not be dropped, or a state, exceeds Limits.ResultBytes.
+	// Nothing was written.
 	ErrTooLarge = errors.New("state: entry too large")
-	// ErrRollback: a write does not follow the last one: the medium lost writes. Nothing was written; a Claim begins
-	// an epoch to go on under, so that no event id is given out twice.
-	ErrRollback = errors.New("state: log was rolled back")
 	// ErrCursor: a cursor that List did not give out.
 	ErrCursor = errors.New("state: not a cursor of this list")
 	// ErrUnavailable: the medium cannot be reached; whether the write happened is not known.

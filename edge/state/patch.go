@@ -3,6 +3,8 @@ package state
 import (
 	"fmt"
 	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // With makes the record after a patch, for every medium the same; false when nothing changed. The
@@ -30,6 +32,9 @@ func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
 	}
 	if p.Attach && (p.Token == "" || p.Token != next.AttachedBy) {
 		next.Attachment, next.AttachedBy, changed = next.Attachment+1, p.Token, true
+	}
+	if p.Until != nil && mcp.Outlasts(*p.Until, next.Principal.Until) {
+		next.Principal.Until, changed = *p.Until, true
 	}
 	return &next, changed, nil
 }

@@ -2,7 +2,6 @@ package state
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"net/netip"
 	"time"
@@ -17,7 +16,8 @@ type Session struct {
 	ID string
 	// Version is the negotiated revision.
 	Version string
-	// Principal owns the session; the token is never kept.
+	// Principal owns the session; the token is never kept. Its Until is that of the credentials which last the longest,
+	// of all that it came with.
 	Principal mcp.Principal
 	// Address is where it was created from; invalid: not known. It is no part of the record: a medium that is shared
 	// does not keep it.
@@ -58,34 +58,14 @@ type Patch struct {
 	// attaches nothing more.
 	Attach bool
 	Token  string
-}
-
-// Sessions keeps session records. Safe for concurrent use.
-type Sessions interface {
-	// Create stores a new session as it is given, Serial included; ErrLimit when its principal has too
-	// many, or it has more bytes than a session may have; ErrExists.
-	Create(ctx context.Context, s *Session) error
-	// Load reads a session and registers this replica as one of its holders (see Bus), as does all
-	// that hands out or revalidates a copy, or makes this replica a call's owner. ErrNotFound.
-	Load(ctx context.Context, id string) (*Session, error)
-	// Update applies a patch and returns the record after it; ErrNotFound; ErrLimit for a
-	// subscription too many, or one that finds no room in the session.
-	Update(ctx context.Context, id string, p Patch) (*Session, error)
-	// Touch revalidates copies in use: it keeps the sessions alive, and this replica among their
-	// holders, as long as it comes at least every SessionTTL, and returns the serials of those that
-	// still exist; an id that is missing in the answer is gone. It is cheap enough to come every second.
-	Touch(ctx context.Context, ids []string) (map[string]uint64, error)
-	// Serials is Touch for copies that nobody uses: it reads the serials, and is no use of the sessions.
-	Serials(ctx context.Context, ids []string) (map[string]uint64, error)
-	// Delete erases the session, its streams and its calls, whoever runs them. Erasing it again while
-	// its holders can be rung does nothing; after that, or if there never was one, it is ErrNotFound.
-	Delete(ctx context.Context, id string) error
+	// Until, if it is later, becomes that of the principal; nil: it stays.
+	Until *time.Time
 }
 
 // Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
 type Limits struct {
-	// SessionTTL is how long a session lives after its last use (any method but Serials, Read, Ring and
-	// Orphans); a medium may keep it a sixteenth longer, or a second if that is more, and at most a quarter. It does not end while one of its calls is not done or a replica that lives follows one
+	// SessionTTL is how long a session lives after its last use (any method of a medium but Read, Notify, Beat, List
+	// and those with use false); a medium may keep it a sixteenth longer, or a second if that is more, and at most a quarter. It does not end while one of its calls is not done or a replica that lives follows one
 	// of its streams.
 	SessionTTL time.Duration
 	// LogTTL is how long a finished stream can be replayed, as far as its session lives.

@@ -7,6 +7,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // What a session keeps is charged to whoever made it, and to nobody once it is gone.
@@ -14,7 +16,7 @@ func TestSessionsAreCharged(t *testing.T) {
 	b := budget.New(1 << 30)
 	m := New(state.Limits{}, WithBudget(b))
 	defer m.Close()
-	r := m.Replica("r")
+	r := m.Store("r", medium.Hooks{})
 	from := netip.MustParseAddr("192.0.2.1")
 	must := func(err error) {
 		t.Helper()
@@ -33,7 +35,7 @@ func TestSessionsAreCharged(t *testing.T) {
 	}
 	stored := func() int64 {
 		t.Helper()
-		rec, err := r.Load(t.Context(), "s")
+		rec, err := r.Load(t.Context(), "s", true)
 		must(err)
 		return sessionBytes + int64(rec.Bytes())
 	}
@@ -52,13 +54,13 @@ func TestSessionsAreCharged(t *testing.T) {
 	}
 	held("subscribed", subscribed, 0)
 	calls := []state.Call{{ID: "c", RequestID: "1", Method: mcp.MethodToolsCall, Params: make([]byte, 5000)}}
-	leases, err := r.Begin(t.Context(), "s", "one", calls)
+	w, err := statetest.Begin(t.Context(), r, "s", "one", calls...)
 	must(err)
 	begun := streamBytes + int64(calls[0].Bytes())
 	held("begun", subscribed, begun)
-	must(r.Park(t.Context(), state.Write{Lease: leases[0], N: 1}, []state.Ask{{ID: "a", Message: make([]byte, 100)}}, nil))
+	must(w[0].Ask(t.Context(), nil, state.Ask{ID: "a", Message: make([]byte, 100)}))
 	held("parked", subscribed, begun+100)
-	must(r.Conclude(t.Context(), "s", "two", state.Call{ID: "d", RequestID: "2"}, make([]byte, 7000)))
+	must(statetest.Conclude(t.Context(), r, "s", "two", state.Call{ID: "d", RequestID: "2"}, make([]byte, 7000)))
 	held("concluded", subscribed, begun+100+streamBytes+7000)
 	must(r.Delete(t.Context(), "s"))
 	held("deleted", 0, 0)
@@ -72,10 +74,10 @@ func TestEndedStreamsMakeRoom(t *testing.T) {
 	b := budget.New(100 << 10)
 	m := New(state.Limits{}, WithBudget(b))
 	defer m.Close()
-	r := m.Replica("r")
+	r := m.Store("r", medium.Hooks{})
 	conclude := func(session, stream string) {
 		t.Helper()
-		if err := r.Conclude(t.Context(), session, stream, state.Call{ID: stream, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
+		if err := statetest.Conclude(t.Context(), r, session, stream, state.Call{ID: stream, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,8 +90,7 @@ func TestEndedStreamsMakeRoom(t *testing.T) {
 	for _, stream := range []string{"a", "b", "c", "d", "e", "read"} {
 		conclude("hog", stream)
 	}
-	_, stop := r.Follow("hog", "read")
-	defer stop()
+	defer r.Follow("hog", "read", func() {})()
 	piece, err := b.Holder("", "hog", netip.Addr{}).Reserve(budget.Requests, 20<<10)
 	if err != nil {
 		t.Fatalf("no room was made: %v", err)
@@ -99,7 +100,7 @@ func TestEndedStreamsMakeRoom(t *testing.T) {
 		session, stream string
 		there           bool
 	}{{"hog", "a", false}, {"hog", "e", false}, {"hog", "read", true}, {"other", "others", true}} {
-		if _, err := r.Read(t.Context(), s.session, state.Position{Stream: s.stream}, 0); (err == nil) != s.there {
+		if _, err := r.Read(t.Context(), s.session, s.stream, medium.Position{}, 0); (err == nil) != s.there {
 			t.Errorf("stream %s: %v, want it there: %t", s.stream, err, s.there)
 		}
 	}

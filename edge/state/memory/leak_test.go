@@ -10,6 +10,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // entries counts what the medium's indexes hold.
@@ -28,35 +30,31 @@ func (m *Medium) entries() int {
 }
 
 // use makes a session with a call that waits for an answer, and one that is done.
-func use(t *testing.T, r *Replica, id string) {
+func use(t *testing.T, r *Store, id string) {
 	t.Helper()
 	ctx := t.Context()
-	if err := r.Create(ctx, &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, stream := range []string{"waits", "done"} {
-		l, err := r.Begin(ctx, id, stream, []state.Call{{ID: stream, RequestID: stream, Deadline: time.Now().Add(time.Hour)}})
+	must := func(err error) {
+		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err = r.Park(ctx, state.Write{Lease: l[0], N: 1}, []state.Ask{{ID: stream}}, nil); err != nil {
-			t.Fatal(err)
-		}
 	}
-	_, c, err := r.Answer(ctx, id, "done", state.Answer{})
-	if err != nil {
-		t.Fatal(err)
+	must(r.Create(ctx, &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}))
+	for _, stream := range []string{"waits", "done"} {
+		w, err := statetest.Begin(ctx, r, id, stream, state.Call{ID: stream, RequestID: stream, Deadline: time.Now().Add(time.Hour)})
+		must(err)
+		must(w[0].Ask(ctx, nil, state.Ask{ID: stream}))
 	}
-	if err = r.Finish(ctx, state.Write{Lease: c.Lease, N: 1}, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
+	_, o, err := r.Answer(ctx, id, "done", state.Answer{}, 1)
+	must(err)
+	must(statetest.Own(r, o.Record).Finish(ctx, []byte("{}")))
 }
 
 func TestIndexesForgetWhatIsErased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(state.Limits{})
 		defer m.Close()
-		r := m.Replica("r")
+		r := m.Store("r", medium.Hooks{})
 		for i := range 100 {
 			use(t, r, fmt.Sprint(i))
 		}
@@ -68,7 +66,7 @@ func TestIndexesForgetWhatIsErased(t *testing.T) {
 		if n := m.entries(); n != 100 {
 			t.Errorf("%d entries are left, want those that find the holders", n)
 		}
-		time.Sleep(state.Ringable + 30*time.Second)
+		time.Sleep(state.NotifiableFor + 30*time.Second)
 		synctest.Wait()
 		if n := m.entries(); n != 0 {
 			t.Errorf("%d entries are left", n)
@@ -80,12 +78,12 @@ func TestExpiryNeedsNoSweep(t *testing.T) {
 	now := time.Now()
 	m := New(state.Limits{}, WithClock(func() time.Time { return now }))
 	defer m.Close()
-	r := m.Replica("r")
+	r := m.Store("r", medium.Hooks{})
 	if err := r.Create(t.Context(), &state.Session{ID: "s"}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(2 * time.Hour)
-	if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrNotFound) {
+	if _, err := r.Load(t.Context(), "s", true); !errors.Is(err, state.ErrNotFound) {
 		t.Fatal(err)
 	}
 	if n := m.entries(); n != 0 {
@@ -97,7 +95,7 @@ func TestAUsedSessionForgetsItsOldCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(state.Limits{})
 		defer m.Close()
-		r := m.Replica("r")
+		r := m.Store("r", medium.Hooks{})
 		use(t, r, "s")
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
@@ -115,19 +113,18 @@ func TestAUsedSessionForgetsItsOldCalls(t *testing.T) {
 func BenchmarkAppend(b *testing.B) {
 	m := New(state.Limits{})
 	defer m.Close()
-	r, ctx := m.Replica("r"), context.Background()
+	r, ctx := m.Store("r", medium.Hooks{}), context.Background()
 	if err := r.Create(ctx, &state.Session{ID: "s"}); err != nil {
 		b.Fatal(err)
 	}
-	l, err := r.Begin(ctx, "s", "st", []state.Call{{ID: "c"}})
+	w, err := statetest.Begin(ctx, r, "s", "st", state.Call{ID: "c"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	w, e := state.Write{Lease: l[0]}, state.Entry{Kind: state.EntryLog, Data: make([]byte, 200)}
+	e := state.Entry{Kind: state.EntryLog, Data: make([]byte, 200)}
 	b.ReportAllocs()
 	for b.Loop() {
-		w.N++
-		if err := r.Append(ctx, w, e); err != nil {
+		if err := w[0].Append(ctx, e); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,85 +6,14 @@ import (
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // pageSize is the medium's choice.
 const pageSize = 256
 
-// Append implements state.Log.
-func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
-	s, c, err := r.write(ctx, w)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if c == nil {
-		return nil
-	}
-	if err := r.m.admitAll(entries); err != nil {
-		return err
-	}
-	r.m.addAll(s, c, entries)
-	if w.Dispatched {
-		c.phase = state.PhaseDispatched
-	}
-	c.n = w.N
-	if len(entries) > 0 {
-		s.wake(w.Stream)
-	}
-	return nil
-}
-
-// admitAll says why entries cannot be appended.
-func (m *Medium) admitAll(entries []state.Entry) error {
-	for i := range entries {
-		if err := m.admit(&entries[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addAll appends entries of a call of a locked session.
-func (m *Medium) addAll(s *session, c *call, entries []state.Entry) {
-	if len(entries) > 0 {
-		c.stream.entries = slices.Grow(c.stream.entries, len(entries)+1) // a response may follow
-	}
-	for _, e := range entries {
-		switch {
-		case e.Kind == state.EntryProgress && (!c.hasProgress || e.Progress > c.progress):
-			c.progress, c.hasProgress = e.Progress, true
-		case e.Kind == state.EntryNotice && e.Completes != "":
-			delete(c.open, e.Completes)
-		}
-		m.add(s, c.stream, e)
-	}
-}
-
-// admit says why an entry cannot be appended.
-func (m *Medium) admit(e *state.Entry) error {
-	switch e.Kind {
-	case state.EntryProgress, state.EntryLog:
-		return nil
-	case state.EntryNotice, state.EntryRequest:
-		return m.bounded("an entry", len(e.Data))
-	case state.EntryResponse:
-		return fmt.Errorf("a response cannot be appended, it ends the call: use Finish")
-	default:
-		return fmt.Errorf("entry of unknown kind %d", e.Kind)
-	}
-}
-
-// bounded holds a length against ResultBytes.
-func (m *Medium) bounded(what string, n int) error {
-	if n <= m.limits.ResultBytes {
-		return nil
-	}
-	return fmt.Errorf("%s of %d bytes, at most %d can be kept: %w", what, n, m.limits.ResultBytes, state.ErrTooLarge)
-}
-
 // add appends to a log of a locked session and counts what had to go.
-func (m *Medium) add(s *session, l *stream, e state.Entry) {
+func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 	before := l.bytes
 	dropped := l.add(e, &m.limits)
 	m.charge(s, l.bytes-before)
@@ -143,33 +72,35 @@ func (m *Medium) trim(s *session) {
 	}
 }
 
-// Read implements state.Log.
-func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
+// Read implements medium.Logs.
+func (r *Store) Read(ctx context.Context, id, stream string, after medium.Position, most int) (medium.Page, error) {
 	now, err := r.ready(ctx)
 	if err != nil {
-		return state.Page{}, err
+		return medium.Page{}, err
 	}
 	s, err := r.m.lock(id, now)
 	if err != nil {
-		return state.Page{}, err
+		return medium.Page{}, err
 	}
 	defer s.mu.Unlock()
-	l := s.streams[after.Stream]
-	if l == nil || r.m.lapsed(l, now) || after.Epoch > state.MaxPosition ||
-		state.EpochCounter(after.Epoch) > state.EpochCounter(l.epoch)+state.MaxAhead {
-		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
+	l := s.streams[stream]
+	if l == nil || r.m.lapsed(l, now) {
+		return medium.Page{}, fmt.Errorf("stream %.40q: %w", stream, state.ErrNotFound)
 	}
-	if max <= 0 {
-		max = pageSize
+	records := make([]*medium.Record, len(l.calls))
+	for i, c := range l.calls {
+		records[i] = &c.Record
 	}
-	from, rewound, ahead := l.place(after)
-	if rewound || ahead {
+	p := medium.PageOf(l.entries, l.last(), records, after)
+	if p.Trace = l.calls[0].Trace; p.Ahead {
 		r.m.rollbacks.Add(1)
 	}
-	if ahead {
-		return state.Page{Epoch: l.epoch, Trace: l.calls[0].Trace, Ahead: true, AtEnd: true, Ended: l.unfinished == 0}, nil
+	if most <= 0 {
+		most = pageSize
 	}
-	page := l.page(from, max)
-	page.Rewound = rewound
-	return page, nil
+	if len(p.Entries) > most && !p.Ahead {
+		p.Entries, p.More, p.Ended = p.Entries[:most], true, false
+	}
+	p.Entries = slices.Clone(p.Entries)
+	return p, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // Medium is the memory that replicas share. Safe for concurrent use. It must not be copied.
@@ -56,10 +57,10 @@ func New(l state.Limits, opts ...Option) *Medium {
 	return m
 }
 
-// Replica returns a new incarnation of a replica; its id is for messages only. An earlier one of the
-// same id is another replica.
-func (m *Medium) Replica(id string) *Replica {
-	r := &Replica{m: m, id: id, bells: make(chan struct{}, maxBells)}
+// Store returns a new incarnation of a replica; its id is for messages only. An earlier one of the
+// same id is another replica. The medium is never away, so the hook that tells of it is not called.
+func (m *Medium) Store(id string, h medium.Hooks) *Store {
+	r := &Store{m: m, id: id, onEvent: h.Event, handlers: make(chan struct{}, maxHandlers)}
 	r.beat.Store(int64(m.clock().Sub(m.start)))
 	return r
 }

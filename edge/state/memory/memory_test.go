@@ -13,32 +13,12 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// underTest is a medium whose clock stands until it is put on.
-type underTest struct {
-	m     *memory.Medium
-	ahead *atomic.Int64
-}
-
-func (u underTest) Replica(_ *testing.T, id string) state.Store { return u.m.Replica(id) }
-
-func (u underTest) Advance(_ *testing.T, d time.Duration) { u.ahead.Add(int64(d)) }
-
-func TestMedium(t *testing.T) {
-	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
-		start, ahead := time.Now(), new(atomic.Int64)
-		m := memory.New(l, memory.WithClock(func() time.Time {
-			return start.Add(time.Duration(ahead.Load()))
-		}))
-		t.Cleanup(m.Close)
-		return underTest{m, ahead}
-	})
-}
 
 func record(id string) *state.Session {
 	return &state.Session{ID: id, Principal: mcp.Principal{Subject: id}}
@@ -49,16 +29,16 @@ func call(id string) state.Call {
 }
 
 // fill makes a session with a finished stream.
-func fill(t *testing.T, r *memory.Replica, id string) {
+func fill(t *testing.T, r *memory.Store, id string) {
 	t.Helper()
 	if err := r.Create(t.Context(), record(id)); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := r.Begin(t.Context(), id, "st", []state.Call{call("c")})
+	w, err := statetest.Begin(t.Context(), r, id, "st", call("c"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Finish(t.Context(), state.Write{Lease: leases[0], N: 1}, []byte("{}")); err != nil {
+	if err := w[0].Finish(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -67,10 +47,10 @@ func TestSweepFreesWhatNobodyAsksFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(state.Limits{})
 		defer m.Close()
-		a, b := m.Replica("a"), m.Replica("b")
+		a, b := m.Store("a", medium.Hooks{}), m.Store("b", medium.Hooks{})
 		fill(t, a, "s")
 		fill(t, a, "erased")
-		if _, err := b.Load(t.Context(), "erased"); err != nil {
+		if _, err := b.Load(t.Context(), "erased", true); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.Delete(t.Context(), "erased"); err != nil {
@@ -99,17 +79,17 @@ func TestSweepFreesWhatNobodyAsksFor(t *testing.T) {
 
 func TestAForgottenMediumHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		fill(t, memory.New(state.Limits{}).Replica("r"), "s")
+		fill(t, memory.New(state.Limits{}).Store("r", medium.Hooks{}), "s")
 	})
 }
 
 func TestCloseEndsTheMedium(t *testing.T) {
 	m := memory.New(state.Limits{})
-	r := m.Replica("r")
+	r := m.Store("r", medium.Hooks{})
 	fill(t, r, "s")
 	m.Close()
 	m.Close()
-	if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrUnavailable) {
+	if _, err := r.Load(t.Context(), "s", true); !errors.Is(err, state.ErrUnavailable) {
 		t.Errorf("error %v, want unavailable", err)
 	}
 }
@@ -117,11 +97,11 @@ func TestCloseEndsTheMedium(t *testing.T) {
 func TestStatsCountLosses(t *testing.T) {
 	m := memory.New(state.Limits{LogEvents: 2})
 	defer m.Close()
-	r := m.Replica("r")
+	r := m.Store("r", medium.Hooks{})
 	if err := r.Create(t.Context(), record("s")); err != nil {
 		t.Fatal(err)
 	}
-	leases, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+	w, err := statetest.Begin(t.Context(), r, "s", "st", call("c"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,10 +109,10 @@ func TestStatsCountLosses(t *testing.T) {
 	for i := range 5 {
 		entries = append(entries, state.Entry{Kind: state.EntryLog, Data: fmt.Append(nil, i)})
 	}
-	if err := r.Append(t.Context(), state.Write{Lease: leases[0], N: 1}, entries...); err != nil {
+	if err := w[0].Append(t.Context(), entries...); err != nil {
 		t.Fatal(err)
 	}
-	page, err := r.Read(t.Context(), "s", state.Position{Stream: "st", Epoch: 1, Seq: 99}, 0)
+	page, err := r.Read(t.Context(), "s", "st", medium.Position{Epoch: w[0].Record.Epoch, Seq: 99}, 0)
 	if err != nil || !page.Ahead {
 		t.Fatal(page, err)
 	}
@@ -145,21 +125,20 @@ func TestSilentHolderIsRungButNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(state.Limits{})
 		defer m.Close()
-		a, b := m.Replica("a"), m.Replica("b")
+		release := make(chan struct{})
+		var rung atomic.Int32
+		a, b := m.Store("a", medium.Hooks{}), m.Store("b", medium.Hooks{Event: func(state.SessionEvent) { rung.Add(1); <-release }})
 		if err := a.Create(t.Context(), record("s")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Load(t.Context(), "s"); err != nil {
+		if _, err := b.Load(t.Context(), "s", true); err != nil {
 			t.Fatal(err)
 		}
 		ring := func(ctx context.Context) (took time.Duration, err error) {
 			start := time.Now()
-			err = a.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "s"})
+			err = a.Notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: "s"})
 			return time.Since(start), err
 		}
-		release := make(chan struct{})
-		var rung atomic.Int32
-		b.Answering(func(state.Bell) { rung.Add(1); <-release })
 		if took, err := ring(t.Context()); took != 250*time.Millisecond || err != nil {
 			t.Errorf("a hanging holder took %v: %v, want 250ms", took, err)
 		}
@@ -184,19 +163,18 @@ func TestHangingHandlersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(state.Limits{})
 		defer m.Close()
-		a, b := m.Replica("a"), m.Replica("b")
+		release := make(chan struct{})
+		var rung atomic.Int32
+		a, b := m.Store("a", medium.Hooks{}), m.Store("b", medium.Hooks{Event: func(state.SessionEvent) { rung.Add(1); <-release }})
 		if err := a.Create(t.Context(), record("s")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Load(t.Context(), "s"); err != nil {
+		if _, err := b.Load(t.Context(), "s", true); err != nil {
 			t.Fatal(err)
 		}
-		release := make(chan struct{})
-		var rung atomic.Int32
-		b.Answering(func(state.Bell) { rung.Add(1); <-release })
 		time.Sleep(time.Minute)
 		for range 1000 {
-			if err := a.Ring(t.Context(), state.Bell{Kind: state.BellChanged, Session: "s"}); err != nil {
+			if err := a.Notify(t.Context(), state.SessionEvent{Kind: state.SessionChanged, Session: "s"}); err != nil {
 				t.Fatal(err)
 			}
 		}

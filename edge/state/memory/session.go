@@ -18,7 +18,7 @@ type session struct {
 	used time.Time
 	// record is never written once it is here: a change replaces it.
 	record  *state.Session
-	holders []*Replica
+	holders []*Store
 	streams map[string]*stream
 	calls   map[string]*call
 	// requests finds calls by the client's ids, asks by the edge's. Of two calls with one client's id
@@ -37,7 +37,7 @@ type session struct {
 }
 
 // hold registers a holder.
-func (s *session) hold(r *Replica) {
+func (s *session) hold(r *Store) {
 	for i, h := range s.holders {
 		if h == r {
 			return
@@ -51,8 +51,8 @@ func (s *session) hold(r *Replica) {
 }
 
 // others are the holders but r that did not leave.
-func (s *session) others(r *Replica) []*Replica {
-	var out []*Replica
+func (s *session) others(r *Store) []*Store {
+	var out []*Store
 	for _, h := range s.holders {
 		if h != r && !h.left.Load() {
 			out = append(out, h)
@@ -61,13 +61,10 @@ func (s *session) others(r *Replica) []*Replica {
 	return out
 }
 
-// wake gives every follower of a stream a token.
+// wake wakes every follower of a stream.
 func (s *session) wake(stream string) {
 	for f := range s.followers[stream] {
-		select {
-		case f.wake <- struct{}{}:
-		default:
-		}
+		f.wake()
 	}
 }
 

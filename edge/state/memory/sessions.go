@@ -10,8 +10,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Create implements state.Sessions.
-func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
+// Create implements medium.Sessions.
+func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 	now, err := r.ready(ctx)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 		return fmt.Errorf("session %.40q: %w", rec.ID, &state.RoomError{More: size, Max: r.m.limits.SessionBytes})
 	}
 	s := &session{
-		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Replica{r},
+		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Store{r},
 		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(),
 	}
 	r.m.charge(s, size)
@@ -49,18 +49,34 @@ func (r *Replica) Create(ctx context.Context, rec *state.Session) error {
 	return nil
 }
 
-// Load implements state.Sessions.
-func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
-	s, _, err := r.enter(ctx, id)
+// Load implements medium.Sessions.
+func (r *Store) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+	s, err := r.find(ctx, id, use)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	return s.record, nil
+	if use {
+		return &state.Sighting{Session: s.record}, nil
+	}
+	return &state.Sighting{Session: s.record, OpenCalls: len(s.running), Expires: s.used.Add(r.m.limits.SessionTTL)}, nil
 }
 
-// Update implements state.Sessions.
-func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
+// find finds a session and locks it, as a use or not. The caller unlocks.
+func (r *Store) find(ctx context.Context, id string, use bool) (*session, error) {
+	if use {
+		s, _, err := r.enter(ctx, id)
+		return s, err
+	}
+	now, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.m.lock(id, now)
+}
+
+// Update implements medium.Sessions.
+func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
 	s, _, err := r.enter(ctx, id)
 	if err != nil {
 		return nil, err
@@ -83,11 +99,11 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 	return s.record, nil
 }
 
-// Touch implements state.Sessions.
-func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
+// Touch implements medium.Sessions.
+func (r *Store) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
 	out := make(map[string]uint64, len(ids))
 	for _, id := range ids {
-		s, _, err := r.enter(ctx, id)
+		s, err := r.find(ctx, id, use)
 		switch {
 		case err == nil:
 			out[id] = s.record.Serial
@@ -99,33 +115,17 @@ func (r *Replica) Touch(ctx context.Context, ids []string) (map[string]uint64, e
 	return out, nil
 }
 
-// Serials implements state.Sessions.
-func (r *Replica) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
-	now, err := r.ready(ctx)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[string]uint64, len(ids))
-	for _, id := range ids {
-		if s, err := r.m.lock(id, now); err == nil {
-			out[id] = s.record.Serial
-			s.mu.Unlock()
-		}
-	}
-	return out, nil
-}
-
-// Delete implements state.Sessions.
-func (r *Replica) Delete(ctx context.Context, id string) error {
+// Delete implements medium.Sessions.
+func (r *Store) Delete(ctx context.Context, id string) error {
 	s, now, err := r.enter(ctx, id)
-	if errors.Is(err, state.ErrNotFound) && r.m.ringable(id, now) != nil {
+	if errors.Is(err, state.ErrNotFound) && r.m.notifiable(id, now) != nil {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	r.m.epitaphs.Add(1)
-	if _, again := r.m.erased.Swap(id, &epitaph{s.holders, now.Add(state.Ringable)}); again {
+	if _, again := r.m.erased.Swap(id, &epitaph{s.holders, now.Add(state.NotifiableFor)}); again {
 		r.m.epitaphs.Add(-1)
 	}
 	r.m.erase(s)

@@ -7,12 +7,12 @@ import (
 
 // epitaph is what remains of an erased session: who has to hear of it.
 type epitaph struct {
-	holders []*Replica
+	holders []*Store
 	until   time.Time
 }
 
-// ringable is the epitaph of a session that was erased of late, or nil.
-func (m *Medium) ringable(id string, now time.Time) *epitaph {
+// notifiable is the epitaph of a session that was erased of late, or nil.
+func (m *Medium) notifiable(id string, now time.Time) *epitaph {
 	if v, ok := m.erased.Load(id); ok && !now.After(v.(*epitaph).until) {
 		return v.(*epitaph)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // A script costs Redis as much for each of its arguments as for a small command, and a log for each of its
@@ -69,6 +70,50 @@ func packEntries(entries []state.Entry, most int) []byte {
 	}
 	binary.BigEndian.PutUint32(b[1:], uint32(items))
 	return b
+}
+
+// packLog makes one argument of a whole log, for restore.lua: an array of six for each chunk and each other entry, as packEntries
+// makes them, with the number of the last of them and its epoch. What no log has room for is left out.
+func packLog(log []medium.Entry, most int) []byte {
+	b := []byte{packedArray, 0, 0, 0, 0}
+	items := uint32(0)
+	for len(log) > 0 {
+		n, bytes, kind, data := 1, len(log[0].Data), strconv.Itoa(int(log[0].Kind)), log[0].Data
+		if droppable(&log[0].Entry) {
+			if bytes > most {
+				log = log[1:]
+				continue
+			}
+			run := bare(log[:contiguous(log)])
+			n, bytes = chunkOf(run, most)
+			kind, data = "s", packChunk(run[:n], bytes)
+		}
+		b = packText(packText(b, kind), data)
+		b = packNumber(packNumber(b, n), bytes)
+		b = packText(packText(b, text(log[n-1].Seq)), text(log[n-1].Epoch))
+		log = log[n:]
+		items += 6
+	}
+	binary.BigEndian.PutUint32(b[1:], items)
+	return b
+}
+
+// contiguous is how many entries follow each other without a gap under one epoch.
+func contiguous(log []medium.Entry) int {
+	n := 1
+	for n < len(log) && log[n].Epoch == log[0].Epoch && log[n].Seq == log[n-1].Seq+1 {
+		n++
+	}
+	return n
+}
+
+// bare are entries without their epochs.
+func bare(log []medium.Entry) []state.Entry {
+	out := make([]state.Entry, len(log))
+	for i := range log {
+		out[i] = log[i].Entry
+	}
+	return out
 }
 
 func droppable(e *state.Entry) bool {

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // someEntries are up to 150 entries of random kinds and sizes. Some droppable ones are larger than a log.
@@ -46,30 +48,30 @@ func someEntries(rnd *rand.Rand, limits state.Limits) []state.Entry {
 }
 
 // wholeLog reads a log in pages of at most so many entries.
-func wholeLog(t *testing.T, r state.Store, after state.Position, most int) (entries []state.Entry, ended bool) {
+func wholeLog(t *testing.T, r medium.Store, after medium.Position, most int) (entries []medium.Entry, ended bool) {
 	t.Helper()
 	for {
-		page, err := r.Read(t.Context(), "s", after, most)
+		page, err := r.Read(t.Context(), "s", "st", after, most)
 		must(t, err)
 		entries = append(entries, page.Entries...)
 		if most > 0 && len(page.Entries) > most {
 			t.Fatalf("a page of %d entries, at most %d were asked for", len(page.Entries), most)
 		}
-		if page.AtEnd {
+		if !page.More {
 			return entries, page.Ended
 		}
 		if len(page.Entries) == 0 {
 			t.Fatalf("an empty page after %v that is not the last", after)
 		}
-		after = state.Position{Stream: "st", Epoch: page.Epoch, Seq: entries[len(entries)-1].Seq}
+		after = entries[len(entries)-1].Position()
 	}
 }
 
-func sameEntry(a, b state.Entry) bool {
-	return a.Seq == b.Seq && a.Kind == b.Kind && a.Progress == b.Progress && bytes.Equal(a.Data, b.Data)
+func sameEntry(a, b medium.Entry) bool {
+	return a.Position() == b.Position() && a.Kind == b.Kind && a.Progress == b.Progress && bytes.Equal(a.Data, b.Data)
 }
 
-func show(entries []state.Entry) string {
+func show(entries []medium.Entry) string {
 	var b strings.Builder
 	for _, e := range entries {
 		fmt.Fprintf(&b, "%d: kind %d, progress %v, %d bytes of %.1q\n", e.Seq, e.Kind, e.Progress, len(e.Data), e.Data)
@@ -94,28 +96,26 @@ func TestChunksAreNotNoticed(t *testing.T) {
 		reader := start(t, c, redis.Options{Limits: limits, Replica: "reader"})
 		m := memory.New(limits)
 		t.Cleanup(m.Close)
-		expect := m.Replica("m")
-		stores := []state.Store{writer, expect}
-		leases := make([]state.Lease, 2)
+		expect := m.Store("m", medium.Hooks{})
+		stores := []medium.Store{writer, expect}
+		writers := make([]*statetest.Writer, 2)
 		for i, s := range stores {
 			must(t, s.Create(t.Context(), record("s")))
-			got, err := s.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+			got, err := statetest.Begin(t.Context(), s, "s", "st", call("c"))
 			must(t, err)
-			leases[i] = got[0]
+			writers[i] = got[0]
 		}
-		last := uint64(0)
+		last, first := uint64(0), writers[0].Record.Epoch
 		compare := func(what string) {
 			t.Helper()
 			for range 2 {
-				after, most := state.Position{Stream: "st", Seq: rnd.Uint64N(last + 1)}, rnd.IntN(3)*(1+rnd.IntN(40))
-				read := func(r state.Store) ([]state.Entry, bool) {
-					page, err := r.Read(t.Context(), "s", state.Position{Stream: "st"}, 1)
-					must(t, err)
-					after.Epoch = page.Epoch // Each store has its own.
-					return wholeLog(t, r, after, most)
+				after, most := medium.Position{Seq: rnd.Uint64N(last + 1)}, rnd.IntN(3)*(1+rnd.IntN(40))
+				if after.Seq > 0 {
+					after.Epoch = first
 				}
+				read := func(r medium.Store) ([]medium.Entry, bool) { return wholeLog(t, r, after, most) }
 				want, wantEnded := read(expect)
-				for name, r := range map[string]state.Store{"reader": reader, "writer": writer} {
+				for name, r := range map[string]medium.Store{"reader": reader, "writer": writer} {
 					got, ended := read(r)
 					if !slices.EqualFunc(want, got, sameEntry) || ended != wantEnded {
 						t.Fatalf("round %d, %s: the %s has after %d, ended %v:\n%swant, ended %v:\n%s", round, what, name,
@@ -124,19 +124,16 @@ func TestChunksAreNotNoticed(t *testing.T) {
 				}
 			}
 		}
-		n := uint64(0)
 		for write := range 12 {
-			n++
 			entries := someEntries(rnd, limits.OrDefaults())
-			for i, s := range stores {
-				w := state.Write{Lease: leases[i], N: n}
+			for _, w := range writers {
 				if write == 11 {
-					must(t, s.Finish(t.Context(), w, []byte(`{"result":1}`), entries...))
+					must(t, w.Finish(t.Context(), []byte(`{"result":1}`), entries...))
 				} else {
-					must(t, s.Append(t.Context(), w, entries...))
+					must(t, w.Append(t.Context(), entries...))
 				}
 			}
-			if all, _ := wholeLog(t, expect, state.Position{Stream: "st"}, 0); len(all) > 0 {
+			if all, _ := wholeLog(t, expect, medium.Position{}, 0); len(all) > 0 {
 				last = max(last, all[len(all)-1].Seq)
 			}
 			compare(fmt.Sprintf("write %d of %d entries", write, len(entries)))
@@ -144,17 +141,14 @@ func TestChunksAreNotNoticed(t *testing.T) {
 				continue
 			}
 			// The highest progress is kept, whatever became of its entry.
-			var claims [2]*state.Claim
 			for i, s := range stores {
 				var err error
-				claims[i], err = s.Claim(t.Context(), state.Which{Session: "s", Call: "c", Epoch: 1})
+				writers[i], err = statetest.Claim(t.Context(), s, writers[i].Which())
 				must(t, err)
-				leases[i] = claims[i].Lease
 			}
-			if claims[0].Progress != claims[1].Progress || claims[0].HasProgress != claims[1].HasProgress {
-				t.Fatalf("round %d: the highest progress is %v, want %v", round, claims[0].Progress, claims[1].Progress)
+			if a, b := writers[0].Record, writers[1].Record; a.Progress != b.Progress || a.HasProgress != b.HasProgress {
+				t.Fatalf("round %d: the highest progress is %v, want %v", round, a.Progress, b.Progress)
 			}
-			n = 0
 		}
 	}
 }

@@ -9,8 +9,6 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/mcpedge/mcpedge/edge/state"
-	"github.com/mcpedge/mcpedge/edge/state/statetest"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
@@ -81,16 +79,4 @@ func freePort(t *testing.T) int {
 	must(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
-}
-
-func TestSuiteOnACluster(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t)
-	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
-		err := c.ForEachMaster(t.Context(), func(ctx context.Context, n *goredis.Client) error {
-			return n.FlushAll(ctx).Err()
-		})
-		must(t, err)
-		return underTest{c, l}
-	})
 }

@@ -4,6 +4,9 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"maps"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -36,11 +39,17 @@ func (p *packer) flag(b bool) {
 	}
 }
 
-// time keeps nanoseconds; the zero time stays zero.
+// lastTime is the last that nanoseconds since 1970 can count, in the year 2262.
+var lastTime = time.Unix(0, math.MaxInt64)
+
+// time keeps nanoseconds; the zero time stays zero, and one beyond lastTime is that.
 func (p *packer) time(t time.Time) {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		p.number(0)
 		return
+	case t.After(lastTime):
+		t = lastTime
 	}
 	p.number(uint64(t.UnixNano()))
 }
@@ -132,6 +141,12 @@ func packSession(s *state.Session) string {
 	}
 	p.text(s.AttachedBy)
 	p.time(s.Created)
+	p.texts(s.Principal.Roles)
+	p.text(s.Principal.Client)
+	p.time(s.Principal.Until)
+	p.text(s.Principal.Actor)
+	p.forwarded(s.Principal.Forwarded)
+	p.text(s.Principal.TokenID)
 	return string(p)
 }
 
@@ -149,7 +164,52 @@ func unpackSession(record string) (*state.Session, error) {
 	if u.more() {
 		s.Created = u.time()
 	}
+	if u.more() {
+		s.Principal.Roles, s.Principal.Client, s.Principal.Until = u.texts(), u.text(), u.time()
+	}
+	if u.more() {
+		s.Principal.Actor, s.Principal.Forwarded, s.Principal.TokenID = u.text(), u.forwarded(), u.text()
+	}
 	return s, u.err()
+}
+
+// principal keeps who called, without what only policies look at.
+func (p *packer) principal(who *mcp.Principal) {
+	p.text(who.Subject)
+	p.text(who.Issuer)
+	p.texts(who.Scopes)
+	p.texts(who.Roles)
+	p.text(who.Client)
+	p.text(who.Actor)
+	p.text(who.TokenID)
+	p.time(who.Until)
+	p.forwarded(who.Forwarded)
+}
+
+func (u *unpacker) principal() mcp.Principal {
+	return mcp.Principal{
+		Subject: u.text(), Issuer: u.text(), Scopes: u.texts(), Roles: u.texts(), Client: u.text(), Actor: u.text(), TokenID: u.text(),
+		Until: u.time(), Forwarded: u.forwarded(),
+	}
+}
+
+func (p *packer) forwarded(claims map[string]json.RawMessage) {
+	p.number(uint64(len(claims)))
+	for _, name := range slices.Sorted(maps.Keys(claims)) {
+		p.text(name)
+		p.bytes(claims[name])
+	}
+}
+
+func (u *unpacker) forwarded() (claims map[string]json.RawMessage) {
+	for n := u.number(); n > 0 && !u.bad; n-- {
+		if claims == nil {
+			claims = map[string]json.RawMessage{}
+		}
+		name := u.text()
+		claims[name] = u.bytes()
+	}
+	return claims
 }
 
 // packCall keeps what does not change in a call's life.
@@ -163,6 +223,7 @@ func packCall(c *state.Call) string {
 	p.time(c.Deadline)
 	p.text(c.Trace)
 	p.time(c.Began)
+	p.principal(&c.Principal)
 	return string(p)
 }
 
@@ -173,6 +234,9 @@ func unpackCall(id, record string) (state.Call, error) {
 	c.Deadline = u.time()
 	if u.more() {
 		c.Trace, c.Began = u.text(), u.time()
+	}
+	if u.more() {
+		c.Principal = u.principal()
 	}
 	return c, u.err()
 }
@@ -204,11 +268,15 @@ func packAnswer(a state.Answer) string {
 	p := packer{format}
 	p.bytes(a.Result)
 	p.bytes(a.Error)
+	p.principal(&a.By)
 	return string(p)
 }
 
 func unpackAnswer(record string) (state.Answer, error) {
 	u := open(record)
 	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes())}
+	if u.more() {
+		a.By = u.principal()
+	}
 	return a, u.err()
 }

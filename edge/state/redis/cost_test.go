@@ -15,7 +15,9 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // trips counts what a client sends: a command, or a pipeline, is one round trip.
@@ -82,75 +84,70 @@ func TestRoundTrips(t *testing.T) {
 		}
 	}
 	var rec *state.Session
-	var leases []state.Lease
-	var claim *state.Claim
+	var w *statetest.Writer
 	var stop func()
 	log := func(n int) []state.Entry {
 		return slices.Repeat([]state.Entry{{Kind: state.EntryLog, Data: bytes.Repeat([]byte("x"), 200)}}, n)
 	}
-	n := uint64(0)
-	write := func() state.Write { n++; return state.Write{Lease: leases[0], N: n} }
+	begins := func(stream, id string) func() error {
+		return func() error {
+			list, err := statetest.Begin(ctx, r, "s", stream, call(id))
+			w = list[0]
+			return err
+		}
+	}
 	run := func(measure func(string, int32, func() error)) {
-		n = 0
 		measure("Create", 2, func() error { return r.Create(ctx, record("s")) })
-		measure("Load", 1, func() error { _, err := r.Load(ctx, "s"); return err })
-		measure("Touch", 1, func() error { _, err := r.Touch(ctx, []string{"s"}); return err })
+		measure("Load", 1, func() error { _, err := r.Load(ctx, "s", true); return err })
+		measure("Touch", 1, func() error { _, err := r.Touch(ctx, []string{"s"}, true); return err })
 		measure("Update", 2, func() (err error) { rec, err = r.Update(ctx, "s", state.Patch{Attach: true}); return err })
 		measure("Update of what is known", 1, func() error {
 			_, err := r.Update(ctx, "s", state.Patch{From: rec, Subscribe: "x://1"})
 			return err
 		})
 		// Now and then one to renew the session's place in its principal's count.
-		measure("Begin", 2, func() (err error) {
-			leases, err = r.Begin(ctx, "s", "st", []state.Call{call("c")})
-			return err
-		})
-		measure("Append of one event", 1, func() error { return r.Append(ctx, write(), log(1)...) })
-		measure("Append of 32 events", 1, func() error { return r.Append(ctx, write(), log(32)...) })
+		measure("Begin", 2, begins("st", "c"))
+		measure("Append of one event", 1, func() error { return w.Append(ctx, log(1)...) })
+		measure("Append of 32 events", 1, func() error { return w.Append(ctx, log(32)...) })
 		measure("Read of 33 events", 1, func() error {
-			p, err := r.Read(ctx, "s", state.Position{Stream: "st"}, 0)
+			p, err := r.Read(ctx, "s", "st", medium.Position{}, 0)
 			if err == nil && len(p.Entries) != 33 {
 				err = fmt.Errorf("%d entries", len(p.Entries))
 			}
 			return err
 		})
-		measure("Follow", 1, func() error { _, stop = r.Follow("s", "st"); return nil })
+		measure("Follow", 1, func() error { stop = r.Follow("s", "st", func() {}); return nil })
 		measure("end of Follow", 1, func() error { stop(); return nil })
-		wake, end := other.Follow("s", "st")
+		wake, end := follow(other, "s", "st")
 		measure("Append that wakes another replica", 1, func() error {
 			for len(wake) > 0 {
 				<-wake
 			}
-			err := r.Append(ctx, write(), log(1)...)
+			err := w.Append(ctx, log(1)...)
 			<-wake
 			return err
 		})
 		end()
-		measure("Park", 1, func() error {
-			return r.Park(ctx, write(), []state.Ask{{ID: "q", Key: "k", Message: []byte(`{}`)}}, []byte("state"))
-		})
-		measure("Answer that completes", 1, func() (err error) {
-			_, claim, err = r.Answer(ctx, "s", "q", state.Answer{Result: []byte(`{}`), Token: "t"})
+		measure("Ask", 1, func() error { return w.Ask(ctx, []byte("state"), state.Ask{ID: "q", Key: "k", Message: []byte(`{}`)}) })
+		measure("Answer that completes", 1, func() error {
+			_, o, err := r.Answer(ctx, "s", "q", state.Answer{Result: []byte(`{}`), Token: "t"}, 1)
+			if err == nil {
+				w = statetest.Own(r, o.Record)
+			}
 			return err
 		})
-		leases[0], n = claim.Lease, 0
-		measure("mark as dispatched", 1, func() error { w := write(); w.Dispatched = true; return r.Append(ctx, w) })
-		measure("Claim", 1, func() (err error) {
-			claim, err = r.Claim(ctx, state.Which{Session: "s", Call: "c", Epoch: leases[0].Epoch, Token: "t2"})
-			return err
+		measure("mark as dispatched", 1, func() error { return w.Step(ctx, &medium.Write{Next: medium.NextDispatched}) })
+		measure("Claim", 1, func() (err error) { w, err = statetest.Claim(ctx, r, w.Which()); return err })
+		measure("Restore of what stands", 1, func() error { _, err := w.Restore(ctx); return err })
+		measure("Finish", 1, func() error { return w.Finish(ctx, []byte(`{}`)) })
+		measure("Begin another", 2, begins("st2", "c2"))
+		measure("Finish behind 32 events", 1, func() error { return w.Finish(ctx, []byte(`{}`), log(32)...) })
+		measure("Conclude behind 32 events", 1, func() error {
+			return statetest.Conclude(ctx, r, "s", "st3", call("c3"), []byte(`{}`), log(32)...)
 		})
-		leases[0], n = claim.Lease, 0
-		measure("Finish", 1, func() error { return r.Finish(ctx, write(), []byte(`{}`)) })
-		measure("Begin another", 2, func() (err error) {
-			leases, err = r.Begin(ctx, "s", "st2", []state.Call{call("c2")})
-			return err
-		})
-		n = 0
-		measure("Finish behind 32 events", 1, func() error { return r.Finish(ctx, write(), []byte(`{}`), log(32)...) })
-		measure("Conclude behind 32 events", 1, func() error { return r.Conclude(ctx, "s", "st3", call("c3"), []byte(`{}`), log(32)...) })
-		measure("Ring without others", 1, func() error { return r.Ring(ctx, state.Bell{Kind: state.BellChanged, Session: "alone"}) })
-		measure("Beat", 1, func() error { return r.Beat(ctx) })
-		measure("Orphans", 3, func() error { _, err := r.Orphans(ctx, 10, nil); return err })
+		measure("Ring without others", 1, func() error { return r.Notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: "alone"}) })
+		measure("Beat", 1, func() error { return beat(t, r) })
+		measure("Beat that looks for orphans", 4, func() error { _, err := r.Beat(ctx, 10, false); return err })
 		measure("Delete", 3, func() error { return r.Delete(ctx, "s") })
 	}
 	// Once without a look, so that Redis knows the scripts.
@@ -203,7 +200,7 @@ func TestInvariant7ASubscriptionCostsItself(t *testing.T) {
 	if n := len(rec.Subscriptions); n != 1000 {
 		t.Errorf("%d subscriptions, want 1000", n)
 	}
-	got, err := r.Load(ctx, "s")
+	got, err := r.Load(ctx, "s", true)
 	must(t, err)
 	if !slices.Equal(got.Subscriptions, rec.Subscriptions) {
 		t.Error("the subscriptions that are kept are not those that were made, in their order")

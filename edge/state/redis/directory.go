@@ -12,8 +12,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-var _ state.Directory = (*Replica)(nil)
-
 const (
 	// listRounds bounds the round trips that look for one page, beside the one that reads it.
 	listRounds = 64
@@ -22,8 +20,8 @@ const (
 	scanMany, scanFew, maxPending = 1000, 16, 64
 )
 
-// Look implements state.Directory.
-func (r *Replica) Look(ctx context.Context, id string) (*state.Sighting, error) {
+// sight reads a session that is not used.
+func (r *Replica) sight(ctx context.Context, id string) (*state.Sighting, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -37,7 +35,7 @@ func (r *Replica) Look(ctx context.Context, id string) (*state.Sighting, error) 
 	return seen[0].sighting()
 }
 
-// List implements state.Directory. It goes through the sessions that are counted for each principal, as
+// List implements medium.Replicas. It goes through the sessions that are counted for each principal, as
 // SCAN finds them. When a server is replaced or the slots of a Cluster move meanwhile, some may be missing.
 func (r *Replica) List(ctx context.Context, cursor string, max int) ([]*state.Sighting, string, error) {
 	if err := ctx.Err(); err != nil || max <= 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // unavailable is what an operation gives when Redis could not be asked, or would not do it: the
@@ -77,8 +78,7 @@ func noSession(id string) error {
 
 // kinds are the codes of scripts that are errors.
 var kinds = map[string]error{
-	"gone": state.ErrNotFound, "missing": state.ErrNotFound, "fenced": state.ErrFenced,
-	"exists": state.ErrExists, "limit": state.ErrLimit, "rollback": state.ErrRollback,
+	"missing": state.ErrNotFound, "fenced": state.ErrFenced, "exists": state.ErrExists, "limit": state.ErrLimit, "changed": errChanged,
 }
 
 // noRoom reads what the scripts' function noroom returned.
@@ -86,22 +86,29 @@ func (r *Replica) noRoom(rep reply) error {
 	return &state.RoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.SessionBytes}
 }
 
-// refusal is the error of a script about a call, or nil.
-func (r *Replica) refusal(session, call string, rep reply) error {
-	if rep.code == "room" {
+// refused is the error of a script about a call, or nil.
+func (r *Replica) refused(session, call string, rep reply) error {
+	switch rep.code {
+	case "gone":
+		return noSession(session)
+	case "room":
 		return fmt.Errorf("call %.40q: %w", call, r.noRoom(rep))
+	case "rewound":
+		r.rollbacks.Add(1)
+		return fmt.Errorf("call %.40q: %w", call, &medium.RewoundError{Epoch: medium.Epoch(rep.unsigned(0)), N: rep.unsigned(1)})
+	case "layout":
+		return fmt.Errorf("call %.40q of session %.40q is recorded in layout %.10s, as another release writes it, and this one in layout %d: let that release's replicas end its calls: %w",
+			call, session, rep.text(0), medium.Layout, state.ErrNotFound)
 	}
 	kind := kinds[rep.code]
-	switch {
-	case kind == nil:
-		return nil
-	case rep.code == "gone":
-		return noSession(session)
-	case kind == state.ErrRollback:
-		r.rollbacks.Add(1)
-	}
-	if why := rep.text(0); why != "" {
+	if why := rep.text(0); kind != nil && why != "" {
 		return fmt.Errorf("call %.40q: %.200s: %w", call, why, kind)
 	}
-	return fmt.Errorf("call %.40q: %w", call, kind)
+	if kind != nil {
+		return fmt.Errorf("call %.40q: %w", call, kind)
+	}
+	return nil
 }
+
+// errChanged is why a Restore is to be tried again.
+var errChanged = errors.New("the call was changed while it was restored")

@@ -9,3 +9,6 @@ func Digest(name string) string {
 	}
 	panic("no script " + name)
 }
+
+// Forget is what a replica does when Redis may have lost writes.
+func (r *Replica) Forget() { r.forget() }

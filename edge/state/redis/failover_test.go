@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
@@ -29,8 +30,8 @@ func replicate(t *testing.T, c *goredis.Client, addr string) {
 	})
 }
 
-// A replica is promoted that lacks the master's last writes: readers and writers are told, the writer's claim begins an
-// epoch, no event id is given out again, and the call goes on.
+// A replica is promoted that lacks the master's last writes: readers and writers are told, the writer gives back what was
+// acknowledged to it, no event id is given out for another entry, and the call goes on.
 func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 	t.Parallel()
 	w := startTroubled(t)
@@ -40,60 +41,75 @@ func TestInvariant2APromotedReplicaLacksTheLastWrites(t *testing.T) {
 	replicate(t, promoted, link.addr)
 	must(t, w.append())
 	await.Until(t, "the replica has the second event", func() bool {
-		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
+		return promoted.XLen(ctx, "mcpedge:{s}:2l:st").Val() == 2
 	})
 	link.refuse(true)
 	for range 3 {
 		must(t, w.append())
 	}
 	must(t, w.a.Create(ctx, record("lost")))
-	seen := map[string]bool{}
-	read := func(after state.Position) (state.Page, error) {
-		p, err := w.b.Read(ctx, "s", after, 0)
-		for _, e := range p.Entries {
-			id := state.Position{Stream: "st", Epoch: p.Epoch, Seq: e.Seq}.String()
-			if seen[id] {
-				t.Errorf("the event id %s is given out again, now for %s", id, e.Data)
-			}
-			seen[id] = true
-		}
-		return p, err
+	seen := ids{t, map[string]string{}}
+	if n := seen.read(w.b, medium.Position{}); n != 5 {
+		t.Fatalf("%d events before the failover, want 5", n)
 	}
-	_, err := read(state.Position{Stream: "st"})
-	must(t, err)
-	if len(seen) != 5 {
-		t.Fatalf("%d events before the failover, want 5", len(seen))
-	}
+	last := w.call.Entries[4].Position()
 
 	w.srv.Kill()
 	w.trip()
 	must(t, promoted.Do(ctx, "replicaof", "no", "one").Err())
 	w.p.pointAt(second.Addr)
-	await.Until(t, "the promoted one is used", func() bool { return w.a.Beat(ctx) == nil && w.b.Beat(ctx) == nil })
-	_, err = w.a.Load(ctx, "lost")
+	await.Until(t, "the promoted one is used", func() bool { return beat(t, w.a) == nil && beat(t, w.b) == nil })
+	_, err := w.a.Load(ctx, "lost", true)
 	want(t, state.ErrNotFound, err)
 
-	want(t, state.ErrRollback, w.append())
-	p, err := read(state.Position{Stream: "st", Epoch: 1, Seq: 5})
+	var rewound *medium.RewoundError
+	if err := w.append(); !errors.As(err, &rewound) || rewound.Epoch != last.Epoch || rewound.N != 2 {
+		t.Fatalf("got error %v, want one that tells of lost writes behind the second step", err)
+	}
+	p, err := w.b.Read(ctx, "s", "st", last, 0)
 	must(t, err)
-	if !p.Ahead || p.Epoch != 1 {
+	if !p.Ahead || p.Last.Seq != 2 {
 		t.Errorf("a reader that has what was lost gets %+v, want to wait", p)
 	}
 	if w.a.Stats().Rollbacks == 0 || w.b.Stats().Rollbacks == 0 {
 		t.Error("the rollback was not counted")
 	}
-	claim, err := w.a.Claim(ctx, state.Which{Session: "s", Call: "c", Epoch: w.lease.Epoch})
-	must(t, err)
-	w.lease, w.n = claim.Lease, 0
+	if v, err := w.call.Restore(ctx); v != medium.Restored || err != nil {
+		t.Fatalf("verdict %d, %v, want restored", v, err)
+	}
 	for range 3 {
 		must(t, w.append())
 	}
-	must(t, w.a.Finish(ctx, state.Write{Lease: w.lease, N: w.n + 1}, []byte(`{}`)))
-	p, err = read(state.Position{Stream: "st", Epoch: 1, Seq: 5})
-	must(t, err)
-	if len(p.Entries) != 6 || !p.Rewound || !p.Ended || state.EpochCounter(p.Epoch) != 1 {
-		t.Errorf("%d events at epoch %d, ended %v: want two old ones, three new ones and the response", len(p.Entries), p.Epoch, p.Ended)
+	must(t, w.call.Finish(ctx, []byte(`{}`)))
+	if n := seen.read(w.b, medium.Position{}); n != 9 {
+		t.Errorf("%d events, want the five that were there, three new ones and the response", n)
 	}
+	p, err = w.b.Read(ctx, "s", "st", last, 0)
+	must(t, err)
+	if len(p.Entries) != 4 || p.Ahead || !p.Ended {
+		t.Errorf("a reader that waited gets %+v, want three events and the response", p)
+	}
+}
+
+// ids are event ids that were read, and what they stand for.
+type ids struct {
+	*testing.T
+	seen map[string]string
+}
+
+// read reads the stream behind a position, and returns how many entries there are.
+func (x ids) read(r *redis.Replica, after medium.Position) int {
+	x.Helper()
+	p, err := r.Read(x.Context(), "s", "st", after, 0)
+	must(x.T, err)
+	for i := range p.Entries {
+		id, text := p.Entries[i].Position().EventID("st"), string(p.Entries[i].Data)
+		if was, ok := x.seen[id]; ok && was != text {
+			x.Errorf("the event id %s stood for %s and stands for %s", id, was, text)
+		}
+		x.seen[id] = text
+	}
+	return len(p.Entries)
 }
 
 // startSentinel watches the master at addr under the name "edge".
@@ -135,7 +151,7 @@ func TestSentinelFailsOver(t *testing.T) {
 	must(t, connect(t, first.Addr).Do(t.Context(), "wait", 1, 0).Err())
 	first.Kill()
 	await.Until(t, "the promoted master has the session", func() bool {
-		s, err := w.a.Load(t.Context(), "s")
+		s, err := w.a.Load(t.Context(), "s", true)
 		if err != nil {
 			want(t, state.ErrUnavailable, err)
 		}
@@ -169,7 +185,7 @@ func TestABreakerStandsBeforeEachNodeOfACluster(t *testing.T) {
 	}
 	load := func(id string) (time.Duration, error) {
 		begin := time.Now()
-		_, err := r.Load(t.Context(), id)
+		_, err := r.Load(t.Context(), id, true)
 		return time.Since(begin), err
 	}
 	nodes[2].Kill()

@@ -13,7 +13,8 @@ import (
 type follower struct {
 	// id is the session's, stream and member as Redis has them.
 	id, stream, member string
-	wake               chan struct{}
+	// wake is called with the lock of followers.
+	wake func()
 	// begun: Begin registered it.
 	begun bool
 	// renewed is when Redis last heard of it.
@@ -25,13 +26,6 @@ type follower struct {
 // gather is how long wake-ups from other replicas are gathered to one, so that a busy log costs its
 // readers elsewhere a bounded number of reads.
 const gather = 5 * time.Millisecond
-
-func (f *follower) token() {
-	select {
-	case f.wake <- struct{}{}:
-	default:
-	}
-}
 
 // followers are the readers on this replica, by session key.
 type followers struct {
@@ -71,7 +65,7 @@ func (x *followers) wake(key, stream string) {
 	defer x.mu.Unlock()
 	for f := range x.sessions[key] {
 		if f.stream == stream {
-			f.token()
+			f.wake()
 		}
 	}
 }
@@ -89,7 +83,7 @@ func (x *followers) wakeSoon(key, stream string) {
 			defer x.mu.Unlock()
 			f.soon = nil
 			if _, ok := x.sessions[key][f]; ok {
-				f.token()
+				f.wake()
 			}
 		})
 	}
@@ -116,7 +110,7 @@ func (x *followers) wakeAll(key string) {
 			continue
 		}
 		for f := range fs {
-			f.token()
+			f.wake()
 		}
 	}
 }
@@ -147,18 +141,15 @@ func (x *followers) stale(since time.Time) []*follower {
 	return out
 }
 
-// Follow implements state.Bus. It asks Redis for at most a second; while that cannot be reached, the
+// Follow implements medium.Logs. It asks Redis for at most a second; while that cannot be reached, the
 // follower is woken by this replica's writes only, until Beat has registered it.
-func (r *Replica) Follow(id, stream string) (<-chan struct{}, func()) {
-	f := &follower{
-		id: id, stream: stream, wake: make(chan struct{}, 1),
-		member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream),
-	}
+func (r *Replica) Follow(id, stream string, wake func()) (stop func()) {
+	f := &follower{id: id, stream: stream, wake: wake, member: fmt.Sprintf("%s %d %s", r.id, r.followers.number.Add(1), stream)}
 	key := r.session(id)
-	if r.tails.follow(place{key, stream}) {
+	if r.logs.follow(place{key, stream}) {
 		f.member, f.renewed, f.begun = fmt.Sprintf("%s 0 %s", r.id, stream), time.Now(), true
 		r.followers.add(key, f)
-		return f.wake, func() { r.unfollow(key, f) }
+		return func() { r.unfollow(key, f) }
 	}
 	r.followers.add(key, f)
 	ctx, cancel := aside(context.Background())
@@ -166,17 +157,17 @@ func (r *Replica) Follow(id, stream string) (<-chan struct{}, func()) {
 	rep, err := r.run(ctx, followScript, id, f.member)
 	switch {
 	case err != nil:
-		f.token()
+		wake()
 	case rep.code == "gone":
 		r.followers.remove(key, f)
-		f.token()
-		return f.wake, func() {}
+		wake()
+		return func() {}
 	default:
 		r.followers.mu.Lock()
 		f.renewed = time.Now()
 		r.followers.mu.Unlock()
 	}
-	return f.wake, func() { r.unfollow(key, f) }
+	return func() { r.unfollow(key, f) }
 }
 
 // unfollow ends a registration. If Redis does not hear of it, it lapses with the lease.
@@ -185,7 +176,7 @@ func (r *Replica) unfollow(key string, f *follower) {
 		return
 	}
 	at := place{key, f.stream}
-	if r.tails.unfollow(at, !r.followers.any(at)) && f.begun {
+	if r.logs.unfollow(at, !r.followers.any(at)) && f.begun {
 		return
 	}
 	ctx, cancel := aside(context.Background())
@@ -195,7 +186,7 @@ func (r *Replica) unfollow(key string, f *follower) {
 
 // refollow renews the registrations in time before they lapse.
 func (r *Replica) refollow(ctx context.Context) error {
-	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.uses.every) / 3))
+	list := r.followers.stale(time.Now().Add(-max(r.limits.Lease, r.renewals.every) / 3))
 	for len(list) > 0 {
 		batch := list[:min(len(list), pipeline)]
 		list = list[len(batch):]
@@ -211,7 +202,7 @@ func (r *Replica) refollow(ctx context.Context) error {
 		r.followers.mu.Lock()
 		for i, f := range batch {
 			if f.renewed = now; replies[i].code == "gone" {
-				f.token()
+				f.wake()
 			}
 		}
 		r.followers.mu.Unlock()
@@ -222,7 +213,7 @@ func (r *Replica) refollow(ctx context.Context) error {
 // woken handles a wake-up from another replica: "<length>:<session key><stream>".
 func (r *Replica) woken(payload string) {
 	if key, stream, ok := cutCounted(payload); ok && strings.HasPrefix(key, r.prefix) {
-		r.tails.forget(place{key, stream})
+		r.logs.forget(place{key, stream})
 		r.followers.wakeSoon(key, stream)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
@@ -30,44 +32,45 @@ func anHeirAfterAFailover(t *testing.T, heirIsLost bool) {
 	replicate(t, promoted, link.addr)
 	must(t, w.append())
 	await.Until(t, "the replica has the second event", func() bool {
-		return promoted.XLen(ctx, "mcpedge:{s}:l:st").Val() == 2
+		return promoted.XLen(ctx, "mcpedge:{s}:2l:st").Val() == 2
 	})
 	link.refuse(true)
+	which := w.call.Which()
 	// inherit takes the call over and ends it behind some entries.
-	inherit := func(texts string) {
-		claim, err := w.b.Claim(ctx, state.Which{Session: "s", Call: "c", Epoch: w.lease.Epoch})
+	inherit := func(random uint32, texts string) *statetest.Writer {
+		which.Random = random
+		heir, err := statetest.Claim(ctx, w.b, which)
 		must(t, err)
 		var before []state.Entry
 		for _, text := range strings.Fields(texts) {
 			before = append(before, state.Entry{Kind: state.EntryNotice, Data: []byte(text)})
 		}
-		must(t, w.b.Finish(ctx, state.Write{Lease: claim.Lease, N: 1}, []byte(`{}`), before...))
+		must(t, heir.Finish(ctx, []byte(`{}`), before...))
+		return heir
 	}
+	var first *statetest.Writer
 	if heirIsLost {
-		inherit("u v w")
+		first = inherit(1, "u v w")
 	} else {
 		for range 3 {
 			must(t, w.append())
 		}
 	}
-	seen := map[string]string{}
-	read := func() {
-		p, err := w.b.Read(ctx, "s", state.Position{Stream: "st"}, 0)
-		must(t, err)
-		for _, e := range p.Entries {
-			id := state.Position{Stream: "st", Epoch: p.Epoch, Seq: e.Seq}.String()
-			if was, ok := seen[id]; ok && was != string(e.Data) {
-				t.Errorf("the event id %s stood for %s and stands for %s", id, was, e.Data)
-			}
-			seen[id] = string(e.Data)
-		}
-	}
-	read()
+	seen := ids{t, map[string]string{}}
+	seen.read(w.b, medium.Position{})
 	w.srv.Kill()
 	w.trip()
 	must(t, promoted.Do(ctx, "replicaof", "no", "one").Err())
 	w.p.pointAt(second.Addr)
-	await.Until(t, "the promoted one is used", func() bool { return w.b.Beat(ctx) == nil })
-	inherit("x y z")
-	read()
+	await.Until(t, "the promoted one is used", func() bool { return beat(t, w.b) == nil })
+	inherit(2, "x y z")
+	seen.read(w.b, medium.Position{})
+	if !heirIsLost {
+		return
+	}
+	// It was not lost after all: the end that came first to the promoted one stands.
+	if v, err := first.Restore(ctx); v != medium.Superseded || err != nil {
+		t.Errorf("verdict %d, %v, want superseded", v, err)
+	}
+	seen.read(w.b, medium.Position{})
 }

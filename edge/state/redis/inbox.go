@@ -11,9 +11,9 @@ const inboxSize = 4096
 
 // The first byte of a message to an inbox says what it is.
 const (
-	wakeMessage = 'w' // a followed stream may have grown
-	bellMessage = 'b' // a bell, as JSON
-	ackMessage  = 'a' // a bell was handled, as JSON
+	wakeMessage  = 'w' // a followed stream may have grown
+	eventMessage = 'b' // a session event, as JSON
+	ackMessage   = 'a' // an event was handled, as JSON
 )
 
 // receive reads the inbox until it is closed. Whenever the subscription was made anew, hints may have
@@ -42,9 +42,9 @@ func (r *Replica) receive(messages <-chan any) {
 
 // forget is for when Redis may be another one than before, or have lost the last writes.
 func (r *Replica) forget() {
-	r.uses.forget()
+	r.renewals.forget()
 	r.followers.forget()
-	r.tails.forgetAll()
+	r.logs.forgetAll()
 }
 
 func (r *Replica) message(payload string) {
@@ -55,15 +55,15 @@ func (r *Replica) message(payload string) {
 	switch payload[0] {
 	case wakeMessage:
 		r.woken(body)
-	case bellMessage:
-		var b bell
+	case eventMessage:
+		var b message
 		if json.Unmarshal([]byte(body), &b) == nil {
-			r.rung(b)
+			r.onMessage(b)
 		}
 	case ackMessage:
 		var a ack
 		if json.Unmarshal([]byte(body), &a) == nil {
-			r.rings.handled(a)
+			r.notices.handled(a)
 		}
 	}
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// buckets is the number of shards of the index of unfinished streams. All replicas use the same.
+// buckets is the number of shards of the index of unfinished streams. All replicas use the same; an index of another layout is
+// another one, since who does not find a stream takes it out.
 const buckets = 64
 
 // plain are the bytes that a hash tag and a replica's id may contain as they are.
@@ -40,7 +41,7 @@ func (r *Replica) principal(p mcp.Principal) string {
 // principalOf is that key by the hash in it.
 func (r *Replica) principalOf(hash string) string { return r.prefix + ":p:{" + hash + "}" }
 
-func (r *Replica) bucket(n int) string { return r.prefix + ":b:{" + strconv.Itoa(n) + "}" }
+func (r *Replica) bucket(n int) string { return r.prefix + ":2b:{" + strconv.Itoa(n) + "}" }
 
 func (r *Replica) bucketOf(session string) string {
 	h := fnv.New32a()

@@ -2,11 +2,10 @@ package redis
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"strconv"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 const (
@@ -15,113 +14,66 @@ const (
 	pageBytes = 1 << 20
 )
 
-// Append implements state.Log.
-func (r *Replica) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
-	if err := r.admitAll(entries); err != nil {
-		return err
-	}
-	dispatched := 0
-	if w.Dispatched {
-		dispatched = 1
-	}
-	_, err := r.write(ctx, appendScript, w, entries, dispatched, packEntries(entries, r.limits.LogBytes))
-	return err
-}
-
-// admitAll says why entries cannot be appended.
-func (r *Replica) admitAll(entries []state.Entry) error {
-	for i := range entries {
-		if err := r.admit(&entries[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// admit says why an entry cannot be appended.
-func (r *Replica) admit(e *state.Entry) error {
-	switch e.Kind {
-	case state.EntryProgress, state.EntryLog:
-		return nil
-	case state.EntryNotice, state.EntryRequest:
-		return r.bounded("an entry", len(e.Data))
-	case state.EntryResponse:
-		return errors.New("a response cannot be appended, it ends the call: use Finish")
-	default:
-		return fmt.Errorf("entry of unknown kind %d", e.Kind)
-	}
-}
-
-// write makes one numbered write, of entries maybe, and wakes the stream's followers here, whatever came
-// of it; the script wakes those elsewhere.
-func (r *Replica) write(ctx context.Context, s *script, w state.Write, entries []state.Entry, args ...any) (reply, error) {
-	if w.N == 0 {
-		return reply{}, errors.New("a write has no number: the first under a lease is 1")
-	}
-	head := []any{w.Stream, w.Call, strconv.FormatUint(w.Epoch, 10), strconv.FormatUint(w.N, 10)}
-	rep, err := r.runIndexed(ctx, s, w.Session, append(head, args...)...)
-	r.keepTail(w, entries, rep, err)
-	r.followers.wake(r.session(w.Session), w.Stream)
-	if err != nil {
-		return reply{}, err
-	}
-	if err := r.refusal(w.Session, w.Call, rep); err != nil {
-		return reply{}, err
-	}
-	r.dropped.Add(rep.unsigned(0))
-	return rep, nil
-}
-
-// keepTail brings the stream's tail up to a write, if that is all that happened to it.
-func (r *Replica) keepTail(w state.Write, entries []state.Entry, rep reply, err error) {
-	at := place{r.session(w.Session), w.Stream}
-	if err != nil || rep.code != "ok" || rep.number(2) == 0 || rep.number(4) != int64(len(entries)) {
-		r.tails.forget(at)
-		return
-	}
-	r.tails.wrote(at, rep.unsigned(2), rep.unsigned(3), entries, rep.number(1) == 1)
-}
-
-// Read implements state.Log. A page of the medium's choice is at most 256 chunks, and ends early at 1 MiB.
-func (r *Replica) Read(ctx context.Context, id string, after state.Position, max int) (state.Page, error) {
-	if after.Epoch > state.MaxPosition || after.Seq > state.MaxPosition {
-		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
-	}
+// Read implements medium.Logs. A page of the medium's choice is at most 256 chunks, and ends early at 1 MiB.
+func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Position, most int) (medium.Page, error) {
 	chunks := pageSize
-	if max > 0 {
-		chunks = min(max, pageSize)
+	if most > 0 {
+		chunks = min(most, pageSize)
 	}
-	if page, ok := r.tails.read(place{r.session(id), after.Stream}, after, chunks); ok {
+	if page, ok := r.logs.read(place{r.session(id), stream}, after, chunks); ok {
 		return page, ctx.Err()
 	}
-	rep, err := r.run(ctx, readScript, id, after.Stream, strconv.FormatUint(after.Epoch, 10),
-		strconv.FormatUint(after.Seq, 10), chunks, pageBytes, state.MaxAhead)
-	switch {
-	case err != nil:
-		return state.Page{}, err
-	case rep.code == "gone":
-		return state.Page{}, noSession(id)
-	case rep.code == "missing":
-		return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, state.ErrNotFound)
+	rep, err := r.run(ctx, pageScript, id, stream, text(after.Epoch), text(after.Seq), chunks, pageBytes)
+	if err != nil {
+		return medium.Page{}, err
 	}
-	page := state.Page{
-		Epoch: rep.unsigned(1), Ended: rep.number(2) == 1, AtEnd: rep.number(3) == 1, Trace: rep.text(4),
-		Rewound: rep.number(6) == 1, Ahead: rep.number(6) == 2,
+	if err := r.refused(id, stream, rep); err != nil {
+		return medium.Page{}, err
 	}
-	from, floor := after.Seq, rep.unsigned(5)
-	if page.Rewound || after.Epoch == 0 {
-		from = 0
+	page := medium.Page{
+		More: rep.number(2) == 0, Ended: rep.number(3) == 1, Trace: rep.text(4), Ahead: rep.number(5) == 1,
+		Last: medium.Position{Epoch: medium.Epoch(rep.unsigned(6)), Seq: rep.unsigned(7)},
 	}
-	if page.Rewound || page.Ahead {
+	entries, err := readLog(rep.list(0), rep.unsigned(1), rep.list(8))
+	if err != nil {
+		return medium.Page{}, err
+	}
+	if page.Ahead {
 		r.rollbacks.Add(1)
+		waits := &medium.Record{Asked: make([]medium.Question, len(rep.list(9)))}
+		for i, v := range rep.list(9) {
+			message, _ := v.(string)
+			waits.Asked[i].Message = []byte(message)
+		}
+		page.Entries = medium.Again(entries, []*medium.Record{waits}, after, page.Ended)
+		return page, nil
 	}
-	for _, v := range rep.list(0) {
-		if page.Entries, err = readChunk(page.Entries, v, from, floor); err != nil {
-			return state.Page{}, fmt.Errorf("stream %.40q: %w", after.Stream, err)
+	if after != (medium.Position{}) { // The first chunk may begin before the position.
+		entries = slices.DeleteFunc(entries, func(e medium.Entry) bool { return !after.Before(e.Position()) })
+	}
+	if most > 0 && len(entries) > most {
+		entries, page.More = entries[:most], true
+	}
+	page.Entries, page.Ended = entries, page.Ended && !page.More
+	return page, nil
+}
+
+// readLog reads what a Redis stream has: droppable entries up to the floor are gone. begin says where epochs begin, as
+// epoch, number before its first entry, epoch, number ...
+func readLog(chunks []any, floor uint64, begin []any) (out []medium.Entry, err error) {
+	var entries []state.Entry
+	for _, v := range chunks {
+		if entries, err = readChunk(entries, v, 0, floor); err != nil {
+			return nil, err
 		}
 	}
-	if max > 0 && len(page.Entries) > max {
-		page.Entries, page.Ended, page.AtEnd = page.Entries[:max], false, false
+	g := reply{rest: begin}
+	epoch, i := medium.Epoch(0), 0
+	for _, e := range entries {
+		for ; i+1 < len(begin) && g.unsigned(i+1) < e.Seq; i += 2 {
+			epoch = medium.Epoch(g.unsigned(i))
+		}
+		out = append(out, medium.Entry{Epoch: epoch, Entry: e})
 	}
-	return page, nil
+	return out, nil
 }

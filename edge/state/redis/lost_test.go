@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // lossy is a replica whose connection can lose replies, and what tests do with it.
@@ -27,14 +28,19 @@ func startLossy(t *testing.T, retries int) *lossy {
 	t.Cleanup(func() { _ = c.Close() })
 	l := &lossy{T: t, p: p, r: start(t, c, redis.Options{}), c: connect(t, addr)}
 	// The scripts are known from now on: what is lost is their reply, not a question for their source.
-	leases, stop := use(t, l.r, "warm")
+	ctx := t.Context()
+	calls, stop := use(t, l.r, "warm")
 	stop()
 	l.answer("warm", "q", "")
-	_, err := l.r.Claim(t.Context(), state.Which{Session: "warm", Call: "runs", Epoch: leases[1].Epoch})
+	_, err := statetest.Claim(ctx, l.r, calls[1].Which())
 	must(t, err)
-	_, err = l.r.Update(t.Context(), "warm", state.Patch{Attach: true})
+	back := calls[1].Record
+	back.ID, back.Stream = "new", "new"
+	_, err = l.r.Restore(ctx, &back, nil, true)
 	must(t, err)
-	must(t, l.r.Delete(t.Context(), "warm"))
+	_, err = l.r.Update(ctx, "warm", state.Patch{Attach: true})
+	must(t, err)
+	must(t, l.r.Delete(ctx, "warm"))
 	return l
 }
 
@@ -50,11 +56,14 @@ func (l *lossy) losing(script string, do func() error) {
 	}
 }
 
-func (l *lossy) answer(session, ask, token string) (state.AnswerOutcome, *state.Claim) {
+func (l *lossy) answer(session, ask, token string) (state.AnswerOutcome, *statetest.Writer) {
 	l.Helper()
-	out, c, err := l.r.Answer(l.Context(), session, ask, state.Answer{Result: []byte(`{}`), Token: token})
+	out, o, err := l.r.Answer(l.Context(), session, ask, state.Answer{Result: []byte(`{}`), Token: token}, 7)
 	must(l.T, err)
-	return out, c
+	if o == nil {
+		return out, nil
+	}
+	return out, statetest.Own(l.r, o.Record)
 }
 
 // What the client library sends again after a lost reply happens once.
@@ -63,57 +72,55 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 	l := startLossy(t, 0) // the default: three times
 	ctx, r := t.Context(), l.r
 	l.losing("create", func() error { return r.Create(ctx, record("s")) })
-	var leases []state.Lease
-	l.losing("begin", func() (err error) {
-		leases, err = r.Begin(ctx, "s", "st", []state.Call{call("c"), call("other")})
+	var calls []*statetest.Writer
+	l.losing("commit", func() (err error) {
+		calls, err = statetest.Begin(ctx, r, "s", "st", call("c"))
 		return err
 	})
-	x, other := state.Write{Lease: leases[0]}, state.Write{Lease: leases[1]}
-	write := func(w *state.Write) state.Write { w.N++; return *w }
-	l.losing("append", func() error {
-		return r.Append(ctx, write(&x), state.Entry{Kind: state.EntryNotice, Data: []byte(`1`)})
-	})
-	l.losing("park", func() error {
-		return r.Park(ctx, write(&x), []state.Ask{{ID: "q1", Message: []byte(`2`)}, {ID: "q2", Message: []byte(`3`)}}, nil)
+	x := calls[0]
+	l.losing("commit", func() error { return x.Append(ctx, state.Entry{Kind: state.EntryNotice, Data: []byte(`1`)}) })
+	l.losing("commit", func() error {
+		return x.Ask(ctx, nil, state.Ask{ID: "q1", Message: []byte(`2`)}, state.Ask{ID: "q2", Message: []byte(`3`)})
 	})
 	l.losing("answer", func() error {
-		if out, _ := l.answer("s", "q1", ""); out != state.AnswerTaken {
+		if out, _ := l.answer("s", "q1", "t1"); out != state.AnswerTaken {
 			return fmt.Errorf("outcome %d of the first answer, want taken", out)
 		}
 		return nil
 	})
-	var claim *state.Claim
 	l.losing("answer", func() error {
 		var out state.AnswerOutcome
-		if out, claim = l.answer("s", "q2", ""); out != state.AnswerCompleted {
+		if out, x = l.answer("s", "q2", "t2"); out != state.AnswerCompleted {
 			return fmt.Errorf("outcome %d of the last answer, want completed", out)
 		}
 		return nil
 	})
-	if state.EpochCounter(claim.Lease.Epoch) != 1 || len(claim.Answers) != 2 {
-		t.Errorf("claimed %+v, want the second epoch with both answers", claim)
+	if x.Record.Epoch.Counter() != 2 || x.Record.Missing() != 0 {
+		t.Errorf("claimed %+v, want the second epoch with both answers", x.Record)
 	}
-	x = state.Write{Lease: claim.Lease}
-	l.losing("finish", func() error { return r.Finish(ctx, write(&x), []byte(`4`)) })
+	which := x.Which()
 	l.losing("claim", func() (err error) {
-		claim, err = r.Claim(ctx, state.Which{Session: "s", RequestID: `"other"`})
+		x, err = statetest.Claim(ctx, r, which)
 		return err
 	})
-	want(t, state.ErrFenced, r.Append(ctx, write(&other)))
-	other = state.Write{Lease: claim.Lease}
-	if state.EpochCounter(claim.Lease.Epoch) != 1 || claim.Call.Attempt != 2 {
-		t.Errorf("claimed %+v, want the second epoch and attempt 2", claim)
+	if x.Record.Epoch.Counter() != 3 || x.Record.Attempt != 1 {
+		t.Errorf("claimed %+v, want the third epoch, and attempt 1 of a call that was ready", x.Record)
 	}
-	l.losing("finish", func() error { return r.Finish(ctx, write(&other), []byte(`5`)) })
-	p, err := r.Read(ctx, "s", state.Position{Stream: "st"}, 0)
-	must(t, err)
-	var got string
-	for _, e := range p.Entries {
-		got += string(e.Data)
-	}
-	if got != "12345" || !p.Ended || streamsIndexed(t, l.c) != 0 {
-		t.Errorf("the log is %s, ended %v, with %d streams in the index", got, p.Ended, streamsIndexed(t, l.c))
-	}
+	l.losing("commit", func() error { return x.Finish(ctx, []byte(`4`)) })
+	l.whole("s", "1234")
+	l.losing("commit", func() error { return statetest.Conclude(ctx, r, "s", "st2", call("c2"), []byte(`{}`)) })
+	// A record is given back once, and so is the log.
+	must(t, r.Create(ctx, record("s2")))
+	back := x.Record
+	back.Session, back.Stream, back.ID = "s2", "st", "c"
+	l.losing("restore", func() error {
+		v, err := r.Restore(ctx, &back, x.Entries, false)
+		if err == nil && v != medium.Restored && v != medium.Stands {
+			err = fmt.Errorf("verdict %d", v)
+		}
+		return err
+	})
+	l.whole("s2", "4")
 	l.losing("update", func() error {
 		s, err := r.Update(ctx, "s", state.Patch{Attach: true, Token: "t"})
 		if err == nil && s.Attachment != 1 {
@@ -124,12 +131,26 @@ func TestLostRepliesSentAgainByTheClient(t *testing.T) {
 	l.losing("delete", func() error { return r.Delete(ctx, "s") })
 }
 
+// whole compares the log of a stream that has ended, and says that the index has no stream.
+func (l *lossy) whole(session, want string) {
+	l.Helper()
+	p, err := l.r.Read(l.Context(), session, "st", medium.Position{}, 0)
+	must(l.T, err)
+	var got string
+	for i := range p.Entries {
+		got += string(p.Entries[i].Data)
+	}
+	if got != want || !p.Ended || streamsIndexed(l.T, l.c) != 0 {
+		l.Errorf("the log is %s, ended %v, with %d streams in the index; want %s", got, p.Ended, streamsIndexed(l.T, l.c), want)
+	}
+}
+
 // What a caller does again after an error, with the same token, gives what the first attempt did.
 func TestLostRepliesSentAgainByTheCaller(t *testing.T) {
 	t.Parallel()
 	l := startLossy(t, -1)
 	ctx, r := t.Context(), l.r
-	leases, stop := use(t, r, "s")
+	calls, stop := use(t, r, "s")
 	defer stop()
 	fails := func(do func() error) func() error {
 		return func() error {
@@ -140,24 +161,25 @@ func TestLostRepliesSentAgainByTheCaller(t *testing.T) {
 		}
 	}
 	given := state.Answer{Result: []byte(`{}`), Token: "t1"}
-	l.losing("answer", fails(func() error { _, _, err := r.Answer(ctx, "s", "q", given); return err }))
+	l.losing("answer", fails(func() error { _, _, err := r.Answer(ctx, "s", "q", given, 7); return err }))
 	out, first := l.answer("s", "q", "t1")
-	if out != state.AnswerCompleted || state.EpochCounter(first.Lease.Epoch) != 1 {
-		t.Fatalf("outcome %d, claim %+v, want completed at the second epoch", out, first)
+	if out != state.AnswerCompleted || first.Record.Epoch.Counter() != 2 || first.Record.Epoch.Random() != 7 {
+		t.Fatalf("outcome %d, call %+v, want completed at the second epoch", out, first)
 	}
-	which := state.Which{Session: "s", Call: "runs", Epoch: leases[1].Epoch, Token: "t2"}
+	which := calls[1].Which()
 	l.losing("claim", fails(func() error { _, err := r.Claim(ctx, which); return err }))
-	second, err := r.Claim(ctx, which)
+	second, err := statetest.Claim(ctx, r, which)
 	must(t, err)
-	if d := cmp.Diff(state.Lease{Session: "s", Stream: "runs", Call: "runs", Epoch: second.Lease.Epoch}, second.Lease); d != "" {
-		t.Errorf("the lease (-want +got):\n%s", d)
+	if e := second.Record.Epoch; e != calls[1].Record.Epoch.Next(which.Random) {
+		t.Errorf("claimed at epoch %d", e)
 	}
-	w := state.Write{Lease: second.Lease, N: 1}
-	l.losing("finish", fails(func() error { return r.Finish(ctx, w, []byte(`{}`)) }))
-	must(t, r.Finish(ctx, w, []byte(`{}`)))
+	l.losing("commit", fails(func() error { return second.Finish(ctx, []byte(`{}`)) }))
+	must(t, second.Finish(ctx, []byte(`{}`)))
 	if n := streamsIndexed(t, l.c); n != 1 {
 		t.Errorf("%d streams are indexed, want the one that waited", n)
 	}
+	l.losing("restore", fails(func() error { return l.lostCall(second) }))
+	must(t, l.lostCall(second))
 	patch := state.Patch{Attach: true, Token: "t3"}
 	l.losing("update", fails(func() error { _, err := r.Update(ctx, "s", patch); return err }))
 	s, err := r.Update(ctx, "s", patch)
@@ -167,4 +189,12 @@ func TestLostRepliesSentAgainByTheCaller(t *testing.T) {
 	}
 	l.losing("delete", fails(func() error { return r.Delete(ctx, "s") }))
 	must(t, r.Delete(ctx, "s"))
+}
+
+// lostCall gives back a call that is not there.
+func (l *lossy) lostCall(w *statetest.Writer) error {
+	back := w.Record
+	back.ID, back.Stream = "lost", "lost"
+	_, err := l.r.Restore(l.Context(), &back, w.Entries, false)
+	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 	"github.com/mcpedge/mcpedge/tests/await"
 )
 
@@ -43,22 +44,19 @@ func want(t *testing.T, kind, err error) {
 
 // use makes a session with one call that waits for an answer, one that runs and one that is done, and a
 // follower.
-func use(t *testing.T, r *redis.Replica, id string) (leases []state.Lease, stop func()) {
+func use(t *testing.T, r *redis.Replica, id string) (calls []*statetest.Writer, stop func()) {
 	t.Helper()
 	ctx := t.Context()
 	must(t, r.Create(ctx, record(id)))
 	for _, stream := range []string{"waits", "runs", "done"} {
-		l, err := r.Begin(ctx, id, stream, []state.Call{call(stream)})
-		must(t, err)
-		must(t, r.Append(ctx, state.Write{Lease: l[0], N: 1}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
-		leases = append(leases, l[0])
+		w := begin(t, r, id, stream, stream)
+		must(t, w.Append(ctx, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		calls = append(calls, w)
 	}
-	must(t, r.Park(ctx, state.Write{Lease: leases[0], N: 2},
-		[]state.Ask{{ID: "q", Key: "k", ElicitationID: "e", Message: []byte("{}")}}, []byte("state")))
-	must(t, r.Finish(ctx, state.Write{Lease: leases[2], N: 2}, []byte("{}")))
-	must(t, r.Conclude(ctx, id, "concluded", call("concluded"), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
-	_, stop = r.Follow(id, "runs")
-	return leases, stop
+	must(t, calls[0].Ask(ctx, []byte("state"), state.Ask{ID: "q", Key: "k", ElicitationID: "e", Message: []byte("{}")}))
+	must(t, calls[2].Finish(ctx, []byte("{}")))
+	must(t, statetest.Conclude(ctx, r, id, "concluded", call("concluded"), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+	return calls, r.Follow(id, "runs", func() {})
 }
 
 // keys are all keys of a Redis that do not belong to a replica alone.
@@ -97,7 +95,7 @@ func TestEveryKeyOfAConcludedCallExpires(t *testing.T) {
 	for i := range 3 {
 		// The second and third use of the session are not counted.
 		name := fmt.Sprint("c", i)
-		must(t, r.Conclude(ctx, "s", name, call(name), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		must(t, statetest.Conclude(ctx, r, "s", name, call(name), []byte("{}"), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
 		all := keys(t, c)
 		for _, key := range all {
 			if c.PTTL(ctx, key).Val() < 0 {
@@ -117,8 +115,7 @@ func TestEveryKeyThatComesBackExpires(t *testing.T) {
 	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 100 * time.Millisecond}})
 	must(t, r.Create(t.Context(), record("s")))
 	for round := range 3 {
-		l, err := r.Begin(t.Context(), "s", fmt.Sprint("st", round), []state.Call{call(fmt.Sprint("c", round))})
-		must(t, err)
+		w := begin(t, r, "s", fmt.Sprint("st", round), fmt.Sprint("c", round))
 		expire := func(when string, least int) {
 			list := keys(t, c)
 			if len(list) < least {
@@ -131,14 +128,14 @@ func TestEveryKeyThatComesBackExpires(t *testing.T) {
 			}
 		}
 		expire("once begun", 7)
-		must(t, r.Append(t.Context(), state.Write{Lease: l[0], N: 1}, state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
+		must(t, w.Append(t.Context(), state.Entry{Kind: state.EntryLog, Data: []byte("{}")}))
 		expire("once written", 9)
-		must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 2}, []byte("{}")))
+		must(t, w.Finish(t.Context(), []byte("{}")))
 		expire("once ended", 8)
 		await.Until(t, "nothing is left of the stream", func() bool {
-			_, err := r.Load(t.Context(), "s")
+			_, err := r.Load(t.Context(), "s", true)
 			must(t, err)
-			return c.Exists(t.Context(), "mcpedge:{s}:m", "mcpedge:{s}:e", "mcpedge:{s}:f").Val() == 0
+			return c.Exists(t.Context(), "mcpedge:{s}:2m", "mcpedge:{s}:2e", "mcpedge:{s}:f").Val() == 0
 		})
 	}
 }
@@ -149,7 +146,7 @@ func TestDeleteLeavesNoKey(t *testing.T) {
 	a, b := start(t, c, redis.Options{Replica: "a"}), start(t, c, redis.Options{Replica: "b"})
 	for _, id := range []string{"s", "{odd} session:id\x00"} {
 		_, stop := use(t, a, id)
-		_, err := b.Load(t.Context(), id)
+		_, err := b.Load(t.Context(), id, true)
 		must(t, err)
 		must(t, a.Delete(t.Context(), id))
 		stop()
@@ -172,11 +169,9 @@ func TestFinishedStreamsAreFreed(t *testing.T) {
 	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 50 * time.Millisecond}})
 	must(t, r.Create(t.Context(), record("s")))
 	before := keys(t, c)
-	l, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
-	must(t, err)
-	must(t, r.Finish(t.Context(), state.Write{Lease: l[0], N: 1}, []byte("{}")))
+	must(t, begin(t, r, "s", "st", "c").Finish(t.Context(), []byte("{}")))
 	await.Until(t, "the stream's keys are gone", func() bool {
-		_, err := r.Load(t.Context(), "s")
+		_, err := r.Load(t.Context(), "s", true)
 		must(t, err)
 		return slices.Equal(before, keys(t, c))
 	})
@@ -186,16 +181,16 @@ func TestScriptsComeBackAfterAFlush(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))
 	r := start(t, c, redis.Options{})
-	leases, stop := use(t, r, "s")
+	calls, stop := use(t, r, "s")
 	defer stop()
 	must(t, c.ScriptFlush(t.Context()).Err())
-	got, err := r.Touch(t.Context(), []string{"s", "never"})
+	got, err := r.Touch(t.Context(), []string{"s", "never"}, true)
 	must(t, err)
 	if len(got) != 1 {
 		t.Errorf("touched %v", got)
 	}
 	must(t, c.ScriptFlush(t.Context()).Err())
-	must(t, r.Finish(t.Context(), state.Write{Lease: leases[1], N: 2}, []byte("{}")))
+	must(t, calls[1].Finish(t.Context(), []byte("{}")))
 }
 
 func TestEvictionPolicy(t *testing.T) {
@@ -259,9 +254,9 @@ func TestStaleIndexEntriesArePruned(t *testing.T) {
 	if n := streamsIndexed(t, c); n != 2 {
 		t.Fatalf("%d streams are indexed, want the two unfinished ones", n)
 	}
-	must(t, c.ZAdd(t.Context(), "mcpedge:b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
+	must(t, c.ZAdd(t.Context(), "mcpedge:2b:{3}", goredis.Z{Score: 1, Member: "4:nevr" + "st"},
 		goredis.Z{Score: float64(time.Now().UnixMilli()), Member: "4:nevr" + "just beginning"}).Err())
-	_, err := r.Orphans(t.Context(), 10, nil)
+	_, err := r.Beat(t.Context(), 10, false)
 	must(t, err)
 	if n := streamsIndexed(t, c); n != 3 {
 		t.Errorf("%d entries, want the stale one gone and the young one kept", n)
@@ -271,7 +266,7 @@ func TestStaleIndexEntriesArePruned(t *testing.T) {
 func streamsIndexed(t *testing.T, c *goredis.Client) (n int64) {
 	t.Helper()
 	for i := range 64 {
-		n += c.ZCard(t.Context(), fmt.Sprintf("mcpedge:b:{%d}", i)).Val()
+		n += c.ZCard(t.Context(), fmt.Sprintf("mcpedge:2b:{%d}", i)).Val()
 	}
 	return n
 }

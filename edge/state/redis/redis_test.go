@@ -3,12 +3,11 @@ package redis_test
 import (
 	"flag"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
@@ -22,24 +21,15 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// underTest is a Redis that starts empty. Its clock is the real one.
-type underTest struct {
-	client goredis.UniversalClient
-	limits state.Limits
-}
-
-func (u underTest) Replica(t *testing.T, id string) state.Store {
-	return start(t, u.client, redis.Options{Limits: u.limits, Replica: id})
-}
-
-func (u underTest) Advance(_ *testing.T, d time.Duration) { time.Sleep(d) }
-
-// start starts a replica that is closed with the test.
-func start(t testing.TB, c goredis.UniversalClient, o redis.Options) *redis.Replica {
+// start starts a replica that is closed with the test, with the hooks of the first that are given.
+func start(t testing.TB, c goredis.UniversalClient, o redis.Options, hooks ...medium.Hooks) *redis.Replica {
 	t.Helper()
 	r, err := redis.New(c, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if len(hooks) > 0 {
+		r.Store(hooks[0])
 	}
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
@@ -60,13 +50,16 @@ func connect(t testing.TB, addr string) *goredis.Client {
 	return c
 }
 
-func TestSuite(t *testing.T) {
-	t.Parallel()
-	c := connect(t, startServer(t))
-	statetest.Run(t, func(t *testing.T, l state.Limits) statetest.Medium {
-		if err := c.FlushAll(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		return underTest{c, l}
-	})
+// beat says that a replica lives.
+func beat(t testing.TB, r *redis.Replica) error {
+	_, err := r.Beat(t.Context(), 0, false)
+	return err
+}
+
+// begin begins a call on a stream.
+func begin(t testing.TB, r *redis.Replica, session, stream, id string) *statetest.Writer {
+	t.Helper()
+	w, err := statetest.Begin(t.Context(), r, session, stream, call(id))
+	must(t, err)
+	return w[0]
 }

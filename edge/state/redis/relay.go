@@ -22,7 +22,7 @@ const (
 
 var errNoReplica = errors.New("the replica is not there any more")
 
-// Relay carries messages between replicas, each answered by the other. Unlike bells they are no hints:
+// Relay carries messages between replicas, each answered by the other. Unlike session events they are no hints:
 // who sends hears whether there was an answer. Safe for concurrent use.
 type Relay struct {
 	r       *Replica

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // Options of a Replica.
@@ -42,15 +43,15 @@ type Replica struct {
 	shared       []any
 	bucketsApart bool
 
-	answer    atomic.Pointer[func(state.Bell)]
-	handlers  chan struct{} // bounds the handlers of bells that run at once
+	hooks     atomic.Pointer[medium.Hooks]
+	handlers  chan struct{} // bounds the handlers of session events that run at once
 	followers followers
-	rings     rings
+	notices   notifications
 	relay     *Relay
 	sweeps    sweeps
-	uses      uses
+	renewals  renewals
 	breakers  breakers
-	tails     tails
+	logs      logCache
 	beating   atomic.Bool // the last sign of life was taken
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
@@ -63,7 +64,7 @@ type Replica struct {
 	dropped, rollbacks atomic.Uint64
 }
 
-var _ state.Store = (*Replica)(nil)
+var _ medium.Store = (*Replica)(nil)
 
 // New makes an incarnation of a replica that uses the client, which stays the caller's to close, after
 // Close. The client's timeouts bound every operation; with ContextTimeoutEnabled the contexts' deadlines
@@ -82,31 +83,38 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r := &Replica{
 		client: client, limits: o.Limits.OrDefaults(), prefix: o.Prefix,
 		id:  safe(cmp.Or(o.Replica, "replica")) + "-" + rand.Text(),
-		log: o.Logger, handlers: make(chan struct{}, maxBells), ended: make(chan struct{}),
+		log: o.Logger, handlers: make(chan struct{}, maxHandlers), ended: make(chan struct{}),
 	}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
-	r.uses.init(renewal(r.limits))
+	r.hooks.Store(&medium.Hooks{})
+	r.renewals.init(renewal(r.limits))
 	r.setShared()
 	r.bucketsApart = clustered(client)
 	r.breakers.init(client)
 	r.followers.init()
-	r.rings.init()
-	r.tails.init()
+	r.notices.init()
+	r.logs.init()
 	r.relay = newRelay(r)
 	return r, nil
 }
 
+// Store is the replica with the hooks of whoever uses it. Call it before Start.
+func (r *Replica) Store(h medium.Hooks) medium.Store {
+	r.hooks.Store(&h)
+	return r
+}
+
 // Start checks that Redis is fit to keep state, gives the first sign of life and opens the inbox, which
-// brings bells and wake-ups until Close. Call it once, before any other method; after an error it may be
+// brings session events and wake-ups until Close. Call it once, before any other method; after an error it may be
 // called again. It gives state.ErrUnavailable when Redis cannot be reached, and another error when its
 // eviction policy would drop sessions.
 func (r *Replica) Start(ctx context.Context) error {
 	if err := r.checkPolicy(ctx); err != nil {
 		return err
 	}
-	if err := r.Beat(ctx); err != nil {
+	if err := r.beat(ctx); err != nil {
 		return err
 	}
 	r.life.Lock()

@@ -30,20 +30,18 @@ type script struct {
 	name string
 }
 
-// own is a script that runs beside the sessions; of is one that works on a session, behind the library;
-// calls is one that works on its calls and logs, behind both libraries.
-func own(name string) *script { return compile(name) }
-func of(name string) *script  { return compile(name, "lib") }
-func calls(name string) *script {
-	return compile(name, "lib", "calls")
-}
+// own is a script that runs beside the sessions; of is one that works on a session, logs one that erases its logs too,
+// and steps one that works on its calls.
+func own(name string) *script   { return compile(name) }
+func of(name string) *script    { return compile(name, "lib") }
+func logs(name string) *script  { return compile(name, "lib", "log") }
+func steps(name string) *script { return compile(name, "lib", "log", "steps") }
 
 func compile(name string, libraries ...string) *script {
 	var b strings.Builder
-	for _, lib := range libraries {
-		b.WriteString(source(lib))
+	for _, file := range append(libraries, name) {
+		b.WriteString(source(file))
 	}
-	b.WriteString(source(name))
 	s := &script{redis.NewScript(b.String()), name}
 	scripts = append(scripts, s)
 	return s
@@ -57,12 +55,11 @@ var (
 	createScript, loadScript     = of("create"), of("load")
 	touchScript, updateScript    = of("touch"), of("update")
 	followScript, unfollowScript = of("follow"), of("unfollow")
-	deleteScript, beginScript    = calls("delete"), calls("begin")
-	appendScript, parkScript     = calls("append"), calls("park")
-	answerScript, claimScript    = calls("answer"), calls("claim")
-	finishScript, readScript     = calls("finish"), calls("read")
-	orphansScript                = calls("orphans")
-	concludeScript               = calls("conclude")
+	deleteScript, commitScript   = logs("delete"), steps("commit")
+	answerScript, claimScript    = steps("answer"), steps("claim")
+	knownScript, restoreScript   = steps("known"), steps("restore")
+	pageScript, orphansScript    = steps("page"), steps("orphans")
+	askingScript                 = steps("asking")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
 )
@@ -105,7 +102,7 @@ func (r *Replica) setShared() {
 	r.shared = []any{
 		r.id, number(l.SessionTTL.Milliseconds()), number(l.LogTTL.Milliseconds()), number(l.Lease.Milliseconds()),
 		number(int64(l.LogEvents)), number(int64(l.LogBytes)), r.inboxOf(""), number(int64(l.SessionBytes)),
-		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.uses.every.Milliseconds()),
+		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.renewals.every.Milliseconds()),
 	}
 }
 
@@ -128,13 +125,13 @@ func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own
 	if !r.bucketsApart {
 		keys = append(keys, r.bucketOf(session))
 	}
-	counted := r.uses.early(session)
+	counted := r.renewals.early(session)
 	if counted {
 		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
 	}
 	p, err := r.evalRun(ctx, s, session, keys, r.args("0", own...))
 	if err == nil && p.code != "gone" {
-		r.uses.counted(session)
+		r.renewals.counted(session)
 	}
 	return p, err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Create implements state.Sessions. The bound on sessions may be exceeded by a few when Redis is slower
+// Create implements medium.Sessions. The bound on sessions may be exceeded by a few when Redis is slower
 // than a second.
 func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	if s.ID == "" {
@@ -40,14 +40,20 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 		}
 		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
 	}
-	r.uses.counted(s.ID)
+	r.renewals.counted(s.ID)
 	return nil
 }
 
-// Load implements state.Sessions.
-func (r *Replica) Load(ctx context.Context, id string) (*state.Session, error) {
+// Load implements medium.Sessions.
+func (r *Replica) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+	if !use {
+		return r.sight(ctx, id)
+	}
 	k, err := r.load(ctx, id)
-	return k.Session, err
+	if err != nil {
+		return nil, err
+	}
+	return &state.Sighting{Session: k.Session}, nil
 }
 
 func (r *Replica) load(ctx context.Context, id string) (kept, error) {
@@ -58,7 +64,7 @@ func (r *Replica) load(ctx context.Context, id string) (kept, error) {
 	if rep.code == "gone" {
 		return kept{}, noSession(id)
 	}
-	r.uses.counted(id)
+	r.renewals.counted(id)
 	return readSession(rep.list(0))
 }
 
@@ -89,7 +95,7 @@ func readSession(list []any) (kept, error) {
 	return k, nil
 }
 
-// Update implements state.Sessions. The record is replaced if nobody else was faster, else the patch is applied
+// Update implements medium.Sessions. The record is replaced if nobody else was faster, else the patch is applied
 // to what they made of it. It is read first only where the caller does not know it. To apply a patch again whose
 // reply was lost changes nothing, as Patch says.
 func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
@@ -154,11 +160,11 @@ func updateArgs(old kept, next *state.Session, p state.Patch, read bool) []any {
 	return args
 }
 
-// Delete implements state.Sessions. When the reply of an erasure was lost, the session counts for its
+// Delete implements medium.Sessions. When the reply of an erasure was lost, the session counts for its
 // principal for a while longer.
 func (r *Replica) Delete(ctx context.Context, id string) error {
-	rep, err := r.run(ctx, deleteScript, id, state.Ringable.Milliseconds())
-	r.tails.forgetSession(r.session(id))
+	rep, err := r.run(ctx, deleteScript, id, state.NotifiableFor.Milliseconds())
+	r.logs.forgetSession(r.session(id))
 	r.followers.wakeAll(r.session(id))
 	if err != nil {
 		return err

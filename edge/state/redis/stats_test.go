@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 )
 
 // commandStats are the calls of each command, those of scripts too, and the time that the top level ones
@@ -77,7 +78,7 @@ func BenchmarkTouch(b *testing.B) {
 	must(b, c.ConfigResetStat(b.Context()).Err())
 	before, n := cpu(b, c), 0
 	for b.Loop() {
-		got, err := r.Touch(b.Context(), ids)
+		got, err := r.Touch(b.Context(), ids, true)
 		must(b, err)
 		if len(got) != held {
 			b.Fatalf("%d of %d sessions", len(got), held)
@@ -112,15 +113,13 @@ func BenchmarkCallWithEvents(b *testing.B) {
 		n++
 		stream := fmt.Sprintf("st%015d", n)
 		one := call(fmt.Sprintf("c%032d", n))
-		var leases []state.Lease
+		var w []*statetest.Writer
 		took(&began, func() (err error) {
-			leases, err = r.Begin(ctx, "s", stream, []state.Call{one})
+			w, err = statetest.Begin(ctx, r, "s", stream, one)
 			return err
 		})
-		_, stop := r.Follow("s", stream)
-		took(&finished, func() error {
-			return r.Finish(ctx, state.Write{Lease: leases[0], N: 1}, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), events...)
-		})
+		stop := r.Follow("s", stream, func() {})
+		took(&finished, func() error { return w[0].Finish(ctx, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`), events...) })
 		stop()
 	}
 	b.ReportMetric(float64(began.Nanoseconds())/1000/float64(n), "µs/begin")

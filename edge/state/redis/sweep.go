@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 const (
@@ -32,11 +33,22 @@ type sweeps struct {
 	next [buckets]int64
 }
 
-// Beat implements state.Replicas. It also renews what this replica follows.
-func (r *Replica) Beat(ctx context.Context) error {
+// Beat implements medium.Replicas. It also renews what this replica follows. One call looks for orphans in a bounded part of
+// the index and the next goes on behind it, so with very many unfinished streams it takes several to see all.
+func (r *Replica) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return nil, err
 	}
+	if leaving {
+		return nil, r.leave(ctx)
+	}
+	if err := r.beat(ctx); err != nil || most <= 0 {
+		return nil, err
+	}
+	return r.orphans(ctx, most)
+}
+
+func (r *Replica) beat(ctx context.Context) error {
 	r.life.Lock()
 	if r.left.Load() {
 		r.life.Unlock()
@@ -49,15 +61,12 @@ func (r *Replica) Beat(ctx context.Context) error {
 	if err != nil {
 		return unavailable(ctx, err)
 	}
-	r.tails.sweep(r.followers.any)
+	r.logs.sweep(r.followers.any)
 	return r.refollow(ctx)
 }
 
-// Leave implements state.Replicas.
-func (r *Replica) Leave(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+// leave ends this incarnation in order.
+func (r *Replica) leave(ctx context.Context) error {
 	r.life.Lock()
 	defer r.life.Unlock()
 	r.left.Store(true)
@@ -100,17 +109,12 @@ func (r *Replica) unindex(ctx context.Context, session string, streams ...string
 
 // suspect is a call that is not done.
 type suspect struct {
-	which   state.Which
+	which   medium.Which
 	owner   string
 	overdue bool
 }
 
-// Orphans implements state.Replicas. One call looks at a bounded part of the index and the next goes on
-// behind it, so with very many unfinished streams it takes several to see all.
-func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) bool) ([]state.Which, error) {
-	if err := ctx.Err(); err != nil || max <= 0 {
-		return nil, err
-	}
+func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error) {
 	sessions, err := r.unfinished(ctx)
 	if err != nil {
 		return nil, err
@@ -123,10 +127,9 @@ func (r *Replica) Orphans(ctx context.Context, max int, runs func(state.Which) b
 	if err != nil {
 		return nil, err
 	}
-	var out []state.Which
+	var out []medium.Which
 	for _, s := range suspects {
-		idle := s.owner == r.id && runs != nil && !runs(s.which)
-		if owner := lost[s.owner]; len(out) < max && (s.overdue || owner.lost || idle) {
+		if owner := lost[s.owner]; len(out) < most && (s.overdue || owner.lost) {
 			s.which.Lapsed = owner.lost && !owner.left
 			out = append(out, s.which)
 		}
@@ -205,7 +208,7 @@ func readSuspects(session string, calls []any) (out []suspect) {
 	for ; len(calls) > 3; calls = calls[4:] {
 		c := reply{rest: calls}
 		out = append(out, suspect{
-			which: state.Which{Session: session, Call: c.text(0), Epoch: c.unsigned(1)},
+			which: medium.Which{Session: session, Call: c.text(0), Epoch: medium.Epoch(c.unsigned(1))},
 			owner: c.text(2), overdue: c.text(3) == "1",
 		})
 	}

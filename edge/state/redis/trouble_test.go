@@ -12,7 +12,9 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/edge/state/statetest"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
@@ -31,11 +33,12 @@ func eager(addr string) *goredis.Options {
 // troubled is a Redis behind a proxy, two replicas that use it, and a session with a call that runs.
 type troubled struct {
 	*testing.T
-	srv   *redisserver.Server
-	p     *proxy
-	a, b  *redis.Replica
-	lease state.Lease
-	n     uint64
+	srv  *redisserver.Server
+	p    *proxy
+	a, b *redis.Replica
+	// call runs in the session; n of its entries were taken.
+	call *statetest.Writer
+	n    uint64
 }
 
 func startTroubled(t *testing.T, args ...string) *troubled {
@@ -58,28 +61,36 @@ func startTroubled(t *testing.T, args ...string) *troubled {
 func (w *troubled) begin(id string) {
 	w.Helper()
 	must(w.T, w.a.Create(w.Context(), record(id)))
-	l, err := w.a.Begin(w.Context(), id, "st", []state.Call{call("c")})
-	must(w.T, err)
-	w.lease, w.n = l[0], 0
+	w.call, w.n = begin(w.T, w.a, id, "st", "c"), 0
 	must(w.T, w.append())
 }
 
 // append writes the next event, or the same again after an error.
 func (w *troubled) append() error {
-	write := state.Write{Lease: w.lease, N: w.n + 1}
-	err := w.a.Append(w.Context(), write, state.Entry{Kind: state.EntryNotice, Data: fmt.Append(nil, w.n+1)})
+	err := w.call.Append(w.Context(), state.Entry{Kind: state.EntryNotice, Data: fmt.Append(nil, w.n+1)})
 	if err == nil {
 		w.n++
 	}
 	return err
 }
 
+// follow gives a token for each time that a follower is woken.
+func follow(r *redis.Replica, session, stream string) (<-chan struct{}, func()) {
+	token := make(chan struct{}, 1)
+	return token, r.Follow(session, stream, func() {
+		select {
+		case token <- struct{}{}:
+		default:
+		}
+	})
+}
+
 // trip uses Redis until it is found not to answer.
 func (w *troubled) trip() {
 	w.Helper()
 	await.Until(w.T, "Redis is found not to answer", func() bool {
-		_, errA := w.a.Load(w.Context(), "s")
-		_, errB := w.b.Load(w.Context(), "s")
+		_, errA := w.a.Load(w.Context(), "s", true)
+		_, errB := w.b.Load(w.Context(), "s", true)
 		want(w.T, state.ErrUnavailable, errA)
 		want(w.T, state.ErrUnavailable, errB)
 		return !w.a.Stats().Healthy && w.a.Stats().Trips == 1 && w.b.Stats().Trips == 1
@@ -91,18 +102,17 @@ func (w *troubled) fast() {
 	w.Helper()
 	ctx := w.Context()
 	for name, op := range map[string]func() error{
-		"Load":    func() error { _, err := w.a.Load(ctx, "s"); return err },
+		"Load":    func() error { _, err := w.a.Load(ctx, "s", true); return err },
 		"Create":  func() error { return w.a.Create(ctx, record("new")) },
 		"Append":  w.append,
-		"Begin":   func() error { _, err := w.a.Begin(ctx, "s", "new", []state.Call{call("new")}); return err },
-		"Answer":  func() error { _, _, err := w.a.Answer(ctx, "s", "q", state.Answer{}); return err },
-		"Touch":   func() error { _, err := w.a.Touch(ctx, []string{"s"}); return err },
-		"Beat":    func() error { return w.a.Beat(ctx) },
-		"Orphans": func() error { _, err := w.a.Orphans(ctx, 1, nil); return err },
-		"Ring":    func() error { return w.a.Ring(ctx, state.Bell{Session: "s"}) },
+		"Begin":   func() error { _, err := statetest.Begin(ctx, w.a, "s", "new", call("new")); return err },
+		"Answer":  func() error { _, _, err := w.a.Answer(ctx, "s", "q", state.Answer{}, 1); return err },
+		"Touch":   func() error { _, err := w.a.Touch(ctx, []string{"s"}, true); return err },
+		"Beat":    func() error { return beat(w.T, w.a) },
+		"Orphans": func() error { _, err := w.a.Beat(ctx, 1, false); return err },
+		"Notify":  func() error { return w.a.Notify(ctx, state.SessionEvent{Session: "s"}) },
 		"Follow": func() error {
-			_, stop := w.a.Follow("s", "st")
-			stop()
+			w.a.Follow("s", "st", func() {})()
 			return state.ErrUnavailable
 		},
 	} {
@@ -121,9 +131,9 @@ func (w *troubled) fast() {
 func (w *troubled) recovered() {
 	w.Helper()
 	await.Until(w.T, "both replicas are healthy", func() bool {
-		return w.a.Beat(w.Context()) == nil && w.b.Beat(w.Context()) == nil && w.a.Stats().Healthy && w.b.Stats().Healthy
+		return beat(w.T, w.a) == nil && beat(w.T, w.b) == nil && w.a.Stats().Healthy && w.b.Stats().Healthy
 	})
-	wake, stop := w.b.Follow(w.lease.Session, "st")
+	wake, stop := follow(w.b, w.call.Record.Session, "st")
 	defer stop()
 	// What was woken by the new subscription is over once reading finds nothing new.
 	await.Until(w.T, "b is woken by what a writes", func() bool {
@@ -144,15 +154,15 @@ func (w *troubled) recovered() {
 // whole says that the log has every event once, in order.
 func (w *troubled) whole() {
 	w.Helper()
-	p, err := w.b.Read(w.Context(), w.lease.Session, state.Position{Stream: "st"}, 0)
+	p, err := w.b.Read(w.Context(), w.call.Record.Session, "st", medium.Position{}, 0)
 	must(w.T, err)
 	for i, e := range p.Entries {
 		if string(e.Data) != fmt.Sprint(i+1) || e.Seq != uint64(i+1) {
 			w.Fatalf("event %d is %s at %d", i+1, e.Data, e.Seq)
 		}
 	}
-	if uint64(len(p.Entries)) != w.n || p.Epoch != 1 {
-		w.Errorf("%d events at epoch %d, want %d at 1", len(p.Entries), p.Epoch, w.n)
+	if uint64(len(p.Entries)) != w.n || p.Last != (medium.Position{Epoch: w.call.Record.Epoch, Seq: w.n}) {
+		w.Errorf("%d events, the last at %+v, want %d", len(p.Entries), p.Last, w.n)
 	}
 }
 
@@ -201,19 +211,15 @@ func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			told := [2]chan struct{}{make(chan struct{}, 100), make(chan struct{}, 100)}
 			w := startTroubled(t)
-			var told [2]chan state.Bell
 			for i, r := range []*redis.Replica{w.a, w.b} {
-				told[i] = make(chan state.Bell, 100)
-				r.Answering(func(b state.Bell) { told[i] <- b })
+				r.Store(medium.Hooks{Returning: func() { told[i] <- struct{}{} }})
 			}
 			away(w)
 			for i := range told {
 				select {
-				case b := <-told[i]:
-					if b != (state.Bell{Kind: state.BellReturned}) {
-						t.Errorf("told %+v", b)
-					}
+				case <-told[i]:
 				case <-time.After(patience):
 					t.Fatalf("replica %d was not told within %s", i, patience)
 				}
@@ -226,15 +232,15 @@ func TestReplicasAreToldThatRedisWasAway(t *testing.T) {
 func TestRedisRestartsEmpty(t *testing.T) {
 	t.Parallel()
 	w := startTroubled(t)
-	old := state.Write{Lease: w.lease, N: 2}
+	old := w.call
 	w.srv.Kill()
 	w.trip()
 	must(t, w.srv.Restart())
-	await.Until(t, "the replica beats again", func() bool { return w.a.Beat(t.Context()) == nil })
-	_, err := w.a.Load(t.Context(), "s")
+	await.Until(t, "the replica beats again", func() bool { return beat(t, w.a) == nil })
+	_, err := w.a.Load(t.Context(), "s", true)
 	want(t, state.ErrNotFound, err)
-	want(t, state.ErrNotFound, w.a.Append(t.Context(), old))
-	got, err := w.a.Touch(t.Context(), []string{"s"})
+	want(t, state.ErrNotFound, old.Append(t.Context()))
+	got, err := w.a.Touch(t.Context(), []string{"s"}, true)
 	must(t, err)
 	if len(got) != 0 {
 		t.Errorf("touched %v in an empty Redis", got)
@@ -260,7 +266,7 @@ func TestNobodyQueuesForARedisThatHangs(t *testing.T) {
 	for range 200 {
 		wg.Go(func() {
 			begin := time.Now()
-			if _, err := r.Load(t.Context(), "s"); !errors.Is(err, state.ErrUnavailable) {
+			if _, err := r.Load(t.Context(), "s", true); !errors.Is(err, state.ErrUnavailable) {
 				t.Errorf("error %v", err)
 			}
 			// Twice the pool's patience and the connection's, for the one repetition.
@@ -271,7 +277,7 @@ func TestNobodyQueuesForARedisThatHangs(t *testing.T) {
 	}
 	wg.Wait()
 	p.release()
-	await.Until(t, "Redis answers again", func() bool { _, err := r.Load(t.Context(), "s"); return err == nil })
+	await.Until(t, "Redis answers again", func() bool { _, err := r.Load(t.Context(), "s", true); return err == nil })
 }
 
 // A caller that leaves, or that has little time, says nothing about Redis.
@@ -281,7 +287,7 @@ func TestEndedContextsTripNothing(t *testing.T) {
 	w.p.hold()
 	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		_, err := w.a.Load(ctx, "s")
+		_, err := w.a.Load(ctx, "s", true)
 		want(t, context.DeadlineExceeded, err)
 		cancel()
 	}
@@ -306,9 +312,9 @@ func TestErrorRepliesAreExplained(t *testing.T) {
 		}
 	}
 	must(t, c.ConfigSet(t.Context(), "maxmemory", "1").Err())
-	_, err := r.Begin(t.Context(), "s", "st", []state.Call{call("c")})
+	_, err := statetest.Begin(t.Context(), r, "s", "st", call("c"))
 	explains(err, "OOM", "Redis is out of memory (maxmemory, noeviction)")
-	explains(r.Beat(t.Context()), "OOM", "Redis is out of memory (maxmemory, noeviction)")
+	explains(beat(t, r), "OOM", "Redis is out of memory (maxmemory, noeviction)")
 	must(t, c.ConfigSet(t.Context(), "maxmemory", "0").Err())
 
 	other := connect(t, startServer(t))
@@ -317,11 +323,11 @@ func TestErrorRepliesAreExplained(t *testing.T) {
 	must(t, err)
 	defer replica.Close()
 	explains(replica.Start(t.Context()), "READONLY", "read-only replica")
-	_, err = replica.Load(t.Context(), "s")
+	_, err = replica.Load(t.Context(), "s", true)
 	explains(err, "READONLY", "read-only replica")
 
 	// None of it is a server that does not answer.
-	must(t, r.Beat(t.Context()))
+	must(t, beat(t, r))
 	if s := r.Stats(); s.Trips != 0 || !s.Healthy {
 		t.Errorf("stats %+v", s)
 	}

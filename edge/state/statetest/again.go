@@ -2,7 +2,9 @@ package statetest
 
 import (
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // again tests that what is done again because its reply was lost is done once.
@@ -11,13 +13,13 @@ var again = []test{
 	{"the same claim again with the same token gives the same lease", state.Limits{}, claimAgain},
 	{"the same attachment again with the same token attaches once", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
-		attach := func(s state.Store, token string) uint64 {
+		attach := func(s *replica, token string) uint64 {
 			got, err := s.Update(w.Context(), "s", state.Patch{Attach: true, Token: token})
 			w.must(err)
 			return got.Attachment
 		}
 		for i, step := range []struct {
-			s     state.Store
+			s     *replica
 			token string
 			want  uint64
 		}{{w.a, "t1", 5}, {w.a, "t1", 5}, {w.b, "t2", 6}, {w.a, "", 7}, {w.a, "", 8}} {
@@ -26,19 +28,19 @@ var again = []test{
 			}
 		}
 	}},
-	{"a session that was just deleted can be deleted again, and its holders rung", state.Limits{}, func(w *world) {
-		third := w.m.Replica(w.T, "third")
+	{"a session that was just deleted can be deleted again, and its holders notified", state.Limits{}, func(w *world) {
+		third := w.replica("third")
 		heard := w.listen(w.a, w.b, third)
 		w.session(w.a, "s")
 		_, err := w.b.Load(w.Context(), "s")
 		w.must(err)
 		w.must(w.a.Delete(w.Context(), "s"))
 		w.must(w.a.Delete(w.Context(), "s"))
-		bell := state.Bell{Kind: state.BellDeleted, Session: "s"}
-		w.ring(w.a, bell, heard, w.b)
+		event := state.SessionEvent{Kind: state.SessionDeleted, Session: "s"}
+		w.notify(w.a, event, heard, w.b)
 		// The client may come to another replica after the reply was lost: the first one hears of it then.
 		w.must(third.Delete(w.Context(), "s"))
-		w.ring(third, bell, heard, w.a, w.b)
+		w.notify(third, event, heard, w.a, w.b)
 		w.want(state.ErrNotFound, w.a.Delete(w.Context(), "never"))
 		_, err = w.a.Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
@@ -72,14 +74,14 @@ var again = []test{
 func answerAgain(w *world) {
 	x := w.three()
 	x.park("q1", "q2")
-	give := func(s state.Store, ask, token string, want state.AnswerOutcome) *state.Claim {
+	give := func(s *replica, ask, token string, want state.AnswerOutcome) *medium.Record {
 		w.Helper()
 		a := answer(ask)
 		a.Token = token
 		got, c, err := s.Answer(w.Context(), "s", ask, a)
 		w.must(err)
-		if got != want || (c != nil) != (want == state.AnswerCompleted) {
-			w.Fatalf("answer to %s under %q: outcome %d, claim %v, want outcome %d", ask, token, got, c, want)
+		if got != want || (c != nil) != (want == state.AnswerTaken || want == state.AnswerCompleted) {
+			w.Fatalf("answer to %s under %q: outcome %d, call %v, want outcome %d", ask, token, got, c, want)
 		}
 		return c
 	}
@@ -92,18 +94,13 @@ func answerAgain(w *world) {
 			w.Errorf("the claim again (-first +again):\n%s", d)
 		}
 	}
-	for _, a := range first.Answers {
-		if a.Token != "" {
-			w.Errorf("answer %s has the token %q", a.ID, a.Token)
-		}
-	}
-	give(w.b, "q2", "", state.AnswerDuplicate)
 	give(w.b, "q2", "other", state.AnswerDuplicate)
-	give(w.b, "q1", "t1", state.AnswerDuplicate)
-	give(w.a, "q2", "t2", state.AnswerDuplicate)
-	y := w.under(w.b, first.Lease)
+	// Who has given it is told that it was taken, however late.
+	give(w.b, "q1", "t1", state.AnswerTaken)
+	give(w.a, "q2", "t2", state.AnswerTaken)
+	y := w.under(w.b, first)
 	y.append(notice("4"))
-	give(w.b, "q2", "t2", state.AnswerDuplicate)
+	give(w.b, "q2", "t2", state.AnswerTaken)
 	y.finish()
 	give(w.b, "q2", "t2", state.AnswerUnknown)
 	if got, last := w.all(w.a, "s", "st"); len(got) != 7 || !last.Ended {
@@ -113,7 +110,7 @@ func answerAgain(w *world) {
 
 func claimAgain(w *world) {
 	x := w.three()
-	twice := func(s state.Store, which state.Which) *state.Claim {
+	twice := func(s *replica, which medium.Which) *medium.Record {
 		w.Helper()
 		first, err := s.Claim(w.Context(), which)
 		w.must(err)
@@ -125,25 +122,25 @@ func claimAgain(w *world) {
 		return first
 	}
 	which := x.which()
-	which.Token = "t1"
+	which.Random = 7
 	c := twice(w.b, which)
-	if state.EpochCounter(c.Lease.Epoch) != 1 || c.Call.Attempt != 2 || c.Phase != state.PhaseDispatched {
+	if c.Epoch != first.Next(7) || c.Call.Attempt != 2 || c.Phase != state.PhaseDispatched {
 		w.Errorf("claimed %+v, want the second epoch and attempt 2 of a dispatched call", c)
 	}
 	_, err := w.a.Claim(w.Context(), which)
 	w.want(state.ErrFenced, err)
-	y := w.under(w.b, c.Lease)
+	y := w.under(w.b, c)
 	y.park("q1", "q2")
 	w.outcome(w.a, "q1", state.AnswerTaken)
 	_, err = w.b.Claim(w.Context(), which)
 	w.want(state.ErrFenced, err)
 
-	c = twice(w.b, state.Which{Session: "s", RequestID: `"c"`, Token: "t2"})
-	if state.EpochCounter(c.Lease.Epoch) != 2 || c.Phase != state.PhaseWaiting || len(c.Answers) != 1 {
+	c = twice(w.b, medium.Which{Session: "s", RequestID: `"c"`, Random: 8})
+	if c.Epoch.Counter() != 3 || c.Phase != state.PhaseWaiting || len(answered(c)) != 1 {
 		w.Errorf("claimed %+v, want the third epoch of a waiting call with one answer", c)
 	}
 	w.outcome(w.a, "q2", state.AnswerUnknown)
-	w.must(w.b.Finish(w.Context(), w.under(w.b, c.Lease).next(), nil))
-	_, err = w.b.Claim(w.Context(), state.Which{Session: "s", RequestID: `"c"`, Token: "t2"})
+	w.must(w.b.Finish(w.Context(), w.under(w.b, c).next(), nil))
+	_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", RequestID: `"c"`, Random: 8})
 	w.want(state.ErrFenced, err)
 }

@@ -1,16 +1,20 @@
 package statetest
 
 import (
+	"time"
+
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 var anywhere = []test{
 	{"a session is the same on every replica", state.Limits{}, func(w *world) {
 		rec := w.session(w.a, "s")
 		want := *rec
-		for _, s := range []state.Store{w.a, w.b} {
+		for _, s := range []*replica{w.a, w.b} {
 			got, err := s.Load(w.Context(), "s")
 			w.must(err)
 			if d := cmp.Diff(&want, got, equate); d != "" {
@@ -54,8 +58,8 @@ var anywhere = []test{
 		if out != state.AnswerCompleted || claim == nil {
 			w.Fatalf("answered elsewhere: outcome %d, claim %v", out, claim)
 		}
-		w.under(w.b, claim.Lease).finish()
-		_, y := w.claim(w.b, state.Which{Session: "s", RequestID: `"c1"`})
+		w.under(w.b, claim).finish()
+		_, y := w.claim(w.b, medium.Which{Session: "s", RequestID: `"c1"`})
 		w.must(w.b.Finish(w.Context(), y.next(), nil))
 		if _, last := w.all(w.a, "s", "st"); !last.Ended {
 			w.Error("the stream has not ended for its first owner")
@@ -73,7 +77,7 @@ var anywhere = []test{
 		w.must(err)
 		traces := func(when string) {
 			for stream, want := range map[string]string{"st": traceOf("c1"), "st2": ""} {
-				p, err := w.b.Read(w.Context(), "s", state.Position{Stream: stream}, 1)
+				p, err := w.b.Read(w.Context(), "s", at{Stream: stream}, 1)
 				w.must(err)
 				if p.Trace != want {
 					w.Errorf("%s the stream %s has the trace %q, want %q", when, stream, p.Trace, want)
@@ -102,7 +106,7 @@ func patches(w *world) {
 	keep(before)
 	level, digest := mcp.LogError, mcp.Digest{Tools: 9}
 	want := *rec
-	step := func(s state.Store, p state.Patch, change func(*state.Session)) {
+	step := func(s *replica, p state.Patch, change func(*state.Session)) {
 		w.Helper()
 		next := want
 		next.Subscriptions = append([]string(nil), want.Subscriptions...)
@@ -124,7 +128,18 @@ func patches(w *world) {
 	step(w.b, state.Patch{Unsubscribe: "file:///1"}, func(s *state.Session) { s.Subscriptions = []string{"u2"} })
 	step(w.a, state.Patch{Digest: &digest}, func(s *state.Session) { s.Digest = digest })
 	step(w.b, state.Patch{Attach: true}, func(s *state.Session) { s.Attachment++ })
-	for _, p := range []state.Patch{{}, {Subscribe: "u2"}, {Unsubscribe: "never"}, {LogLevel: &level}, {Digest: &digest}} {
+	until := time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC)
+	earlier, never := until.Add(-time.Nanosecond), time.Time{}
+	step(w.a, state.Patch{Until: &until}, func(s *state.Session) { s.Principal.Until = until })
+	for _, p := range []state.Patch{{Until: &until}, {Until: &earlier}} {
+		got, err := w.b.Update(w.Context(), "s", p)
+		w.must(err)
+		if got.Serial != want.Serial {
+			w.Errorf("patch %+v changes nothing but the serial", p)
+		}
+	}
+	step(w.b, state.Patch{Until: &never}, func(s *state.Session) { s.Principal.Until = never })
+	for _, p := range []state.Patch{{Until: &until}, {}, {Subscribe: "u2"}, {Unsubscribe: "never"}, {LogLevel: &level}, {Digest: &digest}} {
 		got, err := w.a.Update(w.Context(), "s", p)
 		w.must(err)
 		if got.Serial != want.Serial {
@@ -148,7 +163,7 @@ func gone(w *world) {
 	w.want(state.ErrNotFound, err)
 	_, err = w.a.Begin(ctx, "s", "st2", []state.Call{callOf("c2")})
 	w.want(state.ErrNotFound, err)
-	_, err = w.a.Read(ctx, "s", state.Position{Stream: "st"}, 0)
+	_, err = w.a.Read(ctx, "s", at{Stream: "st"}, 0)
 	w.want(state.ErrNotFound, err)
 	w.want(state.ErrNotFound, w.a.Append(ctx, x.same(), notice("1")))
 	w.want(state.ErrNotFound, w.a.Append(ctx, x.next(), notice("2")))

@@ -4,14 +4,16 @@ import (
 	"encoding/json"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 var asking = []test{
 	{"asking is in the log, pending and waiting at once", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q1", "q2")
-		got, _ := w.read(w.b, "s", state.Position{Stream: "st", Epoch: 1, Seq: 3}, 0)
+		got, _ := w.read(w.b, "s", at{Stream: "st", Epoch: first, Seq: 3}, 0)
 		if len(got) != 2 || got[0].Kind != state.EntryRequest || string(got[1].Data) != string(asksOf("q2")[0].Message) {
 			w.Fatalf("the log has %+v, want both requests", got)
 		}
@@ -37,24 +39,24 @@ var asking = []test{
 		x.park("q1")
 		_, c, err := w.b.Answer(w.Context(), "s", "q1", answer("1"))
 		w.must(err)
-		y := w.under(w.b, c.Lease)
+		y := w.under(w.b, c)
 		y.park("q2", "q3")
 		w.outcome(w.a, "q1", state.AnswerUnknown)
 		w.outcome(w.a, "q3", state.AnswerTaken)
 		_, c, err = w.a.Answer(w.Context(), "s", "q2", answer("2"))
 		w.must(err)
-		if c == nil || c.Call.Round != 3 || len(c.Answers) != 2 || c.Answers[0].ID != "q2" || c.Answers[1].ID != "q3" {
+		if c == nil || c.Call.Round != 3 || len(answered(c)) != 2 || answered(c)[0].ID != "q2" || answered(c)[1].ID != "q3" {
 			w.Fatalf("claimed %+v, want round 3 with the answers to q2 and q3", c)
 		}
-		w.under(w.a, c.Lease).finish()
+		w.under(w.a, c).finish()
 		w.outcome(w.a, "q2", state.AnswerUnknown)
 	}},
 	{"a cancelled call is not asked about any more", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q1", "q2")
 		w.outcome(w.a, "q2", state.AnswerTaken)
-		c, y := w.claim(w.b, state.Which{Session: "s", RequestID: `"c"`})
-		if c.Phase != state.PhaseWaiting || len(c.Answers) != 1 || c.Answers[0].ID != "q2" {
+		c, y := w.claim(w.b, medium.Which{Session: "s", RequestID: `"c"`})
+		if c.Phase != state.PhaseWaiting || len(answered(c)) != 1 || answered(c)[0].ID != "q2" {
 			w.Errorf("claimed %+v, want it waiting with one answer", c)
 		}
 		w.outcome(w.a, "q1", state.AnswerUnknown)
@@ -78,11 +80,16 @@ var asking = []test{
 }
 
 // outcome answers and compares what the answer did.
-func (w *world) outcome(s state.Store, ask string, want state.AnswerOutcome) {
+func (w *world) outcome(s *replica, ask string, want state.AnswerOutcome) {
 	w.Helper()
+	found, err := s.Asking(w.Context(), "s", ask)
+	w.must(err)
 	got, claim, err := s.Answer(w.Context(), "s", ask, answer("x"))
 	w.must(err)
-	if got != want || (claim != nil) != (want == state.AnswerCompleted) {
+	if taken := got == state.AnswerTaken || got == state.AnswerCompleted; taken != (found != nil) || taken && found.ID != claim.ID {
+		w.Fatalf("%q is asked by %+v, and its answer has the outcome %d", ask, found, got)
+	}
+	if got != want || (claim != nil) != (want == state.AnswerTaken || want == state.AnswerCompleted) {
 		w.Fatalf("answer to %q: outcome %d, claim %v, want outcome %d", ask, got, claim, want)
 	}
 }
@@ -93,19 +100,19 @@ func setOnce(w *world) {
 	ctx := w.Context()
 	buf := []byte(answer("second").Result)
 	for _, step := range []struct {
-		s    state.Store
+		s    *replica
 		ask  string
 		a    state.Answer
 		want state.AnswerOutcome
 	}{
-		{w.b, "q2", state.Answer{Result: buf}, state.AnswerTaken},
+		{w.b, "q2", state.Answer{Result: buf, By: caller("bob")}, state.AnswerTaken},
 		{w.a, "q2", answer("again"), state.AnswerDuplicate},
 		{w.a, "q3", state.Answer{Error: json.RawMessage(`{"code":-1,"message":"no"}`)}, state.AnswerTaken},
 		{w.b, "q2", answer("again"), state.AnswerDuplicate},
 	} {
 		got, claim, err := step.s.Answer(ctx, "s", step.ask, step.a)
 		w.must(err)
-		if got != step.want || claim != nil {
+		if got != step.want || (claim != nil) != (got == state.AnswerTaken) {
 			w.Fatalf("answer to %s: outcome %d, claim %v, want outcome %d", step.ask, got, claim, step.want)
 		}
 	}
@@ -115,26 +122,29 @@ func setOnce(w *world) {
 	if out != state.AnswerCompleted || c == nil {
 		w.Fatalf("outcome %d, claim %v, want completed", out, c)
 	}
-	want := []state.Answered{}
+	var want []medium.Question
 	for i, a := range []state.Answer{answer("first"), answer("second"), {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
-		want = append(want, state.Answered{Ask: asksOf("q1", "q2", "q3")[i], Answer: a})
+		want = append(want, medium.Question{Ask: asksOf("q1", "q2", "q3")[i], Answer: &a})
 	}
-	if d := cmp.Diff(want, c.Answers, equate); d != "" {
+	for i := range c.Asked {
+		want[i].Answer.Token = c.Asked[i].Answer.Token
+	}
+	if d := cmp.Diff(want, c.Asked, equate); d != "" {
 		w.Errorf("answers (-want +got):\n%s", d)
 	}
-	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || state.EpochCounter(c.Lease.Epoch) != 1 || c.Session == nil {
+	if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || c.Epoch.Counter() != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1, epoch 2", c)
 	}
 	w.outcome(w.a, "q1", state.AnswerDuplicate)
-	w.under(w.b, c.Lease).finish()
+	w.under(w.b, c).finish()
 }
 
 func elicitations(w *world) {
 	x := w.three()
-	open := func(w *world, which state.Which, want map[string]string) *writer {
+	open := func(w *world, which medium.Which, want map[string]string) *writer {
 		w.Helper()
 		c, y := w.claim(w.b, which)
-		if d := cmp.Diff(want, c.OpenElicitations, equate); d != "" && len(want)+len(c.OpenElicitations) > 0 {
+		if d := cmp.Diff(want, c.Open, equate); d != "" && len(want)+len(c.Open) > 0 {
 			w.Fatalf("open elicitations (-want +got):\n%s", d)
 		}
 		return y

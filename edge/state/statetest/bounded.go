@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -22,7 +23,7 @@ var bounded = []test{
 		x.finish()
 		w.holds(`{"notice":"pinned"}`, `{"notice":"a"}`, `{"notice":"b"}`, `{"notice":"c"}`, `{"notice":"d"}`, string(response("c")))
 		// A resume from what was dropped goes on behind it.
-		got, last := w.read(w.b, "s", state.Position{Stream: "st", Epoch: 1, Seq: 3}, 1)
+		got, last := w.read(w.b, "s", at{Stream: "st", Epoch: first, Seq: 3}, 1)
 		if len(got) != 5 || !last.Ended {
 			w.Errorf("resumed after a dropped entry: %q, ended %v", texts(got), last.Ended)
 		}

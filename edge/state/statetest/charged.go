@@ -113,7 +113,7 @@ var charged = []test{
 		w.must(err)
 		asks := asksOf("q1", "q2")
 		messages := len(asks[0].Message) + len(asks[1].Message)
-		err = w.a.Park(w.Context(), state.Write{Lease: x.Lease, N: 1}, asks, make([]byte, 12*kib))
+		err = w.a.Park(w.Context(), x.next(), asks, make([]byte, 12*kib))
 		w.wantRoom(err, state.RoomError{Used: beside(8 * kib), More: 12*kib + messages, Max: beside(20 * kib)})
 		// The number is free, the lease goes on.
 		w.must(w.a.Park(w.Context(), x.next(), asks, make([]byte, 4*kib)))
@@ -128,13 +128,13 @@ var charged = []test{
 		// It still waits for that one.
 		out, c, err := w.b.Answer(w.Context(), "s", "q2", answer("small"))
 		w.must(err)
-		if out != state.AnswerCompleted || len(c.Answers) != 2 || len(c.State) != 4*kib {
+		if out != state.AnswerCompleted || len(answered(c)) != 2 || len(c.State) != 4*kib {
 			w.Fatalf("outcome %d, claim %+v", out, c)
 		}
 		// The next round's state takes the place of the last one's, and of its answers.
-		y := w.under(w.b, c.Lease)
+		y := w.under(w.b, c)
 		w.must(w.b.Park(w.Context(), y.next(), nil, make([]byte, 11*kib)))
-		err = w.b.Park(w.Context(), state.Write{Lease: y.Lease, N: 2}, nil, make([]byte, 13*kib))
+		err = w.b.Park(w.Context(), y.next(), nil, make([]byte, 13*kib))
 		w.want(state.ErrLimit, err)
 		// When it is done, all of that counts no more.
 		w.must(w.b.Finish(w.Context(), y.next(), nil))

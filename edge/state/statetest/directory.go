@@ -27,7 +27,7 @@ var directory = []test{
 			if i%10 == 0 {
 				rec.Principal = mcp.Principal{}
 			}
-			w.must([]state.Store{w.a, w.b}[i%2].Create(w.Context(), rec))
+			w.must([]*replica{w.a, w.b}[i%2].Create(w.Context(), rec))
 			want = append(want, id)
 		}
 		for _, size := range []int{1, 7, 1000} {
@@ -41,7 +41,7 @@ var directory = []test{
 		writers := w.begin(w.a, "s", "st", "c1", "c2", "c3")
 		writers[0].finish()
 		writers[1].park("ask")
-		got, err := w.directory(w.b).Look(w.Context(), "s")
+		got, err := w.b.Look(w.Context(), "s")
 		w.must(err)
 		if d := cmp.Diff(rec, got.Session, equate); d != "" {
 			w.Errorf("the record (-want +got):\n%s", d)
@@ -53,7 +53,7 @@ var directory = []test{
 		if left := time.Until(got.Expires); left < time.Hour-patience {
 			w.Errorf("it expires in %v, want an hour or more", left)
 		}
-		page, _, err := w.directory(w.b).List(w.Context(), "", 10)
+		page, _, err := w.b.List(w.Context(), "", 10)
 		w.must(err)
 		if len(page) != 1 || page[0].OpenCalls != 2 {
 			w.Errorf("listed: %+v", page)
@@ -62,39 +62,30 @@ var directory = []test{
 	{"to look extends nothing", state.Limits{SessionTTL: short}, func(w *world) {
 		w.session(w.a, "s")
 		w.m.Advance(w.T, short/2)
-		_, err := w.directory(w.b).Look(w.Context(), "s")
+		_, err := w.b.Look(w.Context(), "s")
 		w.must(err)
 		w.list(10, "s")
 		w.m.Advance(w.T, short*3/4)
-		_, err = w.directory(w.b).Look(w.Context(), "s")
+		_, err = w.b.Look(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 		w.list(10)
 	}},
 	{"to look makes nobody a holder", state.Limits{}, func(w *world) {
 		e := w.listen(w.a, w.b)
 		w.session(w.a, "s")
-		_, err := w.directory(w.b).Look(w.Context(), "s")
+		_, err := w.b.Look(w.Context(), "s")
 		w.must(err)
 		w.list(10, "s")
-		w.ring(w.a, state.Bell{Kind: state.BellChanged, Session: "s"}, e)
+		w.notify(w.a, state.SessionEvent{Kind: state.SessionChanged, Session: "s"}, e)
 	}},
 	{"what is not there is not found", state.Limits{}, func(w *world) {
-		_, err := w.directory(w.a).Look(w.Context(), "s")
+		_, err := w.a.Look(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 		w.session(w.a, "s")
 		w.must(w.a.Delete(w.Context(), "s"))
-		_, err = w.directory(w.a).Look(w.Context(), "s")
+		_, err = w.a.Look(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
-}
-
-func (w *world) directory(s state.Store) state.Directory {
-	w.Helper()
-	d, ok := s.(state.Directory)
-	if !ok {
-		w.Fatalf("%T is no directory", s)
-	}
-	return d
 }
 
 // list pages through all sessions, from replica to replica, and compares their ids.
@@ -103,7 +94,7 @@ func (w *world) list(size int, want ...string) {
 	var got []string
 	cursor := ""
 	for i := 0; ; i++ {
-		page, next, err := w.directory([]state.Store{w.a, w.b}[i%2]).List(w.Context(), cursor, size)
+		page, next, err := []*replica{w.a, w.b}[i%2].List(w.Context(), cursor, size)
 		w.must(err)
 		if len(page) > size {
 			w.Fatalf("a page of %d sessions, at most %d were asked for", len(page), size)

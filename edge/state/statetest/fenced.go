@@ -4,7 +4,9 @@ import (
 	"slices"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 var fenced = []test{
@@ -34,7 +36,7 @@ var fenced = []test{
 		w.want(state.ErrFenced, w.a.Append(w.Context(), x.next(), notice("late")))
 		w.want(state.ErrFenced, w.a.Park(w.Context(), x.same(), asksOf("q"), nil))
 		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("late")))
-		for _, which := range []state.Which{x.which(), {Session: "s", RequestID: `"c"`}} {
+		for _, which := range []medium.Which{x.which(), {Session: "s", RequestID: `"c"`}} {
 			_, err := w.b.Claim(w.Context(), which)
 			w.want(state.ErrFenced, err)
 		}
@@ -72,14 +74,14 @@ var fenced = []test{
 	}},
 	{"a write without a number, or of another stream, is refused", state.Limits{}, func(w *world) {
 		x := w.begin2()
-		if err := w.a.Append(w.Context(), state.Write{Lease: x.Lease}, notice("x")); err == nil {
+		if err := w.a.Append(w.Context(), x.same(), notice("x")); err == nil {
 			w.Error("a write without a number was taken")
 		}
 		other := x.next()
 		other.Stream = "other"
-		w.want(state.ErrNotFound, w.a.Append(w.Context(), other, notice("x")))
+		w.rewound(w.a.Append(w.Context(), other, notice("x")), 0, 0)
 		other.Stream, other.Call = "st", "never"
-		w.want(state.ErrNotFound, w.a.Append(w.Context(), other, notice("x")))
+		w.rewound(w.a.Append(w.Context(), other, notice("x")), 0, 0)
 		x.append2()
 	}},
 	{"the lease ends with the parking", state.Limits{}, func(w *world) {
@@ -89,11 +91,11 @@ var fenced = []test{
 		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("c")))
 		_, c, err := w.a.Answer(w.Context(), "s", "q", answer("x"))
 		w.must(err)
-		if state.EpochCounter(c.Lease.Epoch) != 1 {
-			w.Fatalf("epoch %d after the answer, want the second", c.Lease.Epoch)
+		if c.Epoch.Counter() != 2 {
+			w.Fatalf("epoch %d after the answer, want the second", c.Epoch)
 		}
 		w.want(state.ErrFenced, w.a.Finish(w.Context(), x.same(), response("c")))
-		w.under(w.a, c.Lease).finish()
+		w.under(w.a, c).finish()
 	}},
 	{"a begun stream is begun once", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -159,7 +161,7 @@ func repeated(w *world) {
 	if out != state.AnswerTaken || out2 != state.AnswerCompleted {
 		w.Fatalf("outcomes %d and %d, want taken and completed", out, out2)
 	}
-	y := w.under(w.b, c.Lease)
+	y := w.under(w.b, c)
 	y.finish()
 	w.must(w.b.Finish(ctx, y.same(), response("c")))
 	w.must(w.b.Finish(ctx, y.same(), response("another")))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 var noStranger = []test{
@@ -13,22 +14,22 @@ var noStranger = []test{
 		x := w.three()
 		x.park("q")
 		w.session(w.a, "theirs")
-		_, err := w.b.Read(w.Context(), "theirs", state.Position{Stream: "st", Epoch: 1}, 0)
+		_, err := w.b.Read(w.Context(), "theirs", at{Stream: "st", Epoch: first}, 0)
 		w.want(state.ErrNotFound, err)
 		out, claim, err := w.b.Answer(w.Context(), "theirs", "q", answer("x"))
 		w.must(err)
 		if out != state.AnswerUnknown || claim != nil {
 			w.Errorf("outcome %d, claim %v of a stranger's answer", out, claim)
 		}
-		for _, which := range []state.Which{
-			{Session: "theirs", Call: "c", Epoch: 1}, {Session: "theirs", RequestID: `"c"`}, {Session: "theirs"},
+		for _, which := range []medium.Which{
+			{Session: "theirs", Call: "c", Epoch: first}, {Session: "theirs", RequestID: `"c"`}, {Session: "theirs"},
 		} {
 			_, err = w.b.Claim(w.Context(), which)
 			w.want(state.ErrNotFound, err)
 		}
 		stolen := x.next()
 		stolen.Session = "theirs"
-		w.want(state.ErrNotFound, w.a.Finish(w.Context(), stolen, response("c")))
+		w.rewound(w.a.Finish(w.Context(), stolen, response("c")), 0, 0)
 		// The same ids in another session are other streams and calls.
 		w.begin(w.a, "theirs", "st", "c")[0].finish()
 		if got, last := w.all(w.b, "s", "st"); len(got) != 4 || last.Ended {
@@ -42,7 +43,7 @@ var noStranger = []test{
 		_, err := w.a.Begin(w.Context(), "s", "st", []state.Call{one, text})
 		w.must(err)
 		for id, want := range map[string]string{`1`: "c1", `"1"`: "c2"} {
-			if c, _ := w.claim(w.b, state.Which{Session: "s", RequestID: id}); c.Call.ID != want {
+			if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: id}); c.Call.ID != want {
 				w.Errorf("request %s is call %s, want %s", id, c.Call.ID, want)
 			}
 		}
@@ -132,12 +133,12 @@ var noLeak = []test{
 			w.Fatalf("outcome %d, want completed", out)
 		}
 		w.m.Advance(w.T, 3*short)
-		w.under(w.b, c.Lease).finish()
+		w.under(w.b, c).finish()
 		if _, last := w.all(w.a, "s", "st"); !last.Ended {
 			w.Error("the stream did not end")
 		}
 		w.m.Advance(w.T, 2*short)
-		_, err = w.a.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		_, err = w.a.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
 	}},
 	{"a session outlives its open streams", state.Limits{SessionTTL: short, Lease: 20 * short}, func(w *world) {
@@ -161,7 +162,7 @@ var noLeak = []test{
 		_, stop := w.b.Follow("s", "st")
 		defer stop()
 		w.m.Advance(w.T, 3*short)
-		_, err := w.m.Replica(w.T, "third").Load(w.Context(), "s")
+		_, err := w.replica("third").Load(w.Context(), "s")
 		w.want(state.ErrNotFound, err)
 	}},
 	{"a log ends after its stream", state.Limits{LogTTL: short}, func(w *world) {
@@ -174,10 +175,10 @@ var noLeak = []test{
 			w.Fatalf("the log is %q, want both responses", got)
 		}
 		w.m.Advance(w.T, 2*short)
-		_, err := w.b.Read(w.Context(), "s", state.Position{Stream: "st"}, 0)
+		_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
 		w.want(state.ErrNotFound, err)
-		w.want(state.ErrNotFound, w.a.Finish(w.Context(), x[1].same(), response("c2")))
-		_, err = w.b.Claim(w.Context(), state.Which{Session: "s", RequestID: `"c1"`})
+		w.rewound(w.a.Finish(w.Context(), x[1].same(), response("c2")), 0, 0)
+		_, err = w.b.Claim(w.Context(), medium.Which{Session: "s", RequestID: `"c1"`})
 		w.want(state.ErrNotFound, err)
 		_, err = w.b.Load(w.Context(), "s")
 		w.must(err)
@@ -191,7 +192,7 @@ var noLeak = []test{
 		w.must(err)
 		w.m.Advance(w.T, 2*short)
 		w.begin(w.a, "s", "st1", "c3")
-		if c, _ := w.claim(w.b, state.Which{Session: "s", RequestID: younger.RequestID}); c.Call.ID != "c2" {
+		if c, _ := w.claim(w.b, medium.Which{Session: "s", RequestID: younger.RequestID}); c.Call.ID != "c2" {
 			w.Errorf("claimed %s, want c2", c.Call.ID)
 		}
 	}},
@@ -201,7 +202,7 @@ var noLeak = []test{
 		cancel()
 		for name, err := range map[string]error{
 			"Create": w.a.Create(ctx, record("s2")), "Delete": w.a.Delete(ctx, "s"), "Beat": w.a.Beat(ctx),
-			"Append": w.a.Append(ctx, x.next(), notice("4")), "Ring": w.a.Ring(ctx, state.Bell{Session: "s"}),
+			"Append": w.a.Append(ctx, x.next(), notice("4")), "Notify": w.a.Notify(ctx, state.SessionEvent{Session: "s"}),
 		} {
 			if !errors.Is(err, context.Canceled) {
 				w.Errorf("%s: error %v, want that of the context", name, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // crowd is how many take part in a race, rounds how often it is run.
@@ -23,14 +24,14 @@ var races = []test{
 		which := x.which()
 		for range rounds {
 			var wins atomic.Int32
-			var next atomic.Pointer[state.Which]
-			w.race(func(i int, s state.Store) {
+			var next atomic.Pointer[medium.Which]
+			w.race(func(i int, s *replica) {
 				c, err := s.Claim(w.Context(), which)
 				switch {
 				case err == nil:
 					wins.Add(1)
 					n := which
-					n.Epoch = c.Lease.Epoch
+					n.Epoch = c.Epoch
 					next.Store(&n)
 				case !errors.Is(err, state.ErrFenced):
 					w.Errorf("claim: %v", err)
@@ -43,10 +44,35 @@ var races = []test{
 		}
 	}},
 	{"an owner and its heir write one response", state.Limits{}, ownerAndHeir},
+	{"what is given back at once, by many and in any order, is what was known last", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		for i := range rounds {
+			stream := fmt.Sprint("st", i)
+			back := w.m.Snapshot(w.T, "s")
+			x := w.begin(w.a, "s", stream, stream)[0]
+			var known []writer
+			for n := range 3 {
+				x.append(notice(fmt.Sprint(n)), progress(float64(n)))
+				known = append(known, *x)
+			}
+			back()
+			w.race(func(i int, _ *replica) {
+				rec, entries := known[i%3].rec, known[i%3].entries
+				if _, err := w.a.Restore(w.Context(), &rec, entries, true); err != nil {
+					w.Error(err)
+				}
+			})
+			x.append(notice("3"))
+			x.finish()
+			if got, last := w.all(w.b, "s", stream); len(got) != 8 || !last.Ended {
+				w.Fatalf("the log is %q, ended %v", got, last.Ended)
+			}
+		}
+	}},
 	{"a reader that follows sees every entry once, in order", state.Limits{}, following},
 	{"patches are not lost", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
-		w.race(func(i int, s state.Store) {
+		w.race(func(i int, s *replica) {
 			for j := range rounds {
 				_, err := s.Update(w.Context(), "s", state.Patch{Subscribe: fmt.Sprint(i, "/", j), Attach: true})
 				if err != nil {
@@ -63,7 +89,7 @@ var races = []test{
 	{"deleting under load leaves nothing", state.Limits{SessionsPerPrincipal: 1}, deleting},
 	{"the limit on sessions holds", state.Limits{SessionsPerPrincipal: 3}, func(w *world) {
 		var made atomic.Int32
-		w.race(func(i int, s state.Store) {
+		w.race(func(i int, s *replica) {
 			switch err := s.Create(w.Context(), record(fmt.Sprint(i))); {
 			case err == nil:
 				made.Add(1)
@@ -78,13 +104,13 @@ var races = []test{
 }
 
 // race runs fn in a crowd, at once, on alternating replicas.
-func (w *world) race(fn func(i int, s state.Store)) {
+func (w *world) race(fn func(i int, s *replica)) {
 	var wg sync.WaitGroup
 	start := make(chan struct{})
 	for i := range crowd {
 		wg.Go(func() {
 			<-start
-			fn(i, []state.Store{w.a, w.b}[i%2])
+			fn(i, []*replica{w.a, w.b}[i%2])
 		})
 	}
 	close(start)
@@ -100,16 +126,16 @@ func manyAnswers(w *world) {
 		}
 		x.park(ids...)
 		var count [4]atomic.Int32
-		var claimed atomic.Pointer[state.Claim]
-		var owner atomic.Pointer[state.Store]
-		w.race(func(i int, s state.Store) {
+		var claimed atomic.Pointer[medium.Record]
+		var owner atomic.Pointer[*replica]
+		w.race(func(i int, s *replica) {
 			for j := range ids {
 				out, c, err := s.Answer(w.Context(), "s", ids[(i+j)%3], answer("x"))
 				if err != nil {
 					w.Error(err)
 				}
 				count[out].Add(1)
-				if c != nil {
+				if out == state.AnswerCompleted {
 					claimed.Store(c)
 					owner.Store(&s)
 				}
@@ -119,10 +145,10 @@ func manyAnswers(w *world) {
 			w.Fatalf("%d taken and %d completed, want 2 and 1", taken, done)
 		}
 		c := claimed.Load()
-		if len(c.Answers) != 3 || c.Call.Round != round+2 {
-			w.Fatalf("%d answers, round %d, want 3 and %d", len(c.Answers), c.Call.Round, round+2)
+		if len(answered(c)) != 3 || c.Call.Round != round+2 {
+			w.Fatalf("%d answers, round %d, want 3 and %d", len(answered(c)), c.Call.Round, round+2)
 		}
-		x = w.under(*owner.Load(), c.Lease)
+		x = w.under(*owner.Load(), c)
 	}
 }
 
@@ -132,9 +158,9 @@ func ownerAndHeir(w *world) {
 		stream := fmt.Sprint("st", i)
 		x := w.begin(w.a, "s", stream, stream)[0]
 		var responses atomic.Int32
-		end := func(s state.Store, l state.Lease) {
-			for n := uint64(1); n < 6; n++ {
-				err := s.Append(w.Context(), state.Write{Lease: l, N: n}, notice(fmt.Sprint(l.Epoch, "/", n)))
+		end := func(x *writer) {
+			for n := range 5 {
+				err := x.s.Append(w.Context(), x.next(), notice(fmt.Sprint(x.rec.Epoch.Counter(), "/", n)))
 				if err != nil && !errors.Is(err, state.ErrFenced) {
 					w.Error(err)
 				}
@@ -142,22 +168,23 @@ func ownerAndHeir(w *world) {
 					return
 				}
 			}
-			if s.Finish(w.Context(), state.Write{Lease: l, N: 6}, response(stream)) == nil {
+			if x.s.Finish(w.Context(), x.next(), response(stream)) == nil {
 				responses.Add(1)
 			}
 		}
 		var wg sync.WaitGroup
-		wg.Go(func() { end(w.a, x.Lease) })
+		which := x.which()
+		wg.Go(func() { end(x) })
 		wg.Go(func() {
-			c, err := w.b.Claim(w.Context(), x.which())
+			c, err := w.b.Claim(w.Context(), which)
 			if err == nil {
-				end(w.b, c.Lease)
+				end(w.under(w.b, c))
 			} else if !errors.Is(err, state.ErrFenced) {
 				w.Error(err)
 			}
 		})
 		wg.Wait()
-		entries, last := w.read(w.b, "s", state.Position{Stream: stream}, 0)
+		entries, last := w.read(w.b, "s", at{Stream: stream}, 0)
 		if responses.Load() != 1 || !last.Ended || entries[len(entries)-1].Kind != state.EntryResponse {
 			w.Fatalf("%d responses, ended %v: %q", responses.Load(), last.Ended, texts(entries))
 		}
@@ -179,10 +206,10 @@ func following(w *world) {
 	var wg sync.WaitGroup
 	for i := range 3 {
 		wg.Go(func() {
-			s := []state.Store{w.a, w.b}[i%2]
+			s := []*replica{w.a, w.b}[i%2]
 			wake, stop := s.Follow("s", "st")
 			defer stop()
-			after, seen := state.Position{Stream: "st", Epoch: 1}, 0
+			after, seen := at{Stream: "st", Epoch: first}, 0
 			for {
 				p, err := s.Read(w.Context(), "s", after, 1+i*7)
 				if err != nil {
@@ -229,13 +256,13 @@ func deleting(w *world) {
 	for round := range rounds {
 		w.session(w.a, "s")
 		var deleted atomic.Int32
-		w.race(func(i int, s state.Store) {
+		w.race(func(i int, s *replica) {
 			stream := fmt.Sprint("st", round, i)
-			leases, err := s.Begin(w.Context(), "s", stream, []state.Call{callOf(stream)})
+			records, err := s.Begin(w.Context(), "s", stream, []state.Call{callOf(stream)})
 			if err == nil {
 				_, stop := s.Follow("s", stream)
 				defer stop()
-				_ = s.Append(w.Context(), state.Write{Lease: leases[0], N: 1}, notice("1"))
+				_ = s.Append(w.Context(), w.under(s, records[0]).next(), notice("1"))
 			} else if !errors.Is(err, state.ErrNotFound) {
 				w.Error(err)
 			}
@@ -252,7 +279,7 @@ func deleting(w *world) {
 	}
 	w.must(w.a.Leave(w.Context()))
 	w.must(w.b.Leave(w.Context()))
-	if list, err := w.b.Orphans(w.Context(), 100, nil); err != nil || len(list) != 0 {
+	if list, err := w.replica("third").Orphans(w.Context(), 100); err != nil || len(list) != 0 {
 		w.Errorf("orphans %v: %v", list, err)
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 var oneResponse = []test{
@@ -76,36 +78,10 @@ var oneResponse = []test{
 		x.append(notice("4"))
 		w.must(w.a.Leave(w.Context()))
 		c, y := w.claim(w.b, w.orphan(w.b, "c"))
-		if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || string(c.State) != "later" || c.Answers != nil {
+		if c.Phase != state.PhaseReady || c.Call.Round != 2 || c.Call.Attempt != 1 || string(c.State) != "later" || answered(c) != nil {
 			w.Errorf("claimed %+v, want round 2 ready with its state", c)
 		}
 		y.finish()
-	}},
-	{"a call that its replica does not run is an orphan there", state.Limits{}, func(w *world) {
-		w.session(w.a, "s")
-		x := w.begin(w.a, "s", "st", "c")[0]
-		var asked []state.Which
-		for _, idle := range []bool{false, true} {
-			list, err := w.a.Orphans(w.Context(), 10, func(o state.Which) bool {
-				asked = append(asked, o)
-				return !idle
-			})
-			if w.must(err); len(list) > 0 != idle || idle && list[0] != x.which() {
-				w.Errorf("not run: %v, orphans: %+v", idle, list)
-			}
-		}
-		if len(asked) != 2 || asked[0] != x.which() {
-			w.Errorf("asked about %+v, want twice %+v", asked, x.which())
-		}
-		// Another's, and one that waits for its client, nobody has to run.
-		never := func(state.Which) bool { return false }
-		if list, err := w.b.Orphans(w.Context(), 10, never); err != nil || len(list) > 0 {
-			w.Errorf("another replica's orphans are %+v, %v", list, err)
-		}
-		x.park("q")
-		if list, err := w.a.Orphans(w.Context(), 10, never); err != nil || len(list) > 0 {
-			w.Errorf("a waiting call's replica has the orphans %+v, %v", list, err)
-		}
 	}},
 	{"no more orphans than asked for", state.Limits{}, func(w *world) {
 		w.session(w.a, "s")
@@ -113,7 +89,7 @@ var oneResponse = []test{
 		w.must(w.a.Leave(w.Context()))
 		w.orphan(w.b, "c3")
 		for n, want := range []int{0, 1, 2, 3, 3} {
-			if list, err := w.b.Orphans(w.Context(), n, nil); err != nil || len(list) != want {
+			if list, err := w.b.Orphans(w.Context(), n); err != nil || len(list) != want {
 				w.Errorf("%d orphans of at most %d: %v", len(list), n, err)
 			}
 		}
@@ -130,7 +106,7 @@ func lost(w *world) {
 		w.Fatalf("orphan %+v, want %+v", got, want)
 	}
 	_, y := w.claim(w.b, got)
-	if _, ok := w.isOrphan(w.a, "c"); ok {
+	if _, ok := w.isOrphan(w.b, "c"); ok {
 		w.Error("the call is still an orphan after its takeover")
 	}
 	// The zombie wakes up.
@@ -151,14 +127,14 @@ func lapses(w *world) {
 		leaves bool
 		lapses int
 	}{{false, 1}, {true, 1}, {false, 2}} {
-		next := w.m.Replica(w.T, fmt.Sprint("next", i))
+		next := w.replica(fmt.Sprint("next", i))
 		if step.leaves {
 			w.must(at.Leave(w.Context()))
 		} else {
 			w.m.Advance(w.T, 2*short)
 			w.must(next.Beat(w.Context()))
 		}
-		var c *state.Claim
+		var c *medium.Record
 		c, y = w.claim(next, w.orphan(next, "c"))
 		if c.Call.Lapses != step.lapses || c.Call.Attempt != i+2 {
 			w.Errorf("takeover %d: attempt %d, %d lapses, want attempt %d, %d lapses", i+1, c.Call.Attempt, c.Call.Lapses, i+2, step.lapses)
@@ -183,17 +159,19 @@ func takeover(w *world) {
 	x := w.begin(w.a, "s", "st", "c")[0]
 	x.append(progress(3), progress(7))
 	x.append(progress(5))
-	c, y := w.claim(w.b, x.which())
+	owned, err := w.b.Store.Claim(w.Context(), x.which())
+	w.must(err)
+	c, y := owned.Record, w.under(w.b, owned.Record)
 	want := callOf("c")
 	want.Attempt = 2
 	want.Deadline = c.Call.Deadline
 	if d := cmp.Diff(want, c.Call, equate); d != "" {
 		w.Errorf("the call (-want +got):\n%s", d)
 	}
-	if state.EpochCounter(c.Lease.Epoch) != 1 || c.Phase != state.PhaseDispatched || c.Progress != 7 || !c.HasProgress {
+	if c.Epoch.Counter() != 2 || c.Phase != state.PhaseDispatched || c.Progress != 7 || !c.HasProgress {
 		w.Errorf("claimed %+v, want dispatched at the second epoch with progress 7", c)
 	}
-	if d := cmp.Diff(record("s"), c.Session, equate); d != "" {
+	if d := cmp.Diff(record("s"), owned.Session, equate); d != "" {
 		w.Errorf("the session (-want +got):\n%s", d)
 	}
 	// A second one is to be had too; its attempt says that the re-run was lost.
@@ -201,17 +179,17 @@ func takeover(w *world) {
 		w.Errorf("claimed %+v, want attempt 3", c.Call)
 	}
 	y.park("q")
-	_, c, err := w.b.Answer(w.Context(), "s", "q", answer("x"))
+	_, c, err = w.b.Answer(w.Context(), "s", "q", answer("x"))
 	w.must(err)
 	// Ready: lost before the backend was called, nothing was tried yet.
-	if c, y = w.claim(w.a, w.under(w.b, c.Lease).which()); c.Phase != state.PhaseReady || c.Call.Attempt != 1 || c.Call.Round != 2 {
+	if c, y = w.claim(w.a, w.under(w.b, c).which()); c.Phase != state.PhaseReady || c.Call.Attempt != 1 || c.Call.Round != 2 {
 		w.Errorf("claimed %+v, want ready, round 2, attempt 1", c)
 	}
-	if len(c.Answers) != 1 || c.Answers[0].ID != "q" || string(c.State) != "state" {
-		w.Errorf("answers %v and state %q are not those of the last asking", c.Answers, c.State)
+	if len(answered(c)) != 1 || answered(c)[0].ID != "q" || string(c.State) != "state" {
+		w.Errorf("answers %v and state %q are not those of the last asking", answered(c), c.State)
 	}
 	write := y.next()
-	write.Dispatched = true
+	write.Next = medium.NextDispatched
 	w.must(w.a.Append(w.Context(), write))
 	if c, _ = w.claim(w.b, y.which()); c.Phase != state.PhaseDispatched || c.Call.Attempt != 2 {
 		w.Errorf("claimed %+v, want dispatched, attempt 2", c)
@@ -226,7 +204,7 @@ func survive(w *world) {
 	x.park("q1", "q2")
 	w.must(w.a.Leave(w.Context()))
 	w.m.Advance(w.T, 2*short)
-	third := w.m.Replica(w.T, "third")
+	third := w.replica("third")
 	if o, ok := w.isOrphan(third, "c"); ok {
 		w.Fatalf("%+v waits and is nobody's, yet an orphan", o)
 	}
@@ -236,17 +214,17 @@ func survive(w *world) {
 		w.Fatalf("outcome %d, want taken", out)
 	}
 	w.m.Advance(w.T, 2*short)
-	fourth := w.m.Replica(w.T, "fourth")
+	fourth := w.replica("fourth")
 	out, c, err := fourth.Answer(w.Context(), "s", "q1", answer("1"))
 	w.must(err)
-	if out != state.AnswerCompleted || len(c.Answers) != 2 {
+	if out != state.AnswerCompleted || len(answered(c)) != 2 {
 		w.Fatalf("outcome %d, claim %+v, want completed with 2 answers", out, c)
 	}
 	// That one dies before it calls the backend.
 	w.m.Advance(w.T, 2*short)
-	fifth := w.m.Replica(w.T, "fifth")
+	fifth := w.replica("fifth")
 	c, y := w.claim(fifth, w.orphan(fifth, "c"))
-	if c.Phase != state.PhaseReady || len(c.Answers) != 2 || string(c.Answers[0].Result) != string(answer("1").Result) {
+	if c.Phase != state.PhaseReady || len(answered(c)) != 2 || string(answered(c)[0].Answer.Result) != string(answer("1").Result) {
 		w.Fatalf("claimed %+v, want ready with both answers in the order of the asks", c)
 	}
 	y.finish()
@@ -261,9 +239,9 @@ func deadline(w *world) {
 	runs.Deadline = time.Now().Add(short)
 	waits.Deadline = runs.Deadline
 	free.Deadline = time.Time{}
-	leases, err := w.a.Begin(w.Context(), "s", "st", []state.Call{runs, waits, free})
+	records, err := w.a.Begin(w.Context(), "s", "st", []state.Call{runs, waits, free})
 	w.must(err)
-	w.under(w.a, leases[1]).park("q")
+	w.under(w.a, records[1]).park("q")
 	w.m.Advance(w.T, 2*short)
 	w.must(w.a.Beat(w.Context()))
 	c, x := w.claim(w.b, w.orphan(w.b, "runs"))
@@ -272,7 +250,7 @@ func deadline(w *world) {
 	}
 	x.finish()
 	c, _ = w.claim(w.b, w.orphan(w.b, "waits"))
-	if c.Phase != state.PhaseWaiting || len(c.Answers) != 0 {
+	if c.Phase != state.PhaseWaiting || len(answered(c)) != 0 {
 		w.Errorf("claimed %+v, want it waiting without answers", c)
 	}
 	// Who is late is not asked any more.
@@ -283,7 +261,7 @@ func deadline(w *world) {
 	}
 	// The claimer dies too: the call is to be had again, and only then.
 	c, x = w.claim(w.a, w.orphan(w.a, "waits"))
-	if c.Phase != state.PhaseWaiting || state.EpochCounter(c.Lease.Epoch) != 2 {
+	if c.Phase != state.PhaseWaiting || c.Epoch.Counter() != 3 {
 		w.Errorf("claimed %+v, want waiting at epoch 3", c)
 	}
 	x.finish()

@@ -110,11 +110,11 @@ func (w *world) beginBig(i int) (*writer, error) {
 	c.Params = nil
 	c.Params = make([]byte, 8*kib-c.Bytes())
 	c.Deadline = time.Now().Add(time.Hour)
-	leases, err := w.a.Begin(w.Context(), "s", fmt.Sprint("st", i), []state.Call{c})
+	records, err := w.a.Begin(w.Context(), "s", fmt.Sprint("st", i), []state.Call{c})
 	if err != nil {
 		return nil, err
 	}
-	return w.under(w.a, leases[0]), nil
+	return w.under(w.a, records[0]), nil
 }
 
 // taken is the call taken over by the other replica.
@@ -128,7 +128,7 @@ func (w *world) taken(x *writer) *writer {
 func (w *world) kept(n int, want ...int) {
 	w.Helper()
 	for i := range n {
-		p, err := w.b.Read(w.Context(), "s", state.Position{Stream: fmt.Sprint("st", i)}, 0)
+		p, err := w.b.Read(w.Context(), "s", at{Stream: fmt.Sprint("st", i)}, 0)
 		if !slices.Contains(want, i) {
 			w.want(state.ErrNotFound, err)
 			continue
@@ -143,7 +143,7 @@ func (w *world) kept(n int, want ...int) {
 // logOf compares the log of a call, each entry by its first byte.
 func (w *world) logOf(x *writer, want string) {
 	w.Helper()
-	got, _ := w.all(w.b, x.Session, x.Stream)
+	got, _ := w.all(w.b, x.rec.Session, x.rec.Stream)
 	var b strings.Builder
 	for _, text := range got {
 		b.WriteByte(text[0])

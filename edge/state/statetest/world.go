@@ -1,10 +1,14 @@
 package statetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"math/rand/v2"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,16 +16,180 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // patience is how long a condition may take to come true.
 const patience = 10 * time.Second
 
+// first is the epoch under which tests begin their calls.
+const first = medium.Epoch(1<<32 | 1)
+
 // world is two replicas on one medium.
 type world struct {
 	*testing.T
 	m    Medium
-	a, b state.Store
+	a, b *replica
+}
+
+// replica is a medium as one replica sees it, in the words of the tests.
+type replica struct {
+	medium.Store
+	onEvent atomic.Pointer[func(state.SessionEvent)]
+}
+
+func (w *world) replica(id string) *replica {
+	r := &replica{}
+	r.Store = w.m.Store(w.T, id, medium.Hooks{Event: func(b state.SessionEvent) {
+		if fn := r.onEvent.Load(); fn != nil {
+			(*fn)(b)
+		}
+	}})
+	return r
+}
+
+// Answering sets who handles the replica's session events.
+func (r *replica) Answering(fn func(state.SessionEvent)) { r.onEvent.Store(&fn) }
+
+func (r *replica) Load(ctx context.Context, id string) (*state.Session, error) {
+	s, err := r.Store.Load(ctx, id, true)
+	if err != nil {
+		return nil, err
+	}
+	return s.Session, nil
+}
+
+func (r *replica) Look(ctx context.Context, id string) (*state.Sighting, error) {
+	return r.Store.Load(ctx, id, false)
+}
+
+func (r *replica) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
+	return r.Store.Touch(ctx, ids, true)
+}
+
+func (r *replica) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
+	return r.Store.Touch(ctx, ids, false)
+}
+
+func (r *replica) Beat(ctx context.Context) error {
+	_, err := r.Store.Beat(ctx, 0, false)
+	return err
+}
+
+func (r *replica) Leave(ctx context.Context) error {
+	_, err := r.Store.Beat(ctx, 0, true)
+	return err
+}
+
+func (r *replica) Orphans(ctx context.Context, most int) ([]medium.Which, error) {
+	return r.Store.Beat(ctx, most, false)
+}
+
+// Follow gives a token for each time that it is woken, but for those that wait.
+func (r *replica) Follow(session, stream string) (<-chan struct{}, func()) {
+	token := make(chan struct{}, 1)
+	return token, r.Store.Follow(session, stream, func() {
+		select {
+		case token <- struct{}{}:
+		default:
+		}
+	})
+}
+
+// at is a position in the log of a stream.
+type at struct {
+	Stream string
+	Epoch  medium.Epoch
+	Seq    uint64
+}
+
+func (r *replica) Read(ctx context.Context, session string, after at, most int) (medium.Page, error) {
+	return r.Store.Read(ctx, session, after.Stream, medium.Position{Epoch: after.Epoch, Seq: after.Seq}, most)
+}
+
+// Answer draws a token, if there is none. It makes the random bits of the next epoch.
+func (r *replica) Answer(ctx context.Context, session, ask string, a state.Answer) (state.AnswerOutcome, *medium.Record, error) {
+	if a.Token == "" {
+		a.Token = fmt.Sprint(rand.Uint64()) // #nosec G404 -- a test
+	}
+	out, o, err := r.Store.Answer(ctx, session, ask, a, crc32.ChecksumIEEE([]byte(a.Token)))
+	return out, recordOf(o), err
+}
+
+// Claim draws the random bits of the next epoch, if there are none.
+func (r *replica) Claim(ctx context.Context, w medium.Which) (*medium.Record, error) {
+	if w.Random == 0 {
+		w.Random = rand.Uint32() // #nosec G404 -- a test
+	}
+	o, err := r.Store.Claim(ctx, w)
+	return recordOf(o), err
+}
+
+// recordsOf are the records with which calls begin.
+func recordsOf(session, stream string, calls []state.Call) (out []*medium.Record) {
+	for _, c := range calls {
+		rec := &medium.Record{Call: c, Session: session, Stream: stream, Phase: state.PhaseDispatched, Epoch: first}
+		if len(calls) > 1 {
+			rec.Batch = len(calls)
+		}
+		out = append(out, rec)
+	}
+	return out
+}
+
+// Begin begins calls on one stream.
+func (r *replica) Begin(ctx context.Context, session, stream string, calls []state.Call) ([]*medium.Record, error) {
+	w := &medium.Write{Session: session, Stream: stream, Begin: recordsOf(session, stream, calls)}
+	return w.Begin, r.Commit(ctx, w)
+}
+
+// Conclude begins a call and ends it in one step.
+func (r *replica) Conclude(ctx context.Context, session, stream string, c state.Call, response []byte, before ...state.Entry) error {
+	return r.Commit(ctx, &medium.Write{
+		Session: session, Stream: stream, Begin: recordsOf(session, stream, []state.Call{c}),
+		Call: c.ID, Epoch: first, N: 1, Seq: 1, Next: medium.NextDone, Entries: ending(before, response),
+	})
+}
+
+func ending(before []state.Entry, response []byte) []state.Entry {
+	out := append([]state.Entry(nil), before...)
+	if response != nil {
+		out = append(out, state.Entry{Kind: state.EntryResponse, Data: response})
+	}
+	return out
+}
+
+// Append makes a step of entries.
+func (r *replica) Append(ctx context.Context, s step, entries ...state.Entry) error {
+	s.Entries = entries
+	return r.make(ctx, s)
+}
+
+// Park makes a step that asks, or without asks one that begins the next round.
+func (r *replica) Park(ctx context.Context, s step, asks []state.Ask, kept []byte) error {
+	s.Next, s.Asks, s.State = medium.NextWaiting, asks, kept
+	if len(asks) == 0 {
+		s.Next, s.Round = medium.NextReady, s.x.rec.Round+1
+	}
+	for _, a := range asks {
+		s.Entries = append(s.Entries, state.Entry{Kind: state.EntryRequest, Data: a.Message})
+	}
+	return r.make(ctx, s)
+}
+
+// Finish makes the last step.
+func (r *replica) Finish(ctx context.Context, s step, response []byte, before ...state.Entry) error {
+	s.Next, s.Entries = medium.NextDone, ending(before, response)
+	return r.make(ctx, s)
+}
+
+func (r *replica) make(ctx context.Context, s step) error {
+	err := r.Commit(ctx, &s.Write)
+	if err == nil && s.N > s.x.rec.N {
+		s.x.rec.Apply(&s.Write)
+		s.x.entries = append(s.x.entries, s.Placed()...)
+	}
+	return err
 }
 
 // must fails the test at once after an error.
@@ -40,8 +208,17 @@ func (w *world) want(kind, err error) {
 	}
 }
 
+// rewound fails the test unless err tells of lost writes, and what the medium has instead.
+func (w *world) rewound(err error, epoch medium.Epoch, n uint64) {
+	w.Helper()
+	var got *medium.RewoundError
+	if !errors.As(err, &got) || got.Epoch != epoch || got.N != n {
+		w.Fatalf("got error %v, want one that tells of lost writes, and of epoch %d, step %d", err, epoch, n)
+	}
+}
+
 // session makes a session through a replica.
-func (w *world) session(s state.Store, id string) *state.Session {
+func (w *world) session(s *replica, id string) *state.Session {
 	w.Helper()
 	rec := record(id)
 	w.must(s.Create(w.Context(), rec))
@@ -51,7 +228,7 @@ func (w *world) session(s state.Store, id string) *state.Session {
 func record(id string) *state.Session {
 	return &state.Session{
 		ID: id, Version: "some version",
-		Principal:    mcp.Principal{Subject: "alice", Issuer: "https://issuer.example", Scopes: []string{"x"}},
+		Principal:    caller("alice"),
 		ClientInfo:   json.RawMessage(`{"name":"c","version":"1"}`),
 		Capabilities: json.RawMessage(`{"elicitation":{}}`),
 		LogLevel:     mcp.LogInfo, Initialized: true, Subscriptions: []string{"file:///1"},
@@ -65,7 +242,15 @@ func callOf(id string) state.Call {
 	return state.Call{
 		ID: id, RequestID: `"` + id + `"`, Method: mcp.MethodToolsCall, Params: json.RawMessage(`{"name":"t"}`),
 		LogLevel: mcp.LogInfo, Deadline: time.Now().Add(time.Hour), Repeatable: true, Round: 1, Attempt: 1,
-		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321),
+		Trace: traceOf(id), Began: time.Unix(1_700_000_000, 987_654_321), Principal: caller("alice"),
+	}
+}
+
+// caller is a principal with all that is kept of one.
+func caller(subject string) mcp.Principal {
+	return mcp.Principal{
+		Subject: subject, Issuer: "https://issuer.example", Scopes: []string{"x"}, Roles: []string{"y", "z"}, Client: "c", Actor: "agent",
+		TokenID: "7f", Until: time.Unix(1_900_000_000, 1), Forwarded: map[string]json.RawMessage{"tenant": []byte(`"t"`), "n": []byte(`7`)},
 	}
 }
 
@@ -73,44 +258,53 @@ func callOf(id string) state.Call {
 func traceOf(id string) string { return "trace of " + id }
 
 // begin begins calls on one stream and returns their writers.
-func (w *world) begin(s state.Store, session, stream string, ids ...string) []*writer {
+func (w *world) begin(s *replica, session, stream string, ids ...string) []*writer {
 	w.Helper()
 	var calls []state.Call
 	for _, id := range ids {
 		calls = append(calls, callOf(id))
 	}
-	leases, err := s.Begin(w.Context(), session, stream, calls)
+	records, err := s.Begin(w.Context(), session, stream, calls)
 	w.must(err)
-	if len(leases) != len(ids) {
-		w.Fatalf("%d leases for %d calls", len(leases), len(ids))
-	}
 	var out []*writer
-	for i, l := range leases {
-		if want := (state.Lease{Session: session, Stream: stream, Call: ids[i], Epoch: state.FirstEpoch}); l != want { // #nosec G602 -- there are as many, as was checked
-			w.Fatalf("lease %+v, want %+v", l, want)
-		}
-		out = append(out, w.under(s, l))
+	for _, rec := range records {
+		out = append(out, w.under(s, rec))
 	}
 	return out
 }
 
-// writer writes under one lease.
+// writer writes under one lease, and knows what its replica knows.
 type writer struct {
-	w *world
-	s state.Store
-	state.Lease
-	n uint64
+	w       *world
+	s       *replica
+	rec     medium.Record
+	entries []medium.Entry
+	n       uint64
 }
 
-func (w *world) under(s state.Store, l state.Lease) *writer { return &writer{w: w, s: s, Lease: l} }
+// step is a write of a writer.
+type step struct {
+	medium.Write
+	x *writer
+}
 
-func (r *writer) next() state.Write {
+// under makes the writer of a call that the replica owns.
+func (w *world) under(s *replica, r *medium.Record) *writer {
+	return &writer{w: w, s: s, rec: *r, n: r.N}
+}
+
+func (r *writer) next() step {
 	r.n++
-	return state.Write{Lease: r.Lease, N: r.n}
+	return r.same()
 }
 
-// same is the last write again.
-func (r *writer) same() state.Write { return state.Write{Lease: r.Lease, N: r.n} }
+// same is a write with the number of the last one.
+func (r *writer) same() step {
+	rec := &r.rec
+	return step{medium.Write{
+		Session: rec.Session, Stream: rec.Stream, Call: rec.ID, Epoch: rec.Epoch, N: r.n, After: min(rec.N, r.n-1), Seq: rec.Last + 1,
+	}, r}
+}
 
 func (r *writer) append(entries ...state.Entry) {
 	r.w.Helper()
@@ -124,25 +318,34 @@ func (r *writer) park(asks ...string) {
 
 func (r *writer) finish() {
 	r.w.Helper()
-	r.w.must(r.s.Finish(r.w.Context(), r.next(), response(r.Call)))
+	r.w.must(r.s.Finish(r.w.Context(), r.next(), response(r.rec.ID)))
+}
+
+// restore gives back what the writer knows.
+func (r *writer) restore(runs bool) medium.Verdict {
+	r.w.Helper()
+	rec := r.rec
+	v, err := r.s.Restore(r.w.Context(), &rec, r.entries, runs)
+	r.w.must(err)
+	return v
 }
 
 // which is the call at the writer's epoch.
-func (r *writer) which() state.Which {
-	return state.Which{Session: r.Session, Call: r.Call, Epoch: r.Epoch}
+func (r *writer) which() medium.Which {
+	return medium.Which{Session: r.rec.Session, Call: r.rec.ID, Epoch: r.rec.Epoch}
 }
 
 // request is the call by its client's request id.
-func (r *writer) request() state.Which {
-	return state.Which{Session: r.Session, RequestID: `"` + r.Call + `"`}
+func (r *writer) request() medium.Which {
+	return medium.Which{Session: r.rec.Session, RequestID: `"` + r.rec.ID + `"`}
 }
 
 // claim takes a call over for a replica.
-func (w *world) claim(s state.Store, which state.Which) (*state.Claim, *writer) {
+func (w *world) claim(s *replica, which medium.Which) (*medium.Record, *writer) {
 	w.Helper()
 	c, err := s.Claim(w.Context(), which)
 	w.must(err)
-	return c, w.under(s, c.Lease)
+	return c, w.under(s, c)
 }
 
 func asksOf(ids ...string) []state.Ask {
@@ -158,7 +361,17 @@ func asksOf(ids ...string) []state.Ask {
 }
 
 func answer(text string) state.Answer {
-	return state.Answer{Result: json.RawMessage(`{"action":"accept","content":{"x":"` + text + `"}}`)}
+	return state.Answer{Result: json.RawMessage(`{"action":"accept","content":{"x":"` + text + `"}}`), By: caller("bob")}
+}
+
+// answered are the questions that have an answer.
+func answered(r *medium.Record) (out []medium.Question) {
+	for _, q := range r.Asked {
+		if q.Answer != nil {
+			out = append(out, q)
+		}
+	}
+	return out
 }
 
 func response(call string) []byte {
@@ -173,41 +386,37 @@ func notice(text string) state.Entry {
 	return state.Entry{Kind: state.EntryNotice, Data: fmt.Appendf(nil, `{"notice":%q}`, text)}
 }
 
-// read pages through a log from a position to its end, and checks order and epochs on the way.
-func (w *world) read(s state.Store, session string, after state.Position, page int) ([]state.Entry, state.Page) {
+// read pages through a log from a position to its end, and checks the order on the way.
+func (w *world) read(s *replica, session string, after at, page int) ([]medium.Entry, medium.Page) {
 	w.Helper()
-	var all []state.Entry
+	var all []medium.Entry
 	for {
 		p, err := s.Read(w.Context(), session, after, page)
 		w.must(err)
 		if page > 0 && len(p.Entries) > page {
 			w.Fatalf("a page of %d entries, at most %d were asked for", len(p.Entries), page)
 		}
-		if p.Rewound {
-			after.Seq = 0
-		}
 		for _, e := range p.Entries {
-			if e.Seq <= after.Seq {
-				w.Fatalf("entry %d after %d", e.Seq, after.Seq)
+			if before := (medium.Position{Epoch: after.Epoch, Seq: after.Seq}); before != (medium.Position{}) && !before.Before(e.Position()) {
+				w.Fatalf("entry %+v behind %+v", e.Position(), before)
 			}
-			after.Seq = e.Seq
+			after.Epoch, after.Seq = e.Epoch, e.Seq
 		}
-		after.Epoch = p.Epoch
 		all = append(all, p.Entries...)
-		if len(p.Entries) == 0 || p.Ended {
+		if len(p.Entries) == 0 || p.Ended || p.Ahead {
 			return all, p
 		}
 	}
 }
 
 // all reads a whole stream as text.
-func (w *world) all(s state.Store, session, stream string) ([]string, state.Page) {
+func (w *world) all(s *replica, session, stream string) ([]string, medium.Page) {
 	w.Helper()
-	entries, last := w.read(s, session, state.Position{Stream: stream}, 0)
+	entries, last := w.read(s, session, at{Stream: stream}, 0)
 	return texts(entries), last
 }
 
-func texts(entries []state.Entry) []string {
+func texts(entries []medium.Entry) []string {
 	out := make([]string, 0, len(entries))
 	for _, e := range entries {
 		out = append(out, string(e.Data))
@@ -216,7 +425,7 @@ func texts(entries []state.Entry) []string {
 }
 
 // orphan waits until a replica sees the call as an orphan.
-func (w *world) orphan(s state.Store, call string) state.Which {
+func (w *world) orphan(s *replica, call string) medium.Which {
 	w.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		if o, ok := w.isOrphan(s, call); ok {
@@ -228,16 +437,17 @@ func (w *world) orphan(s state.Store, call string) state.Which {
 	}
 }
 
-func (w *world) isOrphan(s state.Store, call string) (state.Which, bool) {
+// isOrphan asks a replica, which lives and says so.
+func (w *world) isOrphan(s *replica, call string) (medium.Which, bool) {
 	w.Helper()
-	list, err := s.Orphans(w.Context(), 1000, nil)
+	list, err := s.Orphans(w.Context(), 1000)
 	w.must(err)
 	for _, o := range list {
 		if o.Call == call {
 			return o, true
 		}
 	}
-	return state.Which{}, false
+	return medium.Which{}, false
 }
 
 // equate compares the types whose values have no exported fields.

@@ -1,29 +1,33 @@
--- Records an answer. ARGV: ask, answer, token, bytes of the answer, the random part of the next epoch. Returns the claim
--- with code "completed".
+-- Records an answer. ARGV: ask, answer, token, bytes of the answer, the random bits of the next epoch. Returns the
+-- call with the codes "completed" and "taken".
+local random = ARGV[A + 5]
 return run(function()
-  local where = redis.call('HGET', K .. ':m', 'q:' .. ARGV[A + 1])
-  if not where then return { 'unknown' } end
-  local i, call = string.match(where, '^(%d+) (.*)$')
-  local key, token = K .. ':c:' .. call, ARGV[A + 3]
-  if redis.call('HEXISTS', key, 'r:' .. i) == 1 then
-    local c = redis.call('HMGET', key, 't:' .. i, 'miss')
-    if c[1] ~= token then return { 'duplicate' } end
-    -- The same attempt again: its reply was lost on the way.
-    if repeats(call, token) then return { 'completed', owned(call) } end
-    return { tonumber(c[2]) > 0 and 'taken' or 'duplicate' }
+  local where = redis.call('HGET', K .. ':2m', 'q:' .. ARGV[A + 1])
+  if not where then
+    local why = missing('q:' .. ARGV[A + 1])
+    return why[1] == 'layout' and why or { 'unknown' }
   end
-  local size, stream = tonumber(ARGV[A + 4]), redis.call('HGET', key, 'st')
+  local i, call = string.match(where, '^(%d+) (.*)$')
+  local key, token = K .. ':2c:' .. call, ARGV[A + 3]
+  local c = redis.call('HMGET', key, 'ph', 'hd', 'st', 't:' .. i, 'r:' .. i, 'v')
+  if c[6] and c[6] ~= LAYOUT then return { 'layout', c[6] } end
+  if c[5] then
+    if c[4] ~= token then return { 'duplicate' } end
+    -- The same attempt again: its reply was lost on the way.
+    return { claimed(call, random) and 'completed' or 'taken', owned(call) }
+  end
+  if c[1] ~= WAITING or c[2] == '1' then return { 'unknown' } end
+  local size = tonumber(ARGV[A + 4])
   if not room(size) then
-    local s = loadstream(stream)
+    local s = loadstream(c[3])
     if not s or not makeroom(s, size) then return noroom(size) end
   end
   total = total + size
   redis.call('HSET', key, 'r:' .. i, ARGV[A + 2], 't:' .. i, token)
   redis.call('HINCRBY', key, 'kept', size)
-  keepstream(stream, call)
-  if redis.call('HINCRBY', key, 'miss', -1) > 0 then return { 'taken' } end
-  redis.call('HSET', key, 'ph', READY, 'at', 1, 'lp', 0)
-  redis.call('HINCRBY', key, 'rd', 1)
-  claim(call, READY, token, ARGV[A + 5])
+  redis.call('HINCRBY', key, 'n', 1)
+  keepstream(c[3], call)
+  if redis.call('HINCRBY', key, 'miss', -1) > 0 then return { 'taken', owned(call) } end
+  claim(call, random, false, false)
   return { 'completed', owned(call) }
 end)

@@ -1,30 +1,25 @@
--- Takes a call over. ARGV: call, epoch, request id (when call is empty), token, '1' when the owner's heartbeat lapsed, the
--- random part of the next epoch.
--- Returns the claim.
-local call, token = ARGV[A + 1], ARGV[A + 4]
+-- Takes a call over. ARGV: call, epoch or 0, request id or "", the random bits of the next epoch, '1' when the owner's
+-- heartbeat lapsed, '1' when the client has cancelled it. Returns the call.
+local call, epoch, request, random = ARGV[A + 1], ARGV[A + 2], ARGV[A + 3], ARGV[A + 4]
 return run(function()
-  if call == '' then call = redis.call('HGET', K .. ':m', 'r:' .. ARGV[A + 3]) or '' end
-  local stream = redis.call('HGET', K .. ':m', 'c:' .. call)
-  if not stream or lapsed(stream) then return { 'missing' } end
-  local key = K .. ':c:' .. call
-  local c = redis.call('HMGET', key, 'ph', 'ep', 'dl', 'hd')
-  if not c[1] then return { 'missing' } end
+  local named = 'c:' .. call
+  if request ~= '' then
+    named = 'r:' .. request
+    call = redis.call('HGET', K .. ':2m', named) or ''
+  end
+  local stream = redis.call('HGET', K .. ':2m', 'c:' .. call)
+  if not stream or lapsed(stream) then return missing(named) end
+  local c = redis.call('HMGET', K .. ':2c:' .. call, 'ph', 'ep', 'dl', 'hd', 'miss', 'v')
+  if not c[1] then return missing(named) end
+  if c[6] ~= LAYOUT then return { 'layout', c[6] or '' } end
   if c[1] == DONE then return { 'fenced', 'the call is done' } end
   -- The same attempt again: its reply was lost on the way.
-  if repeats(call, token) then return { 'ok', owned(call) } end
-  local ahead = ARGV[A + 1] ~= '' and tonumber(ARGV[A + 2]) - tonumber(c[2]) or 0
-  if ahead < 0 then return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. ARGV[A + 2] } end
-  if ARGV[A + 1] ~= '' and ahead == 0 and c[1] == WAITING and c[4] ~= '1'
-    and (tonumber(c[3]) == 0 or now <= tonumber(c[3])) then
-    return { 'fenced', 'the call waits for its client' }
+  if claimed(call, random) then return { 'ok', owned(call) } end
+  if epoch ~= '0' then
+    if epoch ~= c[2] then return { 'fenced', 'the call is at epoch ' .. c[2] .. ', not ' .. epoch } end
+    local late = tonumber(c[3]) > 0 and now > tonumber(c[3])
+    if c[1] == WAITING and c[4] ~= '1' and tonumber(c[5]) > 0 and not late then return { 'fenced', 'the call waits for its client' } end
   end
-  if ahead > 0 then
-    -- What gave that lease was lost.
-    redis.call('HSET', key, 'ep', ARGV[A + 2], 'ph', DISPATCHED)
-  elseif c[1] == DISPATCHED then
-    redis.call('HINCRBY', key, 'at', 1)
-    if ARGV[A + 5] == '1' then redis.call('HINCRBY', key, 'lp', 1) end
-  end
-  claim(call, c[1], token, ARGV[A + 6])
+  claim(call, random, ARGV[A + 5] == '1' and c[4] == '1', ARGV[A + 6] == '1')
   return { 'ok', owned(call) }
 end)

@@ -1,13 +1,13 @@
--- Erases a session and all that belongs to it; its holders can be rung for a while more. ARGV: that
+-- Erases a session and all that belongs to it; its holders can be notified for a while more. ARGV: that
 -- while in ms. Returns the index key and the unfinished streams.
 if redis.call('EXISTS', K) == 0 then
   return { redis.call('EXISTS', K .. ':x') == 1 and 'erased' or 'gone', '' }
 end
 local own, unfinished = redis.call('HGET', K, 'own'), {}
-for _, field in ipairs(redis.call('HKEYS', K .. ':m')) do
+for _, field in ipairs(redis.call('HKEYS', K .. ':2m')) do
   if string.sub(field, 1, 2) == 's:' then
     local stream = string.sub(field, 3)
-    if not redis.call('ZSCORE', K .. ':e', stream) then table.insert(unfinished, stream) end
+    if not redis.call('ZSCORE', K .. ':2e', stream) then table.insert(unfinished, stream) end
     dropstream(stream)
   end
 end
@@ -16,5 +16,5 @@ wake(nil)
 redis.call('ZADD', K .. ':h', now, me)
 redis.call('RENAME', K .. ':h', K .. ':x')
 redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])
-redis.call('DEL', K, K .. ':m', K .. ':e', K .. ':f', K .. ':s')
+redis.call('DEL', K, K .. ':2m', K .. ':2e', K .. ':f', K .. ':s')
 return { 'ok', '', own, unfinished }

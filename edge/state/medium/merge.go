@@ -1,0 +1,108 @@
+package medium
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Verdict is what the medium says to a Restore.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Stands: the medium has the step, or a later one of the same epoch.
+	Stands Verdict = iota
+	// Restored: the medium had lost it, and has it again.
+	Restored
+	// Superseded: the call has another owner, or has ended, and stays so.
+	Superseded
+)
+
+// Merge takes what a replica knows of the call, after the medium has lost writes. The end of a call wins, then the
+// higher epoch, then the later step. Answers to the same questions are united. So the same comes of it in whatever
+// order and however often replicas restore what they know. known is false for a call that the medium has not at all:
+// r is then empty.
+func (r *Record) Merge(o *Record, known bool) Verdict {
+	switch {
+	case !known:
+		*r = *o
+		return Restored
+	case r.Phase == state.PhaseDone:
+		if o.Epoch == r.Epoch {
+			return Stands
+		}
+		return Superseded
+	case o.Phase == state.PhaseDone:
+		*r = *o
+		return Restored
+	case o.Epoch == r.Epoch:
+		return r.mergeStep(o)
+	case o.Epoch > r.Epoch:
+		*r = *o
+		return Restored
+	}
+	return Superseded
+}
+
+// mergeStep merges another step of the same epoch.
+func (r *Record) mergeStep(o *Record) Verdict {
+	verdict, other := Stands, r.Asked
+	if o.N > r.N {
+		verdict = Restored
+		*r = *o
+	} else {
+		other = o.Asked
+	}
+	if r.Phase != state.PhaseWaiting {
+		return verdict
+	}
+	for _, q := range other {
+		if q.Answer != nil && r.Answered(q.ID, *q.Answer) {
+			verdict = Restored
+		}
+	}
+	return verdict
+}
+
+// MergeLog puts entries that a replica knows into a log that has lost some, after its record was merged: now is the
+// record that stands, from that of the replica. The entries of the log that belong to a lost branch go; those of the
+// replica's that do not fit between what is there stay away. Both are in the order of Seq, and so is the result,
+// which is a log of its own.
+func MergeLog(log []Entry, from *Record, entries []Entry, now *Record) []Entry {
+	out := slices.Clone(log)
+	if from.Epoch == now.Epoch {
+		out = slices.DeleteFunc(out, func(e Entry) bool {
+			return e.Epoch != from.Epoch && (e.Seq > from.Start || e.Epoch.Counter() >= from.Epoch.Counter())
+		})
+	}
+	for _, e := range entries {
+		if e.Epoch == now.Epoch || e.Seq <= now.Start {
+			out = fit(out, e)
+		}
+	}
+	return out
+}
+
+// fit inserts an entry where its place is free and its epoch is in order.
+func fit(log []Entry, e Entry) []Entry {
+	i, found := slices.BinarySearchFunc(log, e.Seq, func(x Entry, seq uint64) int { return cmp.Compare(x.Seq, seq) })
+	follows := func(a, b Epoch) bool { return a == b || a.Counter() < b.Counter() }
+	if found || i > 0 && !follows(log[i-1].Epoch, e.Epoch) || i < len(log) && !follows(e.Epoch, log[i].Epoch) {
+		return log
+	}
+	return slices.Insert(log, i, e)
+}
+
+// Lost are those of the entries that the log of a batch lacks, after the record of their call was merged: it has those of the
+// call up to has, as their writer placed them, and now is the record that stands, from that of the replica. Such a log
+// is not merged, since its entries have other places than their writers know.
+func Lost(has Position, now, from *Record, entries []Entry) (out []Entry) {
+	for _, e := range entries {
+		if now.Epoch == from.Epoch && (e.Epoch > has.Epoch || e.Epoch == has.Epoch && e.Seq > has.Seq) {
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package medium
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Next is what a step makes of the call.
+type Next uint8
+
+// The steps.
+const (
+	// NextSame: the backend goes on.
+	NextSame Next = iota
+	// NextDispatched: the backend is being called from now on.
+	NextDispatched
+	// NextReady: the backend was busy. It is called again later, with the state.
+	NextReady
+	// NextWaiting: the client is asked; the lease ends.
+	NextWaiting
+	// NextDone: the last step; the lease ends.
+	NextDone
+)
+
+// Write is one step of a call under a lease, or the beginning of calls, or both at once.
+//
+// N rises with each step and is never used again, for what was refused neither: a repetition of that may still be on
+// its way. After is the N of the step that was acknowledged last. A medium whose N is lower has lost that; one whose N is
+// as high as the step's has the step. Seq is the place of the first entry. A write that was sent is never changed: it
+// is acknowledged, refused, or sent again as it is.
+type Write struct {
+	// Session and Stream, always.
+	Session, Stream string
+	// Begin are the calls whose records, and whose log, begin here: their epoch is their first, their phase
+	// dispatched, and they count as a repetition by the random bits of that.
+	Begin []*Record
+	// Call that the step is of; empty: there is no step, and what follows is zero.
+	Call          string
+	Epoch         Epoch
+	N, After, Seq uint64
+	// Entries include the requests of NextWaiting and the response of NextDone; without a response the call ends silently.
+	Entries []state.Entry
+	Next    Next
+	// Asks of NextWaiting, in the order of their entries.
+	Asks []state.Ask
+	// Round is the number of the round that begins, with State, where the record does not have it; zero: none does.
+	Round int
+	// State of NextWaiting, and of a round that begins.
+	State []byte
+}
+
+// Placed are the write's entries in their places.
+func (w *Write) Placed() []Entry {
+	out := make([]Entry, len(w.Entries))
+	for i := range w.Entries {
+		out[i] = Entry{Epoch: w.Epoch, Entry: w.Entries[i]}
+		out[i].Seq = w.Seq + uint64(i)
+	}
+	return out
+}
+
+// Check says why no medium takes the write, whatever it has: state.ErrTooLarge, for an entry that may not be dropped or a state
+// of more than maxResult bytes, state.ErrExists for two calls of one id that begin, or another error for what makes no sense.
+func (w *Write) Check(maxResult int) error {
+	if w.Stream == "" || strings.Contains(w.Stream, ".") || w.Call == "" && len(w.Begin) == 0 {
+		return fmt.Errorf("a write about call %.40q and %d that begin, on stream %.40q: it needs a call, and a name without a dot", w.Call, len(w.Begin), w.Stream)
+	}
+	for i, b := range w.Begin {
+		switch {
+		case b.ID == "" || b.Session != w.Session || b.Stream != w.Stream || b.Epoch == 0 || b.N > 0:
+			return fmt.Errorf("call %.40q of stream %.40q, epoch %d, step %d, cannot begin on stream %.40q", b.ID, b.Stream, b.Epoch, b.N, w.Stream)
+		case max(b.Batch, 1) != len(w.Begin):
+			return fmt.Errorf("call %.40q is one of %d by its record, and begins with %d", b.ID, max(b.Batch, 1), len(w.Begin))
+		case slices.ContainsFunc(w.Begin[:i], func(o *Record) bool { return o.ID == b.ID }):
+			return fmt.Errorf("call %.40q begins twice: %w", b.ID, state.ErrExists)
+		}
+	}
+	if w.Call == "" {
+		return nil
+	}
+	if w.N <= w.After || w.Seq == 0 && len(w.Entries) > 0 {
+		return fmt.Errorf("step %d behind %d of call %.40q, its entries at %d: steps rise, and places begin with 1", w.N, w.After, w.Call, w.Seq)
+	}
+	return w.checkEntries(maxResult)
+}
+
+func (w *Write) checkEntries(maxResult int) error {
+	bounded := func(what string, n int) error {
+		if n <= maxResult {
+			return nil
+		}
+		return fmt.Errorf("call %.40q: %s of %d bytes, at most %d can be kept: %w", w.Call, what, n, maxResult, state.ErrTooLarge)
+	}
+	for i := range w.Entries {
+		switch e := &w.Entries[i]; {
+		case e.Kind == state.EntryProgress, e.Kind == state.EntryLog:
+			continue
+		case e.Kind == state.EntryResponse && (w.Next != NextDone || i < len(w.Entries)-1):
+			return fmt.Errorf("call %.40q: a response ends the call", w.Call)
+		case e.Kind < state.EntryProgress || e.Kind > state.EntryResponse:
+			return fmt.Errorf("call %.40q: an entry of the unknown kind %d", w.Call, e.Kind)
+		default:
+			if err := bounded("an entry", len(e.Data)); err != nil {
+				return err
+			}
+		}
+	}
+	return bounded("a state", len(w.State))
+}

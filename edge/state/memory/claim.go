@@ -1,0 +1,111 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Answer implements medium.Calls.
+func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
+	s, now, err := r.enter(ctx, id)
+	if err != nil {
+		return state.AnswerUnknown, nil, err
+	}
+	defer s.mu.Unlock()
+	c := s.asks[ask]
+	if c == nil {
+		return state.AnswerUnknown, nil, nil
+	}
+	if given := c.Asked[c.question(ask)].Answer; given != nil {
+		switch {
+		case given.Token != a.Token:
+			return state.AnswerDuplicate, nil, nil
+		case c.claimedBy(r, random):
+			return state.AnswerCompleted, s.owned(c), nil
+		}
+		return state.AnswerTaken, s.owned(c), nil
+	}
+	if c.Phase != state.PhaseWaiting || c.held {
+		return state.AnswerUnknown, nil, nil
+	}
+	if err := r.m.fits(s, c.stream, a.Bytes()); err != nil {
+		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
+	}
+	// An answer is cut from a request's body, which need not be kept whole.
+	a.Result, a.Error = bytes.Clone(a.Result), bytes.Clone(a.Error)
+	next := c.Record
+	next.Answered(ask, a)
+	out := state.AnswerTaken
+	if next.Missing() == 0 {
+		out = state.AnswerCompleted
+		next.Claim(random, false, false)
+	}
+	r.m.become(s, c, &next)
+	if out == state.AnswerCompleted {
+		r.owns(c, random, now)
+	}
+	return out, s.owned(c), nil
+}
+
+// Asking implements medium.Calls.
+func (r *Store) Asking(ctx context.Context, id, ask string) (*medium.Record, error) {
+	s, _, err := r.enter(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	c := s.asks[ask]
+	if c == nil || c.Asked[c.question(ask)].Answer != nil || c.Phase != state.PhaseWaiting || c.held {
+		return nil, nil
+	}
+	return s.owned(c).Record, nil
+}
+
+// owns gives this replica the lease of a call that was just claimed.
+func (r *Store) owns(c *call, random uint32, now time.Time) {
+	c.owner, c.held, c.claimed = r, true, now
+	if c.Batch > 0 {
+		c.stream.epoch = c.stream.epoch.Next(random)
+	}
+}
+
+// owned is what the owner of a call of a locked session gets.
+func (s *session) owned(c *call) *medium.Owned {
+	rec := c.Record
+	return &medium.Owned{Record: &rec, Session: s.record}
+}
+
+// Claim implements medium.Calls.
+func (r *Store) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	s, now, err := r.enter(ctx, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	c := s.calls[w.Call]
+	if w.RequestID != "" {
+		c = s.requests[w.RequestID]
+	}
+	switch {
+	case c == nil || r.m.lapsed(c.stream, now):
+		return nil, fmt.Errorf("call %.40q of request %.40s: %w", w.Call, w.RequestID, state.ErrNotFound)
+	case c.Phase == state.PhaseDone:
+		return nil, fmt.Errorf("call %.40q is done: %w", c.ID, state.ErrFenced)
+	case c.claimedBy(r, w.Random):
+		return s.owned(c), nil
+	case w.Epoch != 0 && w.Epoch != c.Epoch:
+		return nil, fmt.Errorf("call %.40q is at epoch %d, not %d: %w", c.ID, c.Epoch, w.Epoch, state.ErrFenced)
+	case w.Epoch != 0 && !c.held && c.Phase == state.PhaseWaiting && c.Missing() > 0 && !c.late(now):
+		return nil, fmt.Errorf("call %.40q waits for its client: %w", c.ID, state.ErrFenced)
+	}
+	next := c.Record
+	next.Claim(w.Random, w.Lapsed && c.held, w.Cancel)
+	r.m.become(s, c, &next)
+	r.owns(c, w.Random, now)
+	return s.owned(c), nil
+}

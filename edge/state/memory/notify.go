@@ -1,0 +1,116 @@
+package memory
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// notifyWait is how long an event waits for its handlers.
+	notifyWait = 250 * time.Millisecond
+	// maxHandlers bounds the handlers of one replica that run at once; an event beyond is lost.
+	maxHandlers = 256
+)
+
+// follower is one registration of Follow.
+type follower struct {
+	replica *Store
+	// wake is called with the session's lock.
+	wake func()
+}
+
+// Notify implements medium.Replicas. A replica that is silent for too long is notified, but not waited for.
+func (r *Store) Notify(ctx context.Context, b state.SessionEvent) error {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return err
+	}
+	others := r.holders(b.Session, now)
+	handled, unheard := make(chan struct{}, len(others)), make(chan struct{}, len(others))
+	waiting := 0
+	for _, o := range others {
+		if o.lost(now) {
+			o.handle(b, unheard)
+		} else if o.handle(b, handled) {
+			waiting++
+		}
+	}
+	if waiting == 0 {
+		return nil
+	}
+	late := time.NewTimer(notifyWait)
+	defer late.Stop()
+	for range waiting {
+		select {
+		case <-handled:
+		case <-late.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// holders are the others that hold a session, or held it until a moment ago.
+func (r *Store) holders(id string, now time.Time) []*Store {
+	if v, ok := r.m.sessions.Load(id); ok {
+		s := v.(*session)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.others(r)
+	}
+	if e := r.m.notifiable(id, now); e != nil {
+		s := session{holders: e.holders}
+		return s.others(r)
+	}
+	return nil
+}
+
+// handle runs the replica's handler; false when there is none, or too many run.
+func (r *Store) handle(b state.SessionEvent, handled chan<- struct{}) bool {
+	if r.onEvent == nil {
+		return false
+	}
+	select {
+	case r.handlers <- struct{}{}:
+	default:
+		return false
+	}
+	go func() {
+		defer func() { <-r.handlers; handled <- struct{}{} }()
+		r.onEvent(b)
+	}()
+	return true
+}
+
+// Follow implements medium.Logs.
+func (r *Store) Follow(id, stream string, wake func()) (stop func()) {
+	s, err := r.m.lock(id, r.m.clock())
+	if err != nil {
+		wake()
+		return func() {}
+	}
+	defer s.mu.Unlock()
+	f := &follower{replica: r, wake: wake}
+	if s.followers[stream] == nil {
+		put(&s.followers, stream, make(map[*follower]struct{}))
+	}
+	s.followers[stream][f] = struct{}{}
+	return func() { r.unfollow(s, stream, f) }
+}
+
+func (r *Store) unfollow(s *session, stream string, f *follower) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.followers[stream][f]; !ok {
+		return
+	}
+	s.used = r.m.clock()
+	delete(s.followers[stream], f)
+	if len(s.followers[stream]) == 0 {
+		delete(s.followers, stream)
+	}
+}

@@ -1,0 +1,115 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Store is a medium as one replica sees it. Safe for concurrent use.
+type Store struct {
+	m  *Medium
+	id string
+	// beat is the last one, since the medium's start, in nanoseconds.
+	beat atomic.Int64
+	left atomic.Bool
+	// onEvent handles session events; nil: nobody does. handlers bounds the handlers that run at once.
+	onEvent  func(state.SessionEvent)
+	handlers chan struct{}
+}
+
+var _ medium.Store = (*Store)(nil)
+
+// ready gives the time, or why the medium cannot be used.
+func (r *Store) ready(ctx context.Context) (time.Time, error) {
+	if err := ctx.Err(); err != nil {
+		return time.Time{}, err
+	}
+	if r.m.closed.Load() {
+		return time.Time{}, fmt.Errorf("memory medium was closed: %w", state.ErrUnavailable)
+	}
+	return r.m.clock(), nil
+}
+
+// enter finds a session, locks it, and counts that as use by this replica. The caller unlocks.
+func (r *Store) enter(ctx context.Context, id string) (*session, time.Time, error) {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return nil, now, err
+	}
+	s, err := r.m.lock(id, now)
+	if err != nil {
+		return nil, now, err
+	}
+	s.used = now
+	s.hold(r)
+	return s, now, nil
+}
+
+// lost says whether the replica left or was silent for longer than the lease.
+func (r *Store) lost(now time.Time) bool {
+	return r.left.Load() || now.Sub(r.m.start)-time.Duration(r.beat.Load()) > r.m.limits.Lease
+}
+
+// Beat implements medium.Replicas.
+func (r *Store) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
+	now, err := r.ready(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case leaving:
+		r.left.Store(true)
+		return nil, nil
+	case r.left.Load():
+		return nil, fmt.Errorf("replica %.40q has left and cannot come back, start a new one: %w", r.id, state.ErrFenced)
+	}
+	r.beat.Store(int64(now.Sub(r.m.start)))
+	if most <= 0 {
+		return nil, nil
+	}
+	var out []medium.Which
+	r.m.running.each(func(s *session) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for c := range s.running {
+			if c.orphaned(now) {
+				out = append(out, medium.Which{
+					Session: s.id, Call: c.ID, Epoch: c.Epoch, Lapsed: c.held && c.owner.lost(now) && !c.owner.left.Load(),
+				})
+			}
+		}
+		return len(out) < most
+	})
+	return out[:min(len(out), most)], nil
+}
+
+// List implements medium.Replicas. The cursor is the last id, and any text is one: the ids are in order.
+func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error) {
+	if _, err := r.ready(ctx); err != nil || max <= 0 {
+		return nil, cursor, err
+	}
+	var ids []string
+	r.m.sessions.Range(func(k, _ any) bool {
+		if id := k.(string); id > cursor {
+			ids = append(ids, id)
+		}
+		return true
+	})
+	slices.Sort(ids)
+	if len(ids) > max {
+		ids = ids[:max]
+		next = ids[max-1]
+	}
+	for _, id := range ids {
+		// What is not there any more has just ended.
+		if s, err := r.Load(ctx, id, false); err == nil {
+			page = append(page, s)
+		}
+	}
+	return page, next, ctx.Err()
+}

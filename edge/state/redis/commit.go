@@ -1,0 +1,72 @@
+package redis
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Commit implements medium.Calls.
+func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
+	if err := w.Check(r.limits.ResultBytes); err != nil {
+		return err
+	}
+	member := indexed(w.Session, w.Stream)
+	if len(w.Begin) > 0 && r.bucketsApart {
+		if err := r.index(ctx, w.Session, w.Stream); err != nil {
+			return err
+		}
+	}
+	args := []any{
+		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(w.Entries), packEntries(w.Entries, r.limits.LogBytes),
+		int(w.Next), w.Round, w.State, member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks),
+	}
+	for _, b := range w.Begin {
+		args = append(args, b.ID, b.RequestID, packCall(&b.Call), millis(b.Deadline), b.Round, b.Attempt, b.Call.Bytes(), text(b.Epoch), b.Trace)
+	}
+	for i := range w.Asks {
+		a := &w.Asks[i]
+		args = append(args, a.ID, a.Key, a.ElicitationID, a.Message, packAsk(a))
+	}
+	rep, err := r.runIndexed(ctx, commitScript, w.Session, args...)
+	r.noteWrite(w, rep, err)
+	r.followers.wake(r.session(w.Session), w.Stream)
+	if err != nil {
+		return err
+	}
+	if err := r.refused(w.Session, w.Call, rep); err != nil {
+		if len(w.Begin) > 0 && r.bucketsApart && rep.code == "gone" {
+			r.unindex(ctx, w.Session, w.Stream)
+		}
+		return err
+	}
+	r.dropped.Add(rep.unsigned(0))
+	if rep.number(1) == 1 && r.bucketsApart {
+		r.unindex(ctx, w.Session, w.Stream)
+	}
+	return nil
+}
+
+// text is a number that is too large for the numbers of scripts' arguments.
+func text[N ~uint64](n N) string { return strconv.FormatUint(uint64(n), 10) }
+
+// noteWrite brings the stream's cached log up to a write, if that is all that happened to it.
+func (r *Replica) noteWrite(w *medium.Write, rep reply, err error) {
+	at := place{r.session(w.Session), w.Stream}
+	if err != nil || rep.code != "ok" {
+		r.logs.forget(at)
+		return
+	}
+	if rep.number(5) == 1 {
+		r.logs.begin(at, medium.Epoch(rep.unsigned(2)), w.Begin[0].Trace)
+	}
+	if w.Call == "" || len(w.Entries) == 0 && w.Next != medium.NextDone {
+		return
+	}
+	if rep.number(2) == 0 || rep.number(4) != int64(len(w.Entries)) {
+		r.logs.forget(at)
+		return
+	}
+	r.logs.wrote(at, medium.Epoch(rep.unsigned(2)), rep.unsigned(3), w.Entries, rep.number(1) == 1)
+}

@@ -1,0 +1,154 @@
+-- What the scripts that work on calls and logs share of logs, behind lib.lua. Scripts that only load or touch a
+-- session do without: they are by far the most frequent.
+local READY, DISPATCHED, WAITING, DONE = '1', '2', '3', '4'
+
+-- Tells the other replicas that follow a stream, or any if it is nil, that its log changed.
+local function wake(stream)
+  local told, own = {}, me .. ' '
+  for _, m in ipairs(redis.call('ZRANGE', K .. ':f', 0, -1)) do
+    if string.sub(m, 1, #own) ~= own then
+      local replica, name = string.match(m, '^(%S+) %S+ (.*)$')
+      if (stream == nil or name == stream) and not told[replica .. ' ' .. name] then
+        told[replica .. ' ' .. name] = true
+        redis.call('PUBLISH', inbox .. replica, 'w' .. #K .. ':' .. K .. name)
+      end
+    end
+  end
+end
+
+-- The calls of a stream, as callsof has them. One that can no longer be replayed is forgotten.
+local function standing(stream)
+  local calls = callsof(stream)
+  if not calls or not lapsed(stream) then return calls end
+  dropstream(stream)
+  return nil
+end
+
+local function loadstream(stream)
+  local v = redis.call('HMGET', K .. ':2t:' .. stream, 'ep', 'seq', 'cnt', 'len', 'soft', 'unf', 'floor', 'bt', 'sg')
+  if not v[1] then return nil end
+  return { name = stream, ep = tonumber(v[1]), seq = tonumber(v[2]), cnt = tonumber(v[3]), had = tonumber(v[3]),
+    len = tonumber(v[4]), soft = tonumber(v[5]), unf = tonumber(v[6]), floor = tonumber(v[7] or 0), dropped = 0, added = 0,
+    batch = tonumber(v[8] or 0), segments = v[9] and cmsgpack.unpack(v[9]) or {} }
+end
+
+-- Writes the stream's counters, and other fields given.
+local function savestream(s, ...)
+  redis.call('HSET', K .. ':2t:' .. s.name, 'ep', int(s.ep), 'seq', int(s.seq), 'cnt', s.cnt, 'len', int(s.len),
+    'soft', s.soft, 'unf', s.unf, 'floor', int(s.floor), ...)
+end
+
+-- Sets until when the keys of an unfinished stream and of one of its calls live.
+local function keepstream(stream, call)
+  local deadline = tonumber(redis.call('HGET', K .. ':2c:' .. call, 'dl') or 0)
+  local till = (deadline > 0 and math.max(deadline, now) or now + endless) + ttl
+  redis.call('PEXPIREAT', K .. ':2c:' .. call, int(till))
+  for _, key in ipairs(streamkeys(stream)) do
+    -- It lives as long as the longest of its calls.
+    if redis.call('PTTL', key) < till - now then redis.call('PEXPIREAT', key, int(till)) end
+  end
+end
+
+-- A log is a Redis stream. What may be dropped is kept in chunks: entries that were written together, under
+-- the number of the last of them, as "s" and what packChunk made of them. Other entries are kept one by one, as
+-- "k", kind, "d", data. Of the droppable entries those up to the stream's floor are gone, wherever they stand.
+
+-- Drops the oldest droppable entries for as long as over says so and there are any.
+local function shed(s, over)
+  local log = K .. ':2l:' .. s.name
+  local from = '(' .. int(s.floor) .. '-0'
+  while s.soft > 0 and over(s) do
+    local chunks = redis.call('XRANGE', log, from, '+', 'COUNT', 8)
+    if #chunks == 0 then s.soft = 0 end
+    for _, chunk in ipairs(chunks) do
+      from = '(' .. chunk[1]
+      if chunk[2][1] == 's' then
+        local last, e = tonumber(string.match(chunk[1], '^%d+')), cmsgpack.unpack(chunk[2][2])
+        for i = 2, #e, 3 do
+          local seq = last - (#e - 1 - i) / 3
+          if seq > s.floor then
+            if not over(s) then return end
+            s.cnt, s.len, s.soft, s.dropped = s.cnt - 1, s.len - #e[i], s.soft - 1, s.dropped + 1
+            s.floor, total = seq, total - #e[i]
+          end
+        end
+        redis.call('XDEL', log, chunk[1])
+      end
+    end
+  end
+end
+
+local function grow(s, count, bytes)
+  s.added = s.added + count
+  s.seq, s.cnt, s.len, total = s.seq + count, s.cnt + count, s.len + bytes, total + bytes
+end
+
+-- Appends an entry that is kept; bound must follow.
+local function add(s, kind, data)
+  grow(s, 1, #data)
+  redis.call('XADD', K .. ':2l:' .. s.name, int(s.seq) .. '-0', 'k', kind, 'd', data)
+end
+
+local function full(s) return s.cnt > maxevents or s.len > maxbytes end
+local function crowded() return not room(0) end
+
+-- Holds the bounds on the log, then on the session, by dropping the oldest entries that may be dropped.
+local function bound(s)
+  shed(s, full)
+  if crowded() then shed(s, crowded) end
+end
+
+-- Makes room for so many bytes more, at the cost of the stream's droppable entries too; false when there is none.
+local function makeroom(s, more)
+  if more <= 0 or room(more) then return true end
+  shed(s, function() return not room(more) end)
+  savestream(s)
+  return room(more)
+end
+
+-- Sets until when the log lives, if it may be new.
+local function keeplog(s)
+  if s.added > 0 and s.had == 0 then
+    redis.call('PEXPIRE', K .. ':2l:' .. s.name, math.max(redis.call('PTTL', K .. ':2t:' .. s.name), 1))
+  end
+end
+
+-- Appends what packEntries made, if anything. Returns the highest progress, given that so far or nil.
+local function addall(s, call, packed, highest)
+  local e = packed ~= '' and cmsgpack.unpack(packed) or {}
+  for i = 1, #e, 5 do
+    local kind, data, count, progress = e[i], e[i + 1], e[i + 2], e[i + 4]
+    if progress ~= '' and (not highest or tonumber(progress) > tonumber(highest)) then highest = progress end
+    if kind == 's' then
+      grow(s, count, e[i + 3])
+      s.soft = s.soft + count
+      redis.call('XADD', K .. ':2l:' .. s.name, int(s.seq) .. '-0', 's', data)
+    elseif kind == 'x' then
+      s.dropped = s.dropped + count
+      if s.placed then s.seq = s.seq + count end
+    elseif kind == 'o' then
+      redis.call('HDEL', K .. ':2c:' .. call, 'o:' .. data)
+    else
+      add(s, kind, data)
+    end
+  end
+  return highest
+end
+
+-- Makes a stream the last of the finished ones: its keys, and those of its calls, live on for replays. Returns
+-- how many there are.
+local function retire(s, calls)
+  -- To the microsecond: the oldest are forgotten first.
+  redis.call('ZADD', K .. ':2e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
+  local till, kept = int(now + logttl + 1), redis.call('ZCARD', K .. ':2e')
+  for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':2c:' .. calls[i], till) end
+  for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
+  if kept == 1 then redis.call('PEXPIREAT', K .. ':2e', int(math.max(sess.aux, now + ttl))) end
+  if kept > maxstreams then
+    for _, old in ipairs(redis.call('ZRANGE', K .. ':2e', 0, kept - maxstreams - 1)) do dropstream(old) end
+  end
+  return kept
+end
+
+-- How many owners an epoch counts (see state.Epoch).
+local function counter(epoch) return math.floor(epoch / 4294967296) end

@@ -1,0 +1,20 @@
+-- Spends and gives back calls of a budget, by the generic cell rate algorithm. KEYS[1]: when the budget is whole again,
+-- in microseconds. ARGV: the interval between two calls in microseconds, the most calls at once, how many calls are
+-- wanted or, below 0, given back. Returns how many were granted and, if none was, after how many microseconds one is.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000000 + clock[2]
+local interval, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- What another budget had used up before it was exchanged for this one counts for no more than all of this one.
+local full = math.min(now + interval * burst, math.max(now, tonumber(redis.call('GET', KEYS[1]) or now)))
+local granted = want
+if want > 0 then
+  granted = math.min(want, math.floor((now + interval * burst - full) / interval))
+  if granted < 1 then return { 0, string.format('%.0f', full + interval - now - interval * burst) } end
+end
+full = full + granted * interval
+if full <= now then
+  redis.call('DEL', KEYS[1])
+else
+  redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', string.format('%.0f', math.ceil((full - now) / 1000)))
+end
+return { granted, '0' }

@@ -1,0 +1,189 @@
+package redis
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// notifyWait is how long an event waits for its handlers.
+	notifyWait = 250 * time.Millisecond
+	// maxHandlers bounds the handlers of one replica that run at once; an event beyond is lost.
+	maxHandlers = 256
+)
+
+// message is a session event on its way to an inbox.
+type message struct {
+	Event state.SessionEvent `json:"Bell"`
+	// ID names the notification, From who waits for the ack.
+	ID   string `json:"Ring"`
+	From string
+}
+
+// ack tells that a replica handled an event.
+type ack struct {
+	ID      string `json:"Ring"`
+	Replica string
+}
+
+// notifications are those that wait for acks.
+type notifications struct {
+	mu      sync.Mutex
+	waiting map[string]chan string
+}
+
+func (x *notifications) init() { x.waiting = make(map[string]chan string) }
+
+// begin returns where the acks of a notification arrive, one per replica at the most.
+func (x *notifications) begin(id string, n int) <-chan string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	ch := make(chan string, 2*n)
+	x.waiting[id] = ch
+	return ch
+}
+
+func (x *notifications) end(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.waiting, id)
+}
+
+func (x *notifications) handled(a ack) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	select {
+	case x.waiting[a.ID] <- a.Replica:
+	default:
+	}
+}
+
+// Notify implements medium.Replicas. A replica that gives no sign of life is notified, but not waited for.
+func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	late := time.NewTimer(notifyWait)
+	defer late.Stop()
+	holders, err := r.holders(ctx, b.Session)
+	if err != nil || len(holders) == 0 {
+		return err
+	}
+	id := rand.Text()
+	acks := r.notices.begin(id, len(holders))
+	defer r.notices.end(id)
+	waiting, err := r.publish(ctx, holders, message{Event: b, ID: id, From: r.id})
+	if err != nil {
+		return err
+	}
+	for len(waiting) > 0 {
+		select {
+		case replica := <-acks:
+			delete(waiting, replica)
+		case <-late.C:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// holders are the other replicas that hold a session, or held it until a moment ago.
+func (r *Replica) holders(ctx context.Context, id string) ([]string, error) {
+	var hold, held *redis.StringSliceCmd
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
+		hold = p.ZRange(ctx, r.session(id)+":h", 0, -1)
+		held = p.ZRange(ctx, r.session(id)+":x", 0, -1)
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	list := hold.Val()
+	if len(list) == 0 {
+		list = held.Val()
+	}
+	var out []string
+	for _, h := range list {
+		if h != r.id {
+			out = append(out, h)
+		}
+	}
+	return out, nil
+}
+
+// publish sends an event and returns those of the holders that live.
+func (r *Replica) publish(ctx context.Context, holders []string, b message) (map[string]bool, error) {
+	body, err := json.Marshal(b)
+	if err != nil {
+		return nil, err
+	}
+	alive := make([]*redis.IntCmd, len(holders))
+	err = r.pipe(ctx, func(p redis.Pipeliner) {
+		for i, h := range holders {
+			alive[i] = p.Exists(ctx, r.heartbeat(h))
+			p.Publish(ctx, r.inboxOf(h), string(eventMessage)+string(body))
+		}
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	out := map[string]bool{}
+	for i, h := range holders {
+		if alive[i].Val() > 0 {
+			out[h] = true
+		}
+	}
+	return out, nil
+}
+
+// onMessage runs the handler of a session event, and tells who sent it when it is done; without a handler at once. With
+// too many that run, the event is lost. Who left is not waited for and holds nothing any more.
+func (r *Replica) onMessage(b message) {
+	if r.left.Load() {
+		return
+	}
+	fn := r.hooks.Load().Event
+	select {
+	case r.handlers <- struct{}{}:
+	default:
+		return
+	}
+	go func() {
+		defer func() { <-r.handlers }()
+		if fn != nil {
+			fn(b.Event)
+		}
+		body, err := json.Marshal(ack{ID: b.ID, Replica: r.id})
+		if err != nil {
+			return
+		}
+		ctx, cancel := aside(context.Background())
+		defer cancel()
+		// A lost ack costs its sender the rest of 250 ms.
+		_ = r.pipe(ctx, func(p redis.Pipeliner) { p.Publish(ctx, r.inboxOf(b.From), string(ackMessage)+string(body)) })
+	}()
+}
+
+// returned tells this replica that Redis was away. It does not wait for what comes of it.
+func (r *Replica) returned() {
+	fn := r.hooks.Load().Returning
+	if fn == nil || r.left.Load() {
+		return
+	}
+	select {
+	case r.handlers <- struct{}{}:
+		go func() {
+			defer func() { <-r.handlers }()
+			fn()
+		}()
+	default: // So many are under way that what this one is for is.
+	}
+}

@@ -1,0 +1,197 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// outcomes are the codes of answer.lua.
+var outcomes = map[string]state.AnswerOutcome{
+	"unknown": state.AnswerUnknown, "duplicate": state.AnswerDuplicate,
+	"taken": state.AnswerTaken, "completed": state.AnswerCompleted,
+}
+
+// Answer implements medium.Calls.
+func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
+	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), a.Token, a.Bytes(), random)
+	if err != nil {
+		return state.AnswerUnknown, nil, err
+	}
+	if err := r.refused(session, ask, rep); err != nil {
+		return state.AnswerUnknown, nil, err
+	}
+	out := outcomes[rep.code]
+	if out != state.AnswerTaken && out != state.AnswerCompleted {
+		return out, nil, nil
+	}
+	o, err := readOwned(session, rep)
+	return out, o, err
+}
+
+// Asking implements medium.Calls.
+func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Record, error) {
+	rep, err := r.run(ctx, askingScript, session, ask)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.refused(session, ask, rep); err != nil || rep.code == "unknown" {
+		return nil, err
+	}
+	o, err := readOwned(session, rep)
+	if err != nil {
+		return nil, err
+	}
+	return o.Record, nil
+}
+
+// Claim implements medium.Calls.
+func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	rep, err := r.run(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel))
+	if err != nil {
+		return nil, err
+	}
+	if err := r.refused(w.Session, w.Call+w.RequestID, rep); err != nil {
+		return nil, err
+	}
+	return readOwned(w.Session, rep)
+}
+
+// readOwned reads what the scripts' function owned returned: session record, call id, the call's fields.
+func readOwned(session string, rep reply) (*medium.Owned, error) {
+	rec, err := readSession(rep.list(0))
+	if err != nil {
+		return nil, fmt.Errorf("session %.40q: %w", session, err)
+	}
+	call, err := readRecord(session, rep.text(1), fieldsOf(rep.list(2)))
+	if err != nil {
+		return nil, err
+	}
+	return &medium.Owned{Record: call, Session: rec.Session}, nil
+}
+
+// fieldsOf reads what HGETALL returned.
+func fieldsOf(list []any) map[string]string {
+	f := make(map[string]string, len(list)/2)
+	for ; len(list) > 1; list = list[2:] {
+		k, _ := list[0].(string)
+		f[k], _ = list[1].(string)
+	}
+	return f
+}
+
+// readRecord reads the fields of a call, as steps.lua lists them.
+func readRecord(session, id string, f map[string]string) (*medium.Record, error) {
+	r := &medium.Record{
+		Session: session, Stream: f["st"], Batch: int(count(f["bt"])), Phase: state.Phase(count(f["ph"])), // #nosec G115 -- small counts
+		Epoch: medium.Epoch(count(f["ep"])), N: count(f["n"]), Start: count(f["sp"]), Last: count(f["la"]), Cancelled: f["cx"] == "1",
+	}
+	if r.ID = id; r.Phase == state.PhaseDone {
+		if dl := count(f["dl"]); dl > 0 {
+			r.Deadline = time.UnixMilli(int64(dl)) // #nosec G115 -- it was an int64
+		}
+		return r, nil
+	}
+	var err error
+	if r.Call, err = unpackCall(id, f["b"]); err != nil {
+		return nil, fmt.Errorf("call %.40q: %w", id, err)
+	}
+	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
+	if s := f["sv"]; s != "" {
+		r.State = []byte(s)
+	}
+	if p, ok := f["pr"]; ok {
+		r.Progress, _ = strconv.ParseFloat(p, 64)
+		r.HasProgress = true
+	}
+	for k, v := range f {
+		if key, ok := strings.CutPrefix(k, "o:"); ok {
+			if r.Open == nil {
+				r.Open = map[string]string{}
+			}
+			r.Open[key] = v
+		}
+	}
+	for i := uint64(1); i <= count(f["na"]); i++ {
+		n, q := strconv.FormatUint(i, 10), medium.Question{}
+		if q.Ask, err = unpackAsk(f["a:"+n], f["g:"+n]); err != nil {
+			return nil, fmt.Errorf("call %.40q: %w", id, err)
+		}
+		if answer, ok := f["r:"+n]; ok {
+			a, err := unpackAnswer(answer)
+			if err != nil {
+				return nil, fmt.Errorf("call %.40q: %w", id, err)
+			}
+			a.Token = f["t:"+n]
+			q.Answer = &a
+		}
+		r.Asked = append(r.Asked, q)
+	}
+	return r, nil
+}
+
+// recordFields are the fields of a call, as steps.lua lists them, but for its owner.
+func recordFields(r *medium.Record) []any {
+	out := []any{
+		"st", r.Stream, "bt", r.Batch, "dl", millis(r.Deadline), "ph", int(r.Phase), "ep", text(r.Epoch), "n", text(r.N), "sp", text(r.Start), "la", text(r.Last),
+	}
+	if r.Phase == state.PhaseDone {
+		return out
+	}
+	out = append(out, "b", packCall(&r.Call), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Call.Bytes(), "kept", keptBytes(r), "sv", r.State)
+	if r.HasProgress {
+		out = append(out, "pr", strconv.FormatFloat(r.Progress, 'g', -1, 64))
+	}
+	if r.Cancelled {
+		out = append(out, "cx", 1)
+	}
+	for k, v := range r.Open {
+		out = append(out, "o:"+k, v)
+	}
+	out = append(out, "na", len(r.Asked), "miss", r.Missing())
+	for i := range r.Asked {
+		n, q := strconv.Itoa(i+1), &r.Asked[i]
+		out = append(out, "i:"+n, q.ID, "a:"+n, packAsk(&q.Ask), "g:"+n, q.Message)
+		if q.Answer != nil {
+			out = append(out, "r:"+n, packAnswer(*q.Answer), "t:"+n, q.Answer.Token)
+		}
+	}
+	return out
+}
+
+// keptBytes is what the state and the answers of a call count for SessionBytes.
+func keptBytes(r *medium.Record) int {
+	n := len(r.State)
+	for i := range r.Asked {
+		if a := r.Asked[i].Answer; a != nil {
+			n += a.Bytes()
+		}
+	}
+	return n
+}
+
+// flag is a truth as the scripts read it.
+func flag(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+func count(s string) uint64 {
+	n, _ := strconv.ParseUint(s, 10, 64)
+	return n
+}
+
+// millis is a deadline for scripts; 0: none.
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(t.UnixMilli(), 1)
+}

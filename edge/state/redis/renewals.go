@@ -1,0 +1,154 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// maxRenewal bounds the pause after which a use of a session is counted in Redis again.
+const maxRenewal = time.Minute
+
+// renewal is that pause: what a session lives longer than its limit, and a follower's registration lasts. It is
+// short beside the limit, so that a session that ended frees its place soon after.
+func renewal(l state.Limits) time.Duration {
+	pause := min(l.SessionTTL/16, maxRenewal)
+	return max(pause, min(l.SessionTTL/4, time.Second), time.Millisecond)
+}
+
+// renewals are the sessions whose use by this replica was counted in Redis of late: their expiry was
+// extended and the replica is among their holders. Until the next one is due, a copy is revalidated
+// without.
+type renewals struct {
+	every time.Duration
+	mu    sync.Mutex
+	due   map[string]time.Time
+	swept time.Time
+}
+
+func (u *renewals) init(every time.Duration) { u.every, u.due = every, make(map[string]time.Time) }
+
+// counted notes a use. The next one is due at a time that differs from session to session.
+func (u *renewals) counted(id string) {
+	next := time.Now().Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.due[id] = next
+}
+
+// forget is for when Redis may have lost what it was told. Every session is due.
+func (u *renewals) forget() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	clear(u.due)
+}
+
+// early tells whether a session's next use need not be counted.
+func (u *renewals) early(id string) bool {
+	now := time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return now.Before(u.due[id])
+}
+
+// split tells the sessions whose use has to be counted from those for which it is too early. Now and
+// then it forgets those that nobody revalidates any more.
+func (u *renewals) split(ids []string) (due, early []string) {
+	now := time.Now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, id := range ids {
+		if now.Before(u.due[id]) {
+			early = append(early, id)
+		} else {
+			due = append(due, id)
+		}
+	}
+	if now.Sub(u.swept) > u.every {
+		u.swept = now
+		for id, at := range u.due {
+			if now.Sub(at) > u.every {
+				delete(u.due, id)
+			}
+		}
+	}
+	return due, early
+}
+
+// Touch implements medium.Sessions. With use, most of the time it only reads the serials; at the latest after a
+// quarter of SessionTTL, or a minute, it also counts a use.
+func (r *Replica) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
+	out := make(map[string]uint64, len(ids))
+	var due []string
+	early := ids
+	if use {
+		due, early = r.renewals.split(ids)
+	}
+	for batch := range slices.Chunk(early, pipeline) {
+		if err := r.serials(ctx, batch, out); err != nil {
+			return nil, err
+		}
+	}
+	for batch := range slices.Chunk(due, pipeline) {
+		replies, err := r.each(ctx, touchScript, batch, func(int) []any { return nil })
+		if err != nil {
+			return nil, err
+		}
+		for i, rep := range replies {
+			if rep.code != "ok" {
+				continue
+			}
+			if out[batch[i]], err = serial(batch[i], rep.text(0)); err != nil {
+				return nil, err
+			}
+			r.renewals.counted(batch[i])
+		}
+	}
+	return out, ctx.Err()
+}
+
+// serials reads the serials of those of the sessions that are there.
+func (r *Replica) serials(ctx context.Context, ids []string, out map[string]uint64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	cmds := make([]*redis.StringCmd, len(ids))
+	err := r.pipe(ctx, func(p redis.Pipeliner) {
+		for i, id := range ids {
+			cmds[i] = p.HGet(ctx, r.session(id), "ser")
+		}
+	})
+	if errors.Is(err, errResting) {
+		return unavailable(ctx, err)
+	}
+	for i, cmd := range cmds {
+		text, err := cmd.Result()
+		switch {
+		case errors.Is(err, redis.Nil):
+			continue
+		case err != nil:
+			return unavailable(ctx, err)
+		}
+		if out[ids[i]], err = serial(ids[i], text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func serial(session, text string) (uint64, error) {
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("session %.40q: %w", session, errRecord)
+	}
+	return n, nil
+}

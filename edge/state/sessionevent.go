@@ -1,0 +1,28 @@
+package state
+
+import "time"
+
+// SessionEventKind is what a session event tells.
+type SessionEventKind uint8
+
+// The kinds of session events.
+const (
+	// SessionChanged: the session's record changed; load it again.
+	SessionChanged SessionEventKind = iota + 1
+	// SessionDeleted: the session is gone.
+	SessionDeleted
+	// RequestCancelled: the client cancelled the request RequestID.
+	RequestCancelled
+	// RootsChanged: the client's roots changed.
+	RootsChanged
+)
+
+// SessionEvent is a hint about a session to the replicas that hold it. The record tells the truth.
+type SessionEvent struct {
+	Kind      SessionEventKind
+	Session   string
+	RequestID string
+}
+
+// NotifiableFor is how long the holders of an erased session can still be notified.
+const NotifiableFor = 10 * time.Second

@@ -1,0 +1,444 @@
+package statetest
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
+)
+
+// Patient are limits under which no lease ends by itself.
+var Patient = state.Limits{Lease: time.Hour}
+
+// Drawn holds a medium against the model, by drawn operations of three replicas, given as the medium sees them, with the limits
+// Patient: writes, answers and claims whose replies are lost and which are sent again, late, and by replicas that have lost their
+// calls; and a medium that goes back: snapshot copies what it has of a session, and back puts that copy in the place
+// of what it has then.
+func Drawn(t *testing.T, stores [3]medium.Store, snapshot func(session string) (back func())) {
+	runs := 0
+	rapid.Check(t, func(t *rapid.T) {
+		runs++
+		w := &drawn{ctx: context.Background(), session: fmt.Sprint("drawn-", runs), snapshot: snapshot, model: &model.Medium{Limits: Patient}}
+		for i, s := range stores {
+			w.replicas[i] = &pair{w.model.Replica(medium.Hooks{}), s}
+		}
+		for _, s := range []medium.Store{w.replicas[0].model, w.replicas[0].medium} {
+			if err := s.Create(w.ctx, &state.Session{ID: w.session}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer func() { _ = stores[0].Delete(w.ctx, w.session) }()
+		t.Repeat(map[string]func(*rapid.T){
+			"begin": w.begin, "write": w.write, "write more": w.write, "repeat": w.repeat, "answer": w.answer, "claim": w.claim,
+			"restore": w.restore, "restore more": w.restore, "read": w.read, "beat": w.beat, "copy": w.copy, "rewind": w.rewind,
+		})
+	})
+}
+
+// pair is a replica on the model and on the medium.
+type pair struct{ model, medium medium.Store }
+
+// drawn is one history, and what its replicas know.
+type drawn struct {
+	ctx      context.Context
+	session  string
+	model    *model.Medium
+	replicas [3]*pair
+	snapshot func(string) func()
+	leases   []*lease
+	known    []knows
+	sent     []sent
+	asks     []string
+	seen     []seen
+	copies   []func()
+	claims   []claimed
+	calls    int
+	randoms  uint32
+}
+
+// lease is what an owner of a call knows.
+type lease struct {
+	of      *pair
+	rec     medium.Record
+	entries []medium.Entry
+	// n and seq were given out last; pending was sent, and its reply lost.
+	n, seq  uint64
+	pending *medium.Write
+}
+
+// knows is a record that a replica was given for a partial answer.
+type knows struct {
+	of  *pair
+	rec medium.Record
+}
+
+type sent struct {
+	of *pair
+	w  *medium.Write
+}
+
+type claimed struct {
+	of    *pair
+	which medium.Which
+}
+
+// seen is a place that a reader may have come to.
+type seen struct {
+	stream string
+	at     medium.Position
+}
+
+// kind is an error as the contract names it.
+func kind(err error) string {
+	var rewound *medium.RewoundError
+	if errors.As(err, &rewound) {
+		return rewound.Error()
+	}
+	for _, k := range []error{state.ErrNotFound, state.ErrFenced, state.ErrExists, state.ErrLimit, state.ErrTooLarge} {
+		if errors.Is(err, k) {
+			return k.Error()
+		}
+	}
+	if err != nil {
+		return "another error: " + err.Error()
+	}
+	return "ok"
+}
+
+func (w *drawn) same(t *rapid.T, what string, want, got any, wantErr, gotErr error) {
+	t.Helper()
+	if kind(wantErr) != kind(gotErr) {
+		t.Fatalf("%s: %v, where the model says %v", what, gotErr, wantErr)
+	}
+	if d := gocmp.Diff(want, got, cmpopts.EquateEmpty(), equate); d != "" {
+		t.Fatalf("%s (-model +medium):\n%s", what, d)
+	}
+}
+
+func (w *drawn) replica(t *rapid.T) *pair {
+	return w.replicas[rapid.IntRange(0, len(w.replicas)-1).Draw(t, "replica")]
+}
+
+func pick[T any](t *rapid.T, from []T, what string) T {
+	if len(from) == 0 {
+		t.Skip("no " + what)
+	}
+	return from[rapid.IntRange(0, len(from)-1).Draw(t, what)]
+}
+
+// lost says that a reply does not arrive.
+func lostReply(t *rapid.T) bool { return rapid.IntRange(0, 4).Draw(t, "lost reply") == 0 }
+
+// commit sends a write to both.
+func (w *drawn) commit(t *rapid.T, of *pair, write *medium.Write) error {
+	want, got := of.model.Commit(w.ctx, write), of.medium.Commit(w.ctx, write)
+	w.same(t, "commit", nil, nil, want, got)
+	return want
+}
+
+func (w *drawn) begin(t *rapid.T) {
+	w.calls++
+	id := fmt.Sprint(w.session, "-", w.calls)
+	rec := medium.Record{Session: w.session, Stream: "st-" + id, Phase: state.PhaseDispatched, Epoch: medium.EpochOf(1, w.random(t))}
+	rec.Call = callOf(id)
+	rec.Deadline = [...]time.Time{{}, time.Now().Add(time.Hour), time.Now().Add(-time.Hour)}[rapid.IntRange(0, 2).Draw(t, "deadline")].Truncate(time.Millisecond)
+	l := &lease{of: w.replica(t), rec: rec}
+	write := &medium.Write{Session: w.session, Stream: rec.Stream, Begin: []*medium.Record{&rec}}
+	if rapid.Bool().Draw(t, "with a step") {
+		w.step(t, l, write)
+	}
+	w.send(l.of, write)
+	if w.commit(t, l.of, write) != nil {
+		return
+	}
+	if lostReply(t) {
+		l.pending = write
+	} else {
+		l.has(write)
+	}
+	w.leases = append(w.leases, l)
+}
+
+// has notes what was acknowledged.
+func (l *lease) has(write *medium.Write) {
+	l.pending = nil
+	if write.Call != "" {
+		l.rec.Apply(write)
+		l.entries = append(slices.Clip(l.entries), write.Placed()...)
+	}
+}
+
+// step draws the next step under a lease.
+func (w *drawn) step(t *rapid.T, l *lease, write *medium.Write) {
+	write.Session, write.Stream, write.Call, write.Epoch = w.session, l.rec.Stream, l.rec.ID, l.rec.Epoch
+	l.n += rapid.Uint64Range(1, 2).Draw(t, "refused before")
+	write.N, write.After = l.n, l.rec.N
+	l.seq = max(l.seq, l.rec.Last)
+	write.Seq = l.seq + rapid.Uint64Range(1, 2).Draw(t, "burned")
+	for range rapid.IntRange(0, 3).Draw(t, "entries") {
+		write.Entries = append(write.Entries, w.entry(t, l))
+	}
+	write.Next = medium.Next(rapid.IntRange(int(medium.NextSame), int(medium.NextDone)).Draw(t, "next")) // #nosec G115 -- small
+	switch write.Next {
+	case medium.NextWaiting:
+		w.asking(t, l, write)
+	case medium.NextDone:
+		if rapid.Bool().Draw(t, "response") {
+			write.Entries = append(write.Entries, state.Entry{Kind: state.EntryResponse, Data: response(fmt.Sprint(l.rec.ID, "/", l.n))})
+		}
+	default:
+		if rapid.IntRange(0, 3).Draw(t, "round begins") == 0 {
+			write.Round, write.State = l.rec.Round+1, []byte(fmt.Sprint("state ", l.n))
+		}
+	}
+	l.seq = write.Seq + uint64(len(write.Entries))
+}
+
+func (w *drawn) entry(t *rapid.T, l *lease) state.Entry {
+	text := fmt.Sprint(l.rec.ID, "/", uint64(l.rec.Epoch), "/", l.n)
+	switch rapid.IntRange(0, 3).Draw(t, "kind") {
+	case 0:
+		return progress(rapid.Float64Range(0, 9).Draw(t, "progress"))
+	case 1:
+		return state.Entry{Kind: state.EntryLog, Data: []byte(text)}
+	case 2:
+		e := notice(text)
+		e.Completes = pick(t, []string{"key-1", "key-2", ""}, "completes")
+		return e
+	}
+	return notice(text)
+}
+
+func (w *drawn) asking(t *rapid.T, l *lease, write *medium.Write) {
+	for i := range rapid.IntRange(1, 2).Draw(t, "asks") {
+		id := fmt.Sprint(l.rec.ID, "-", uint64(l.rec.Epoch), "-", l.n, "-", i)
+		if taken := w.waiting(l.rec.ID); len(taken) > 0 && rapid.IntRange(0, 4).Draw(t, "an id that is taken") == 0 {
+			id = pick(t, taken, "taken")
+		}
+		a := state.Ask{
+			ID: id, Key: fmt.Sprint("key-", i+1), Method: mcp.MethodElicit, Asked: time.UnixMilli(1_700_000_000_000),
+			Message: fmt.Appendf(nil, "asks %s in step %d of %s, epoch %d", id, write.N, l.rec.ID, l.rec.Epoch),
+		}
+		if rapid.Bool().Draw(t, "URL") {
+			a.ElicitationID = "e-" + id
+		}
+		w.asks = append(w.asks, id)
+		write.Asks = append(write.Asks, a)
+		write.Entries = append(write.Entries, state.Entry{Kind: state.EntryRequest, Data: a.Message})
+	}
+	write.State = []byte(fmt.Sprint("state ", l.n))
+}
+
+// waiting are the questions to which other calls wait for the answer. A write that asks one of them is refused: else it would
+// not be told whose answer is meant, once what was lost is restored.
+func (w *drawn) waiting(but string) (ids []string) {
+	for _, r := range w.model.Records() {
+		for _, q := range r.Asked {
+			if r.ID != but && r.Phase == state.PhaseWaiting && q.Answer == nil {
+				ids = append(ids, q.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// send notes a write that may be sent again, unless it asks what is taken.
+func (w *drawn) send(of *pair, write *medium.Write) {
+	taken := w.waiting(write.Call)
+	for _, a := range write.Asks {
+		if slices.Contains(taken, a.ID) {
+			return
+		}
+	}
+	w.sent = append(w.sent, sent{of, write})
+}
+
+// write makes the next step under any lease there was, or makes the last again whose reply was lost.
+func (w *drawn) write(t *rapid.T) {
+	l := pick(t, w.leases, "lease")
+	write := l.pending
+	if write == nil {
+		if l.rec.Phase == state.PhaseWaiting || l.rec.Phase == state.PhaseDone {
+			t.Skip("its owner knows that the lease has ended: it writes no more")
+		}
+		write = &medium.Write{}
+		w.step(t, l, write)
+		w.send(l.of, write)
+	}
+	err := w.commit(t, l.of, write)
+	switch {
+	case err != nil:
+		l.pending = nil
+	case lostReply(t):
+		l.pending = write
+	default:
+		l.has(write)
+	}
+}
+
+// repeat sends again what was sent, however long ago.
+func (w *drawn) repeat(t *rapid.T) {
+	s := pick(t, w.sent, "write")
+	_ = w.commit(t, s.of, s.w)
+}
+
+func (w *drawn) answer(t *rapid.T) {
+	of, ask := w.replica(t), pick(t, w.asks, "ask")
+	text := fmt.Sprint(rapid.IntRange(1, 2).Draw(t, "attempt"))
+	random := w.random(t)
+	a := func() state.Answer {
+		return state.Answer{Result: json.RawMessage(`{"content":"` + ask + text + `"}`), Token: ask + text}
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "times") {
+		want, owned, wantErr := of.model.Answer(w.ctx, w.session, ask, a(), random)
+		got, gotOwned, gotErr := of.medium.Answer(w.ctx, w.session, ask, a(), random)
+		w.same(t, "answer", want, got, wantErr, gotErr)
+		w.same(t, "answered", recordOf(owned), recordOf(gotOwned), nil, nil)
+		switch want {
+		case state.AnswerTaken:
+			w.known = append(w.known, knows{of, *owned.Record})
+		case state.AnswerCompleted:
+			w.owns(t, of, owned)
+		}
+	}
+}
+
+func recordOf(o *medium.Owned) *medium.Record {
+	if o == nil {
+		return nil
+	}
+	return o.Record
+}
+
+// owns notes a lease, unless its reply is lost or it is there.
+func (w *drawn) owns(t *rapid.T, of *pair, o *medium.Owned) {
+	there := slices.ContainsFunc(w.leases, func(l *lease) bool { return l.rec.ID == o.Record.ID && l.rec.Epoch == o.Record.Epoch })
+	if !there && !lostReply(t) {
+		w.leases = append(w.leases, &lease{of: of, rec: *o.Record, seq: o.Record.Last})
+	}
+}
+
+// random draws the random bits of an epoch: those of no other, whether or not they are higher.
+func (w *drawn) random(t *rapid.T) uint32 {
+	w.randoms++
+	return rapid.Uint32Range(0, 1000).Draw(t, "random")<<16 | w.randoms
+}
+
+func (w *drawn) claim(t *rapid.T) {
+	of, l := w.replica(t), pick(t, w.leases, "lease")
+	which := medium.Which{
+		Session: w.session, Random: w.random(t), Lapsed: rapid.Bool().Draw(t, "lapsed"), Cancel: rapid.Bool().Draw(t, "cancel"),
+	}
+	switch rapid.IntRange(0, 3).Draw(t, "by") {
+	case 0:
+		which.RequestID = l.rec.RequestID
+	case 1:
+		which.Call, which.Epoch = l.rec.ID, l.rec.Epoch
+	default:
+		which.Call = l.rec.ID
+		if now, _, ok := w.model.Call(l.rec.ID); ok {
+			which.Epoch = now.Epoch
+		}
+	}
+	if len(w.claims) > 0 && rapid.IntRange(0, 5).Draw(t, "again") == 0 {
+		c := pick(t, w.claims, "claim")
+		of, which = c.of, c.which
+	} else {
+		w.claims = append(w.claims, claimed{of, which})
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "times") {
+		want, wantErr := of.model.Claim(w.ctx, which)
+		got, gotErr := of.medium.Claim(w.ctx, which)
+		w.same(t, "claim", recordOf(want), recordOf(got), wantErr, gotErr)
+		if wantErr == nil {
+			w.owns(t, of, want)
+		}
+	}
+}
+
+// restore gives back what an owner knows, or who took an answer.
+func (w *drawn) restore(t *rapid.T) {
+	of, rec, entries, runs := (*pair)(nil), medium.Record{}, []medium.Entry(nil), false
+	if len(w.known) > 0 && rapid.IntRange(0, 2).Draw(t, "by an answer") == 0 {
+		k := pick(t, w.known, "answer")
+		of, rec = k.of, k.rec
+	} else {
+		l := pick(t, w.leases, "lease")
+		if of, rec, entries = l.of, l.rec, l.entries; l.pending != nil && len(l.pending.Begin) > 0 {
+			t.Skip("it has not begun")
+		}
+		runs = rapid.Bool().Draw(t, "runs")
+		if rapid.IntRange(0, 3).Draw(t, "window") == 0 {
+			entries = entries[len(entries)/2:]
+		}
+	}
+	for range rapid.IntRange(1, 2).Draw(t, "times") {
+		mine, theirs := rec, rec
+		want, wantErr := of.model.Restore(w.ctx, &mine, entries, runs)
+		got, gotErr := of.medium.Restore(w.ctx, &theirs, slices.Clone(entries), runs)
+		w.same(t, "restore", want, got, wantErr, gotErr)
+	}
+	w.compare(t, of, seen{stream: rec.Stream}, 0)
+}
+
+func (w *drawn) read(t *rapid.T) {
+	at := seen{stream: pick(t, w.leases, "lease").rec.Stream}
+	if len(w.seen) > 0 && rapid.Bool().Draw(t, "resume") {
+		at = pick(t, w.seen, "position")
+		at.at.Seq += rapid.Uint64Range(0, 2).Draw(t, "further")
+	}
+	w.compare(t, w.replica(t), at, rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "most"))
+}
+
+// compare reads a stream behind a position.
+func (w *drawn) compare(t *rapid.T, of *pair, at seen, most int) {
+	t.Helper()
+	want, wantErr := of.model.Read(w.ctx, w.session, at.stream, at.at, most)
+	got, gotErr := of.medium.Read(w.ctx, w.session, at.stream, at.at, most)
+	// What a page says of a log of which it ends early is the medium's choice.
+	if want.More != got.More && len(got.Entries) > 0 && len(got.Entries) <= len(want.Entries) && most == 0 {
+		want.Entries, want.More, want.Ended = want.Entries[:len(got.Entries)], got.More, got.Ended
+	}
+	for i := range want.Entries { // Progress is with the record.
+		want.Entries[i].Completes = ""
+	}
+	for i := range got.Entries {
+		got.Entries[i].Completes = ""
+	}
+	w.same(t, fmt.Sprintf("read %s behind %+v", at.stream, at.at), want, got, wantErr, gotErr)
+	for _, e := range want.Entries {
+		w.seen = append(w.seen, seen{at.stream, e.Position()})
+	}
+}
+
+func (w *drawn) beat(t *rapid.T) {
+	of := w.replica(t)
+	want, wantErr := of.model.Beat(w.ctx, 1000, false)
+	got, gotErr := of.medium.Beat(w.ctx, 1000, false)
+	got = slices.DeleteFunc(got, func(o medium.Which) bool { return o.Session != w.session })
+	for _, list := range [][]medium.Which{want, got} {
+		slices.SortFunc(list, func(a, b medium.Which) int { return cmp.Compare(a.Call, b.Call) })
+	}
+	w.same(t, "beat", want, got, wantErr, gotErr)
+}
+
+func (w *drawn) copy(*rapid.T) {
+	model, medium := w.model.Snapshot(), w.snapshot(w.session)
+	w.copies = append(w.copies, func() { model(); medium() })
+}
+
+// rewind puts a copy in the place of what is there; what was copied later is of a history that is over.
+func (w *drawn) rewind(t *rapid.T) { pick(t, w.copies, "copy")() }

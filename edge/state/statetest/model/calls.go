@@ -1,0 +1,303 @@
+package model
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Commit implements medium.Calls.
+func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case m.sessions[w.Session] == nil:
+		return state.ErrNotFound
+	}
+	begun, err := r.begin(w)
+	if err != nil {
+		return err
+	}
+	var next *call
+	if w.Call != "" {
+		c := begun[w.Call]
+		if c == nil {
+			c = m.calls[w.Call]
+		}
+		if next, err = r.step(w, c); err != nil {
+			return err
+		}
+	}
+	if next != nil {
+		m.put(w.Call, next)
+		delete(begun, w.Call)
+	}
+	for _, b := range w.Begin {
+		if c := begun[b.ID]; c != nil {
+			m.put(b.ID, c)
+		}
+	}
+	return nil
+}
+
+// begin makes the calls that a write begins, by their ids; none where they are there. m.mu is locked.
+func (r *Replica) begin(w *medium.Write) (map[string]*call, error) {
+	m, out, there := r.m, map[string]*call{}, 0
+	for _, b := range w.Begin {
+		if c := m.calls[b.ID]; c != nil {
+			if there++; c.rec.Epoch != m.epoch(b.Epoch) || c.owner != r || w.Call == "" && (c.rec.N > 0 || !c.held) {
+				return nil, state.ErrExists
+			}
+			continue
+		}
+		c := &call{rec: *b, owner: r, held: true, claimed: m.Now()}
+		c.rec.Epoch = m.epoch(b.Epoch)
+		out[b.ID] = c
+	}
+	taken := false
+	for _, c := range m.calls {
+		taken = taken || c.rec.Session == w.Session && c.rec.Stream == w.Stream
+	}
+	if there > 0 && there < len(w.Begin) || there == 0 && (len(out) < len(w.Begin) || len(out) > 0 && taken) {
+		return nil, state.ErrExists
+	}
+	return out, nil
+}
+
+// step makes of a call what a step makes of it; nil where the step was made. m.mu is locked.
+func (r *Replica) step(w *medium.Write, c *call) (*call, error) {
+	m := r.m
+	switch {
+	case c == nil:
+		return nil, &medium.RewoundError{}
+	case w.Epoch > c.rec.Epoch:
+		return nil, &medium.RewoundError{Epoch: c.rec.Epoch, N: c.rec.N}
+	case w.Epoch != c.rec.Epoch && !m.bug(Unfenced), c.owner != r && !m.bug(Unfenced):
+		return nil, state.ErrFenced
+	case w.N <= c.rec.N && !m.bug(RepeatedWrites):
+		return nil, nil
+	case c.rec.Phase == state.PhaseDone, !c.held && !m.bug(Unfenced):
+		return nil, state.ErrFenced
+	case w.After > c.rec.N && !m.bug(SkippedWrites), len(w.Entries) > 0 && len(c.log) > 0 && w.Seq <= c.log[len(c.log)-1].Seq && !m.bug(RepeatedWrites):
+		return nil, &medium.RewoundError{Epoch: c.rec.Epoch, N: c.rec.N}
+	}
+	for i, a := range w.Asks {
+		o, at := m.pending(w.Session, a.ID)
+		if o != nil && o.rec.Phase == state.PhaseWaiting && o.rec.Asked[at].Answer == nil && o.rec.ID != w.Call ||
+			slices.ContainsFunc(w.Asks[:i], func(b state.Ask) bool { return b.ID == a.ID }) {
+			return nil, state.ErrExists
+		}
+	}
+	if m.Refuse != nil {
+		if err := m.Refuse(w); err != nil {
+			return nil, err
+		}
+	}
+	n := *c
+	n.rec.Apply(w)
+	n.log = append(slices.Clip(n.log), w.Placed()...)
+	n.held = w.Next != medium.NextWaiting && w.Next != medium.NextDone
+	return &n, nil
+}
+
+// pending finds the call that asks something, or else one that has asked it. m.mu is locked.
+func (m *Medium) pending(session, ask string) (found *call, at int) {
+	for _, id := range m.ids {
+		c := m.calls[id]
+		if c == nil || c.rec.Session != session {
+			continue
+		}
+		i := slices.IndexFunc(c.rec.Asked, func(q medium.Question) bool { return q.ID == ask })
+		if i >= 0 && (found == nil || c.rec.Phase == state.PhaseWaiting && c.rec.Asked[i].Answer == nil) {
+			found, at = c, i
+		}
+	}
+	return found, at
+}
+
+// Answer implements medium.Calls.
+func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		return 0, nil, err
+	case m.sessions[session] == nil:
+		return 0, nil, state.ErrNotFound
+	}
+	c, i := m.pending(session, ask)
+	switch {
+	case c == nil:
+		return state.AnswerUnknown, nil, nil
+	case c.rec.Asked[i].Answer != nil && !m.bug(LastAnswerCounts):
+		switch {
+		case c.rec.Asked[i].Answer.Token != a.Token:
+			return state.AnswerDuplicate, nil, nil
+		case c.is(r, random):
+			return state.AnswerCompleted, m.owned(c), nil
+		}
+		return state.AnswerTaken, m.owned(c), nil
+	case c.rec.Phase != state.PhaseWaiting, c.held:
+		return state.AnswerUnknown, nil, nil
+	}
+	n := *c
+	if m.bug(LastAnswerCounts) && n.rec.Asked[i].Answer != nil {
+		n.rec.Asked = slices.Clone(n.rec.Asked)
+		n.rec.Asked[i].Answer = nil
+	}
+	n.rec.Answered(ask, a)
+	out := state.AnswerTaken
+	if n.rec.Missing() == 0 || m.bug(AnyAnswerCompletes) {
+		out = state.AnswerCompleted
+		if m.bug(AnyAnswerCompletes) {
+			n.rec.Phase, n.rec.Round = state.PhaseReady, n.rec.Round+1
+		}
+		n.own(r, random, false, false)
+	}
+	m.put(n.rec.ID, &n)
+	return out, m.owned(&n), nil
+}
+
+// Asking implements medium.Calls.
+func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Record, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case m.sessions[session] == nil:
+		return nil, state.ErrNotFound
+	}
+	c, i := m.pending(session, ask)
+	if c == nil || c.rec.Asked[i].Answer != nil || c.rec.Phase != state.PhaseWaiting || c.held {
+		return nil, nil
+	}
+	return m.owned(c).Record, nil
+}
+
+// is says whether the call is a replica's by a claim with these random bits, and nothing was written since.
+func (c *call) is(r *Replica, random uint32) bool {
+	return c.held && c.owner == r && c.rec.Epoch.Random() == r.m.random(random) && c.rec.N == 0
+}
+
+func (c *call) own(r *Replica, random uint32, lapsed, cancel bool) {
+	c.rec.Claim(r.m.random(random), lapsed, cancel)
+	c.owner, c.held, c.claimed = r, true, r.m.Now()
+}
+
+func (m *Medium) owned(c *call) *medium.Owned {
+	rec := c.rec
+	return &medium.Owned{Record: &rec, Session: m.sessions[rec.Session]}
+}
+
+func (m *Medium) random(bits uint32) uint32 {
+	if m.bug(EpochsCount) {
+		return 0
+	}
+	return bits
+}
+
+func (m *Medium) epoch(e medium.Epoch) medium.Epoch {
+	return medium.EpochOf(e.Counter(), m.random(e.Random()))
+}
+
+// Claim implements medium.Calls.
+func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	c := m.find(w)
+	switch {
+	case c == nil || m.sessions[w.Session] == nil:
+		return nil, state.ErrNotFound
+	case c.rec.Phase == state.PhaseDone:
+		return nil, state.ErrFenced
+	case c.is(r, w.Random):
+		return m.owned(c), nil
+	case w.Epoch != 0 && w.Epoch != c.rec.Epoch:
+		return nil, state.ErrFenced
+	case w.Epoch != 0 && !c.held && c.rec.Phase == state.PhaseWaiting && c.rec.Missing() > 0 && !m.late(c):
+		return nil, state.ErrFenced
+	}
+	n := *c
+	n.own(r, w.Random, w.Lapsed && c.held, w.Cancel)
+	m.put(n.rec.ID, &n)
+	return m.owned(&n), nil
+}
+
+func (m *Medium) late(c *call) bool { return !c.rec.Deadline.IsZero() && m.Now().After(c.rec.Deadline) }
+
+// find finds a call of a session; of several with one request id the youngest.
+func (m *Medium) find(w medium.Which) (found *call) {
+	for _, id := range m.ids {
+		c := m.calls[id]
+		if c != nil && c.rec.Session == w.Session && (w.RequestID == "" && id == w.Call || w.RequestID != "" && c.rec.RequestID == w.RequestID) {
+			found = c
+		}
+	}
+	return found
+}
+
+// Restore implements medium.Calls.
+func (r *Replica) Restore(ctx context.Context, rec *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		return 0, err
+	case m.sessions[rec.Session] == nil:
+		return 0, state.ErrNotFound
+	}
+	c, n := m.calls[rec.ID], call{}
+	if c != nil {
+		n = *c
+	}
+	verdict := n.rec.Merge(rec, c != nil)
+	if c != nil && (m.bug(RestoreOverrides) || m.bug(RunningBeatsDone) && c.rec.Phase == state.PhaseDone && rec.Phase != state.PhaseDone && rec.Epoch != c.rec.Epoch) {
+		n.rec, verdict = *rec, medium.Restored
+	}
+	n.log = m.merged(n.log, rec, entries, &n.rec, verdict)
+	if verdict == medium.Restored && n.rec.Epoch == rec.Epoch {
+		n.owner, n.held = r, runs && n.rec.Phase != state.PhaseWaiting && n.rec.Phase != state.PhaseDone
+		n.claimed = m.Now()
+	}
+	released := n.held && n.owner == r && n.rec.Epoch == rec.Epoch && !runs
+	if released {
+		n.held = false // The replica does not run it: anybody may.
+	}
+	if c == nil || verdict == medium.Restored || released || len(n.log) != len(c.log) {
+		m.put(rec.ID, &n)
+	}
+	return verdict, nil
+}
+
+func (m *Medium) merged(log []medium.Entry, from *medium.Record, entries []medium.Entry, now *medium.Record, v medium.Verdict) []medium.Entry {
+	switch {
+	case m.bug(RestoreForgetsLog):
+		return log
+	case m.bug(RestoreRenumbers) && v == medium.Restored:
+		for _, e := range entries {
+			last := uint64(0)
+			if n := len(log); n > 0 {
+				last = log[n-1].Seq
+			}
+			if e.Seq > last {
+				e.Seq = last + 1
+				log = append(slices.Clip(log), e)
+			}
+		}
+		return log
+	}
+	return medium.MergeLog(log, from, entries, now)
+}

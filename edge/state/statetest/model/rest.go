@@ -1,0 +1,192 @@
+package model
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Read implements medium.Logs. Of a stream that has several calls it reads the log of the first.
+func (r *Replica) Read(ctx context.Context, session, stream string, after medium.Position, most int) (medium.Page, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	if err != nil {
+		return medium.Page{}, err
+	}
+	for _, id := range m.ids {
+		c := m.calls[id]
+		if c == nil || c.rec.Session != session || c.rec.Stream != stream || m.sessions[session] == nil {
+			continue
+		}
+		p := medium.PageOf(c.log, medium.LastOf(c.log, &c.rec), []*medium.Record{&c.rec}, after)
+		p.Trace = c.rec.Trace
+		if most > 0 && len(p.Entries) > most && !p.Ahead {
+			p.Entries, p.More, p.Ended = p.Entries[:most], true, false
+		}
+		return p, nil
+	}
+	return medium.Page{}, state.ErrNotFound
+}
+
+// Follow implements medium.Logs.
+func (r *Replica) Follow(_, stream string, wake func()) (stop func()) {
+	f := &follower{stream: stream, wake: wake}
+	r.m.mu.Lock()
+	defer r.m.mu.Unlock()
+	r.followers = append(r.followers, f)
+	return func() {
+		r.m.mu.Lock()
+		defer r.m.mu.Unlock()
+		r.followers = slices.DeleteFunc(r.followers, func(o *follower) bool { return o == f })
+	}
+}
+
+// Beat implements medium.Replicas.
+func (r *Replica) Beat(ctx context.Context, most int, leaving bool) (out []medium.Which, _ error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case leaving:
+		r.left = true
+		return nil, nil
+	case r.left:
+		return nil, state.ErrFenced
+	}
+	r.beat = m.Now()
+	for _, id := range m.ids {
+		if c := m.calls[id]; c != nil && len(out) < most && m.orphan(c) {
+			out = append(out, medium.Which{
+				Session: c.rec.Session, Call: id, Epoch: c.rec.Epoch, Lapsed: c.held && m.lost(c.owner) && !c.owner.left,
+			})
+		}
+	}
+	return out, nil
+}
+
+func (m *Medium) orphan(c *call) bool {
+	waits := c.rec.Phase == state.PhaseWaiting
+	switch {
+	case c.rec.Phase == state.PhaseDone:
+		return false
+	case m.late(c):
+		return true
+	case !c.held:
+		return !waits || c.rec.Missing() == 0
+	}
+	unwritten := c.rec.Epoch.Counter() > 1 && c.rec.N == 0 && m.Now().Sub(c.claimed) > m.Limits.ClaimLife()
+	return m.lost(c.owner) || unwritten
+}
+
+// Notify implements medium.Replicas: every other replica holds every session.
+func (r *Replica) Notify(ctx context.Context, b state.SessionEvent) error {
+	err := r.m.op(ctx)
+	others := slices.DeleteFunc(slices.Clone(r.m.replicas), func(o *Replica) bool { return o == r || o.left || o.hooks.Event == nil })
+	r.m.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	for _, o := range others {
+		o.hooks.Event(b)
+	}
+	return nil
+}
+
+// Create implements medium.Sessions.
+func (r *Replica) Create(ctx context.Context, s *state.Session) error {
+	err := r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case r.m.sessions[s.ID] != nil:
+		return state.ErrExists
+	}
+	own := *s
+	r.m.sessions[s.ID] = &own
+	return nil
+}
+
+// Load implements medium.Sessions.
+func (r *Replica) Load(ctx context.Context, id string, _ bool) (*state.Sighting, error) {
+	err := r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	s := r.m.sessions[id]
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return nil, state.ErrNotFound
+	}
+	return &state.Sighting{Session: s}, nil
+}
+
+// Update implements medium.Sessions.
+func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
+	err := r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	s := r.m.sessions[id]
+	switch {
+	case err != nil:
+		return nil, err
+	case s == nil:
+		return nil, state.ErrNotFound
+	}
+	next, changed, err := s.With(p, r.m.Limits.Subscriptions)
+	if err != nil || !changed {
+		return s, err
+	}
+	next.Serial++
+	r.m.sessions[id] = next
+	return next, nil
+}
+
+// Touch implements medium.Sessions.
+func (r *Replica) Touch(ctx context.Context, ids []string, _ bool) (map[string]uint64, error) {
+	err := r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]uint64{}
+	for _, id := range ids {
+		if s := r.m.sessions[id]; s != nil {
+			out[id] = s.Serial
+		}
+	}
+	return out, nil
+}
+
+// Delete implements medium.Sessions.
+func (r *Replica) Delete(ctx context.Context, id string) error {
+	err := r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case r.m.sessions[id] == nil:
+		return state.ErrNotFound
+	}
+	delete(r.m.sessions, id)
+	maps.DeleteFunc(r.m.calls, func(_ string, c *call) bool { return c.rec.Session == id })
+	return nil
+}
+
+// List implements medium.Replicas: all sessions are on the first page.
+func (r *Replica) List(ctx context.Context, cursor string, most int) (page []*state.Sighting, next string, err error) {
+	err = r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	if err != nil || cursor != "" {
+		return nil, "", err
+	}
+	for _, s := range r.m.sessions {
+		page = append(page, &state.Sighting{Session: s})
+	}
+	return page[:min(len(page), most)], "", nil
+}

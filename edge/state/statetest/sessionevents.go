@@ -1,0 +1,176 @@
+package statetest
+
+import (
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+var sessionEvents = []test{
+	{"every other holder has handled the event when Notify returns", state.Limits{}, func(w *world) {
+		third := w.replica("third")
+		heard := w.listen(w.a, w.b, third)
+		w.session(w.a, "s")
+		w.session(w.a, "other")
+		w.notify(w.a, state.SessionEvent{Kind: state.SessionChanged, Session: "s"}, heard)
+		_, err := w.b.Load(w.Context(), "s")
+		w.must(err)
+		_, err = third.Load(w.Context(), "other")
+		w.must(err)
+		for _, kind := range []state.SessionEventKind{state.SessionChanged, state.RootsChanged} {
+			w.notify(w.a, state.SessionEvent{Kind: kind, Session: "s"}, heard, w.b)
+		}
+		w.notify(w.b, state.SessionEvent{Kind: state.RequestCancelled, Session: "s", RequestID: `"7"`}, heard, w.a)
+		w.notify(third, state.SessionEvent{Kind: state.SessionChanged, Session: "s"}, heard, w.a, w.b)
+		w.notify(w.b, state.SessionEvent{Kind: state.SessionChanged, Session: "never"}, heard)
+	}},
+	{"who runs or touches a call's session holds it", state.Limits{}, func(w *world) {
+		third := w.replica("third")
+		heard := w.listen(w.a, w.b, third)
+		x := w.three()
+		w.claim(w.b, x.which())
+		_, err := third.Touch(w.Context(), []string{"s"})
+		w.must(err)
+		w.notify(w.a, state.SessionEvent{Kind: state.RequestCancelled, Session: "s", RequestID: `"c"`}, heard, w.b, third)
+	}},
+	{"the holders of an erased session hear of it", state.Limits{}, func(w *world) {
+		heard := w.listen(w.a, w.b)
+		w.session(w.a, "s")
+		w.must(w.b.Delete(w.Context(), "s"))
+		w.notify(w.b, state.SessionEvent{Kind: state.SessionDeleted, Session: "s"}, heard, w.a)
+	}},
+	{"who left is not notified", state.Limits{}, func(w *world) {
+		heard := w.listen(w.a, w.b)
+		w.session(w.a, "s")
+		_, err := w.b.Load(w.Context(), "s")
+		w.must(err)
+		w.must(w.a.Leave(w.Context()))
+		w.notify(w.b, state.SessionEvent{Kind: state.SessionChanged, Session: "s"}, heard)
+	}},
+	{"a handler that hangs is not waited for longer than 250 ms", state.Limits{}, hanging},
+	{"followers wake on append, park, finish and delete", state.Limits{}, wakes},
+	{"tokens do not pile up, and stop with the registration", state.Limits{}, func(w *world) {
+		x := w.three()
+		wake, stop := w.b.Follow("s", "st")
+		x.append(notice("4"))
+		x.append(notice("5"))
+		w.token(wake)
+		select {
+		case <-wake:
+			w.Error("two tokens for what one read shows")
+		default:
+		}
+		stop()
+		other, stopOther := w.b.Follow("s", "st")
+		defer stopOther()
+		x.append(notice("6"))
+		w.token(other)
+		select {
+		case <-wake:
+			w.Error("a token after the registration ended")
+		default:
+		}
+	}},
+	{"following before the stream is there, or after it went, wakes", state.Limits{}, func(w *world) {
+		w.session(w.a, "s")
+		wake, stop := w.b.Follow("s", "st")
+		defer stop()
+		w.begin(w.a, "s", "st", "c")[0].append(notice("1"))
+		w.token(wake)
+		wake, stop = w.b.Follow("never", "st")
+		defer stop()
+		w.token(wake)
+	}},
+}
+
+// ears are the session events that were heard.
+type ears struct {
+	mu    sync.Mutex
+	heard map[*replica][]state.SessionEvent
+}
+
+func (w *world) listen(replicas ...*replica) *ears {
+	e := &ears{heard: map[*replica][]state.SessionEvent{}}
+	for _, s := range replicas {
+		s.Answering(func(b state.SessionEvent) {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			e.heard[s] = append(e.heard[s], b)
+		})
+	}
+	return e
+}
+
+// notify notifies the others and compares who has heard it by then.
+func (w *world) notify(s *replica, b state.SessionEvent, e *ears, want ...*replica) {
+	w.Helper()
+	w.must(s.Notify(w.Context(), b))
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range want {
+		if d := cmp.Diff([]state.SessionEvent{b}, e.heard[r], equate); d != "" {
+			w.Errorf("a holder heard (-want +got):\n%s", d)
+		}
+	}
+	if len(e.heard) != len(want) {
+		w.Errorf("%d replicas heard %+v, want %d", len(e.heard), b, len(want))
+	}
+	clear(e.heard)
+}
+
+// token waits for a token.
+func (w *world) token(wake <-chan struct{}) {
+	w.Helper()
+	select {
+	case <-wake:
+	case <-time.After(patience):
+		w.Fatalf("not woken within %v", patience)
+	}
+}
+
+func hanging(w *world) {
+	third := w.replica("third")
+	release, hung, heard := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	w.b.Answering(func(state.SessionEvent) { <-release; close(hung) })
+	third.Answering(func(state.SessionEvent) { heard <- struct{}{} })
+	w.session(w.a, "s")
+	for _, s := range []*replica{w.b, third} {
+		_, err := s.Load(w.Context(), "s")
+		w.must(err)
+	}
+	start := time.Now()
+	w.must(w.a.Notify(w.Context(), state.SessionEvent{Kind: state.SessionChanged, Session: "s"}))
+	took := time.Since(start)
+	if took < 200*time.Millisecond || took > 5*time.Second {
+		w.Errorf("Notify took %v, want 250 ms", took)
+	}
+	w.token(heard)
+	close(release)
+	w.token(hung)
+}
+
+func wakes(w *world) {
+	w.session(w.a, "s")
+	x := w.begin(w.a, "s", "st", "c", "c2")
+	wake, stop := w.b.Follow("s", "st")
+	defer stop()
+	x[0].append(notice("1"))
+	w.token(wake)
+	x[0].park("q")
+	w.token(wake)
+	x[1].finish()
+	w.token(wake)
+	_, y := w.claim(w.b, x[0].request())
+	w.must(w.b.Finish(w.Context(), y.next(), nil))
+	w.token(wake)
+	if _, last := w.all(w.b, "s", "st"); !last.Ended {
+		w.Fatal("woken, but the stream has not ended")
+	}
+	w.must(w.a.Delete(w.Context(), "s"))
+	w.token(wake)
+	_, err := w.b.Read(w.Context(), "s", at{Stream: "st"}, 0)
+	w.want(state.ErrNotFound, err)
+}
