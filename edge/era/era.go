@@ -15,6 +15,12 @@ type Dispatcher interface {
 	// Call runs one round of a request: a list, call, read, get or completion. Events go to the sink
 	// before it returns. Errors are *mcp.Error. The round ends early when ctx does.
 	Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
+	// Permit says whether a request may be made, as far as that is decided before anything is done: an error is one with
+	// which Call would end. nil: it may, or what it names does not exist, or is to be taken for that. For
+	// resources/subscribe the params name one resource.
+	Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
+	// Challenges says whether Permit may ask for other credentials.
+	Challenges() bool
 	// Repeatable says whether a dispatched call may be run again when its outcome was lost.
 	Repeatable(call *mcp.Call) bool
 	// Served names the backend that serves the tool or prompt that the call is about, as far as is known

@@ -29,6 +29,7 @@ type Router struct {
 
 // Post serves one received message or batch.
 func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	ctx = mcp.WithToken(ctx, in.Token)
 	if jsonrpc.IsBatch(in.Body) {
 		r.batch(ctx, in, out)
 		return
@@ -84,7 +85,7 @@ func refuse(in *mcp.Incoming, out mcp.Outgoing, err error) {
 
 // Listen serves a reader: only the stateful era has streams that outlive their request.
 func (r *Router) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
-	r.Stateful.Listen(ctx, in, out)
+	r.Stateful.Listen(mcp.WithToken(ctx, in.Token), in, out)
 }
 
 // End ends a session.

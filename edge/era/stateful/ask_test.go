@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 func mustParse(s string) jsonrpc.Message {
@@ -43,7 +44,7 @@ func asking(requests ...mcp.InputRequest) tool {
 }
 
 // asked are the server requests on a stream: their ids by the params' text.
-func asked(t *testing.T, x *exchange) (ids []string, params []string) {
+func asked(t *testing.T, x *client) (ids []string, params []string) {
 	t.Helper()
 	for _, m := range x.messages() {
 		msg := mustParse(m)
@@ -138,7 +139,7 @@ func TestAnswerIsAcceptedBeforeWhatItReleases(t *testing.T) {
 			ids, _ := asked(t, x)
 			body := answer(ids[0], `{}`)
 			in := w.incoming(s)
-			y := w.begin(func(ctx context.Context, y *exchange) {
+			y := w.begin(func(ctx context.Context, y *client) {
 				y.onAccept = func() {
 					time.Sleep(time.Second)
 					if n := len(w.backend.seen()); n != 2*i+1 || x.ended() {
@@ -174,19 +175,20 @@ func TestIdsOfAnswers(t *testing.T) {
 			t.Error("the answer under a float was not taken")
 		}
 
-		old := w.medium.Replica("old")
 		call := state.Call{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1}
-		leases, err := old.Begin(t.Context(), s, "stream", []state.Call{call})
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := medium.Epoch(0).Next(1)
 		const id = "J7XQ2LZB5WTRV4KMEY6HNPCADS"
 		ask := state.Ask{ID: id, Key: "name", Method: mcp.MethodElicit, Message: []byte(`{}`)}
-		if err := old.Park(t.Context(), state.Write{Lease: leases[0], N: 1}, []state.Ask{ask}, keptState(1, trace.SpanContext{}, []byte("kept"))); err != nil {
+		if err := w.store("old").Commit(t.Context(), &medium.Write{
+			Session: s, Stream: "stream", Call: "c", Epoch: first, N: 1, Seq: 1, Next: medium.NextWaiting,
+			Begin:   []*medium.Record{{Call: call, Session: s, Stream: "stream", Phase: state.PhaseDispatched, Epoch: first}},
+			Entries: []state.Entry{{Kind: state.EntryRequest, Data: ask.Message}},
+			Asks:    []state.Ask{ask}, State: keptState(1, trace.SpanContext{}, []byte("kept")),
+		}); err != nil {
 			t.Fatal(err)
 		}
 		w.wantAccepted(w.post(w.a, s, answer(strconv.Quote(id), `{}`)))
-		y := w.listen(w.b, s, "stream.1.1")
+		y := w.listen(w.b, s, medium.Position{Epoch: first, Seq: 1}.EventID("stream"))
 		after(2 * time.Second)
 		w.wantMessages(y, `{"jsonrpc":"2.0","id":2,"result":{"text":"round 2 state kept name={}"}}`)
 	})
@@ -350,8 +352,14 @@ func TestStateOnlyRounds(t *testing.T) {
 		x := w.post(w.a, s, callTool(1, "wait"))
 		after(7 * time.Second)
 		w.wantMessages(x, `{"jsonrpc":"2.0","id":1,"result":{"text":"round 1"}}`)
-		if n := len(w.backend.seen()); n != 21 {
-			t.Errorf("%d calls", n)
+		seen := w.backend.seen()
+		if len(seen) != 21 {
+			t.Errorf("%d calls", len(seen))
+		}
+		for i := range seen {
+			if seen[i].Begun != (i > 0) {
+				t.Errorf("call %d of a backend that was busy: begun before is %t", i, seen[i].Begun)
+			}
 		}
 	})
 	inWorld(t, Options{CallLifetime: 3 * time.Second, StreamAfter: time.Hour}, func(t *testing.T, w *world) {

@@ -3,17 +3,13 @@ package stateful
 import (
 	"crypto/rand"
 	"encoding/binary"
-	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
-	"github.com/mcpedge/mcpedge/edge/state"
 )
-
-// maxDraws bounds how often the ids of one asking are drawn. Two sets of them share one by chance once in
-// millions of askings.
-const maxDraws = 16
 
 // drawID draws the id of a request to a client: a random integer from 1 to 2^31 - 1. Clients exist that answer
 // every request with a number as its id, and that hold it in 32 bits.
@@ -27,20 +23,27 @@ func drawID() int64 {
 	}
 }
 
-// number gives the asks ids, no two of them the same, and makes their messages. The store refuses ids that
-// the session has: they are to be drawn again.
-func (e *Era) number(asks []state.Ask, params []json.RawMessage) {
-	drawn := make(map[int64]bool, len(asks))
-	for i := range asks {
+// number gives the questions of a reply ids, no two of them the same, in a copy. Their messages are params without an id,
+// or with one that the session has: that is drawn again.
+func (e *Era) number(r *call.Reply) *call.Reply {
+	next := *r
+	next.Asks = slices.Clone(r.Asks)
+	drawn := make(map[int64]bool, len(next.Asks))
+	for i := range next.Asks {
+		a := &next.Asks[i]
+		params := a.Message
+		if a.ID != "" {
+			params, _ = jsonrpc.Member(a.Message, "params")
+		}
 		n := e.draw()
 		for drawn[n] {
 			n = e.draw()
 		}
 		drawn[n] = true
-		a := &asks[i]
 		a.ID = strconv.FormatInt(n, 10)
-		a.Message = jsonrpc.AppendRequest(make([]byte, 0, len(params[i])+128), jsonrpc.IntID(n), string(a.Method), params[i])
+		a.Message = jsonrpc.AppendRequest(make([]byte, 0, len(params)+128), jsonrpc.IntID(n), string(a.Method), params)
 	}
+	return &next
 }
 
 // askOf names the ask that a response is for: by the text of its number, without the fraction that languages

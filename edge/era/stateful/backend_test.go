@@ -76,6 +76,9 @@ func (b *backend) Served(c *mcp.Call) (string, bool) {
 	return "fake", b.tools[c.Params.Target] != nil
 }
 
+func (*backend) Challenges() bool                                         { return false }
+func (*backend) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
+
 func (b *backend) Repeatable(c *mcp.Call) bool {
 	return c.Method.Repeatable() || strings.HasPrefix(c.Params.Target, "safe")
 }

@@ -9,14 +9,11 @@ import (
 )
 
 // Start begins what runs beside the requests: signs of life, the revalidation of held sessions, and
-// the takeover of lost calls. It returns after the first sign of life was tried. All of it ends with
-// ctx or with Close. Call it once.
+// the takeover of lost calls. It returns after the first sign of life was tried. The revalidation ends with
+// ctx, and all of it with Close. Call it once.
 func (e *Era) Start(ctx context.Context) {
-	e.started.Store(true)
-	e.beat(ctx)
-	for _, job := range []func(context.Context){func(ctx context.Context) { e.beat(ctx) }, e.revalidate, e.sweepUnlessDraining} {
-		e.loops.Go(func() { e.every(ctx, job) })
-	}
+	e.calls.Start()
+	e.loops.Go(func() { e.every(ctx, e.revalidate) })
 }
 
 // every does a job once per Heartbeat.
@@ -35,32 +32,12 @@ func (e *Era) every(ctx context.Context, job func(context.Context)) {
 	}
 }
 
-// beat gives a sign of life; false when that failed.
-func (e *Era) beat(ctx context.Context) bool {
-	sctx, cancel := e.bounded(ctx)
-	defer cancel()
-	err := e.store.Beat(sctx)
-	if err != nil && !e.closed.Load() {
-		e.counters.StateErrors.Add(1)
-		e.log.Warn("no sign of life could be given; other replicas may take over this one's calls", "error", err)
-	}
-	return err == nil
-}
-
-// sweepUnlessDraining shows that this replica lives before it looks for those that do not: a process
-// that stood still for a while would take over its own calls.
-func (e *Era) sweepUnlessDraining(ctx context.Context) {
-	if !e.isDraining() && e.beat(ctx) {
-		e.sweep(ctx)
-	}
-}
-
 const (
 	// touchAtOnce bounds the sessions that one operation revalidates.
 	touchAtOnce = 1024
 	// idleBeats is how many heartbeats pass between two revalidations of a session that is held and not
 	// used, for its idle stream or since its last use, of which a replica may have ten thousands. So long
-	// may what changed there without its bell be unknown here.
+	// may what changed there without its event be unknown here.
 	idleBeats = 5
 )
 
@@ -70,8 +47,8 @@ func (e *Era) revalidate(ctx context.Context) {
 	now := time.Now()
 	// Half a heartbeat less, since they do not come to the nanosecond.
 	idle := min(idleBeats*e.o.Heartbeat, e.o.SessionTTL/2) - e.o.Heartbeat/2
-	var due, unused []*held
-	for _, s := range e.held.all() {
+	var due, unused []*localSession
+	for _, s := range e.sessions.all() {
 		// What is not used begins nothing: most sessions cost one look.
 		used := s.used.Load() && s.used.Swap(false)
 		if used || s.working {
@@ -100,15 +77,16 @@ func (e *Era) revalidate(ctx context.Context) {
 			unused = append(unused, s)
 		}
 	}
-	e.touchAll(ctx, due, e.store.Touch)
-	e.touchAll(ctx, unused, e.store.Serials)
+	e.touchAll(ctx, due, true)
+	e.noteRenewals(ctx, due)
+	e.touchAll(ctx, unused, false)
 }
 
-// touchAll revalidates sessions by a method of the store.
-func (e *Era) touchAll(ctx context.Context, due []*held, by func(context.Context, []string) (map[string]uint64, error)) {
+// touchAll revalidates sessions, which is a use of them or not.
+func (e *Era) touchAll(ctx context.Context, due []*localSession, use bool) {
 	for len(due) > 0 && ctx.Err() == nil {
 		n := min(len(due), touchAtOnce)
-		if !e.touch(ctx, due[:n], by) {
+		if !e.touch(ctx, due[:n], use) {
 			for _, s := range due { // as soon as the store is back
 				s.lastTouched = time.Time{}
 			}
@@ -119,11 +97,11 @@ func (e *Era) touchAll(ctx context.Context, due []*held, by func(context.Context
 }
 
 // touch revalidates some sessions; false when the store cannot be reached.
-func (e *Era) touch(ctx context.Context, sessions []*held, by func(context.Context, []string) (map[string]uint64, error)) bool {
-	if !e.work.enter() {
+func (e *Era) touch(ctx context.Context, sessions []*localSession, use bool) bool {
+	if !e.work.Enter() {
 		return false
 	}
-	defer e.work.leave()
+	defer e.work.Leave()
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	ids := make([]string, len(sessions))
@@ -131,7 +109,7 @@ func (e *Era) touch(ctx context.Context, sessions []*held, by func(context.Conte
 		ids[i] = s.id
 	}
 	began := time.Now()
-	serials, err := by(sctx, ids)
+	serials, err := e.store.Touch(sctx, ids, use)
 	if err != nil {
 		e.counters.StateErrors.Add(1)
 		return false

@@ -15,11 +15,11 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
 		e.refuseBatch(ctx, in, out, rules, batch, err)
 	}
-	if !e.work.enter() {
+	if !e.work.Enter() {
 		refuse(revision.Assumed(), shuttingDown())
 		return
 	}
-	defer e.work.leave()
+	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
 		refuse(revision.Assumed(), err)
 		return
@@ -44,55 +44,55 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 			"protocol version %s has no batches; send one message at a time", rec.rules.Version))
 		return
 	}
-	g := newGroup(ctx, e, s, rec, in, out)
-	g.array = true
+	x := e.newExchange(ctx, s, rec, in, out)
+	x.array = true
 	for i := range batch {
-		if err := e.entry(ctx, in, g, &batch[i]); err != nil {
+		if err := e.entry(ctx, in, x, &batch[i]); err != nil {
 			// Nothing of what was begun has run yet.
-			g.discard(failure(rec.rules, jsonrpc.ID{}, err))
+			x.discard(err)
 			e.refuseBatch(ctx, in, out, rec.rules, batch[i:], err)
-			g.release()
+			x.goOn()
 			return
 		}
 	}
-	if len(g.runs) == 0 {
-		g.respond()
-		g.release()
+	if len(x.calls) == 0 {
+		x.respondAll(nil)
+		x.goOn()
 		return
 	}
-	g.release() // The responses of the batch's requests may take long.
+	x.goOn() // The responses of the batch's requests may take long.
 	in.Admit()
-	g.serve()
+	x.serve()
 }
 
 // entry serves one entry as far as no backend is needed, and adds it to the group else. An error
 // refuses the whole batch.
-func (e *Era) entry(ctx context.Context, in *mcp.Incoming, g *group, b *jsonrpc.BatchEntry) *mcp.Error {
+func (e *Era) entry(ctx context.Context, in *mcp.Incoming, x *exchange, b *jsonrpc.BatchEntry) *mcp.Error {
 	switch {
 	case b.Err != nil:
 		var pe *jsonrpc.ParseError
 		if errors.As(b.Err, &pe) && !pe.Reply {
-			g.ready = append(g.ready, jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil))
+			x.ready = append(x.ready, jsonrpc.AppendError(nil, pe.ID, pe.Code, pe.Message, nil))
 		}
 	case b.Kind == jsonrpc.Notification:
-		e.notified(ctx, in, g.s, g.rec, b.Message)
+		e.notified(ctx, in, x.s, x.rec, b.Message)
 	case b.Kind != jsonrpc.Request:
-		release, err := e.answered(ctx, g.s, b.Message)
+		release, err := e.answered(ctx, in, x.s, b.Message)
 		if release != nil {
-			g.released = append(g.released, release)
+			x.released = append(x.released, release)
 		}
 		return err
 	default:
-		if o, ok := e.local(ctx, in, g.s, g.rec, b.Message); ok {
-			g.ready = append(g.ready, o.body)
+		if o, ok := e.local(ctx, in, x.s, x.rec, b.Message); ok {
+			x.ready = append(x.ready, o.body)
 			return nil
 		}
-		if err := g.add(b.Message); err != nil {
+		if err := x.add(b.Message); err != nil {
 			switch me := beginError(err); {
 			case errors.Is(err, errGone), errors.Is(err, errClosed):
 				return me
 			default:
-				g.ready = append(g.ready, e.refused(ctx, in, g.rec, g.rec.rules, b.Message, me).body)
+				x.ready = append(x.ready, e.refused(ctx, in, x.rec, x.rec.rules, b.Message, me).body)
 			}
 		}
 	}
@@ -110,17 +110,9 @@ func (e *Era) refuseBatch(ctx context.Context, in *mcp.Incoming, out mcp.Outgoin
 	e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 }
 
-// release runs the calls that a batch's answers completed.
-func (g *group) release() {
-	for _, run := range g.released {
+// goOn runs the calls that a batch's answers completed.
+func (x *exchange) goOn() {
+	for _, run := range x.released {
 		run()
-	}
-}
-
-// discard gives up calls that were added and not run.
-func (g *group) discard(o outcome) {
-	for _, r := range g.runs {
-		r.op.End(&o.seen)
-		r.done()
 	}
 }

@@ -253,8 +253,8 @@ func TestRequestIDIsFreeWithTheResponse(t *testing.T) {
 		}
 		w.backend.tools["ask"] = asking(elicit("name"))
 		for _, name := range []string{"echo", "say", "ask"} {
-			again := &exchange{done: make(chan struct{})}
-			x := w.begin(func(ctx context.Context, x *exchange) {
+			again := &client{done: make(chan struct{})}
+			x := w.begin(func(ctx context.Context, x *client) {
 				x.onResponse = func() {
 					w.a.Message(ctx, w.incoming(s), mustParse(callTool(1, "echo")), again)
 				}
@@ -332,7 +332,7 @@ func TestStateDownInMidCall(t *testing.T) {
 func TestStdioHearsNothingButAnswers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.header = nil
-		x := w.begin(func(ctx context.Context, x *exchange) {
+		x := w.begin(func(ctx context.Context, x *client) {
 			in := &mcp.Incoming{}
 			w.a.Message(ctx, in, mustParse(`{"jsonrpc":"2.0","method":"notifications/initialized"}`), x)
 		})

@@ -73,7 +73,7 @@ func TestCancelOfACallThatHasEnded(t *testing.T) {
 				w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 					if streamed {
 						_ = sink.Emit(ctx, progress(1))
-						time.Sleep(2 * gather)
+						time.Sleep(2 * flushed)
 					}
 					return text("said"), nil
 				}
@@ -85,8 +85,8 @@ func TestCancelOfACallThatHasEnded(t *testing.T) {
 				for _, at := range []*Era{w.a, w.b} {
 					began := time.Now()
 					w.wantAccepted(w.post(at, s, cancelOf(1)))
-					if took := time.Since(began); took > gather {
-						t.Errorf("it took %s", took-gather)
+					if took := time.Since(began); took > flushed {
+						t.Errorf("it took %s", took-flushed)
 					}
 					c := at.Counters()
 					if n, m := c.StateErrors.Load(), c.CallsCancelled.Load(); n != 0 || m != 0 {
@@ -189,5 +189,24 @@ func TestEndOfASession(t *testing.T) {
 			w.wantKind(w.end(e, s), mcp.KindSessionNotFound)
 		}
 		w.wantKind(w.listen(w.a, s, "abc.1.0"), mcp.KindSessionNotFound)
+	})
+}
+
+// A cancellation in the batch of its request finds a call that is registered and does not run yet: it is not lost.
+func TestCancelInTheBatchOfTheRequest(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v0326)
+		ended := make(chan struct{}, 2)
+		w.backend.tools["hang"] = untilCancelled(ended, false)
+		alone, beside := w.post(w.a, s, batch(callTool(1, "hang"), cancelOf(1))), w.post(w.a, s, batch(callTool(2, "hang"), cancelOf(2), callTool(3, "echo")))
+		after(100 * time.Millisecond)
+		if !alone.ended() || !beside.ended() {
+			t.Errorf("ended: alone %t, beside another call %t", alone.ended(), beside.ended())
+		}
+		w.wantAccepted(alone)
+		for id := range 3 { // Should it go on, it is not to hang here.
+			w.post(w.a, s, cancelOf(id+1))
+		}
+		w.wantKind(w.post(w.a, s, callTool(1, "echo")), mcp.KindNone)
 	})
 }

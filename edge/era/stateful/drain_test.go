@@ -29,7 +29,7 @@ func TestDrain(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		w.backend.tools["slow"], w.backend.tools["ask"] = sleepy(5*time.Second), asking(elicit("name"))
 		old, young := w.initialize(v0618), w.initialize(v1125)
-		calls := []*exchange{
+		calls := []*client{
 			w.post(w.a, old, callTool(1, "slow")), w.post(w.a, young, callTool(1, "slow")), w.post(w.b, young, callTool(2, "ask")),
 		}
 		ids, _ := asked(t, calls[2])

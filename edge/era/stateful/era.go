@@ -5,13 +5,15 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -19,32 +21,24 @@ import (
 type Era struct {
 	addresses *addresses
 	dispatch  era.Dispatcher
-	store     state.Store
+	store     medium.Store
 	o         Options
 	log       *slog.Logger
 	counters  Counters
-
-	held   heldSessions
-	timers sync.Pool
-	alarms alarms
+	// calls runs them.
+	calls    *run.Replica
+	sessions localSessions
 
 	// life ends with Close. Only work that is off the requests' path hangs on it.
 	life   context.Context
 	kill   context.CancelFunc
 	closed atomic.Bool
-	// started: this replica may have told others of itself.
-	started atomic.Bool
-	// work counts exchanges, running calls and what they spawned; loops the goroutines of Start.
-	work  gate
+	// work counts exchanges, calls that go on here after them or with a record, and the goroutines of both; loops the
+	// goroutines of Start.
+	work  run.InFlight
 	loops sync.WaitGroup
-
-	idle    idle
-	ends    ends
-	answers keptAnswers
 	// draw is drawID; tests have other ids drawn.
 	draw func() int64
-	// insisting counts answers that the store has yet to take.
-	insisting atomic.Int64
 
 	// draining is closed when a drain begins, parting when streams are to be closed that a client can come
 	// back to.
@@ -54,30 +48,46 @@ type Era struct {
 
 var _ era.Stateful = (*Era)(nil)
 
-// New makes an Era and sets who answers the store's bells. It starts no goroutine; Start does, and
-// without it nothing is revalidated or taken over. The store is the caller's and must outlive Close.
-func New(d era.Dispatcher, s state.Store, o Options) *Era {
-	e := &Era{dispatch: d, store: s, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), idle: idle{}, draw: drawID}
+// New makes an Era on a store, which open makes with the hooks that it is given; they may be called from then on. It
+// starts no goroutine; Start does, and without it nothing is revalidated or taken over. The store is the caller's and must
+// outlive Close.
+func New(d era.Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Era {
+	e := &Era{dispatch: d, o: o.withDefaults(), draining: make(chan struct{}), parting: make(chan struct{}), draw: drawID}
 	e.log = e.o.Logger
 	e.addresses = newAddresses(e.o.MaxSessionsPerAddress, e.o.SessionTTL)
 	e.life, e.kill = context.WithCancel(context.Background())
-	s.Answering(e.bell)
+	ready := make(chan struct{})
+	defer close(ready)
+	e.store = open(medium.Hooks{
+		Event:     func(b state.SessionEvent) { <-ready; e.onSessionEvent(b) },
+		Returning: func() { <-ready; e.calls.Returning() },
+	})
+	e.calls = run.New(e.store, run.Options{
+		Call:   &call.Config{MaxAttempts: e.o.MaxAttempts, Render: e.render, Completed: completed, Keep: mcp.Keep},
+		Resume: e.resume, Number: e.number,
+		Cancel: func(session, id string) {
+			e.notify(e.life, state.SessionEvent{Kind: state.RequestCancelled, Session: session, RequestID: id})
+		},
+		Counters: &e.counters.Counters, Work: &e.work, Draining: e.draining, Parting: e.parting,
+		StreamAfter: e.o.StreamAfter, Lifetime: e.o.CallLifetime, Heartbeat: e.o.Heartbeat, KeepAlive: e.o.KeepAlive,
+		RetryHint: e.o.RetryHint, Takeovers: e.o.MaxTakeovers, Timeout: stateTimeout, Log: e.log,
+	})
 	return e
 }
 
 // Held is how many sessions this replica has a copy of.
-func (e *Era) Held() int { return e.held.count() }
+func (e *Era) Held() int { return e.sessions.count() }
 
 // Counters returns the live counters.
 func (e *Era) Counters() *Counters { return &e.counters }
 
 // Message serves one message of a session, or the handshake that creates one.
 func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	if !e.work.enter() {
+	if !e.work.Enter() {
 		e.refuse(ctx, in, out, revision.Assumed(), msg, shuttingDown())
 		return
 	}
-	defer e.work.leave()
+	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
@@ -110,7 +120,9 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 	case jsonrpc.Notification:
 		e.notified(ctx, in, s, rec, msg)
 	default:
-		release, err = e.answered(ctx, s, msg)
+		if err = e.permitAnswer(ctx, in, s, rec, msg); err == nil {
+			release, err = e.answered(ctx, in, s, msg)
+		}
 	}
 	if err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, err)
@@ -127,11 +139,11 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	refuse := func(rules *revision.Rules, err *mcp.Error) {
 		e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err)
 	}
-	if !e.work.enter() {
+	if !e.work.Enter() {
 		refuse(revision.Assumed(), shuttingDown())
 		return
 	}
-	defer e.work.leave()
+	defer e.work.Leave()
 	if err := checkVersion(in); err != nil {
 		refuse(revision.Assumed(), err)
 		return
@@ -147,7 +159,7 @@ func (e *Era) End(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 	if serr == nil {
 		e.counters.SessionsEnded.Add(1)
 		e.o.Telemetry.SessionEnded(rec.Created, rec.rules.Version, in.Header == nil)
-		e.ring(ctx, state.Bell{Kind: state.BellDeleted, Session: s.id})
+		e.notify(ctx, state.SessionEvent{Kind: state.SessionDeleted, Session: s.id})
 	}
 	if err := e.lost(s, serr); err != nil {
 		refuse(rec.rules, err)
@@ -180,7 +192,7 @@ func (e *Era) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // lost gives an error of the store about a session its kind, and drops the copy of one that is gone.
-func (e *Era) lost(s *held, err error) *mcp.Error {
+func (e *Era) lost(s *localSession, err error) *mcp.Error {
 	if err == nil {
 		return nil
 	}
@@ -193,27 +205,4 @@ func (e *Era) lost(s *held, err error) *mcp.Error {
 		e.log.Warn("state operation failed", "error", err)
 	}
 	return me
-}
-
-// spawn runs fn in a goroutine that Close waits for. The caller is inside the work gate.
-func (e *Era) spawn(fn func()) {
-	e.work.add()
-	go func() {
-		defer e.work.leave()
-		fn()
-	}()
-}
-
-// timer takes a running timer from the pool; putTimer gives it back.
-func (e *Era) timer(d time.Duration) *time.Timer {
-	if t, ok := e.timers.Get().(*time.Timer); ok {
-		t.Reset(d)
-		return t
-	}
-	return time.NewTimer(d)
-}
-
-func (e *Era) putTimer(t *time.Timer) {
-	t.Stop()
-	e.timers.Put(t)
 }

@@ -14,8 +14,6 @@ import (
 var (
 	errCancelled  = errors.New("the client cancelled the request")
 	errGone       = errors.New("the session has ended")
-	errFenced     = errors.New("another replica owns the call")
-	errDeadline   = errors.New("the call's lifetime has passed")
 	errClosed     = errors.New("this replica is shutting down")
 	errSuperseded = errors.New("a newer stream took this one's place")
 )

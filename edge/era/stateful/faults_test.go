@@ -16,12 +16,15 @@ func TestResultTooLargeForAStream(t *testing.T) {
 		s := w.initialize(v1125)
 		big := strings.Repeat("x", 2000)
 		w.backend.tools["big"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-			return text(big), sink.Emit(ctx, progress(1))
+			err := sink.Emit(ctx, progress(1))
+			time.Sleep(2 * flushed)
+			return text(big), err
 		}
 		w.backend.tools["ask"] = asking(elicit(big))
 		x := w.post(w.a, s, callTool(1, "big"))
 		y := w.post(w.a, s, callTool(2, "ask"))
-		for _, z := range []*exchange{x, y} {
+		after(2 * flushed)
+		for _, z := range []*client{x, y} {
 			msgs := z.messages()
 			if !z.ended() || !strings.Contains(msgs[len(msgs)-1], `"code":-31413`) {
 				t.Errorf("ended with %v", msgs)
@@ -29,7 +32,11 @@ func TestResultTooLargeForAStream(t *testing.T) {
 		}
 		// What no stream has to keep may be larger.
 		w.backend.tools["plain"] = func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return text(big), nil }
+		w.backend.tools["quick"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			return text(big), sink.Emit(ctx, progress(1))
+		}
 		w.wantKind(w.post(w.a, s, callTool(3, "plain")), mcp.KindNone)
+		w.wantKind(w.post(w.a, s, callTool(4, "quick")), mcp.KindNone)
 	})
 }
 
@@ -76,7 +83,7 @@ func TestSlowStoreNeverBlocksTheBackend(t *testing.T) {
 	})
 }
 
-// The medium forgot a write: the call goes on under a new lease and ends with one response.
+// The medium forgot a write: it is given back, and the call ends with one response.
 func TestLostWrites(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -88,7 +95,7 @@ func TestLostWrites(t *testing.T) {
 		w.faults.lose = true
 		x := w.post(w.a, s, callTool(1, "say"))
 		after(3 * time.Second)
-		w.wantMessages(x, progressMessage(2), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		w.wantMessages(x, progressMessage(1), progressMessage(2), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
 		if w.a.Counters().Rollbacks.Load() == 0 {
 			t.Error("the loss was not counted")
 		}
@@ -101,7 +108,7 @@ func TestCancelWhileParking(t *testing.T) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.faults.onPark = func() {
-			x := w.begin(func(ctx context.Context, x *exchange) {
+			x := w.begin(func(ctx context.Context, x *client) {
 				w.a.Message(ctx, w.incoming(s), mustParse(cancelOf(1)), x)
 			})
 			<-x.done
@@ -176,8 +183,8 @@ func TestLostReplyToAClaim(t *testing.T) {
 	})
 }
 
-// Writes that the store lost are noticed, and the new lease is had though its first reply is lost.
-func TestLostReplyToAReclaim(t *testing.T) {
+// Writes that the store lost are noticed, and given back though the first reply to that is lost.
+func TestLostReplyToARestore(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["say"] = func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -194,7 +201,7 @@ func TestLostReplyToAReclaim(t *testing.T) {
 		}
 		x := w.post(w.a, s, callTool(1, "say"))
 		after(5 * time.Second)
-		w.wantMessages(x, progressMessage(1), progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		w.wantMessages(x, progressMessage(1), progressMessage(2), progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
 		if n := w.a.Counters().Fenced.Load(); n != 0 {
 			t.Errorf("%d writes were fenced", n)
 		}
@@ -275,13 +282,13 @@ func TestManyAtOnce(t *testing.T) {
 			return text(string(c.Params.Arguments)), sink.Emit(ctx, progress(1))
 		}
 		w.backend.tools["ask"] = asking(elicit("name"))
-		all := make([]*exchange, 240)
+		all := make([]*client, 240)
 		for i := range all {
 			e, name := w.a, []string{"echo", "say", "ask"}[i%3]
 			if i%2 == 1 {
 				e = w.b
 			}
-			all[i] = w.begin(func(ctx context.Context, x *exchange) {
+			all[i] = w.begin(func(ctx context.Context, x *client) {
 				e.Message(ctx, w.incoming(s), mustParse(callTool(i, name)), x)
 			})
 		}
@@ -291,7 +298,7 @@ func TestManyAtOnce(t *testing.T) {
 				continue
 			}
 			ids, _ := asked(t, x)
-			w.begin(func(ctx context.Context, y *exchange) {
+			w.begin(func(ctx context.Context, y *client) {
 				w.b.Message(ctx, w.incoming(s), mustParse(answer(ids[0], fmt.Sprintf(`{"n":%d}`, i))), y)
 			})
 		}
@@ -315,7 +322,7 @@ func TestSessionGoneUnheard(t *testing.T) {
 			return text("ok"), sink.Emit(ctx, progress(1))
 		}
 		x := w.post(w.a, s, callTool(1, "late"))
-		if err := w.medium.Replica("c").Delete(t.Context(), s); err != nil {
+		if err := w.store("c").Delete(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		after(time.Second)
@@ -397,7 +404,7 @@ func TestOneResponseWhateverHappens(t *testing.T) {
 		}
 		const calls = 40
 		got := make([][]string, calls)
-		first := make([]*exchange, calls)
+		first := make([]*client, calls)
 		s := w.initialize(v1125)
 		for i := range calls {
 			first[i] = w.post(w.a, s, callTool(i, "safe"))

@@ -19,6 +19,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 )
 
@@ -28,15 +29,13 @@ const (
 	v2024, v0326, v0618, v1125 = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"
 )
 
-// apart makes exchanges that cannot be left: TestCallsApart sets it.
-var apart bool
+// flushed is when events that wait for others are written.
+const flushed = time.Millisecond
 
-// exchange records what a transport was told.
-type exchange struct {
+// client records what a transport was told.
+type client struct {
 	cancel context.CancelFunc // the client leaves
 	done   chan struct{}
-	// apart: the exchange cannot be left, so that its call runs in another goroutine.
-	apart bool
 
 	mu         sync.Mutex
 	session    string
@@ -46,71 +45,63 @@ type exchange struct {
 	events     []mcp.StreamEvent
 	keepalives int
 	broken     bool // writes fail
-	left       bool
 	// onResponse is called when a response is handed to the transport, onAccept when it is to accept.
 	onResponse, onAccept func()
 }
 
-func (x *exchange) Session(id string) { x.set(func() { x.session = id }) }
-func (x *exchange) Respond(r mcp.Response) {
+func (x *client) Session(id string) { x.set(func() { x.session = id }) }
+func (x *client) Respond(r mcp.Response) {
 	if x.onResponse != nil {
 		x.onResponse()
 	}
 	x.set(func() { x.once(); x.response = &r })
 }
-func (x *exchange) Accept() {
+func (x *client) Accept() {
 	if x.onAccept != nil {
 		x.onAccept()
 	}
 	x.set(func() { x.once(); x.accepted = true })
 }
-func (x *exchange) Open() (mcp.Stream, error) {
+func (x *client) Open() (mcp.Stream, error) {
 	x.set(func() { x.once(); x.opened = true })
 	return x, nil
 }
-func (x *exchange) MayLeave() bool { return !x.apart }
-func (x *exchange) Leave()         { x.set(func() { x.left = true }) }
-func (x *exchange) once() {
-	if x.response != nil || x.accepted || x.opened || x.left {
+func (x *client) once() {
+	if x.response != nil || x.accepted || x.opened {
 		panic("an exchange was ended twice")
 	}
 }
-func (x *exchange) set(fn func()) {
+func (x *client) set(fn func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	fn()
 }
-func (x *exchange) Send(ev mcp.StreamEvent) error {
+func (x *client) Send(ev mcp.StreamEvent) error {
 	if x.onResponse != nil && strings.Contains(string(ev.Data), `"result"`) {
 		x.onResponse()
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.left {
-		panic("an exchange was used that had been left")
-	}
 	if x.broken {
 		return io.ErrClosedPipe
 	}
 	x.events = append(x.events, ev)
 	return nil
 }
-func (x *exchange) KeepAlive() error { x.set(func() { x.keepalives++ }); return nil }
+func (x *client) KeepAlive() error { x.set(func() { x.keepalives++ }); return nil }
 
 // ended reports whether the era has let go of the exchange.
-func (x *exchange) ended() bool {
+func (x *client) ended() bool {
 	select {
 	case <-x.done:
 		return true
 	default:
-		x.mu.Lock()
-		defer x.mu.Unlock()
-		return x.left
+		return false
 	}
 }
 
 // messages are the events that have data; ids those of all events.
-func (x *exchange) messages() []string {
+func (x *client) messages() []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []string
@@ -123,25 +114,25 @@ func (x *exchange) messages() []string {
 }
 
 // all returns every event; streaming whether the exchange is a stream; alive how often it was kept so.
-func (x *exchange) all() []mcp.StreamEvent {
+func (x *client) all() []mcp.StreamEvent {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return slices.Clone(x.events)
 }
 
-func (x *exchange) streaming() bool {
+func (x *client) streaming() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.opened
 }
 
-func (x *exchange) alive() int {
+func (x *client) alive() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.keepalives
 }
 
-func (x *exchange) lastID() string {
+func (x *client) lastID() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, ev := range slices.Backward(x.events) {
@@ -152,7 +143,7 @@ func (x *exchange) lastID() string {
 	return ""
 }
 
-func (x *exchange) body() string {
+func (x *client) body() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.response == nil {
@@ -161,7 +152,7 @@ func (x *exchange) body() string {
 	return string(x.response.Body)
 }
 
-func (x *exchange) kind() mcp.Kind {
+func (x *client) kind() mcp.Kind {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.response == nil {
@@ -198,9 +189,9 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 		w := &world{t: t, backend: newBackend(), medium: memory.New(l, memory.WithBudget(b)), header: header{}, memory: b}
 		o.Memory = b
 		o.Logger, o.SessionTTL = slog.New(slog.DiscardHandler), l.SessionTTL
-		w.faults = &faults{Store: w.medium.Replica("a")}
-		w.a = New(w.backend, w.faults, o)
-		w.b = New(w.backend, w.medium.Replica("b"), o)
+		w.faults = &faults{}
+		w.a = w.era("a", o, w.faults)
+		w.b = w.era("b", o, nil)
 		w.a.Start(t.Context())
 		w.b.Start(t.Context())
 		defer w.medium.Close()
@@ -210,6 +201,21 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 		test(t, w)
 	})
 }
+
+// era makes a replica, whose store has faults; nil: it has none.
+func (w *world) era(id string, o Options, f *faults) *Era {
+	return New(w.backend, func(h medium.Hooks) medium.Store {
+		s := w.medium.Store(id, h)
+		if f == nil {
+			return s
+		}
+		f.Store, f.hooks = s, h
+		return f
+	}, o)
+}
+
+// store is the medium as one more replica sees it.
+func (w *world) store(id string) medium.Store { return w.medium.Store(id, medium.Hooks{}) }
 
 func (w *world) incoming(session string) *mcp.Incoming {
 	return &mcp.Incoming{Session: session, Principal: w.who, Header: w.header}
@@ -234,7 +240,7 @@ func (w *world) wantReleased() {
 			w.t.Errorf("%d bytes are held for %s after the end", n, what)
 		}
 	}
-	store := w.medium.Replica("last")
+	store := w.store("last")
 	left, _, err := store.List(context.Background(), "", 1<<20)
 	if err != nil {
 		return // The test has closed the medium.
@@ -251,9 +257,9 @@ func (w *world) wantReleased() {
 }
 
 // begin starts an exchange; it goes on until the era or the client ends it.
-func (w *world) begin(fn func(ctx context.Context, x *exchange)) *exchange {
+func (w *world) begin(fn func(ctx context.Context, x *client)) *client {
 	ctx, cancel := context.WithCancel(context.Background())
-	x := &exchange{cancel: cancel, done: make(chan struct{}), apart: apart}
+	x := &client{cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(x.done)
 		defer cancel()
@@ -263,10 +269,10 @@ func (w *world) begin(fn func(ctx context.Context, x *exchange)) *exchange {
 }
 
 // post sends a message and returns when nothing moves any more, and no event waits for others.
-func (w *world) post(e *Era, session, body string) *exchange {
+func (w *world) post(e *Era, session, body string) *client {
 	w.t.Helper()
 	in := w.received(session, body)
-	x := w.begin(func(ctx context.Context, x *exchange) {
+	x := w.begin(func(ctx context.Context, x *client) {
 		defer in.Memory.Release()
 		if jsonrpc.IsBatch(in.Body) {
 			batch, err := jsonrpc.ParseBatch(in.Body, 64)
@@ -285,14 +291,14 @@ func (w *world) post(e *Era, session, body string) *exchange {
 		clear(in.Body)
 	})
 	synctest.Wait()
-	after(gather)
+	after(flushed)
 	return x
 }
 
-func (w *world) listen(e *Era, session, lastEventID string) *exchange {
+func (w *world) listen(e *Era, session, lastEventID string) *client {
 	in := w.received(session, "")
 	in.LastEventID = lastEventID
-	x := w.begin(func(ctx context.Context, x *exchange) {
+	x := w.begin(func(ctx context.Context, x *client) {
 		defer in.Memory.Release()
 		e.Listen(ctx, in, x)
 	})
@@ -300,8 +306,8 @@ func (w *world) listen(e *Era, session, lastEventID string) *exchange {
 	return x
 }
 
-func (w *world) end(e *Era, session string) *exchange {
-	x := w.begin(func(ctx context.Context, x *exchange) { e.End(ctx, w.incoming(session), x) })
+func (w *world) end(e *Era, session string) *client {
+	x := w.begin(func(ctx context.Context, x *client) { e.End(ctx, w.incoming(session), x) })
 	synctest.Wait()
 	return x
 }
@@ -328,7 +334,7 @@ func callTool(id int, name string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":{"n":%d}}}`, id, name, id)
 }
 
-func (w *world) wantBody(x *exchange, want string) {
+func (w *world) wantBody(x *client, want string) {
 	w.t.Helper()
 	if got := x.body(); got != want {
 		w.t.Errorf("body is %s, want %s", got, want)
@@ -338,21 +344,21 @@ func (w *world) wantBody(x *exchange, want string) {
 	}
 }
 
-func (w *world) wantKind(x *exchange, want mcp.Kind) {
+func (w *world) wantKind(x *client, want mcp.Kind) {
 	w.t.Helper()
 	if got := x.kind(); got != want || x.body() == "" {
 		w.t.Errorf("kind is %d (%s), want %d", got, x.body(), want)
 	}
 }
 
-func (w *world) wantAccepted(x *exchange) {
+func (w *world) wantAccepted(x *client) {
 	w.t.Helper()
 	if !x.ended() || !x.accepted {
 		w.t.Errorf("not accepted: %s", x.body())
 	}
 }
 
-func (w *world) wantMessages(x *exchange, want ...string) {
+func (w *world) wantMessages(x *client, want ...string) {
 	w.t.Helper()
 	if got := x.messages(); !slices.Equal(got, want) {
 		w.t.Errorf("messages are\n %s\nwant\n %s", strings.Join(got, "\n "), strings.Join(want, "\n "))

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 const (
@@ -36,54 +36,19 @@ func admit(in *mcp.Incoming, kind jsonrpc.Kind, method string) *mcp.Error {
 }
 
 // charge charges a call that came in a request with the copies of its params.
-func (r *run) charge() error {
-	n := len(r.call.Params.Raw)
+func (c *execution) charge() error {
+	n := len(c.call.Params.Raw)
 	if n <= smallParams {
-		n = 0
+		return nil
 	}
-	r.call.Memory = &r.memory
-	if err := r.memory.Grow(budget.Calls, copies*int64(n)); err != nil {
+	if err := c.memory.Grow(budget.Calls, copies*int64(n)); err != nil {
 		return mcp.Overloaded(err)
 	}
 	return nil
 }
 
-// chargeClaimed charges a call that is gone on with: it was admitted when it began.
-func (r *run) chargeClaimed() {
-	r.memory = r.s.holder(r.e).Begin()
-	r.memory.Force(budget.Calls, copies*int64(len(r.call.Params.Raw)))
-	r.call.Memory = &r.memory
-}
-
-// releaseMemory is for when the run has ended, unless the exchange has still to write its outcome: then it is the
-// exchange's to release, by releaseKept.
-func (r *run) releaseMemory() {
-	g := r.group
-	if g == nil {
-		r.memory.Release()
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !r.kept || g.ended {
-		r.memory.Release()
-	}
-}
-
-// releaseKept releases what its calls hold until their outcomes are written. The exchange has ended.
-func (g *group) releaseKept() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.ended = true
-	for _, r := range g.runs {
-		if r.kept {
-			r.memory.Release()
-		}
-	}
-}
-
 // holder is who is charged with what goes on for the session.
-func (s *held) holder(e *Era) *budget.Holder {
+func (s *localSession) holder(e *Era) *budget.Holder {
 	if h := s.payer.Load(); h != nil {
 		return h
 	}
@@ -91,7 +56,7 @@ func (s *held) holder(e *Era) *budget.Holder {
 }
 
 // chargeCopy charges the copy of a session with a record. s.mu is locked.
-func (s *held) chargeCopy(e *Era, rec *record) {
+func (s *localSession) chargeCopy(e *Era, rec *record) {
 	if !e.o.ChargeCopies || s.forgotten {
 		return
 	}
@@ -110,38 +75,49 @@ func (s *held) chargeCopy(e *Era, rec *record) {
 }
 
 // forget releases what the copy held.
-func (s *held) forget() {
+func (s *localSession) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.forgotten = true
 	s.memory.Release()
 }
 
-// reservePage charges the follower with a page that it has read and is about to send. Where there is no room, it lets go of
-// the page and waits, as for a result that was never measured: so one stream at a time is sent, and frees its log,
-// though all memory is held by logs. Then it reads the page again. False: there was no room in time, or the page is gone.
-func (f *follower) reservePage(ctx context.Context, pos state.Position, page *state.Page) bool {
-	n := f.pageBytes(page)
-	if f.memory.Try(budget.Streams, n) {
-		return true
-	}
-	*page = state.Page{}
-	wctx, cancel := context.WithTimeout(ctx, stateTimeout)
-	defer cancel()
-	var err error
-	if f.permit, err = f.holder.Permit(wctx, budget.Streams, n, false); err != nil {
-		return false
-	}
-	if *page, err = f.e.store.Read(wctx, f.s.id, pos, 0); err != nil {
-		f.releasePage()
-		return false
-	}
-	f.memory.Settle(budget.Streams, f.pageBytes(page))
-	return true
+// pages reads the pages of a log for one client, and charges a holder with each until it was sent.
+type pages struct {
+	e               *Era
+	session, stream string
+	holder          *budget.Holder
+	// memory is what is being sent, and permit what it was read with.
+	memory budget.Reservation
+	permit *budget.Permit
 }
 
-// pageBytes is what is held until a page has been sent, in bytes; 0: little.
-func (f *follower) pageBytes(page *state.Page) int64 {
+// read reads a page (run.Log). Where there is no room for it, it lets go of the page and waits, as for a result that was never
+// measured: so one stream at a time is sent, and frees its log, though all memory is held by logs. Then it reads the
+// page again.
+func (p *pages) read(ctx context.Context, after medium.Position) (medium.Page, func(), error) {
+	page, err := p.e.store.Read(ctx, p.session, p.stream, after, 0)
+	if err != nil {
+		return medium.Page{}, nil, err
+	}
+	n := p.bytes(&page)
+	if p.memory.Try(budget.Streams, n) {
+		return page, p.release, nil
+	}
+	page = medium.Page{}
+	if p.permit, err = p.holder.Permit(ctx, budget.Streams, n, false); err != nil {
+		return medium.Page{}, nil, err
+	}
+	if page, err = p.e.store.Read(ctx, p.session, p.stream, after, 0); err != nil {
+		p.release()
+		return medium.Page{}, nil, err
+	}
+	p.memory.Settle(budget.Streams, p.bytes(&page))
+	return page, p.release, nil
+}
+
+// bytes is what is held until a page has been sent; 0: little.
+func (p *pages) bytes(page *medium.Page) int64 {
 	total, largest := 0, 0
 	for i := range page.Entries {
 		n := len(page.Entries[i].Data)
@@ -149,7 +125,7 @@ func (f *follower) pageBytes(page *state.Page) int64 {
 		largest = max(largest, n)
 	}
 	n := framed * largest
-	if f.e.o.ChargeCopies { // the page is one
+	if p.e.o.ChargeCopies { // the page is one
 		n += total
 	}
 	if n <= smallPage {
@@ -158,9 +134,9 @@ func (f *follower) pageBytes(page *state.Page) int64 {
 	return int64(n)
 }
 
-// releasePage releases what was reserved for a page.
-func (f *follower) releasePage() {
-	f.memory.Release()
-	f.permit.Release()
-	f.permit = nil
+// release releases what was reserved for a page.
+func (p *pages) release() {
+	p.memory.Release()
+	p.permit.Release()
+	p.permit = nil
 }

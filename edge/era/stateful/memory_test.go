@@ -23,7 +23,7 @@ func TestCopiesAreCharged(t *testing.T) {
 		used := func() int64 { return w.memory.UsedFor(budget.Sessions) }
 		stored := func(ids ...string) (n int64) {
 			for _, id := range ids {
-				rec, err := w.medium.Replica("look").Load(t.Context(), id)
+				rec, err := w.store("look").Load(t.Context(), id, true)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -73,13 +73,13 @@ func TestUnreadStreamsAreCharged(t *testing.T) {
 			return text(strings.Repeat("x", large)), nil
 		}
 		session := w.initialize(v1125)
-		begin := func(id int, unread chan struct{}) *exchange {
+		begin := func(id int, unread chan struct{}) *client {
 			in := w.received(session, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"told","_meta":{"progressToken":1}}}`, id))
 			msg, err := jsonrpc.Parse(in.Body)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return w.begin(func(ctx context.Context, x *exchange) {
+			return w.begin(func(ctx context.Context, x *client) {
 				defer in.Memory.Release()
 				x.onResponse = func() { <-unread }
 				w.a.Message(ctx, in, msg, x)

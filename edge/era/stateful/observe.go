@@ -8,10 +8,10 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -30,7 +30,7 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 	params, _ := mcp.ParseParams(mcp.Method(msg.Method), msg.Params)
 	r := telemetry.Request{
 		Method: mcp.Method(msg.Method), ID: msg.ID, Params: params, Version: rules.Version, Header: in.Header,
-		Pipe: in.Header == nil, Began: began,
+		Pipe: in.Header == nil, Began: began, Principal: in.Principal,
 	}
 	if rec != nil {
 		r.Session, r.Client = rec.print, rec.clientName
@@ -40,66 +40,71 @@ func (e *Era) observeSince(ctx context.Context, in *mcp.Incoming, rec *record, r
 	return t.Begin(ctx, &r)
 }
 
-// observeCall begins the operation of a call that came in with a message.
-func (r *run) observeCall(in *mcp.Incoming) {
-	t := r.e.o.Telemetry
+// observe begins the operation of a call that came in with a message. ctx is that of the exchange.
+func (c *execution) observe(ctx context.Context, in *mcp.Incoming) {
+	c.ctx = ctx
+	t := c.e.o.Telemetry
 	if t == nil {
 		return
 	}
-	q := r.request()
+	q := c.request()
 	q.Header = in.Header
-	r.ctx, r.op = t.Begin(r.ctx, &q)
-	r.origin = r.op.SpanContext()
+	c.ctx, c.op = t.Begin(ctx, &q)
+	c.origin = c.op.SpanContext()
 }
 
 // observeClaim begins the operation of a call that is gone on with here: the same request, hence the same
 // trace and the same beginning.
-func (r *run) observeClaim(c *state.Claim, why telemetry.Reason) {
-	t := r.e.o.Telemetry
+func (c *execution) observeClaim(why call.Why, began time.Time) {
+	t := c.e.o.Telemetry
 	if t == nil {
 		return
 	}
-	r.origin = telemetry.ParseParent(c.Call.Trace)
-	q := r.request()
-	q.Began, q.Origin, q.Internal, q.Reason = c.Call.Began, r.origin, true, why
-	if q.Before = r.before; !q.Before.IsValid() {
-		q.Before = r.origin
+	c.origin = telemetry.ParseParent(c.record.Trace)
+	asked, _, _ := openState(c.record.State)
+	q := c.request()
+	q.Round, q.Attempt = asked+1, max(c.record.Attempt, 1)
+	q.Began, q.Origin, q.Internal, q.Reason = c.record.Began, c.origin, true, telemetry.ReasonTakenOver
+	if q.Before = c.before; !q.Before.IsValid() {
+		q.Before = c.origin
 	}
-	r.ctx, r.op = t.Begin(r.ctx, &q)
+	operation := "claim"
+	if why == call.ByAnswer {
+		q.Reason, operation = telemetry.ReasonAnswered, "answer"
+	}
+	c.ctx, c.op = t.Begin(c.ctx, &q)
+	t.Stored(c.origin, operation, began, nil)
+	if why == call.ByAnswer {
+		c.observeAnswers(t)
+	}
 }
 
-func (r *run) request() telemetry.Request {
-	rec := r.s.rec.Load()
+func (c *execution) request() telemetry.Request {
+	rec := c.s.rec.Load()
 	q := telemetry.Request{
-		Method: r.call.Method, ID: r.id, Params: &r.call.Params, Version: r.rules.Version,
-		Session: rec.print, Client: rec.clientName, Round: r.call.Round, Attempt: r.call.Attempt,
-		Pipe: r.s.pipe.Load(),
+		Method: c.call.Method, ID: c.id, Params: &c.call.Params, Version: c.rules.Version,
+		Session: rec.print, Client: rec.clientName, Round: c.call.Round, Attempt: c.call.Attempt,
+		Pipe: c.s.pipe.Load(), Principal: c.call.Principal, Call: c.call.ID,
 	}
-	q.Backend, q.Known = r.e.dispatch.Served(&r.call)
+	q.Backend, q.Known = c.e.dispatch.Served(&c.call)
 	return q
 }
 
-// stored makes a span for an operation on the durable state, part of the run's.
-func (r *run) stored(what string, began time.Time, err error) {
-	r.e.o.Telemetry.Stored(r.op.SpanContext(), what, began, err)
-}
-
-// answeredAll records the requests to the client whose answers a claim has.
-func (r *run) answeredAll(c *state.Claim) {
-	t := r.e.o.Telemetry
-	if t == nil {
-		return
-	}
-	rec := r.s.rec.Load()
-	for i := range c.Answers {
-		a := &c.Answers[i]
-		sent := telemetry.Sent{
-			Method: a.Method, ID: a.ID, Promise: telemetry.Promised(a.Message), Parent: r.before, At: a.Asked,
-			Version: r.rules.Version, Session: rec.print, Pipe: r.s.pipe.Load(),
+// observeAnswers records the requests to the client whose answers a claim has.
+func (c *execution) observeAnswers(t *telemetry.Telemetry) {
+	rec := c.s.rec.Load()
+	for i := range c.record.Asked {
+		a := &c.record.Asked[i]
+		if a.Answer == nil {
+			continue
 		}
-		if a.Error != nil {
-			code, _ := jsonrpc.Member(a.Error, "code")
-			message, _ := jsonrpc.Member(a.Error, "message")
+		sent := telemetry.Sent{
+			Method: a.Method, ID: a.ID, Promise: telemetry.Promised(a.Message), Parent: c.before, At: a.Asked,
+			Version: c.rules.Version, Session: rec.print, Pipe: c.s.pipe.Load(),
+		}
+		if a.Answer.Error != nil {
+			code, _ := jsonrpc.Member(a.Answer.Error, "code")
+			message, _ := jsonrpc.Member(a.Answer.Error, "message")
 			sent.Failed = true
 			sent.Code, _ = strconv.Atoi(string(code))
 			sent.Message, _ = jsonrpc.Unquote(message)
@@ -107,9 +112,6 @@ func (r *run) answeredAll(c *state.Claim) {
 		t.Answered(&sent)
 	}
 }
-
-// lost is the outcome of a run that another replica goes on with.
-var lost = telemetry.Outcome{Lost: true}
 
 // keptState is what is kept of a round in the record: how often the client was asked, and the round's span
 // if there is one, before the backend's own state. openState reads it.

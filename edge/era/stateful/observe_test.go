@@ -151,7 +151,7 @@ func TestRoundsAreLinked(t *testing.T) {
 		}
 		x := w.post(w.a, s, callTool(1, "ask"))
 		for i, replica := range []*Era{w.b, w.a} {
-			after(20*time.Second - gather) // post waited already
+			after(20*time.Second - flushed) // post waited already
 			ask := mustParse(x.messages()[i])
 			w.wantAccepted(w.post(replica, s, `{"jsonrpc":"2.0","id":`+ask.ID.Raw()+`,"result":{"action":"accept"}}`))
 		}

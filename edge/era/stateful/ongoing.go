@@ -3,24 +3,25 @@ package stateful
 import (
 	"errors"
 
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // drop forgets a session and ends what goes on here on its behalf.
-func (e *Era) drop(s *held, cause error) {
-	e.held.remove(s)
+func (e *Era) drop(s *localSession, cause error) {
+	e.sessions.remove(s)
 	s.end(cause)
+	if errors.Is(cause, errGone) {
+		e.calls.End(s.id)
+	}
 }
 
-func (s *held) end(cause error) {
+// end ends what goes on here on the session's behalf, but for calls that are the replica's to end.
+func (s *localSession) end(cause error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.ended == nil {
 		s.ended = cause
-	}
-	for _, r := range s.running {
-		r.cancel(cause)
 	}
 	for _, r := range s.readers {
 		r.cancel(cause)
@@ -28,17 +29,20 @@ func (s *held) end(cause error) {
 	if s.standalone != nil {
 		s.standalone.cancel(cause)
 	}
+	var calls []*run.Call
+	for _, c := range s.running {
+		if c.run != nil && errors.Is(cause, errGone) {
+			calls = append(calls, c.run)
+		}
+	}
+	s.mu.Unlock()
+	for _, c := range calls { // without the lock, which what comes of it takes
+		c.End()
+	}
 }
 
-// gone says that the session is not there any more.
-func (s *held) gone() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return errors.Is(s.ended, errGone)
-}
-
-// begin registers a call under its request id.
-func (e *Era) begin(s *held, r *run, takeOver bool) error {
+// register registers a call under its request id; one that was claimed in the place of whatever has it.
+func (s *localSession) register(e *Era, c *execution, claimed bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended != nil {
@@ -47,9 +51,9 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 	if e.closed.Load() {
 		return errClosed
 	}
-	key := r.id.Raw()
-	if !takeOver {
-		if _, dup := s.running[key]; dup {
+	key := c.id.Raw()
+	if !claimed {
+		if s.running[key] != nil {
 			return mcp.Errorf(mcp.KindInvalidRequest, "the request id %.40s is in use by a request that still runs; use a new one", key)
 		}
 		if len(s.running) >= e.o.MaxCallsPerSession {
@@ -57,83 +61,49 @@ func (e *Era) begin(s *held, r *run, takeOver bool) error {
 			return mcp.Errorf(mcp.KindLimit, "%d requests of this session are running; wait for some to end", len(s.running))
 		}
 	}
-	s.running[key] = r
+	s.running[key] = c
 	s.used.Store(true)
 	return nil
 }
 
-// finished unregisters a run that has ended. While somebody here follows the stream of a parked call
-// its request id stays taken.
-func (s *held) finished(r *run) {
+// unregister frees the request id of an execution that is over here, or about to have its response written. While
+// somebody here follows the stream of a parked call its request id stays taken.
+func (s *localSession) unregister(c *execution, parked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	followed := r.parked && (s.readers[r.stream] != nil || r.group != nil && !r.group.over)
-	if s.running[r.id.Raw()] == r && !followed {
-		delete(s.running, r.id.Raw())
+	c.parked = parked
+	followed := parked && (s.readers[c.stream] != nil || c.exchange != nil && !c.exchange.over)
+	if key := c.id.Raw(); s.running[key] == c && !followed {
+		delete(s.running, key)
 	}
 }
 
-// park marks a call as nobody's. From then on it is cancelled by its record.
-func (s *held) park(r *run) {
-	s.mu.Lock()
-	r.parked = true
-	s.mu.Unlock()
-}
-
-// answeredHere gives them free before a response is sent: the client may use the id again at once.
-func (s *held) answeredHere(stream string) {
+// answeredHere frees the request ids of a stream's parked calls, before a response is sent: the client may use them again at
+// once.
+func (s *localSession) answeredHere(stream string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.unfollowed(stream)
+	s.freeParkedOf(stream)
 }
 
-// unfollowed gives the request ids of a stream's parked calls free. s.mu is locked.
-func (s *held) unfollowed(stream string) {
-	for id, r := range s.running {
-		if r.parked && r.stream == stream {
-			delete(s.running, id)
+// freeParkedOf frees the request ids of a stream's parked calls. s.mu is locked.
+func (s *localSession) freeParkedOf(stream string) {
+	for _, c := range s.running {
+		if c.stream == stream {
+			s.freeParked(c)
 		}
 	}
 }
 
-// writes notes that a run writes to its stream, and wrote that it does so no more.
-func (s *held) writes(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.writing == nil {
-		s.writing = map[*run]struct{}{}
+// freeParked frees the request id of a call if it is parked. s.mu is locked.
+func (s *localSession) freeParked(c *execution) {
+	if key := c.id.Raw(); c.parked && s.running[key] == c {
+		delete(s.running, key)
 	}
-	s.writing[r] = struct{}{}
-}
-
-func (s *held) wrote(r *run) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.writing, r)
-}
-
-// writtenHere says whether a stream is written here, and runsHere whether a call is.
-func (s *held) writtenHere(stream string) bool {
-	return s.writesHere(func(r *run) bool { return r.stream == stream })
-}
-
-func (s *held) runsHere(call string) bool {
-	return s.writesHere(func(r *run) bool { return r.call.ID == call })
-}
-
-func (s *held) writesHere(is func(*run) bool) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for r := range s.writing {
-		if is(r) {
-			return true
-		}
-	}
-	return false
 }
 
 // evict gives up an unused copy; false when it came into use.
-func (e *Era) evict(s *held) bool {
+func (e *Era) evict(s *localSession) bool {
 	s.mu.Lock()
 	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || s.used.Load()
 	if !busy && s.ended == nil {
@@ -141,13 +111,13 @@ func (e *Era) evict(s *held) bool {
 	}
 	s.mu.Unlock()
 	if !busy {
-		e.held.remove(s)
+		e.sessions.remove(s)
 	}
 	return !busy
 }
 
 // works says whether calls of the session run or are followed.
-func (s *held) works() bool {
+func (s *localSession) works() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.running) > 0 || len(s.readers) > 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -79,18 +80,12 @@ func orDefault[T int | time.Duration](v *T, d T) {
 const (
 	// stateTimeout bounds one operation on the store.
 	stateTimeout = 2 * time.Second
-	// readPause is how often a log is read again that another replica may write.
-	readPause = time.Second
 	// holdFor is how long an unused copy of a session is kept.
 	holdFor = time.Minute
 	// minRetry is the least pause before a round that a backend asked to be repeated.
 	minRetry = 100 * time.Millisecond
-	// queueEntries and queueBytes bound what waits to be written to one call's log.
-	queueEntries, queueBytes = 256, 1 << 20
 	// watchTimeout bounds how long a backend may take to begin or refuse a watch.
 	watchTimeout = 10 * time.Second
-	// maxInsisting bounds the answers that are kept while the store cannot be reached.
-	maxInsisting = 256
 	// maxSessionID bounds a session id that is looked up.
 	maxSessionID = 128
 )
@@ -98,29 +93,17 @@ const (
 // Counters count, since the Era was made, what somebody who operates it wants to know. Read them at
 // any time.
 type Counters struct {
+	run.Counters
 	// SessionsCreated and SessionsEnded (by DELETE) on this replica.
 	SessionsCreated, SessionsEnded atomic.Int64
-	// Calls that were begun; CallsOpened those that became streams; CallsCancelled by the client.
-	Calls, CallsOpened, CallsCancelled atomic.Int64
-	// CallsParked: rounds that ended with requests to the client.
-	CallsParked atomic.Int64
+	// Calls that were begun.
+	Calls atomic.Int64
 	// AnswersUnknown and AnswersDuplicate were accepted and ignored.
 	AnswersUnknown, AnswersDuplicate atomic.Int64
-	// Progress and log messages that nobody will read: DroppedUnread for want of a stream, DroppedQueue
-	// for a full queue, DroppedUnwritten because the store did not take them.
-	DroppedUnread, DroppedQueue, DroppedUnwritten atomic.Int64
-	// Queued is what waits to be written to logs now; Appended what was written.
-	Queued, Appended atomic.Int64
-	// StreamsResumed: streams that a client came back to; EventsReplayed what was there for them.
-	StreamsResumed, EventsReplayed atomic.Int64
-	// Takeovers of lost calls; Reruns of them; UnknownOutcomes told to clients.
-	Takeovers, Reruns, UnknownOutcomes atomic.Int64
-	// Fenced: writes refused because another replica owns the call.
-	Fenced atomic.Int64
-	// Rollbacks: logs found shorter than what was sent.
-	Rollbacks atomic.Int64
-	// Streams and Standalone are the streams open now.
-	Streams, Standalone atomic.Int64
-	// StateErrors: operations on the store that failed and were retried or given up.
-	StateErrors atomic.Int64
+	// StreamsResumed: streams that a client came back to.
+	StreamsResumed atomic.Int64
+	// Standalone are the streams open now that are no call's.
+	Standalone atomic.Int64
+	// Expired: standalone streams that ended with their caller's credentials.
+	Expired atomic.Int64
 }

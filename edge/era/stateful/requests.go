@@ -11,18 +11,60 @@ import (
 )
 
 // request serves one request of a session, other than initialize.
-func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message, out mcp.Outgoing) {
+func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message, out mcp.Outgoing) {
 	if o, ok := e.local(ctx, in, s, rec, msg); ok {
 		respond(out, o)
 		return
 	}
-	g := newGroup(ctx, e, s, rec, in, out)
-	if err := g.add(msg); err != nil {
+	if in.Early {
+		if err := e.permit(ctx, in, rec, msg, true); err != nil {
+			respond(out, e.refused(ctx, in, rec, rec.rules, msg, err))
+			return
+		}
+	}
+	x := e.newExchange(ctx, s, rec, in, out)
+	if err := x.add(msg); err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
 		return
 	}
 	in.Admit()
-	g.serve()
+	x.serve()
+}
+
+// permitAnswer asks for other credentials if the call that an answer is for could not go on with those that the answer came with, which
+// leaves the call waiting. What else keeps it from going on is told in its own response; so is what the answers of a batch lack.
+func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
+	ask := askOf(msg.ID)
+	if ask == "" || !e.dispatch.Challenges() {
+		return nil
+	}
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	asking, err := e.store.Asking(sctx, s.id, ask)
+	if err != nil || asking == nil {
+		return nil // Who takes the answer tells why it cannot be taken.
+	}
+	refused := e.permit(ctx, in, rec, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params}, true)
+	if refused == nil || refused.Challenge == nil {
+		return nil
+	}
+	return refused
+}
+
+// permit asks whether a request may be made; early: it is asked again when it is served. What cannot be read is told by who
+// serves it.
+func (e *Era) permit(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message, early bool) *mcp.Error {
+	call := &mcp.Call{
+		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Envelope: mcp.Envelope{ID: msg.ID},
+		HTTP: in.HTTP, Early: early, Principal: in.Principal, From: in.Address,
+	}
+	if call.Params.Parse(call.Method, msg.Params) != nil {
+		return nil
+	}
+	if err := e.dispatch.Permit(ctx, rec.rules, call); err != nil {
+		return mcp.AsError(err)
+	}
+	return nil
 }
 
 // beginError tells a client why a call could not begin.
@@ -38,7 +80,7 @@ func beginError(err error) *mcp.Error {
 }
 
 // local serves what the edge answers itself. It returns false for what goes to dispatch.
-func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) (outcome, bool) {
+func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) (outcome, bool) {
 	m := mcp.Method(msg.Method)
 	if !isLocal(m) {
 		return outcome{}, false
@@ -49,8 +91,13 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *held, rec *record,
 	case mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, msg)
 	case mcp.MethodSubscribe:
-		in.Admit() // a slow backend must not hold back a ping
-		err = e.subscribe(ctx, in, s, rec, msg)
+		if err = e.permit(ctx, in, rec, msg, true); err != nil {
+			break
+		}
+		in.Admit() // a slow backend, or policy server, must not hold back a ping
+		if err = e.permit(ctx, in, rec, msg, false); err == nil {
+			err = e.subscribe(ctx, in, s, rec, msg)
+		}
 	case mcp.MethodUnsubscribe:
 		in.Admit()
 		err = e.unsubscribe(ctx, s, msg)
@@ -78,7 +125,7 @@ func isLocal(m mcp.Method) bool {
 }
 
 // setLevel changes the session's log level (Logging, "Setting Log Level").
-func (e *Era) setLevel(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
+func (e *Era) setLevel(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
 	p, err := mcp.ParseParams(mcp.MethodSetLevel, msg.Params)
 	if err != nil {
 		return mcp.AsError(err)
@@ -92,12 +139,12 @@ func (e *Era) setLevel(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.E
 	if _, err := e.update(ctx, s, state.Patch{LogLevel: &level}); err != nil {
 		return err
 	}
-	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
+	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
 	return nil
 }
 
 // notified takes a notification. None is ever refused: what is not understood is ignored.
-func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) {
+func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) {
 	ctx, op := e.observe(ctx, in, rec, rec.rules, msg)
 	defer op.End(&telemetry.Outcome{})
 	switch mcp.Method(msg.Method) {
@@ -107,8 +154,8 @@ func (e *Era) notified(ctx context.Context, in *mcp.Incoming, s *held, rec *reco
 			_, _ = e.update(ctx, s, state.Patch{Initialized: true})
 		}
 	case mcp.NotifyCancelled:
-		e.cancelled(ctx, in, s, msg)
+		e.cancelled(in, s, msg)
 	case mcp.NotifyRootsChanged:
-		e.ring(ctx, state.Bell{Kind: state.BellRoots, Session: s.id})
+		e.notify(ctx, state.SessionEvent{Kind: state.RootsChanged, Session: s.id})
 	}
 }

@@ -2,6 +2,7 @@ package stateful
 
 import (
 	"context"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -13,6 +14,10 @@ import (
 type outcome struct {
 	body []byte // nil: no response
 	kind mcp.Kind
+	// retryAfter is how long an error says to wait; 0: it does not.
+	retryAfter time.Duration
+	// challenge says which credentials the request takes; nil: none are asked for.
+	challenge *mcp.Challenge
 	// seen is what telemetry is told: of an error its code and message, of a result whether it says isError.
 	seen telemetry.Outcome
 }
@@ -27,7 +32,7 @@ func failure(rules *revision.Rules, id jsonrpc.ID, err error) outcome {
 	code := rules.Code(me.Kind)
 	return outcome{
 		body: jsonrpc.AppendError(nil, id, code, me.Message, me.Data),
-		kind: me.Kind,
+		kind: me.Kind, retryAfter: me.RetryAfter, challenge: me.Challenge,
 		seen: telemetry.Outcome{Kind: me.Kind, Code: code, Message: me.Message, Cause: me.Cause()},
 	}
 }
@@ -38,7 +43,7 @@ func respond(out mcp.Outgoing, o outcome) {
 		out.Accept()
 		return
 	}
-	out.Respond(mcp.Response{Body: o.body, Owned: true, Kind: o.kind})
+	out.Respond(mcp.Response{Body: o.body, Owned: true, Kind: o.kind, RetryAfter: o.retryAfter, Challenge: o.challenge})
 }
 
 // refuse ends an exchange whose message was not served. Where no headers exist, the peer of a

@@ -3,6 +3,7 @@ package stateful
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +39,7 @@ func TestNotificationsAreAccepted(t *testing.T) {
 		for _, m := range []string{"notifications/initialized", "notifications/roots/list_changed", "notifications/progress", "notifications/other"} {
 			w.wantAccepted(w.post(w.b, s, `{"jsonrpc":"2.0","method":"`+m+`"}`))
 		}
-		if !w.b.held.get(s).rec.Load().Initialized {
+		if !w.b.sessions.get(s).rec.Load().Initialized {
 			t.Error("initialized was not noted")
 		}
 		w.wantKind(w.post(w.a, "", `{"jsonrpc":"2.0","method":"notifications/initialized"}`), mcp.KindSessionRequired)
@@ -135,10 +136,13 @@ func TestStandaloneStream(t *testing.T) {
 func TestIdleStreamsNeedNoOtherGoroutine(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
-		before := w.a.work.n.Load()
+		before := runtime.NumGoroutine()
 		w.listen(w.a, s, "")
-		if n := w.a.work.n.Load() - before; n != 1+resting {
-			t.Errorf("an idle stream keeps %d goroutines, %d of which rest", n%resting, n/resting)
+		if n := runtime.NumGoroutine() - before; n != 1 {
+			t.Errorf("an idle stream keeps %d goroutines", n)
+		}
+		if w.a.work.WaitBusy(t.Context()) != nil {
+			t.Error("a drain waits for an idle stream")
 		}
 	})
 }
@@ -148,7 +152,7 @@ func TestCopiesAreRevalidated(t *testing.T) {
 		s := w.initialize(v1125)
 		w.post(w.a, s, callTool(1, "echo"))
 		// Deleted behind everybody's back: noticed within a second.
-		if err := w.medium.Replica("c").Delete(t.Context(), s); err != nil {
+		if err := w.store("c").Delete(t.Context(), s); err != nil {
 			t.Fatal(err)
 		}
 		after(1100 * time.Millisecond)
@@ -156,7 +160,7 @@ func TestCopiesAreRevalidated(t *testing.T) {
 		// Unused copies are given up, and the session outlives that.
 		s = w.initialize(v1125)
 		after(2 * time.Minute)
-		if w.a.held.get(s) != nil {
+		if w.a.sessions.get(s) != nil {
 			t.Error("an unused copy is still held")
 		}
 		w.wantKind(w.post(w.a, s, callTool(3, "echo")), mcp.KindNone)
@@ -174,8 +178,8 @@ func TestCopiesAreRevalidated(t *testing.T) {
 // On a connection a ping may come before the handshake, and nothing else.
 func TestPingBeforeTheHandshake(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
-		post := func(body string, conn *mcp.Conn) *exchange {
-			return w.begin(func(ctx context.Context, x *exchange) {
+		post := func(body string, conn *mcp.Conn) *client {
+			return w.begin(func(ctx context.Context, x *client) {
 				w.a.Message(ctx, &mcp.Incoming{Conn: conn}, mustParse(body), x)
 			})
 		}

@@ -36,12 +36,15 @@ func (e *Era) newRecord(s *state.Session) *record {
 	return r
 }
 
-// held is this replica's copy of a session, and what goes on here on its behalf.
-type held struct {
+// localSession is this replica's copy of a session, and what goes on here on its behalf.
+type localSession struct {
 	id  string
 	rec atomic.Pointer[record]
 	// fresh is when the record was last known to be true, in Unix nanoseconds.
 	fresh atomic.Int64
+	// until is until when the credentials of requests here are good, the latest of them, in Unix nanoseconds; 0: no
+	// request came yet.
+	until atomic.Int64
 	// used: something came for the session, or began in it, since it was last looked at.
 	used atomic.Bool
 	// pipe: its messages come over a pipe.
@@ -56,10 +59,9 @@ type held struct {
 	loadErr error
 
 	mu         sync.Mutex
-	ended      error // errGone, errEvicted, errClosed: nothing may begin any more
-	running    map[string]*run
-	writing    map[*run]struct{}  // those that write to a stream
-	readers    map[string]*reader // the newest follower of each stream
+	ended      error                 // errGone, errEvicted, errClosed: nothing may begin any more
+	running    map[string]*execution // by their request ids
+	readers    map[string]*reader    // the newest follower of each stream
 	standalone *attachment
 	memory     budget.Reservation
 	forgotten  bool // what was charged was released, and nothing more is
@@ -69,12 +71,12 @@ type held struct {
 	lastUsed, lastTouched time.Time
 }
 
-func newHeld(id string) *held {
-	return &held{id: id, running: map[string]*run{}, lastUsed: time.Now()}
+func newLocalSession(id string) *localSession {
+	return &localSession{id: id, running: map[string]*execution{}, lastUsed: time.Now()}
 }
 
 // hold finds the session of an incoming message and checks whose it is.
-func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*held, *record, *mcp.Error) {
+func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *record, *mcp.Error) {
 	if in.Session == "" {
 		return nil, nil, sessionRequired(in)
 	}
@@ -90,10 +92,16 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*held, *record, *mcp.
 	}
 	rec := s.rec.Load()
 	if !samePrincipal(rec.Principal, in.Principal) {
+		if err := e.o.Telemetry.Foreign(ctx, in, in.Session); err != nil {
+			return nil, nil, mcp.AsError(err)
+		}
 		return nil, nil, sessionNotFound()
 	}
 	if s.payer.Load() == nil {
 		s.payer.Store(in.Memory.Holder())
+	}
+	if !rec.Principal.Until.IsZero() {
+		s.renew(in.Principal.Until)
 	}
 	return s, rec, nil
 }
@@ -104,7 +112,7 @@ func samePrincipal(a, b mcp.Principal) bool {
 }
 
 // session returns the held copy, loading it when there is none or it is stale.
-func (e *Era) session(ctx context.Context, id string) (*held, error) {
+func (e *Era) session(ctx context.Context, id string) (*localSession, error) {
 	s := e.keep(id)
 	if s.rec.Load() != nil && time.Now().UnixNano()-s.fresh.Load() <= int64(e.o.SessionStale) {
 		return s, nil
@@ -117,28 +125,28 @@ func (e *Era) session(ctx context.Context, id string) (*held, error) {
 
 // keep returns the copy of a session, empty if it is new, marked as used: it is not evicted for a
 // good while.
-func (e *Era) keep(id string) *held {
+func (e *Era) keep(id string) *localSession {
 	for {
-		s := e.held.get(id)
+		s := e.sessions.get(id)
 		if s == nil {
-			s = e.held.getOrPut(id, newHeld(id))
+			s = e.sessions.getOrPut(id, newLocalSession(id))
 		}
 		s.used.Store(true)
 		if !s.evicted() {
 			return s
 		}
-		e.held.remove(s)
+		e.sessions.remove(s)
 	}
 }
 
-func (s *held) evicted() bool {
+func (s *localSession) evicted() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return errors.Is(s.ended, errEvicted)
 }
 
 // refresh loads the record anew. A session that is not there any more is dropped.
-func (e *Era) refresh(ctx context.Context, s *held) error {
+func (e *Era) refresh(ctx context.Context, s *localSession) error {
 	ticket := s.asked.Add(1)
 	s.loading.Lock()
 	defer s.loading.Unlock()
@@ -150,31 +158,31 @@ func (e *Era) refresh(ctx context.Context, s *held) error {
 	return s.loadErr
 }
 
-func (e *Era) reload(ctx context.Context, s *held) error {
+func (e *Era) reload(ctx context.Context, s *localSession) error {
 	began := time.Now().UnixNano()
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
-	got, err := e.store.Load(sctx, s.id)
+	got, err := e.store.Load(sctx, s.id, true)
 	if err != nil {
 		if errors.Is(err, state.ErrNotFound) {
 			e.drop(s, errGone)
 		} else {
 			e.counters.StateErrors.Add(1)
 			if s.rec.Load() == nil {
-				e.held.remove(s)
+				e.sessions.remove(s)
 			}
 		}
 		return fmt.Errorf("loading session: %w", err)
 	}
 	s.fresh.Store(began)
-	e.install(s, got, true)
+	e.install(s, got.Session, true)
 	return nil
 }
 
 // install makes a record the copy, unless a newer one is. It ends a standalone stream that was
 // superseded and, with sync, brings the subscriptions of one that was not up to date in the background.
-// The caller is inside the work gate.
-func (e *Era) install(s *held, got *state.Session, sync bool) {
+// The caller is counted by work.
+func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	rec := e.newRecord(got)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,7 +204,7 @@ func (e *Era) install(s *held, got *state.Session, sync bool) {
 
 // put holds a session whose record the store has just given. payer is who is charged, if that is not known yet; nil:
 // its principal.
-func (e *Era) put(got *state.Session, payer *budget.Holder) *held {
+func (e *Era) put(got *state.Session, payer *budget.Holder) *localSession {
 	s := e.keep(got.ID)
 	if payer != nil {
 		s.payer.CompareAndSwap(nil, payer)
@@ -208,7 +216,7 @@ func (e *Era) put(got *state.Session, payer *budget.Holder) *held {
 
 // update changes the record and installs what it became. Who changes subscriptions brings the stream's
 // up to date.
-func (e *Era) update(ctx context.Context, s *held, p state.Patch) (*record, *mcp.Error) {
+func (e *Era) update(ctx context.Context, s *localSession, p state.Patch) (*record, *mcp.Error) {
 	sctx, cancel := e.bounded(ctx)
 	defer cancel()
 	if rec := s.rec.Load(); rec != nil {

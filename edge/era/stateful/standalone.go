@@ -31,7 +31,7 @@ func standaloneFilter(rec *record) mcp.Filter {
 
 // attach makes the exchange the session's standalone stream, for the caller to stay with. The newest attachment
 // wins. An error means that nothing was opened; neither, that the client is gone.
-func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Outgoing) (*standalone, *mcp.Error) {
+func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out mcp.Outgoing) (*standalone, *mcp.Error) {
 	if e.isDraining() {
 		return nil, shuttingDown()
 	}
@@ -39,7 +39,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	if err != nil {
 		return nil, err
 	}
-	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
+	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
 	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
 	feed, ferr := e.dispatch.Changes(ctx, in.Principal, listsOnly)
 	if ferr != nil && ctx.Err() != nil {
@@ -49,7 +49,7 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *held, out mcp.Out
 	if ferr != nil {
 		return nil, mcp.AsError(ferr)
 	}
-	w := &standalone{e: e, s: s, principal: in.Principal, a: &attachment{number: rec.Attachment, feed: feed}}
+	w := &standalone{e: e, s: s, principal: in.Principal, expires: in.Header != nil, a: &attachment{number: rec.Attachment, feed: feed}}
 	wctx, cancel := context.WithCancelCause(ctx)
 	w.ctx = wctx
 	w.a.cancel = cancel
@@ -74,7 +74,7 @@ func (w *standalone) detach() {
 }
 
 // occupy makes a the session's attachment here.
-func (e *Era) occupy(s *held, a *attachment) *mcp.Error {
+func (e *Era) occupy(s *localSession, a *attachment) *mcp.Error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -92,7 +92,7 @@ func (e *Era) occupy(s *held, a *attachment) *mcp.Error {
 	return nil
 }
 
-func (s *held) vacate(a *attachment) {
+func (s *localSession) vacate(a *attachment) {
 	s.mu.Lock()
 	if s.standalone == a {
 		s.standalone = nil
@@ -101,7 +101,7 @@ func (s *held) vacate(a *attachment) {
 }
 
 // attached is the session's attachment here, or nil.
-func (s *held) attached() *attachment {
+func (s *localSession) attached() *attachment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.standalone
@@ -109,7 +109,7 @@ func (s *held) attached() *attachment {
 
 // sync brings an attachment's filter up to the newest record; false when a backend did not answer. With
 // tell, what begins to be watched is told as updated.
-func (e *Era) sync(ctx context.Context, s *held, a *attachment, tell bool) bool {
+func (e *Era) sync(ctx context.Context, s *localSession, a *attachment, tell bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
 	defer cancel()
 	a.updating.Lock()
@@ -123,8 +123,8 @@ func (e *Era) sync(ctx context.Context, s *held, a *attachment, tell bool) bool 
 
 // spawnSync does it in the background, for those who must not wait for a backend. The client was told that
 // it has subscribed, on another replica: what changed since then may have been missed.
-func (e *Era) spawnSync(s *held, a *attachment) {
-	e.spawn(func() { e.sync(e.life, s, a, true) })
+func (e *Era) spawnSync(s *localSession, a *attachment) {
+	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 }
 
 // standalone writes to an attached stream, in its exchange's goroutine.
@@ -133,11 +133,13 @@ type standalone struct {
 	ctx context.Context
 
 	e  *Era
-	s  *held
+	s  *localSession
 	a  *attachment
 	st mcp.Stream
 	// principal is whose lists the stream tells of.
 	principal mcp.Principal
+	// expires: it ends with its caller's credentials. A transport that is a connection ends that by itself.
+	expires bool
 	// unwatched: not all subscriptions are in force yet.
 	unwatched bool
 }
@@ -185,11 +187,16 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 // on every idle stream, are to be small: the stack is given back only while little of it is used.
 func (w *standalone) stay() {
 	defer w.detach()
-	w.e.work.rest() // a drain closes these streams last
-	defer w.e.work.unrest()
+	w.e.work.Rest() // a drain closes these streams last
+	defer w.e.work.Unrest()
 	ctx := w.ctx
 	for ctx.Err() == nil {
-		changes, err := w.a.feed.Next(ctx, w.e.o.KeepAlive)
+		pause, good := w.untilExpiry()
+		if !good {
+			w.e.counters.Expired.Add(1)
+			return
+		}
+		changes, err := w.a.feed.Next(ctx, pause)
 		switch {
 		case ctx.Err() != nil:
 			w.part()

@@ -6,28 +6,26 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// faults is a store that can be unreachable or silent.
+// faults is a store that can be unreachable, silent or forgetful.
 type faults struct {
-	state.Store
-	mu   sync.Mutex
-	down bool
-	mute bool // no sign of life
-	// Before an operation is passed on; nil: nothing. lose: the medium forgets an Append that it has
-	// acknowledged.
-	onPark func()
-	onRing func()
-	lose   bool
-	deaf   bool // what is done is reported as failed
-	unsaid int  // so many replies to Answer and Claim are lost
-	blind  int  // so many readings fail
-	slow   time.Duration
-	// appends counts those that were passed on, touched the sessions that were.
-	appends   int
-	touched   int
-	concluded []string // the streams
-	forget    bool     // the medium forgets a Park or Finish that it has acknowledged
+	medium.Store
+	hooks medium.Hooks
+	mu    sync.Mutex
+	down  bool
+	mute  bool // no sign of life
+	// Before an operation is passed on; nil: nothing.
+	onPark, onRing func()
+	lose           bool // the medium forgets entries that it has acknowledged
+	deaf           bool // records that begin are reported as failed
+	unsaid         int  // so many replies to Answer, Claim and Restore are lost
+	blind          int  // so many readings fail
+	slow           time.Duration
+	// commits counts those that were passed on, touched the sessions that were.
+	commits, touched int
+	forget           bool // the medium forgets a last step that it has acknowledged
 	// forgetAnswer: the medium forgets an Answer beside which others are missing.
 	forgetAnswer bool
 }
@@ -47,14 +45,14 @@ func (f *faults) err() error {
 	return nil
 }
 
-func (f *faults) Beat(ctx context.Context) error {
+func (f *faults) Beat(ctx context.Context, most int, leaving bool) ([]medium.Which, error) {
 	f.mu.Lock()
 	mute := f.mute
 	f.mu.Unlock()
 	if mute {
-		return state.ErrUnavailable
+		return nil, state.ErrUnavailable
 	}
-	return f.Store.Beat(ctx)
+	return f.Store.Beat(ctx, most, leaving)
 }
 
 func (f *faults) Create(ctx context.Context, s *state.Session) error {
@@ -68,105 +66,55 @@ func (f *faults) Create(ctx context.Context, s *state.Session) error {
 	return f.Store.Create(ctx, s)
 }
 
-func (f *faults) Load(ctx context.Context, id string) (*state.Session, error) {
+func (f *faults) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
-	return f.Store.Load(ctx, id)
+	return f.Store.Load(ctx, id, use)
 }
 
-func (f *faults) Touch(ctx context.Context, ids []string) (map[string]uint64, error) {
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	f.touched += len(ids)
-	f.mu.Unlock()
-	return f.Store.Touch(ctx, ids)
-}
-
-func (f *faults) Serials(ctx context.Context, ids []string) (map[string]uint64, error) {
+func (f *faults) Touch(ctx context.Context, ids []string, use bool) (map[string]uint64, error) {
 	if err := f.err(); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	f.touched += len(ids)
 	f.mu.Unlock()
-	return f.Store.Serials(ctx, ids)
+	return f.Store.Touch(ctx, ids, use)
 }
 
-func (f *faults) Begin(ctx context.Context, s, stream string, calls []state.Call) ([]state.Lease, error) {
-	if err := f.err(); err != nil {
-		return nil, err
-	}
-	leases, err := f.Store.Begin(ctx, s, stream, calls)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.deaf {
-		return nil, state.ErrUnavailable
-	}
-	return leases, err
-}
-
-func (f *faults) Finish(ctx context.Context, w state.Write, response []byte, before ...state.Entry) error {
+func (f *faults) Commit(ctx context.Context, w *medium.Write) error {
 	if err := f.err(); err != nil {
 		return err
 	}
-	if f.forgets() {
-		return nil
-	}
-	return f.Store.Finish(ctx, w, response, before...)
-}
-
-func (f *faults) Conclude(ctx context.Context, s, stream string, c state.Call, response []byte, before ...state.Entry) error {
-	if err := f.err(); err != nil {
-		return err
-	}
+	last := w.Next == medium.NextWaiting || w.Next == medium.NextDone
 	f.mu.Lock()
-	deaf := f.deaf
-	f.concluded = append(f.concluded, stream)
+	var hook func()
+	if w.Next == medium.NextWaiting {
+		hook, f.onPark = f.onPark, nil
+	}
+	lost := f.lose && len(w.Entries) > 0 && !last || f.forget && last
+	if lost {
+		f.lose, f.forget = f.lose && last, f.forget && !last
+	}
+	f.commits++
+	deaf, slow := f.deaf && len(w.Begin) > 0, f.slow
 	f.mu.Unlock()
-	if f.forgets() {
+	if hook != nil {
+		hook()
+	}
+	time.Sleep(slow)
+	if lost {
 		return nil
 	}
-	err := f.Store.Conclude(ctx, s, stream, c, response, before...)
+	err := f.Store.Commit(ctx, w)
 	if deaf {
 		return state.ErrUnavailable
 	}
 	return err
 }
 
-func (f *faults) Append(ctx context.Context, w state.Write, entries ...state.Entry) error {
-	if err := f.err(); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	lose, slow := f.lose && len(entries) > 0, f.slow
-	f.lose = f.lose && !lose
-	f.appends++
-	f.mu.Unlock()
-	time.Sleep(slow)
-	if lose {
-		return nil
-	}
-	return f.Store.Append(ctx, w, entries...)
-}
-
-func (f *faults) Park(ctx context.Context, w state.Write, asks []state.Ask, kept []byte) error {
-	f.mu.Lock()
-	hook := f.onPark
-	f.onPark = nil
-	f.mu.Unlock()
-	if hook != nil {
-		hook()
-	}
-	if f.forgets() {
-		return nil
-	}
-	return f.Store.Park(ctx, w, asks, kept)
-}
-
-func (f *faults) Ring(ctx context.Context, b state.Bell) error {
+func (f *faults) Notify(ctx context.Context, b state.SessionEvent) error {
 	f.mu.Lock()
 	hook := f.onRing
 	f.onRing = nil
@@ -174,10 +122,10 @@ func (f *faults) Ring(ctx context.Context, b state.Bell) error {
 	if hook != nil {
 		hook()
 	}
-	return f.Store.Ring(ctx, b)
+	return f.Store.Notify(ctx, b)
 }
 
-func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (state.AnswerOutcome, *state.Claim, error) {
+func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
 	if err := f.err(); err != nil {
 		return 0, nil, err
 	}
@@ -186,30 +134,32 @@ func (f *faults) Answer(ctx context.Context, s, ask string, a state.Answer) (sta
 	f.forgetAnswer = false
 	f.mu.Unlock()
 	if forget {
-		return state.AnswerTaken, nil, nil
+		return state.AnswerUnknown, nil, nil
 	}
-	outcome, c, err := f.Store.Answer(ctx, s, ask, a)
+	outcome, o, err := f.Store.Answer(ctx, s, ask, a, random)
 	if err == nil && f.unheard() {
 		return 0, nil, state.ErrUnavailable
 	}
-	return outcome, c, err
+	return outcome, o, err
 }
 
-func (f *faults) Claim(ctx context.Context, w state.Which) (*state.Claim, error) {
-	c, err := f.Store.Claim(ctx, w)
+func (f *faults) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	o, err := f.Store.Claim(ctx, w)
 	if err == nil && f.unheard() {
 		return nil, state.ErrUnavailable
 	}
-	return c, err
+	return o, err
 }
 
-// forgets says that a write is lost.
-func (f *faults) forgets() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	forget := f.forget
-	f.forget = false
-	return forget
+func (f *faults) Restore(ctx context.Context, r *medium.Record, entries []medium.Entry, runs bool) (medium.Verdict, error) {
+	if err := f.err(); err != nil {
+		return 0, err
+	}
+	v, err := f.Store.Restore(ctx, r, entries, runs)
+	if err == nil && f.unheard() {
+		return 0, state.ErrUnavailable
+	}
+	return v, err
 }
 
 // unheard says that a reply is lost.
@@ -220,26 +170,16 @@ func (f *faults) unheard() bool {
 	return f.unsaid >= 0
 }
 
-func (f *faults) Read(ctx context.Context, s string, after state.Position, max int) (state.Page, error) {
+func (f *faults) Read(ctx context.Context, s, stream string, after medium.Position, most int) (medium.Page, error) {
 	if err := f.err(); err != nil {
-		return state.Page{}, err
+		return medium.Page{}, err
 	}
 	f.mu.Lock()
 	f.blind--
 	blind := f.blind >= 0
 	f.mu.Unlock()
 	if blind {
-		return state.Page{}, state.ErrUnavailable
+		return medium.Page{}, state.ErrUnavailable
 	}
-	return f.Store.Read(ctx, s, after, max)
-}
-
-func (f *faults) Orphans(ctx context.Context, max int, runs func(state.Which) bool) ([]state.Which, error) {
-	f.mu.Lock()
-	mute := f.mute
-	f.mu.Unlock()
-	if mute {
-		return nil, state.ErrUnavailable
-	}
-	return f.Store.Orphans(ctx, max, runs)
+	return f.Store.Read(ctx, s, stream, after, most)
 }

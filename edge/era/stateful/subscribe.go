@@ -13,7 +13,7 @@ import (
 
 // subscribe adds a resource to what the standalone stream reports (Resources, "Subscriptions"). A
 // resource that no backend can watch is refused rather than silently never reported.
-func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *held, rec *record, msg jsonrpc.Message) *mcp.Error {
+func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
 	uri, err := subscribedURI(msg)
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *held, rec *rec
 }
 
 // unsubscribe removes it again; what was not subscribed to is no error.
-func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mcp.Error {
+func (e *Era) unsubscribe(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
 	uri, err := subscribedURI(msg)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (e *Era) unsubscribe(ctx context.Context, s *held, msg jsonrpc.Message) *mc
 	return e.resubscribe(ctx, s, state.Patch{Unsubscribe: uri})
 }
 
-func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Error {
+func (e *Era) resubscribe(ctx context.Context, s *localSession, p state.Patch) *mcp.Error {
 	if _, err := e.update(ctx, s, p); err != nil {
 		if err.Kind == mcp.KindLimit {
 			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSubscriptions))
@@ -62,7 +62,7 @@ func (e *Era) resubscribe(ctx context.Context, s *held, p state.Patch) *mcp.Erro
 	if a := s.attached(); a != nil {
 		e.sync(ctx, s, a, false)
 	}
-	e.ring(ctx, state.Bell{Kind: state.BellChanged, Session: s.id})
+	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
 	return nil
 }
 

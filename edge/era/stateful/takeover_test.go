@@ -2,7 +2,6 @@ package stateful
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -48,7 +47,7 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 		// What the first run had told is not told again; the follower on the lost replica goes on.
 		w.wantMessages(x, logOf(1), progressMessage(1), logOf(1), progressMessage(2),
 			progressMessage(3), `{"jsonrpc":"2.0","id":1,"result":{"text":"attempt 2"}}`)
-		if err := <-zombie; err != errFenced {
+		if err := <-zombie; err == nil {
 			t.Errorf("the lost replica's run ended with %v", err)
 		}
 		calls := w.backend.seen()
@@ -74,7 +73,7 @@ func TestTakeoverOfAnUnrepeatableCall(t *testing.T) {
 		w.lose()
 		y := w.listen(w.b, s, id)
 		after(10 * time.Second)
-		for _, z := range []*exchange{x, y} {
+		for _, z := range []*client{x, y} {
 			msgs := z.messages()
 			if !z.ended() || strings.Count(strings.Join(msgs, ""), `"id":1`) != 1 || !strings.Contains(msgs[len(msgs)-1], "-31520") {
 				t.Errorf("messages are %v", msgs)
@@ -93,9 +92,9 @@ func TestCrashBetweenAnswerAndDispatch(t *testing.T) {
 		x := w.post(w.b, s, callTool(1, "ask"))
 		ids, _ := asked(t, x)
 		// The answer is taken by a replica that dies before it calls the backend.
-		c := w.medium.Replica("c")
-		if _, claim, err := c.Answer(t.Context(), s, ids[0], stateAnswer(`{"a":1}`)); err != nil || claim == nil {
-			t.Fatalf("claim %v, %v", claim, err)
+		outcome, _, err := w.store("c").Answer(t.Context(), s, ids[0], stateAnswer(`{"a":1}`), 1)
+		if err != nil || outcome != state.AnswerCompleted {
+			t.Fatalf("outcome %d, %v", outcome, err)
 		}
 		after(8 * time.Second)
 		msgs := x.messages()
@@ -118,8 +117,8 @@ func TestLostInAStateOnlyPause(t *testing.T) {
 		w.lose()
 		after(15 * time.Second)
 		w.wantMessages(x, progressMessage(1), `{"jsonrpc":"2.0","id":1,"result":{"text":"state x"}}`)
-		if n := len(w.backend.seen()); n != 2 {
-			t.Errorf("%d calls", n)
+		if seen := w.backend.seen(); len(seen) != 2 || seen[0].Begun || !seen[1].Begun {
+			t.Errorf("%d calls: %+v", len(seen), seen)
 		}
 	})
 }
@@ -134,7 +133,7 @@ func TestManyLostCalls(t *testing.T) {
 			}
 			return text("ok"), nil
 		}
-		var all []*exchange
+		var all []*client
 		for i := range 50 {
 			all = append(all, w.post(w.a, s, callTool(i, "safe")))
 		}
@@ -156,8 +155,8 @@ type fleet []struct {
 func (w *world) fleet(n int) fleet {
 	out := make(fleet, n)
 	for i := range out {
-		out[i].faults = &faults{Store: w.medium.Replica(fmt.Sprint("fleet", i))}
-		out[i].era = New(w.backend, out[i].faults, Options{Logger: slog.New(slog.DiscardHandler)})
+		out[i].faults = &faults{}
+		out[i].era = w.era(fmt.Sprint("fleet", i), Options{Logger: slog.New(slog.DiscardHandler)}, out[i].faults)
 		out[i].era.Start(w.t.Context())
 	}
 	return out
@@ -287,35 +286,41 @@ func TestNoReplicaTakesOverItself(t *testing.T) {
 	})
 }
 
-// What ended a call here is written again when the store has been away, so that what it lost is there:
-// the client is asked, and gets the result of the one run.
-func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
+// forget has the medium forget the next last step of replica a that it acknowledges; and returned tells a that it was away.
+func (w *world) forget() {
+	w.faults.mu.Lock()
+	defer w.faults.mu.Unlock()
+	w.faults.forget = true
+}
+
+func (w *world) returned() { w.faults.hooks.Returning() }
+
+// What ended a call here is restored when the store has been away, so that what it lost is there: the client is asked, and
+// gets the result of the one run.
+func TestEndsThatTheStoreLostAreRestored(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			_ = sink.Emit(ctx, progress(1))
-			time.Sleep(2 * gather) // so that there is a record
+			time.Sleep(2 * flushed) // so that there is a record
 			return text(fmt.Sprint("attempt ", c.Attempt)), nil
 		}
-		lost := func(tool string, id int) *exchange {
-			w.faults.mu.Lock()
-			w.faults.forget = true
-			w.faults.mu.Unlock()
-			defer after(2 * gather)
+		lost := func(tool string, id int) *client {
+			w.forget()
+			defer after(2 * flushed)
 			return w.post(w.a, s, callTool(id, tool))
 		}
 		x, y := lost("ask", 1), lost("safe", 2)
 		z := w.post(w.a, s, callTool(3, "ask")) // nothing of it is lost
 		for range 2 {                           // the second changes nothing
-			w.a.bell(state.Bell{Kind: state.BellReturned})
+			w.returned()
 		}
 		after(10 * time.Millisecond)
 		w.wantMessages(y, progressMessage(1), `{"jsonrpc":"2.0","id":2,"result":{"text":"attempt 1"}}`)
 		ids, _ := asked(t, x)
-		// Who had seen what was lost sees it anew: the ids are of a newer epoch. The writer and a reader may each have begun one.
-		if ids2, _ := asked(t, z); len(ids) != 1 || len(ids2) != 1 || strings.Contains(x.lastID(), ".1.") || !strings.Contains(z.lastID(), ".1.") {
-			t.Fatalf("asked %v at %s and %v at %s, want each once, the first anew", ids, x.lastID(), ids2, z.lastID())
+		if ids2, _ := asked(t, z); len(ids) != 1 || len(ids2) != 1 {
+			t.Fatalf("asked %v and %v, want each once", ids, ids2)
 		}
 		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{"a":1}`)))
 		after(10 * time.Second)
@@ -328,58 +333,27 @@ func TestEndsThatTheStoreLostAreWrittenAgain(t *testing.T) {
 	})
 }
 
-// The same for a call that was concluded in one write: who comes back to its stream finds it.
-func TestConcludedStreamsThatTheStoreLostAreWrittenAgain(t *testing.T) {
+// The same for a call that was concluded in one write: who follows its stream is sent it.
+func TestConcludedStreamsThatTheStoreLostAreRestored(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["quick"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			_ = sink.Emit(ctx, progress(1))
 			return text("ok"), nil
 		}
-		w.faults.mu.Lock()
-		w.faults.forget = true
-		w.faults.mu.Unlock()
-		w.post(w.a, s, callTool(1, "quick"))
-		at := state.Position{Stream: w.faults.concluded[0]}
-		if _, err := w.faults.Read(t.Context(), s, at, 0); !errors.Is(err, state.ErrNotFound) {
-			t.Fatalf("reading what is lost: %v", err)
+		w.forget()
+		x := w.post(w.a, s, callTool(1, "quick"))
+		if w.medium.Stats().Streams != 0 {
+			t.Fatal("nothing was lost")
 		}
 		for range 2 { // the second changes nothing
-			w.a.bell(state.Bell{Kind: state.BellReturned})
+			w.returned()
 		}
-		after(time.Second)
-		page, err := w.faults.Read(t.Context(), s, at, 0)
-		if err != nil || len(page.Entries) != 2 || !page.Ended || page.Epoch != 1 {
-			t.Errorf("the stream has %+v: %v", page, err)
-		}
-		if n := len(w.backend.seen()); n != 1 {
-			t.Errorf("%d runs", n)
-		}
-	})
-}
-
-// A claim that the store lost with the answer that brought it: the claimer's end is written again all
-// the same, at an epoch that is ahead of the record's, and nobody has to answer twice.
-func TestClaimsThatTheStoreLost(t *testing.T) {
-	inWorld(t, Options{}, func(t *testing.T, w *world) {
-		s := w.initialize(v1125)
-		w.backend.tools["ask"] = asking(elicit("name"))
-		x := w.post(w.a, s, callTool(1, "ask"))
-		ids, _ := asked(t, x)
-		stream, _, _ := strings.Cut(x.lastID(), ".")
-		w.b.ends.add(end{ // as if b had been given the answer and had finished the call
-			at: time.Now(), s: w.b.keep(s),
-			write: state.Write{Lease: state.Lease{Session: s, Stream: stream, Call: w.backend.seen()[0].ID, Epoch: 2}, N: 2},
-			op: func(ctx context.Context, wr state.Write) error {
-				return w.b.store.Finish(ctx, wr, []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
-			},
-		})
-		w.b.bell(state.Bell{Kind: state.BellReturned})
 		after(2 * time.Second)
-		if msgs := x.messages(); !x.ended() || msgs[len(msgs)-1] != `{"jsonrpc":"2.0","id":1,"result":{}}` {
-			t.Errorf("ended %v with %v", x.ended(), msgs)
+		w.wantMessages(x, progressMessage(1), `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)
+		if n := len(w.backend.seen()); n != 1 || !x.ended() {
+			t.Errorf("%d runs, ended %v", n, x.ended())
 		}
-		w.wantAccepted(w.post(w.a, s, answer(ids[0], `{"a":1}`)))
 	})
 }
 
@@ -387,11 +361,9 @@ func TestClaimsThatTheStoreLost(t *testing.T) {
 func TestEndsThatAreNotedLate(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
-		w.a.bell(state.Bell{Kind: state.BellReturned})
+		w.returned()
 		after(time.Second)
-		w.faults.mu.Lock()
-		w.faults.forget = true
-		w.faults.mu.Unlock()
+		w.forget()
 		w.backend.tools["ask"] = asking(elicit("name"))
 		x := w.post(w.a, s, callTool(1, "ask"))
 		after(stateTimeout)
@@ -401,58 +373,26 @@ func TestEndsThatAreNotedLate(t *testing.T) {
 	})
 }
 
-// The ends that are kept are bounded by number, by bytes and by age, the time without new ones not counted.
-func TestEndsAreBounded(t *testing.T) {
-	var x ends
-	now := time.Now()
-	x.add(end{at: now, bytes: 1})
-	x.add(end{at: now.Add(endLife), bytes: 2})
-	if n := len(x.since(time.Time{})); n != 2 {
-		t.Errorf("%d ends, want those of %s", n, endLife)
-	}
-	x.add(end{at: now.Add(endLife + 1), bytes: 3})
-	if all := x.since(time.Time{}); len(all) != 2 || all[0].bytes != 2 {
-		t.Errorf("%d ends, the oldest of %d bytes", len(all), all[0].bytes)
-	}
-	for range maxEnds {
-		x.add(end{at: now.Add(endLife + 1), bytes: 1})
-	}
-	if n := len(x.since(time.Time{})); n != maxEnds || x.bytes != maxEnds {
-		t.Errorf("%d ends of %d bytes, want %d", n, x.bytes, maxEnds)
-	}
-	x.add(end{at: now.Add(endLife + 1), bytes: maxEndBytes})
-	if n := len(x.since(time.Time{})); n != 1 {
-		t.Errorf("%d ends beside one that takes all the room", n-1)
-	}
-}
-
-// A store that fails over may have lost what ended a call's run: the replica that is its owner by the
-// record, but does not run it, finishes it like any lost call.
-func TestCallsWhoseEndTheStoreLost(t *testing.T) {
+// A call that was taken over runs with the rights that it began with, not with those of the session.
+func TestTakeoverKeepsTheCallersRights(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "u", Issuer: "https://i", Scopes: []string{"admin"}, Roles: []string{"root"}}
 		s := w.initialize(v1125)
-		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["safe"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 			_ = sink.Emit(ctx, progress(float64(c.Attempt)))
-			time.Sleep(100 * time.Millisecond) // the progress is written
-			return text(fmt.Sprint("attempt ", c.Attempt)), nil
+			if c.Attempt == 1 {
+				<-ctx.Done()
+			}
+			return text("x"), nil
 		}
-		forget := func() {
-			w.faults.mu.Lock()
-			defer w.faults.mu.Unlock()
-			w.faults.forget = true
-		}
-		forget()
-		x := w.post(w.a, s, callTool(1, "ask"))
-		forget()
-		y := w.post(w.a, s, callTool(2, "safe"))
-		after(5 * time.Second)
-		if msgs := x.messages(); !x.ended() || len(msgs) != 1 || !strings.Contains(msgs[0], `"code":-31520`) {
-			t.Errorf("the call whose question was lost: ended %v with %v", x.ended(), msgs)
-		}
-		w.wantMessages(y, progressMessage(1), progressMessage(2), `{"jsonrpc":"2.0","id":2,"result":{"text":"attempt 2"}}`)
-		if n := w.a.Counters().Takeovers.Load() + w.b.Counters().Takeovers.Load(); n != 2 {
-			t.Errorf("%d takeovers, want 2", n)
+		w.who.Scopes, w.who.Roles = []string{"read"}, nil
+		w.post(w.a, s, callTool(1, "safe"))
+		w.lose()
+		after(20 * time.Second)
+		for _, c := range w.backend.seen() {
+			if len(c.Principal.Scopes) != 1 || c.Principal.Scopes[0] != "read" || c.Principal.Roles != nil {
+				t.Errorf("attempt %d ran with scopes %v and roles %v", c.Attempt, c.Principal.Scopes, c.Principal.Roles)
+			}
 		}
 	})
 }

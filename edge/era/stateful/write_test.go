@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // Events that come as fast as they can are on the stream in their order, before the response, and cost the
@@ -33,8 +33,8 @@ func TestEventsThatWaitGoWithTheResponse(t *testing.T) {
 		w.wantMessages(x, append(events, `{"jsonrpc":"2.0","id":1,"result":{"text":"ok"}}`)...)
 		w.faults.mu.Lock()
 		defer w.faults.mu.Unlock()
-		if w.faults.appends > 10 {
-			t.Errorf("20 events that came at once took %d writes", w.faults.appends)
+		if w.faults.commits > 10 {
+			t.Errorf("20 events that came at once took %d writes", w.faults.commits)
 		}
 	})
 }
@@ -55,9 +55,9 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 				return text("ok"), nil
 			}
 			for i, c := range []struct {
-				pause     time.Duration
-				concluded int
-			}{{gather - 1, 1}, {gather + 1, 1}, {0, 2}} {
+				pause  time.Duration
+				writes int
+			}{{flushed - 1, 1}, {flushed + 1, 4}, {0, 5}} {
 				pause = c.pause
 				x := w.post(w.a, s, callTool(i+1, "burst"))
 				after(time.Second)
@@ -65,12 +65,11 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 				if !x.ended() {
 					t.Errorf("after %v the exchange goes on", pause)
 				}
-				if n := len(w.faults.concluded); n != c.concluded {
-					t.Errorf("after %v, %d calls were concluded in one write, want %d", pause, n, c.concluded)
+				if n := w.faults.commits; n != c.writes {
+					t.Errorf("after %v there were %d writes in all, want %d", pause, n, c.writes)
 				}
 				// It is there for any replica.
-				stream, _, _ := strings.Cut(x.lastID(), ".")
-				y := w.listen(w.b, s, stream+".1.1")
+				y := w.listen(w.b, s, idBehind(t, x, ^uint64(1)))
 				w.wantMessages(y, x.messages()[1:]...)
 			}
 			if n := w.a.Counters().Queued.Load(); n != 0 {
@@ -82,7 +81,7 @@ func TestQuickCallsAreOneWrite(t *testing.T) {
 
 // A large result that is kept in a log takes no more memory than it is counted for.
 func TestKeptResultsHaveNoRoom(t *testing.T) {
-	for _, pause := range []time.Duration{0, 2 * gather} { // concluded, and finished
+	for _, pause := range []time.Duration{0, 2 * flushed} { // concluded, and finished
 		inWorld(t, Options{}, func(t *testing.T, w *world) {
 			s := w.initialize(v1125)
 			w.backend.tools["large"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
@@ -94,7 +93,7 @@ func TestKeptResultsHaveNoRoom(t *testing.T) {
 			x := w.post(w.a, s, callTool(1, "large"))
 			after(time.Second)
 			stream, _, _ := strings.Cut(x.lastID(), ".")
-			page, err := w.faults.Read(t.Context(), s, state.Position{Stream: stream}, 0)
+			page, err := w.faults.Read(t.Context(), s, stream, medium.Position{}, 0)
 			if err != nil || len(page.Entries) != 2 {
 				t.Fatalf("the log has %d entries: %v", len(page.Entries), err)
 			}

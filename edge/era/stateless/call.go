@@ -36,11 +36,11 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	if err != nil {
 		e := mcp.AsError(err)
 		op.End(failure(rules, e))
-		way.end(errorBody(rules, id, e), e.Kind)
+		way.end(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
 		return
 	}
 	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result})
-	way.end(reply.Message(id), mcp.KindNone)
+	way.end(mcp.Response{Body: reply.Message(id)})
 }
 
 // prepare reads what `_meta` and the rounds before say about the call.
@@ -101,16 +101,17 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 }
 
 // end sends the response, whichever way is open.
-func (a *answer) end(body []byte, kind mcp.Kind) {
+func (a *answer) end(r mcp.Response) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ended = true
 	if a.stream == nil {
-		a.out.Respond(mcp.Response{Body: body, Owned: true, Kind: kind, Modern: true})
+		r.Owned, r.Modern = true, true
+		a.out.Respond(r)
 		return
 	}
 	if a.flight.Finish() {
-		_ = a.send(mcp.StreamEvent{Data: body, More: true}) // the stream's end
+		_ = a.send(mcp.StreamEvent{Data: r.Body, More: true}) // the stream's end
 	}
 }
 

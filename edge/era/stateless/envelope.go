@@ -28,6 +28,10 @@ var methods = map[mcp.Method]bool{
 	mcp.MethodPromptsList:   false,
 	mcp.MethodPromptsGet:    true,
 	mcp.MethodComplete:      false,
+	// Of the extension io.modelcontextprotocol/skills, which has nothing on Mcp-Name.
+	mcp.MethodSkillsList:    false,
+	mcp.MethodSkillsGet:     false,
+	mcp.MethodDirectoryRead: false,
 }
 
 // envelope checks what every request must carry, in the order that decides which error is told: the

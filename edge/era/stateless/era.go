@@ -73,6 +73,8 @@ type Era struct {
 	drain    context.CancelFunc
 	// listening counts the open subscriptions.
 	listening atomic.Int64
+	// expired counts those that ended with their caller's credentials.
+	expired atomic.Int64
 }
 
 var _ era.Stateless = (*Era)(nil)
@@ -101,6 +103,9 @@ func (e *Era) SealWith(key []byte) error {
 // Listening is how many subscriptions are open.
 func (e *Era) Listening() int64 { return e.listening.Load() }
 
+// Expired is how many subscriptions have ended with their caller's credentials.
+func (e *Era) Expired() int64 { return e.expired.Load() }
+
 // ListenBytes is what the URIs of the open subscriptions count for Options.MaxListenBytes, of all principals
 // together.
 func (e *Era) ListenBytes() int64 { return e.listens.bytes.Load() }
@@ -128,7 +133,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 }
 
 func (e *Era) request(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, out mcp.Outgoing) {
-	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, Principal: in.Principal, Memory: in.Memory}
+	call := &mcp.Call{Attempt: 1, Method: mcp.Method(msg.Method), Header: in.Header, HTTP: in.HTTP, Principal: in.Principal, From: in.Address, Memory: in.Memory}
 	params := &call.Params
 	rules, err := envelope(in, msg, params)
 	if err != nil {
@@ -174,7 +179,7 @@ func refuse(op *telemetry.Operation, out mcp.Outgoing, rules *revision.Rules, id
 // fail ends an exchange with an error.
 func fail(out mcp.Outgoing, rules *revision.Rules, id jsonrpc.ID, err error) {
 	e := mcp.AsError(err)
-	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, Modern: true})
+	out.Respond(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge, Modern: true})
 }
 
 func errorBody(rules *revision.Rules, id jsonrpc.ID, e *mcp.Error) []byte {

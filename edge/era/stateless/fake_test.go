@@ -31,6 +31,9 @@ func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Ca
 	return f.call(ctx, call, sink)
 }
 
+func (*fakeDispatch) Challenges() bool                                         { return false }
+func (*fakeDispatch) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
+
 func (f *fakeDispatch) Repeatable(*mcp.Call) bool { return false }
 
 func (f *fakeDispatch) Served(*mcp.Call) (string, bool) { return "fake", true }

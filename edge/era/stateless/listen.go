@@ -3,7 +3,12 @@ package stateless
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"runtime/debug"
 	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -12,12 +17,17 @@ import (
 )
 
 // listen serves subscriptions/listen: acknowledged with the part of the filter that is honoured, then
-// changes, each tagged with the subscription's id, until the client leaves or the replica drains.
+// changes, each tagged with the subscription's id, until the client leaves, its credentials have expired, or the replica
+// drains.
 func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message, rules *revision.Rules, params *mcp.Params, out mcp.Outgoing, flight *mcp.InFlight) {
 	ctx, op := e.observe(ctx, in, msg, rules, params)
 	id := msg.ID
 	filter, err := e.filter(params.Notifications)
 	if err != nil {
+		refuse(&op, out, rules, id, err)
+		return
+	}
+	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
 		refuse(&op, out, rules, id, err)
 		return
 	}
@@ -46,7 +56,15 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	e.listening.Add(1)
 	defer e.listening.Add(-1)
 	defer e.opts.Telemetry.ListenEnded(op.Began(), rules.Version)
-	s := &subscription{id: id, stream: stream, feed: feed}
+	s := &subscription{id: id, stream: stream, feed: feed, until: in.Principal.Until, good: ctx}
+	if in.Credentials != nil {
+		good, revoke := context.WithCancel(ctx)
+		defer revoke()
+		if stop := in.Credentials.Watch(in.Header, revoke); stop != nil {
+			defer stop()
+			s.good = good
+		}
+	}
 	err = s.acknowledge()
 	op.EndOpen(&telemetry.Outcome{})
 	if err != nil || s.follow(ctx, e) != nil {
@@ -63,17 +81,94 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	_ = stream.Send(mcp.StreamEvent{Data: jsonrpc.AppendResult(nil, id, result)})
 }
 
+// permitAtOnce is how many resources of a filter it is asked about at once, which takes time where a policy server decides.
+const permitAtOnce = 16
+
+// permitWatches asks which of the resources of a filter may be watched. The error names the scopes that all of them need
+// together. What may not be watched whatever the scopes is no error: it is not honoured.
+func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uris []string) ([]string, error) {
+	errs := make([]error, len(uris))
+	var asking errgroup.Group
+	asking.SetLimit(permitAtOnce)
+	for i, uri := range uris {
+		asking.Go(func() error {
+			errs[i] = e.permitWatch(ctx, in, rules, id, uri)
+			return nil
+		})
+	}
+	_ = asking.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var permitted []string
+	var refused *mcp.Error
+	for i, err := range errs {
+		var lacking *mcp.Error
+		switch {
+		case err == nil:
+			permitted = append(permitted, uris[i])
+		case errors.As(err, &lacking) && lacking.Challenge != nil:
+			refused = together(refused, lacking)
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return permitted, nil
+}
+
+// permitWatch asks whether a resource may be watched. A panic there denies it, and ends nothing else.
+func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision.Rules, id jsonrpc.ID, uri string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			e.opts.Logger.ErrorContext(ctx, "a decision on a subscription panicked", "panic", p, "stack", string(debug.Stack()))
+			err = mcp.Errorf(mcp.KindInternal, "internal error")
+		}
+	}()
+	call := &mcp.Call{
+		Attempt: 1, Method: mcp.MethodSubscribe, Envelope: mcp.Envelope{ID: id},
+		Principal: in.Principal, Header: in.Header, HTTP: in.HTTP, From: in.Address,
+	}
+	call.Params.Target, call.Params.HasTarget = uri, true
+	call.Params.Raw = append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
+	return e.dispatch.Permit(ctx, rules, call)
+}
+
+// together is what two requests lack, of which the first may be nil.
+func together(a, b *mcp.Error) *mcp.Error {
+	if a == nil {
+		return b
+	}
+	both := *a
+	both.Challenge = &mcp.Challenge{Anonymous: a.Challenge.Anonymous, Scopes: slices.Clone(a.Challenge.Scopes)}
+	for _, s := range b.Challenge.Scopes {
+		if !slices.Contains(both.Challenge.Scopes, s) {
+			both.Challenge.Scopes = append(both.Challenge.Scopes, s)
+		}
+	}
+	return &both
+}
+
 type subscription struct {
 	id     jsonrpc.ID
 	stream mcp.Stream
 	feed   mcp.Feed
+	// good ends with the request, and when its credentials are found not to be good any more.
+	good context.Context
+	// until is when the credentials of the request have expired; zero: they do not.
+	until time.Time
 }
 
-// follow passes changes on. nil: the replica drains, and the result is due; else the client is gone.
+// follow passes changes on. nil: the replica drains, or the credentials have expired, and the result is due; else the
+// client is gone.
 func (s *subscription) follow(ctx context.Context, e *Era) error {
-	wait, cancel := context.WithCancel(ctx)
+	wait, cancel := context.WithCancel(s.good)
 	defer cancel()
 	defer context.AfterFunc(e.draining, cancel)()
+	if !s.until.IsZero() {
+		wait, cancel = context.WithDeadline(wait, s.until)
+		defer cancel()
+	}
 	for {
 		changes, err := s.feed.Next(wait, e.opts.KeepAlive)
 		switch {
@@ -84,6 +179,9 @@ func (s *subscription) follow(ctx context.Context, e *Era) error {
 		case err == nil:
 			err = s.send(changes)
 		case e.draining.Err() != nil:
+			return nil
+		case wait.Err() != nil:
+			e.expired.Add(1)
 			return nil
 		}
 		if err != nil {

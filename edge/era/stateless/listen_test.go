@@ -128,3 +128,25 @@ func TestListensAreBounded(t *testing.T) {
 	b, h = request("subscriptions/listen", "")
 	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "params.notifications")
 }
+
+// A subscription ends with its result when the credentials of its request have expired.
+func TestListenEndsWithTheCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{KeepAlive: time.Hour})
+		began := time.Now()
+		b, h := request("subscriptions/listen", `"notifications":{}`)
+		r := newRecorder()
+		go func() {
+			for range 2 {
+				<-r.wrote
+			}
+		}()
+		(&era.Router{Stateless: e}).Post(t.Context(), &mcp.Incoming{
+			Body: []byte(b), Header: h, Principal: mcp.Principal{Subject: "alice", Until: began.Add(time.Minute)},
+		}, r)
+		if took := time.Since(began); took != time.Minute || e.Expired() != 1 {
+			t.Errorf("it ended after %v; %d have expired", took, e.Expired())
+		}
+		contains(t, r.seen()[1], `"id":7,"result":{"resultType":"complete"`)
+	})
+}

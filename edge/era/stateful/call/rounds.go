@@ -1,0 +1,222 @@
+package call
+
+import (
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// How a call begins, and what its rounds do before there is a record.
+
+// run calls the backend for the round.
+func (c *Call) run(buf []Effect) []Effect {
+	return append(buf, Effect{Kind: Run, Record: c.round})
+}
+
+func start(c *Call, _ Event, buf []Effect) []Effect {
+	c.state = Direct
+	return c.run(buf)
+}
+
+// claimed decides what becomes of a call whose owner changed.
+func claimed(c *Call, e Event, buf []Effect) []Effect {
+	c.round = e.Record
+	c.j.attach(e.Record)
+	r := c.round
+	switch {
+	case r.Cancelled:
+		return c.end(Silent, buf)
+	case e.Late:
+		return c.fail(Late, buf)
+	case e.Reply != nil: // The client refused what only it could give.
+		return c.end(e.Reply, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseWaiting:
+		return c.fail(Late, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && !r.Repeatable:
+		return c.fail(UnknownOutcome, buf)
+	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && r.Lapses >= c.o.MaxAttempts:
+		return c.fail(Poison, buf)
+	}
+	c.told, c.hasTold = r.Progress, r.HasProgress
+	c.suppressed = r.HasProgress && r.Phase == state.PhaseDispatched
+	return c.mark(buf)
+}
+
+// mark has the record say that the backend is called.
+func (c *Call) mark(buf []Effect) []Effect {
+	c.state = Marking
+	w := &medium.Write{Next: medium.NextDispatched}
+	if c.j.rec.Round != c.round.Round { // A step that says so was not sent yet.
+		w.Round, w.State = c.round.Round, c.round.State
+	}
+	c.j.take(w)
+	return c.j.flush(buf)
+}
+
+func runWhenMarked(c *Call, _ Event, buf []Effect) []Effect {
+	done, buf := c.j.stored(buf)
+	if done == medium.NextDispatched {
+		c.state = Running
+		buf = c.run(buf)
+	}
+	return c.j.flush(buf)
+}
+
+// push queues an event of the backend. Progress only rises, over all rounds and attempts.
+func (c *Call) push(e Event, buf []Effect) []Effect {
+	if e.Entry.Kind == state.EntryProgress {
+		if c.hasTold && e.Entry.Progress <= c.told {
+			return buf
+		}
+		c.told, c.hasTold, c.suppressed = e.Entry.Progress, true, false
+	}
+	if c.suppressed {
+		return buf
+	}
+	return dropped(c.j.push(e.Entry), NoFault, buf)
+}
+
+func gatherEntry(c *Call, e Event, buf []Effect) []Effect {
+	buf = c.push(e, buf)
+	if !c.wanted && len(c.j.queue) > 0 {
+		c.wanted = true
+		buf = append(buf, Effect{Kind: SetTimer, Timer: TimerFlush, After: gather})
+	}
+	return buf
+}
+
+func wantOnFlush(c *Call, e Event, buf []Effect) []Effect {
+	if e.Timer != TimerFlush {
+		return buf
+	}
+	return append(buf, Effect{Kind: Want})
+}
+
+// unwant gives up what waits: the exchange can become no stream for now.
+func unwant(c *Call, _ Event, buf []Effect) []Effect {
+	c.wanted = false
+	return dropped(c.j.drop(), Gone, buf)
+}
+
+// dropped tells of events that are lost to readers.
+func dropped(n int, f Fault, buf []Effect) []Effect {
+	if n == 0 {
+		return buf
+	}
+	return append(buf, Effect{Kind: Dropped, Count: int32(n), Fault: f}) // #nosec G115 -- at most queueEntries
+}
+
+func writeEntry(c *Call, e Event, buf []Effect) []Effect { return c.j.flush(c.push(e, buf)) }
+
+// decide has the exchange decide, since there is no record.
+func decide(c *Call, e Event, buf []Effect) []Effect {
+	c.reply = e.Reply
+	if e.Reply.Kind == Busy {
+		c.busy(e.Reply)
+		return append(buf, Effect{Kind: SetTimer, Timer: TimerPause, After: e.Reply.Pause})
+	}
+	c.state = Decided
+	if e.Reply.Kind == Asks || len(c.j.queue) > 0 {
+		buf = append(buf, Effect{Kind: Want})
+	}
+	if e.Reply.Kind == Asks {
+		return buf
+	}
+	return append(buf, Effect{Kind: Outcome, Reply: c.reply})
+}
+
+// busy makes the next round one that needs nothing of the client.
+func (c *Call) busy(r *Reply) {
+	c.state = Pausing
+	next := *c.round
+	next.State, next.Asked = r.State, nil
+	next.Round, next.Attempt = next.Round+1, 1
+	c.round = &next
+}
+
+// decideBy ends a call without a record before its backend has returned.
+func (c *Call) decideBy(r *Reply, buf []Effect) []Effect {
+	if c.state == Direct {
+		buf = append(buf, Effect{Kind: Stop})
+	}
+	c.state, c.reply = Decided, r
+	return append(buf, Effect{Kind: Outcome, Reply: r})
+}
+
+func (c *Call) failure(f Failure) *Reply {
+	return c.failureOf(f, nil)
+}
+
+// failureOf is a failure of which the store has said err; nil: nothing.
+func (c *Call) failureOf(f Failure, err error) *Reply {
+	return &Reply{Kind: Final, Failure: f, Err: err, Response: c.o.Render(c.Record(), f, err)}
+}
+
+func decideSilently(c *Call, _ Event, buf []Effect) []Effect {
+	return c.decideBy(Silent, buf)
+}
+func decideLate(c *Call, _ Event, buf []Effect) []Effect { return c.decideBy(c.failure(Late), buf) }
+func decideGone(c *Call, _ Event, buf []Effect) []Effect {
+	return c.decideBy(c.failure(NoSession), buf)
+}
+func decideLeaving(c *Call, _ Event, buf []Effect) []Effect {
+	return c.decideBy(c.failure(Leaving), buf)
+}
+
+// withdraw replaces questions that nobody was sent yet; a response stands.
+func (c *Call) withdraw(r *Reply, buf []Effect) []Effect {
+	if c.reply.Kind != Asks {
+		return buf
+	}
+	return c.decideBy(r, buf)
+}
+
+func withdrawSilently(c *Call, _ Event, buf []Effect) []Effect {
+	return c.withdraw(Silent, buf)
+}
+func withdrawLate(c *Call, _ Event, buf []Effect) []Effect { return c.withdraw(c.failure(Late), buf) }
+func withdrawGone(c *Call, _ Event, buf []Effect) []Effect {
+	return c.withdraw(c.failure(NoSession), buf)
+}
+func withdrawLeaving(c *Call, _ Event, buf []Effect) []Effect {
+	return c.withdraw(c.failure(Leaving), buf)
+}
+
+// refuseAsks ends a call that cannot ask its client. Where the session is gone no other outcome stands either.
+func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
+	f := NoStore
+	switch e.Fault {
+	case Gone:
+		return c.decideBy(c.failure(NoSession), buf)
+	case NoRoom:
+		return c.withdraw(c.failureOf(Full, e.Err), buf)
+	case Fenced:
+		f = Unheard
+	}
+	return c.withdraw(c.failure(f), buf)
+}
+
+func attachRunning(c *Call, e Event, buf []Effect) []Effect {
+	c.state = Running
+	c.j.attach(e.Record)
+	c.takeRound(medium.NextDispatched)
+	return c.j.flush(buf)
+}
+
+func attachPausing(c *Call, e Event, buf []Effect) []Effect {
+	c.j.attach(e.Record)
+	c.takeRound(medium.NextReady)
+	return c.j.flush(buf)
+}
+
+// takeRound has the record say which round it is, if it was begun in an earlier one, and that the backend waits to be
+// called, if it does: a record is begun as one whose backend runs.
+func (c *Call) takeRound(next medium.Next) {
+	if c.j.rec.Round != c.round.Round || next == medium.NextReady && c.j.rec.Phase != state.PhaseReady {
+		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State})
+	}
+}
+
+func attachFinishing(c *Call, e Event, buf []Effect) []Effect {
+	c.j.attach(e.Record)
+	return c.finishBy(c.reply, buf)
+}

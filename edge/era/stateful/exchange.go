@@ -1,0 +1,179 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// exchange is what came in one POST: its calls, which share its response, and its stream once one of them outgrows
+// that. It is run's Outgoing.
+type exchange struct {
+	e   *Era
+	s   *localSession
+	rec *record
+	in  *mcp.Incoming
+	// ctx and out are the transport's.
+	ctx  context.Context
+	out  mcp.Outgoing
+	unit run.Unit
+
+	calls []*execution
+	// ready are messages known before any call ran: a batch's entries that need no backend.
+	ready [][]byte
+	array bool
+	// released run the calls that the batch's answers completed.
+	released []func()
+	// opened: it has become a stream.
+	opened bool
+	// over: it has ended. Guarded by s.mu.
+	over bool
+
+	// first and only are for calls, of most exchanges.
+	first execution
+	only  [1]*execution
+}
+
+func (e *Era) newExchange(ctx context.Context, s *localSession, rec *record, in *mcp.Incoming, out mcp.Outgoing) *exchange {
+	x := &exchange{e: e, s: s, rec: rec, in: in, ctx: ctx, out: out}
+	x.calls = x.only[:0]
+	return x
+}
+
+// add registers one call; serve runs it. The params are copied: a call may outlive its exchange.
+func (x *exchange) add(msg jsonrpc.Message) error {
+	c := &x.first
+	if len(x.calls) > 0 {
+		c = new(execution)
+	}
+	c.call = mcp.Call{
+		ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: mcp.Method(msg.Method),
+		HTTP: x.in.HTTP, Principal: x.in.Principal, From: x.in.Address, Client: x.rec.client, LogLevel: x.rec.LogLevel,
+	}
+	if err := c.call.Params.Parse(c.call.Method, append([]byte(nil), msg.Params...)); err != nil {
+		return err
+	}
+	c.init(x.e, x.s, x.rec, msg.ID, x.in.Memory.Holder())
+	c.exchange = x
+	if err := c.charge(); err != nil {
+		return err
+	}
+	if err := x.s.register(x.e, c, false); err != nil {
+		c.memory.Release()
+		return err
+	}
+	c.observe(x.ctx, x.in)
+	c.users.Add(1) // the exchange
+	x.calls = append(x.calls, c)
+	return nil
+}
+
+// serve runs the calls and ends the exchange. The client's leaving does not end them.
+func (x *exchange) serve() {
+	e := x.e
+	e.counters.Calls.Add(int64(len(x.calls)))
+	e.calls.Init(&x.unit, len(x.calls))
+	if len(x.ready) > 0 {
+		x.unit.Ready(notices(x.ready))
+	}
+	x.s.mu.Lock()
+	for _, c := range x.calls {
+		c.run = x.unit.Add(c.ctx, c.begins(), c)
+	}
+	gone := errors.Is(x.s.ended, errGone)
+	x.s.mu.Unlock()
+	for _, c := range x.calls { // before they could be told
+		if gone {
+			c.run.End()
+		}
+		if c.cancelled { // It is not set any more.
+			c.run.Cancel()
+		}
+	}
+	x.unit.Serve(x.ctx, x)
+	x.s.mu.Lock()
+	x.over = true
+	for _, c := range x.calls {
+		x.s.freeParked(c)
+	}
+	x.s.mu.Unlock()
+	if !x.opened {
+		x.release()
+	}
+}
+
+// release says that the exchange needs no more what its calls hold.
+func (x *exchange) release() {
+	for _, c := range x.calls {
+		c.release()
+	}
+}
+
+func notices(messages [][]byte) []state.Entry {
+	out := make([]state.Entry, len(messages))
+	for i, m := range messages {
+		out[i] = state.Entry{Kind: state.EntryNotice, Data: m}
+	}
+	return out
+}
+
+// Respond implements run.Outgoing.
+func (x *exchange) Respond(replies []*call.Reply) {
+	if !x.array {
+		respond(x.out, x.calls[0].outcomeOf(replies[0]))
+		return
+	}
+	x.respondAll(replies)
+}
+
+// respondAll answers a batch with one array.
+func (x *exchange) respondAll(replies []*call.Reply) {
+	body := append(make([]byte, 0, 512), '[')
+	for _, m := range x.ready {
+		body = append(append(body, m...), ',')
+	}
+	for _, r := range replies {
+		if r.Response != nil {
+			body = append(append(body, r.Response...), ',')
+		}
+	}
+	if len(body) == 1 {
+		x.out.Accept()
+		return
+	}
+	body[len(body)-1] = ']'
+	x.out.Respond(mcp.Response{Body: body})
+}
+
+// Accept implements run.Outgoing.
+func (x *exchange) Accept() { x.out.Accept() }
+
+// Open implements run.Outgoing. A stream may stay open for long: it needs neither the body, of which the calls have copies,
+// nor what they hold.
+func (x *exchange) Open(ctx context.Context, stream string) {
+	x.opened = true
+	x.in.DropBody()
+	x.release()
+	st, err := x.out.Open()
+	if err != nil {
+		return // The client is gone; the calls run on into the log.
+	}
+	x.e.follow(ctx, st, x.s, x.rec, x.in.Memory.Holder(), run.Log{Stream: stream, Prime: x.rec.rules.Priming, Opens: true})
+}
+
+// discard gives up calls that were added and not run.
+func (x *exchange) discard(err *mcp.Error) {
+	seen := failure(x.rec.rules, jsonrpc.ID{}, err).seen
+	for _, c := range x.calls {
+		c.op.End(&seen)
+		c.s.unregister(c, false)
+		c.memory.Release()
+	}
+}
+
+var _ run.Outgoing = (*exchange)(nil)

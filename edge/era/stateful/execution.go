@@ -1,0 +1,383 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// execution is one call while this replica runs it: from its request, from the answer that completed its last
+// asking, or from a takeover, to its outcome or its next asking. It is run's Task.
+type execution struct {
+	e     *Era
+	s     *localSession
+	rules *revision.Rules
+	id    jsonrpc.ID
+	// exchange that the call came in; nil for a call that was claimed.
+	exchange *exchange
+	// call is the first round that runs here, and what later ones are made from.
+	call mcp.Call
+	// record is what the machine began with.
+	record medium.Record
+	// ctx is what the contexts of its rounds have their values from.
+	ctx context.Context
+	// run is the machine of a call that came in an exchange. Guarded by s.mu.
+	run *run.Call
+	// cancelled: the client has cancelled it before it had a machine. Guarded by s.mu.
+	cancelled bool
+	// events takes those of the backend, whose last round ended with outcome and reply. ran: there was a round before.
+	events  run.Sink
+	outcome outcome
+	reply   call.Reply
+	ran     bool
+
+	// memory is what the call and its outcome hold, as long as there are users: the call, a round, the exchange.
+	memory budget.Reservation
+	users  atomic.Int32
+
+	// op is what telemetry sees of the execution; origin the span that the call began with, before that of the round
+	// whose end this one follows.
+	op             telemetry.Operation
+	origin, before trace.SpanContext
+
+	// stream is the call's; empty: it has no record. parked: the client was asked, and the call is nobody's. Guarded by s.mu.
+	stream string
+	parked bool
+}
+
+var _ run.Task = (*execution)(nil)
+
+// init makes it one of a session, charged to a holder.
+func (c *execution) init(e *Era, s *localSession, rec *record, id jsonrpc.ID, h *budget.Holder) {
+	c.e, c.s, c.rules, c.id = e, s, rec.rules, id
+	c.memory = h.Begin()
+	c.call.Memory = &c.memory
+	c.users.Store(1)
+}
+
+// begins is what the machine begins with of a call that came in an exchange.
+func (c *execution) begins() *medium.Record {
+	r := &c.record
+	r.Session, r.ID, r.RequestID = c.s.id, c.call.ID, c.id.Raw()
+	r.Round, r.Attempt, r.Deadline = 1, 1, time.Now().Add(c.e.o.CallLifetime)
+	return r
+}
+
+// release says that somebody does not use what the execution holds any more.
+func (c *execution) release() {
+	if c.users.Add(-1) == 0 {
+		c.memory.Release()
+	}
+}
+
+// cancel cancels a call that runs here; false when it does not.
+func (c *execution) cancel(r *run.Call) bool {
+	if r == nil {
+		r = c.e.calls.Call(c.call.ID)
+	}
+	if r != nil {
+		r.Cancel()
+	}
+	return r != nil
+}
+
+// Run implements run.Task.
+func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Sink) *call.Reply {
+	c.users.Add(1)
+	defer c.release()
+	m := &c.call
+	if c.ran {
+		next := c.call
+		m = &next
+	}
+	c.events, c.ran = events, true
+	m.Envelope = mcp.Envelope{ID: c.id}
+	var asked int
+	asked, _, m.State = openState(round.State)
+	m.Round, m.Attempt, m.Responses = asked+1, max(round.Attempt, 1), nil
+	m.Begun = round.Round > 1 || m.Attempt > 1
+	for i := range round.Asked {
+		if q := &round.Asked[i]; q.Answer != nil {
+			a, _ := answerOf(q)
+			m.Responses = append(m.Responses, a)
+		}
+	}
+	reply, err := c.dispatch(ctx, m)
+	m.HTTP = mcp.HTTP{}
+	switch {
+	case err != nil:
+		return c.fail(err)
+	case reply.Input == nil:
+		c.outcome = outcome{seen: telemetry.Outcome{ToolError: reply.ToolError, Result: reply.Result}}
+		c.reply = call.Reply{Kind: call.Final, Response: reply.Message(c.id)}
+		return &c.reply
+	case len(reply.Input.Requests) == 0:
+		return &call.Reply{Kind: call.Busy, Pause: max(reply.Input.RetryAfter, minRetry), State: keptState(asked, c.before, reply.Input.State)}
+	case asked+2 > c.e.o.MaxRounds:
+		c.e.o.Telemetry.Hit(telemetry.BoundRounds)
+		return c.fail(mcp.Errorf(mcp.KindLimit, "the call asked the client for the %dth time; a call has at most %d rounds", asked+1, c.e.o.MaxRounds))
+	}
+	asks := c.asks(reply.Input.Requests, round.Open)
+	return c.e.number(&call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, c.op.SpanContext(), reply.Input.State)})
+}
+
+// dispatch calls the backend. A panic there ends this call alone.
+func (c *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.e.log.ErrorContext(ctx, "a call panicked", "panic", p, "method", m.Method, "stack", string(debug.Stack()))
+			err = mcp.Errorf(mcp.KindInternal, "internal error")
+		}
+	}()
+	return c.e.dispatch.Call(ctx, c.rules, m, c)
+}
+
+// fail ends the call with an error.
+func (c *execution) fail(err error) *call.Reply {
+	c.outcome = failure(c.rules, c.id, err)
+	return &call.Reply{Kind: call.Final, Response: c.outcome.body}
+}
+
+// Emit implements mcp.Sink. An error means that the call is not this replica's any more.
+func (c *execution) Emit(ctx context.Context, ev mcp.Event) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	kind := state.EntryLog
+	if ev.Method == mcp.NotifyProgress {
+		kind = state.EntryProgress
+	}
+	c.e.o.Telemetry.Event(ctx, &ev)
+	c.events.Emit(&state.Entry{Kind: kind, Data: notification(ev.Method, ev.Params), Progress: ev.Progress})
+	return nil
+}
+
+// Complete implements run.Task.
+func (c *execution) Complete(r *medium.Record) {
+	r.Method, r.Params, r.LogLevel, r.Principal = c.call.Method, c.call.Params.Raw, c.call.LogLevel, c.call.Principal
+	r.Principal.Claims = nil
+	r.Repeatable = c.e.dispatch.Repeatable(&c.call)
+	r.Trace, r.Began = telemetry.FormatParent(c.origin), c.op.Began()
+	c.s.mu.Lock()
+	c.stream = r.Stream
+	c.s.mu.Unlock()
+}
+
+// Stored implements run.Task.
+func (c *execution) Stored(w *medium.Write, began time.Time, err error) {
+	if what := operation(w); what != "" {
+		c.e.o.Telemetry.Stored(c.op.SpanContext(), what, began, err)
+	}
+	if err == nil {
+		return
+	}
+	switch call.FaultOf(err) {
+	case call.Gone:
+		c.e.drop(c.s, errGone)
+	case call.NoRoom:
+		c.e.o.Telemetry.Hit(limitOf(err, telemetry.BoundStreams))
+	}
+	if len(w.Begin) > 0 {
+		c.e.log.WarnContext(c.ctx, "a stream could not be begun; the call goes on without one", "error", err)
+	}
+}
+
+// operation is the name of the span of a write; empty: it has none.
+func operation(w *medium.Write) string {
+	switch {
+	case len(w.Begin) > 0 && w.Call != "":
+		return "conclude"
+	case len(w.Begin) > 0:
+		return "begin"
+	case w.Next == medium.NextWaiting:
+		return "park"
+	case w.Next == medium.NextDone:
+		return "finish"
+	}
+	return ""
+}
+
+// Free implements run.Task.
+func (c *execution) Free() { c.s.unregister(c, false) }
+
+// Over implements run.Task.
+func (c *execution) Over(how call.How, r *call.Reply) {
+	switch how {
+	case call.HowParked:
+		c.op.Pause(&telemetry.Outcome{InputRequired: true})
+	case call.HowEnded:
+		seen := c.outcomeOf(r).seen
+		c.op.End(&seen)
+		c.tell(r)
+	default:
+		c.op.Pause(&lost)
+	}
+	c.s.unregister(c, how == call.HowParked)
+	c.release()
+}
+
+// outcomeOf is the outcome of a call that ended with a reply.
+func (c *execution) outcomeOf(r *call.Reply) outcome {
+	switch {
+	case r.Failure != 0:
+		o := failure(c.rules, c.id, c.e.failed(&c.record, r.Failure, r.Err))
+		o.body = r.Response
+		return o
+	case r.Response == nil:
+		return outcome{seen: cancelled}
+	}
+	o := c.outcome
+	o.body = r.Response
+	return o
+}
+
+// tell tells operators of what the edge itself ended the call with.
+func (c *execution) tell(r *call.Reply) {
+	switch r.Failure {
+	case call.Late:
+		c.e.o.Telemetry.Hit(telemetry.BoundLifetime)
+	case call.Oversized:
+		c.e.o.Telemetry.Hit(telemetry.BoundResult)
+	case call.Poison:
+		c.e.log.Error("a call was lost with every replica that ran it, and is not run again: it may be what ends them",
+			"call", c.call.ID, "session", c.s.rec.Load().print, "method", string(c.call.Method), "target", c.call.Params.Target,
+			"replicas", c.record.Lapses, "attempts", c.e.o.MaxAttempts)
+	}
+}
+
+// resume makes the execution of a call that was claimed.
+func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
+	r := o.Record
+	id, err := jsonrpc.NewID(r.RequestID)
+	if err != nil {
+		return nil, fmt.Errorf("the call's record: %w", err)
+	}
+	s := e.put(o.Session, nil)
+	rec := s.rec.Load()
+	c := &execution{record: *r, stream: r.Stream, ctx: mcp.WithToken(context.Background(), why.Token)}
+	_, c.before, _ = openState(r.State)
+	c.call = mcp.Call{ID: r.ID, Method: r.Method, Principal: callerOf(r, why), Client: rec.client, LogLevel: r.LogLevel}
+	if err := c.call.Params.Parse(r.Method, r.Params); err != nil {
+		return nil, fmt.Errorf("the call's record: %w", err)
+	}
+	c.init(e, s, rec, id, s.holder(e))
+	c.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
+	if err := s.register(e, c, true); err != nil {
+		c.memory.Release()
+		return nil, err
+	}
+	if why.Why != call.ByCancel {
+		c.observeClaim(why.Why, why.Began)
+	}
+	claimed := &run.Claimed{Task: c, Context: c.ctx}
+	for i := range r.Asked {
+		q := &r.Asked[i]
+		if q.Answer == nil {
+			continue
+		}
+		if _, ok := answerOf(q); !ok {
+			claimed.Refusal = c.refusedBy(q)
+			break
+		}
+	}
+	return claimed, nil
+}
+
+// callerOf is with whose rights a call that was claimed goes on: those of the answer that it was claimed by, or of the last
+// one that its round has, else those that it began with.
+func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
+	if why.By != nil {
+		return *why.By
+	}
+	for _, q := range slices.Backward(r.Asked) {
+		if q.Answer != nil {
+			return q.Answer.By
+		}
+	}
+	return r.Principal
+}
+
+// refusedBy is the response of a call whose client refused what only it could give.
+func (c *execution) refusedBy(q *medium.Question) *call.Reply {
+	text := refused(q)
+	if c.call.Method != mcp.MethodToolsCall {
+		return c.fail(mcp.Errorf(mcp.KindCancelled, "%s", text))
+	}
+	c.outcome = resultOf(c.id, toolError(text))
+	c.outcome.seen.ToolError = true
+	return &call.Reply{Kind: call.Final, Response: c.outcome.body}
+}
+
+// failures are the kinds of what the machines end a call with.
+var failures = map[call.Failure]mcp.Kind{
+	call.Late: mcp.KindTimeout, call.NoSession: mcp.KindSessionNotFound, call.Leaving: mcp.KindUnavailable,
+	call.Oversized: mcp.KindTooLarge, call.OversizedAsk: mcp.KindTooLarge, call.NoIDs: mcp.KindInternal,
+	call.UnknownOutcome: mcp.KindUnknownOutcome, call.Poison: mcp.KindUnknownOutcome, call.Unheard: mcp.KindCancelled,
+}
+
+// render makes the response of a failure (call.Config). It takes no lock.
+func (e *Era) render(r *medium.Record, f call.Failure, err error) []byte {
+	rules := revision.Assumed()
+	if s := e.sessions.get(r.Session); s != nil && s.rec.Load() != nil {
+		rules = s.rec.Load().rules
+	}
+	id, _ := jsonrpc.NewID(r.RequestID)
+	return failure(rules, id, e.failed(r, f, err)).body
+}
+
+// failed is the error of a failure, of which the store has said why; nil: nothing.
+func (e *Era) failed(r *medium.Record, f call.Failure, why error) error {
+	kind := failures[f]
+	switch f {
+	case call.Late:
+		return mcp.Errorf(kind, "the call did not end within %s, answers of the client included", e.o.CallLifetime)
+	case call.NoSession:
+		return sessionNotFound()
+	case call.Leaving:
+		return shuttingDown()
+	case call.Unheard:
+		return mcp.Errorf(kind, "%s", errNobody)
+	case call.Oversized:
+		return mcp.Errorf(kind, "the response is larger than what a stream may keep; ask for less")
+	case call.OversizedAsk:
+		return mcp.Errorf(kind, "what the call asks of the client is larger than what a stream may keep")
+	case call.NoIDs:
+		return mcp.Errorf(kind, "the client has so many requests to answer that no id was found for another")
+	case call.NoStore:
+		return stateError(state.ErrUnavailable)
+	case call.Full:
+		if errors.Is(why, state.ErrLimit) {
+			return stateError(why)
+		}
+		return stateError(state.ErrLimit)
+	case call.Poison:
+		return mcp.Errorf(kind,
+			"%d servers were lost, one after the other, while they ran the call, and it is not run again: %s may be what ends them, do not send it again unchanged",
+			r.Lapses, r.Method)
+	}
+	return mcp.Errorf(mcp.KindUnknownOutcome,
+		"the server that ran the call was lost; whether %s took effect is not known: check before you send it again", r.Method)
+}
+
+var (
+	// lost is the outcome of an execution that another replica goes on with, cancelled that of one that its client has
+	// cancelled.
+	lost      = telemetry.Outcome{Lost: true}
+	cancelled = telemetry.Outcome{Kind: mcp.KindCancelled, Message: errCancelled.Error()}
+)

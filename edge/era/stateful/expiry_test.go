@@ -1,0 +1,72 @@
+package stateful
+
+import (
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// A standalone stream ends with the credentials, shortly after, unless a later request came with others, here or at
+// another replica.
+func TestStreamEndsWithTheCredentials(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", Until: time.Now().Add(time.Minute)}
+		s := w.initialize(v1125)
+		x := w.listen(w.a, s, "")
+		after(59 * time.Second)
+		if x.ended() {
+			t.Fatal("it ended before its credentials")
+		}
+		after(4 * time.Second)
+		if n := w.a.Counters().Expired.Load(); !x.ended() || n != 1 {
+			t.Fatalf("ended: %t; %d streams have expired", x.ended(), n)
+		}
+
+		for name, at := range map[string]*Era{"here": w.a, "elsewhere": w.b} {
+			w.who.Until = time.Now().Add(time.Minute)
+			x = w.listen(w.a, s, "")
+			after(50 * time.Second)
+			w.who.Until = time.Now().Add(time.Minute)
+			w.post(at, s, `{"jsonrpc":"2.0","id":"`+name+`","method":"ping"}`)
+			w.who.Until = time.Now().Add(-time.Hour)
+			w.post(at, s, `{"jsonrpc":"2.0","id":"older `+name+`","method":"ping"}`)
+			after(50 * time.Second)
+			if x.ended() {
+				t.Fatalf("%s: it ended although its session was renewed", name)
+			}
+			after(15 * time.Second)
+			if !x.ended() {
+				t.Fatalf("%s: it did not end with the newer credentials", name)
+			}
+		}
+
+		// Credentials without an end are for ever.
+		w.who.Until = time.Now().Add(time.Minute)
+		x = w.listen(w.a, s, "")
+		w.who.Until = time.Time{}
+		w.post(w.b, s, `{"jsonrpc":"2.0","id":"for ever","method":"ping"}`)
+		after(time.Hour / 2)
+		if x.ended() {
+			t.Error("it ended although its session was renewed for ever")
+		}
+		x.cancel()
+	})
+}
+
+// A call that waits for its user goes on with the credentials of the answer.
+func TestAnswerBringsItsCredentials(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", Scopes: []string{"old"}}
+		s := w.initialize(v1125)
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.a, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.who.Scopes = []string{"new"}
+		w.post(w.b, s, answer(ids[0], `{"action":"decline"}`))
+		calls := w.backend.seen()
+		if n := len(calls); n != 2 || calls[0].Principal.Scopes[0] != "old" || calls[1].Principal.Scopes[0] != "new" {
+			t.Errorf("%d rounds: %+v", n, calls)
+		}
+	})
+}

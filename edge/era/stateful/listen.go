@@ -1,0 +1,143 @@
+package stateful
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Listen serves a reader: it resumes the stream that in.LastEventID names (Transports, "Resumability
+// and Redelivery"), or attaches the session's standalone stream.
+func (e *Era) Listen(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
+	rules := revision.Assumed()
+	refuse := func(err *mcp.Error) { e.refuse(ctx, in, out, rules, jsonrpc.Message{}, err) }
+	if !e.work.Enter() {
+		refuse(shuttingDown())
+		return
+	}
+	defer e.work.Leave()
+	if err := checkVersion(in); err != nil {
+		refuse(err)
+		return
+	}
+	if in.Session == "" && in.LastEventID == "" {
+		// Clients open their stream before they have a session, too, and take 405 for an edge that has none yet.
+		refuse(mcp.Errorf(mcp.KindNoStream, "there is no stream without a session: send initialize by POST first, then GET with its session id"))
+		return
+	}
+	s, rec, err := e.hold(ctx, in)
+	if err != nil {
+		refuse(err)
+		return
+	}
+	rules = rec.rules
+	var w *standalone
+	if in.LastEventID == "" {
+		w, err = e.attach(ctx, in, s, out)
+	} else {
+		err = e.resumeStream(ctx, in, s, rec, out)
+	}
+	if err != nil {
+		refuse(err)
+	}
+	if w != nil {
+		w.stay() // last, so that an idle stream keeps nothing else alive
+	}
+}
+
+// resumeStream goes on with a stream after an event. An error means that nothing was opened.
+func (e *Era) resumeStream(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, out mcp.Outgoing) *mcp.Error {
+	stream, at, err := medium.ParseEventID(in.LastEventID)
+	if err != nil {
+		return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID: %w", err)
+	}
+	sctx, cancel := e.bounded(ctx)
+	defer cancel()
+	began := time.Now()
+	page, err := e.store.Read(sctx, s.id, stream, at, 1)
+	switch {
+	case errors.Is(err, state.ErrNotFound):
+		if _, err := e.store.Load(sctx, s.id, true); err != nil {
+			return e.lost(s, err)
+		}
+		if !e.calls.WasAway() { // Else it may be restored.
+			return unknownStream(in.LastEventID)
+		}
+	case err != nil:
+		return e.lost(s, err)
+	case page.Ahead && at.Epoch.Counter() > page.Last.Epoch.Counter()+medium.MaxAhead:
+		return unknownStream(in.LastEventID)
+	}
+	st, oerr := out.Open()
+	if oerr != nil {
+		return nil
+	}
+	e.counters.StreamsResumed.Add(1)
+	trace := page.Trace // and nothing else of the page
+	e.follow(ctx, st, s, rec, in.Memory.Holder(), run.Log{Stream: stream, After: at, CaughtUp: func(replayed int) {
+		e.counters.EventsReplayed.Add(int64(replayed))
+		e.o.Telemetry.Resumed(in.Header, telemetry.ParseParent(trace), rec.print, replayed, began)
+	}})
+	return nil
+}
+
+func unknownStream(id string) *mcp.Error {
+	return mcp.Errorf(mcp.KindBadEventID, "Last-Event-ID %.80q names no stream of this session that is still kept", id)
+}
+
+// reader is one follower of a stream on this replica. A client that comes back replaces the one it
+// lost, which may not have noticed yet: no event goes to two connections.
+type reader struct {
+	cancel context.CancelCauseFunc
+}
+
+func (s *localSession) addReader(ctx context.Context, stream string) (context.Context, *reader) {
+	r := &reader{}
+	ctx, r.cancel = context.WithCancelCause(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		r.cancel(s.ended)
+		return ctx, r
+	}
+	if old := s.readers[stream]; old != nil {
+		old.cancel(errSuperseded)
+	}
+	if s.readers == nil {
+		s.readers = map[string]*reader{}
+	}
+	s.readers[stream] = r
+	s.used.Store(true)
+	return ctx, r
+}
+
+func (s *localSession) removeReader(stream string, r *reader) {
+	r.cancel(nil)
+	s.mu.Lock()
+	if s.readers[stream] == r {
+		delete(s.readers, stream)
+		s.freeParkedOf(stream)
+	}
+	s.mu.Unlock()
+}
+
+// follow sends what a log has, and what it gets, until the stream has ended, the client or this replica goes, or another
+// connection takes over. h is charged with what is being sent.
+func (e *Era) follow(ctx context.Context, st mcp.Stream, s *localSession, rec *record, h *budget.Holder, l run.Log) {
+	ctx, r := s.addReader(ctx, l.Stream)
+	defer s.removeReader(l.Stream, r)
+	l.Session, l.Parts = s.id, rec.rules.Priming
+	l.Answered = func() { s.answeredHere(l.Stream) }
+	p := &pages{e: e, session: s.id, stream: l.Stream, holder: h, memory: h.Begin()}
+	l.Read = p.read
+	e.calls.Follow(ctx, st, l)
+}

@@ -1,0 +1,214 @@
+package run
+
+import (
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+const (
+	// claimTries bounds how often a claim is repeated whose reply was lost, claimPause is between two.
+	claimTries, claimPause = 4, 100 * time.Millisecond
+	// lostAtOnce is how many lost calls wait to be taken over at most, for each that may be at a time.
+	lostAtOnce = 16
+	// cancelAgain is after how long a call is looked for again that was cancelled and had no record.
+	cancelAgain = 500 * time.Millisecond
+)
+
+// beat says that the replica lives, and takes over calls that nobody runs, unless it is draining. It does not wait for the
+// takeovers: a slow store must not have the leases of this replica lapse.
+func (r *Replica) beat() {
+	r.mu.Lock()
+	now := r.now()
+	r.keeper.Forget(now)
+	r.forgetLoose(now)
+	most := max(lostAtOnce*r.o.Takeovers-len(r.claiming), 0)
+	r.mu.Unlock()
+	if isClosed(r.o.Draining) {
+		most = 0
+	}
+	ctx, cancel := r.bounded()
+	defer cancel()
+	orphans, err := r.store.Beat(ctx, most, false)
+	if err != nil {
+		r.failed(err)
+		r.o.Log.Warn("no sign of life could be given; other replicas may take over this one's calls", "error", err)
+		return
+	}
+	for _, o := range orphans {
+		r.takeOverLost(o)
+	}
+}
+
+// takeOverLost takes a lost call over in a goroutine, Options.Takeovers at a time.
+func (r *Replica) takeOverLost(o medium.Which) {
+	if !r.work.Enter() {
+		return
+	}
+	defer r.work.Leave()
+	r.mu.Lock()
+	_, known := r.claiming[o.Call]
+	known = known || r.calls[o.Call] != nil // The reply that made it this replica's came after all.
+	if !known {
+		r.claiming[o.Call] = struct{}{}
+	}
+	r.mu.Unlock()
+	if known {
+		return
+	}
+	r.work.Spawn(func() {
+		defer func() {
+			r.mu.Lock()
+			delete(r.claiming, o.Call)
+			r.mu.Unlock()
+		}()
+		select {
+		case r.takeovers <- struct{}{}:
+		case <-r.o.Draining:
+			return
+		case <-r.closing:
+			return
+		}
+		defer func() { <-r.takeovers }()
+		r.takeOver(o, call.ByLoss)
+	})
+}
+
+// takeOver claims a call and goes on with it. Whoever was first has it: that is no error.
+func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
+	w.Random = r.o.Random()
+	began := time.Now()
+	for try := 1; ; try++ {
+		returns := r.returns.Load()
+		ctx, cancel := r.bounded()
+		o, err := r.store.Claim(ctx, w)
+		cancel()
+		f := call.FaultOf(err)
+		if f == call.NoFault {
+			if why == call.ByLoss {
+				r.count.Takeovers.Add(1)
+			}
+			r.resume(o, Reason{Why: why, Began: began}, returns)
+			return f
+		}
+		if f == call.Unavailable {
+			r.failed(err)
+		}
+		if f != call.Unavailable || try == claimTries || !r.sleep(claimPause) {
+			return f
+		}
+	}
+}
+
+// Cancel cancels a request that does not run here, by its record wherever that is. Whoever runs it, with a record or
+// without, hears of it at once (Options.Cancel). It returns when the store was asked; while that is away, it is asked again
+// later.
+func (r *Replica) Cancel(session, requestID string) {
+	r.cancel(medium.Which{Session: session, RequestID: requestID})
+}
+
+func (r *Replica) cancel(w medium.Which) {
+	w.Cancel = true
+	f := r.takeOver(w, call.ByCancel)
+	if f == call.Fenced || r.isClosing() {
+		return // It has ended.
+	}
+	r.tellCancel(w)
+	if f != call.Gone && f != call.Unavailable {
+		return
+	}
+	size := answerOverhead + len(w.Session) + len(w.Call) + len(w.RequestID)
+	r.insistOn(&r.cancelling, size, func() { r.cancelLater(w, f) })
+}
+
+// tellCancel tells the other replicas of a call that was cancelled.
+func (r *Replica) tellCancel(w medium.Which) {
+	if w.RequestID != "" && r.o.Cancel != nil {
+		r.o.Cancel(w.Session, w.RequestID)
+	}
+}
+
+// cancelLater cancels a call again after the fault f. One without a record may have got it, and come to wait, since whoever
+// runs it was told: it is looked for once more. While the store is away, which the other replicas may not have been told
+// either, it is insisted on.
+func (r *Replica) cancelLater(w medium.Which, f call.Fault) {
+	for range insistTries {
+		pause := cancelAgain
+		if f == call.Unavailable {
+			pause = time.Second
+		}
+		if !r.sleep(pause) {
+			return
+		}
+		before := f
+		if f = r.takeOver(w, call.ByCancel); before == call.Unavailable && (f == call.NoFault || f == call.Gone) {
+			r.tellCancel(w)
+		}
+		if f != call.Unavailable && (f != call.Gone || before == call.Gone) {
+			return
+		}
+	}
+}
+
+// resume goes on with a call that was claimed, for which the store was asked when it had returned so often.
+func (r *Replica) resume(o *medium.Owned, why Reason, returns uint64) {
+	if r.knowsLater(o.Record) {
+		// The store has lost what this replica knows, and has it again soon.
+		r.restoreCall(o.Record.ID)
+		return
+	}
+	c, err := r.o.Resume(o, why)
+	if err != nil {
+		r.o.Log.Warn("a claimed call could not be resumed here", "error", err, "call", o.Record.ID)
+		return
+	}
+	r.run(c, call.Event{Kind: call.Claimed, Why: why.Why, Record: o.Record, Reply: c.Refusal}, returns)
+}
+
+// run makes a machine for a call that this replica owns, and begins it with an event.
+func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
+	u := new(Unit)
+	r.Init(u, 1)
+	u.m.InitClaimed()
+	u.stream = begin.Record.Stream
+	c := u.Add(claimed.Context, begin.Record, claimed.Task)
+	begin.Late = c.late()
+	u.inbox.hold(event{call: begin})
+	if old := r.register(c); old != nil {
+		old.post(call.Event{Kind: call.Failed, Fault: call.Fenced})
+		if begin.Why == call.ByCancel { // It may have no record that it knows of.
+			old.post(call.Event{Kind: call.Cancelled})
+		}
+	}
+	u.inbox.release(u)
+	u.catchUp(returns)
+}
+
+// knowsLater says whether this replica knows of a later owner of the call, of its end, or of steps of the same owner: a
+// claim that is repeated after the store has lost it gives the same epoch.
+func (r *Replica) knowsLater(rec *medium.Record) bool {
+	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c := r.calls[rec.ID]; c != nil {
+		if known, held := c.known(); held && later(known) {
+			return true
+		}
+	}
+	k, ok := r.keeper.Of(rec.ID, r.now())
+	return ok && later(k.Record)
+}
+
+// failed counts and tells of an error of the store.
+func (r *Replica) failed(err error) {
+	f := call.FaultOf(err)
+	r.count.refused(f)
+	switch {
+	case f == call.Rewound:
+		r.o.Log.Warn("the store has lost writes, which are given back to it", "error", err)
+	case f == call.Unavailable && r.life.Err() == nil:
+		r.o.Log.Debug("a state operation failed and is tried again or given up", "error", err)
+	}
+}

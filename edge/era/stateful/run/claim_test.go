@@ -1,0 +1,111 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// A cancellation that comes while the store is away is not lost, whether its call waits or runs.
+func TestCancelWhileTheStoreIsAway(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		a, b := h.replica(true), h.replica(true)
+		h.send(a, "waits", h.asksFirst(1))
+		h.send(a, "runs", func(ctx context.Context, _ *medium.Record, send func(float64)) *call.Reply {
+			send(1)
+			pause(ctx, time.Hour)
+			return says("r")
+		})
+		sleep(3 * time.Second)
+		h.wantOver("waits", call.HowParked)
+		h.m.Away(true)
+		for _, id := range []string{"waits", "runs"} {
+			b.Cancel(session, id)
+		}
+		sleep(10 * time.Second)
+		h.m.Away(false)
+		sleep(3 * time.Second)
+		for _, id := range []string{"waits", "runs"} {
+			if rec := a.Call(id); rec != nil {
+				t.Errorf("%s goes on", id)
+			}
+		}
+		h.wantOver("waits", call.HowParked, call.HowEnded)
+		if n := b.cancelling.Load(); n != 0 {
+			t.Errorf("%d cancellations are insisted on", n)
+		}
+	})
+}
+
+// Cancellations of what is not there are bounded.
+func TestCancellationsOfNothingAreBounded(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		r := h.replica(false)
+		for i := range 2 * maxInsisting {
+			r.Cancel(session, fmt.Sprint("made-up", i))
+		}
+		synctest.Wait()
+		if n, inside := r.cancelling.Load(), r.work.n.Load(); n != maxInsisting || inside != maxInsisting {
+			t.Errorf("%d cancellations are looked for again by %d goroutines, want %d", n, inside, maxInsisting)
+		}
+		sleep(2 * cancelAgain)
+		if n, bytes := r.cancelling.Load(), r.insistingBytes.Load(); n != 0 || bytes != 0 {
+			t.Errorf("%d cancellations of %d bytes are left", n, bytes)
+		}
+	})
+}
+
+// slowClaims is a store with more lost calls than can be taken over at once, each of which takes a while.
+type slowClaims struct {
+	medium.Store
+	beats, claims, at, most atomic.Int32
+}
+
+func (s *slowClaims) Beat(_ context.Context, most int, _ bool) (out []medium.Which, _ error) {
+	s.beats.Add(1)
+	for i := range most {
+		out = append(out, medium.Which{Session: session, Call: fmt.Sprint("lost", i)})
+	}
+	return out, nil
+}
+
+func (s *slowClaims) Claim(ctx context.Context, _ medium.Which) (*medium.Owned, error) {
+	s.claims.Add(1)
+	s.most.Store(max(s.most.Load(), s.at.Add(1)))
+	defer s.at.Add(-1)
+	pause(ctx, 1900*time.Millisecond)
+	return nil, state.ErrNotFound
+}
+
+// A store that is slow to give lost calls does not keep a replica from saying that it lives.
+func TestHeartbeatDoesNotWaitForTakeovers(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		s := &slowClaims{}
+		h.wrap = func(st medium.Store) medium.Store { s.Store = st; return s }
+		r := h.replica(true)
+		sleep(10500 * time.Millisecond)
+		if n := s.beats.Load(); n != 11 {
+			t.Errorf("%d signs of life in 10 s, want 11", n)
+		}
+		if n := s.most.Load(); n != int32(r.o.Takeovers) {
+			t.Errorf("%d calls were taken over at a time, want %d", n, r.o.Takeovers)
+		}
+		r.mu.Lock()
+		waiting := len(r.claiming)
+		r.mu.Unlock()
+		if waiting > lostAtOnce*r.o.Takeovers {
+			t.Errorf("%d lost calls wait, want %d at most", waiting, lostAtOnce*r.o.Takeovers)
+		}
+		r.Close()
+		if n := s.claims.Load(); n > 7*int32(r.o.Takeovers) {
+			t.Errorf("%d claims", n)
+		}
+	})
+}

@@ -1,0 +1,161 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Outgoing is the answer to a POST. One of its methods is called, once.
+type Outgoing interface {
+	// Respond ends the exchange with one body, of the calls' replies by their numbers; one without a response (the client has
+	// cancelled it) has none in the body.
+	Respond(replies []*call.Reply)
+	// Accept ends it without a body.
+	Accept()
+	// Open makes it an event stream of a log, and follows that until it ends, or the client leaves.
+	Open(ctx context.Context, stream string)
+}
+
+// Ready sets entries that were known before any call ran: should the exchange become a stream, its log begins with them.
+func (u *Unit) Ready(entries []state.Entry) { u.m.Ready(entries) }
+
+// Serve runs the calls of an exchange and answers it, with one body or a stream. It returns when the exchange has ended,
+// or ctx has, which stands for the client; the calls may run on. The caller is inside Options.Work. Call it once.
+func (u *Unit) Serve(ctx context.Context, out Outgoing) {
+	r := u.r
+	if d := u.m.Call(0).Deadline(); !d.IsZero() && d.Sub(r.o.Now()) < r.o.StreamAfter {
+		for _, c := range u.calls {
+			c.live() // Else it begins with the record.
+		}
+	}
+	u.postAll(call.Event{Kind: call.Started})
+	t := r.timer(r.o.StreamAfter)
+	defer r.putTimer(t)
+	closing := r.closing
+	for {
+		select {
+		case what := <-u.out:
+			u.end(ctx, what, out)
+			return
+		case <-t.C:
+			u.postExchange(call.ExchangeEvent{Kind: call.OpenDue})
+		case <-closing:
+			closing = nil
+			u.postAll(call.Event{Kind: call.Closed})
+		case <-ctx.Done():
+			u.postExchange(call.ExchangeEvent{Kind: call.ClientLeft})
+			select {
+			case what := <-u.out:
+				u.end(ctx, what, out)
+			default: // Whatever becomes of the calls, nobody hears of it here.
+				out.Accept()
+			}
+			return
+		}
+	}
+}
+
+// end does what the exchange has come to.
+func (u *Unit) end(ctx context.Context, what call.EffectKind, out Outgoing) {
+	switch what {
+	case call.Respond:
+		out.Respond(u.replies)
+	case call.Open:
+		out.Open(ctx, u.stream)
+		u.postExchange(call.ExchangeEvent{Kind: call.StreamEnded})
+	default:
+		out.Accept()
+	}
+}
+
+// begin has the records of the calls begun, and with that the only call concluded if it has decided.
+func (u *Unit) begin() {
+	r, recs := u.r, u.m.Records()
+	if !u.begun { // What was sent once is sent again as it was.
+		u.begun, u.stream = true, r.o.Name()
+		for i, c := range u.calls {
+			rec := *recs[i]
+			rec.Stream, rec.Phase, rec.Epoch = u.stream, state.PhaseDispatched, medium.Epoch(0).Next(r.o.Random())
+			if len(recs) > 1 {
+				rec.Batch = len(recs)
+			}
+			c.task.Complete(&rec)
+			recs[i] = &rec
+			c.live()
+		}
+	}
+	w := &medium.Write{Session: recs[0].Session, Stream: u.stream, Begin: recs}
+	if last := u.m.Conclusion(recs[0]); last != nil {
+		w, u.concluded = last, true
+		w.Begin = recs
+	}
+	for _, c := range u.calls {
+		r.register(c)
+	}
+	r.work.Spawn(func() {
+		returns := r.returns.Load()
+		if err := r.commit(u.first.task, w); err != nil {
+			u.postExchange(call.ExchangeEvent{Kind: call.BeginFailed, Fault: call.FaultOf(err), Err: err})
+			return
+		}
+		r.count.CallsOpened.Add(int64(len(recs)))
+		u.postExchange(call.ExchangeEvent{Kind: call.HasBegun})
+		u.catchUp(returns)
+	})
+}
+
+// catchUp gives calls that have just come into the store's hands the news that they may have missed on the way there: the
+// store was away since it had returned so often, or this replica is closing.
+func (u *Unit) catchUp(returns uint64) {
+	if u.r.returns.Load() != returns {
+		for _, c := range u.calls {
+			u.r.restoreCall(c.machine().ID())
+		}
+	}
+	if u.r.isClosing() {
+		u.postAll(call.Event{Kind: call.Closed})
+	}
+}
+
+// tidy ends what a Begin may have left that was not known to have happened. One that concludes its call leaves nothing.
+func (u *Unit) tidy() {
+	recs := u.m.Records()
+	if u.concluded {
+		return
+	}
+	for range tidyTries {
+		returns := u.r.returns.Load()
+		ctx, cancel := u.r.bounded()
+		err := u.r.store.Commit(ctx, &medium.Write{Session: recs[0].Session, Stream: recs[0].Stream, Begin: recs})
+		cancel()
+		if err == nil {
+			for i := range recs {
+				rec := *recs[i]
+				rec.Cancelled = true
+				u.r.run(&Claimed{Task: nobody{}, Context: u.r.life}, call.Event{Kind: call.Claimed, Why: call.ByCancel, Record: &rec}, returns)
+			}
+			return
+		}
+		if call.FaultOf(err) != call.Unavailable || !u.r.sleep(time.Second) {
+			return // The records end with their lifetime.
+		}
+	}
+}
+
+// tidyTries bounds how often what nobody follows is looked for.
+const tidyTries = 20
+
+// nobody is the task of a call that is not run.
+type nobody struct{}
+
+func (nobody) Run(context.Context, *medium.Record, Sink) *call.Reply {
+	return &call.Reply{Kind: call.Final}
+}
+func (nobody) Complete(*medium.Record)                {}
+func (nobody) Stored(*medium.Write, time.Time, error) {}
+func (nobody) Free()                                  {}
+func (nobody) Over(call.How, *call.Reply)             {}

@@ -1,0 +1,67 @@
+package run
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+type counted struct {
+	from, n int
+}
+
+// counter is a machine that sees in which order its events come, and whether it is alone.
+type counter struct {
+	box inbox[counted, counted]
+	// busy is written without a lock by both step and do: -race sees if two are at it.
+	busy  int
+	last  map[int]int
+	seen  int
+	echo  int
+	wrong []counted
+}
+
+func (c *counter) step(e counted, effects []counted) []counted {
+	c.busy++
+	if e.n != c.last[e.from]+1 {
+		c.wrong = append(c.wrong, e)
+	}
+	c.last[e.from] = e.n
+	c.seen++
+	return append(effects, e)
+}
+
+func (c *counter) do(e *counted) {
+	c.busy++
+	if e.from != 0 && e.n%5 == 0 { // It posts to itself.
+		c.echo++
+		c.box.post(c, counted{0, c.echo})
+	}
+}
+
+// Many post at once: each event is taken once, in the order of who posted it, and never two at a time.
+func TestInboxIsInOrder(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			c := &counter{last: map[int]int{}}
+			var wg sync.WaitGroup
+			for from := 1; from <= 8; from++ {
+				wg.Go(func() {
+					for n := 1; n <= 100; n++ {
+						c.box.post(c, counted{from, n})
+						if n%7 == from {
+							time.Sleep(time.Duration(from) * time.Millisecond)
+						}
+					}
+				})
+			}
+			wg.Wait()
+			c.box.look(func() {
+				if len(c.wrong) > 0 || c.seen != 8*100+8*20 || c.box.draining || len(c.box.queue) > 0 {
+					t.Errorf("%d events seen, %d left, out of order: %v", c.seen, len(c.box.queue), c.wrong)
+				}
+			})
+		})
+	}
+}

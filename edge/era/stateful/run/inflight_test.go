@@ -1,0 +1,70 @@
+package run
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// A response that waits for the store goes on, though its client has left: a drain waits for it.
+func TestWorkIncludesWhatWaitsForATimer(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		r := h.replica(true)
+		k := h.send(r, "c", after(5*time.Second, "r"))
+		sleep(1500 * time.Millisecond) // it is a stream
+		k.stop()                       // the client will come back
+		sleep(time.Second)
+		h.m.Away(true)
+		sleep(5 * time.Second) // the response is offered to the store, which is away
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		time.AfterFunc(10*time.Second, func() { h.m.Away(false) })
+		if err := r.work.Wait(ctx); err != nil || r.Call("c") != nil {
+			t.Errorf("the wait ended with %v, while the call goes on: %t", err, r.Call("c") != nil)
+		}
+		h.wantOver("c", call.HowEnded)
+	})
+}
+
+// A call whose backend is busy goes on too.
+func TestWorkIncludesWhatWaitsForABusyBackend(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		r := h.replica(true)
+		k := h.send(r, "c", func(ctx context.Context, round *medium.Record, send func(float64)) *call.Reply {
+			if round.Round == 1 {
+				send(1)
+				pause(ctx, 2*time.Second)
+				return &call.Reply{Kind: call.Busy, Pause: 5 * time.Second}
+			}
+			return says("r")
+		})
+		sleep(1500 * time.Millisecond)
+		k.stop()
+		sleep(2 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		defer cancel()
+		if err := r.work.Wait(ctx); err != nil || r.Call("c") != nil {
+			t.Errorf("the wait ended with %v, while the call goes on: %t", err, r.Call("c") != nil)
+		}
+		h.wantOver("c", call.HowEnded)
+	})
+}
+
+// A call that waits for its client's answers is nobody's.
+func TestWorkEndsWhenCallsWaitForAnswers(t *testing.T) {
+	in(t, func(t *testing.T, h *house) {
+		r := h.replica(true)
+		k := h.send(r, "c", h.asksFirst(1))
+		sleep(1500 * time.Millisecond)
+		k.stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := r.work.Wait(ctx); err != nil {
+			t.Error(err)
+		}
+		h.wantOver("c", call.HowParked)
+	})
+}

@@ -1,0 +1,74 @@
+package simulation
+
+import "github.com/mcpedge/mcpedge/edge/state/statetest/model"
+
+// bug is a fault planted on purpose, which the simulation must find.
+type bug int
+
+const (
+	noBug bug = iota
+	unfenced
+	repeatedWrites
+	skippedWrites
+	lastAnswerCounts
+	anyAnswerCompletes
+	restoreOverrides
+	runningBeatsDone
+	restoreForgetsLog
+	epochsCount
+	unsafeRunsAgain
+	forgetProgress
+	untidy
+	runBeforeMark
+	twoResponses
+	regroups
+	restoreRenumbers
+	givesUpWrites
+	ignoreRewound
+	noNotice
+	keepNothing
+	readersForgetEpoch
+	answersForgotten
+	trustsLateReplies
+	placesAgain
+	beginsAnew
+	bugCount
+)
+
+var bugNames = [bugCount]string{
+	unfenced:           "writes of an earlier owner are taken",
+	repeatedWrites:     "a write that is sent again is applied again",
+	skippedWrites:      "a write that does not follow is applied",
+	lastAnswerCounts:   "a second answer replaces the first",
+	anyAnswerCompletes: "the first answer runs the next round",
+	restoreOverrides:   "a Restore always wins",
+	runningBeatsDone:   "a Restore revives a call that has ended",
+	restoreForgetsLog:  "a Restore brings no entries",
+	epochsCount:        "epochs have no random bits",
+	unsafeRunsAgain:    "calls that are not safe are run again",
+	forgetProgress:     "progress starts anew after a takeover",
+	untidy:             "what a failed Begin left stays",
+	runBeforeMark:      "the backend is called before the record says so",
+	twoResponses:       "the response is written twice",
+	regroups:           "a write is changed",
+	restoreRenumbers:   "a Restore gives entries new places",
+	givesUpWrites:      "a write whose reply was lost counts as made",
+	ignoreRewound:      "a writer goes on though the store has lost writes",
+	noNotice:           "nobody hears that the store was away",
+	keepNothing:        "nothing is kept of calls that have ended",
+	answersForgotten:   "an answer to a question that was lost is forgotten",
+	trustsLateReplies:  "a reply that was under way while the store was away is trusted",
+	placesAgain:        "places of a refused write are given out again",
+	beginsAnew:         "a Begin that is sent again is another",
+	readersForgetEpoch: "readers take the log's epoch for theirs",
+}
+
+// inMedium are the bugs that the medium has.
+var inMedium = map[bug]model.Bug{
+	unfenced: model.Unfenced, repeatedWrites: model.RepeatedWrites, skippedWrites: model.SkippedWrites,
+	lastAnswerCounts: model.LastAnswerCounts, anyAnswerCompletes: model.AnyAnswerCompletes,
+	restoreOverrides: model.RestoreOverrides, runningBeatsDone: model.RunningBeatsDone,
+	restoreForgetsLog: model.RestoreForgetsLog, restoreRenumbers: model.RestoreRenumbers, epochsCount: model.EpochsCount,
+}
+
+func (w *world) bugs(b bug) bool { return w.bug == b }

@@ -1,0 +1,162 @@
+package simulation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// judge holds a history against the invariants of durable state.
+type judge struct {
+	w *world
+	// ids are the event ids that were sent, of all histories of the store.
+	ids map[place]string
+	// attempts are how often a round was run, answers those that it was run with.
+	attempts map[string]int
+	answers  map[string]string
+	failures []string
+}
+
+type place struct {
+	call string
+	medium.Position
+}
+
+func (j *judge) init(w *world) {
+	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}}
+}
+
+func (j *judge) fail(format string, args ...any) {
+	j.failures = append(j.failures, fmt.Sprintf(format, args...))
+}
+
+// calm says that the store has lost nothing so far.
+func (j *judge) calm() bool { return j.w.rewinds == 0 }
+
+// sent judges an event that is sent to a client.
+func (j *judge) sent(c *request, e *medium.Entry) {
+	at := place{c.id, e.Position()}
+	if was, ok := j.ids[at]; ok && was != string(e.Data) {
+		j.fail("the id %d/%x.%d of %s stands for %q and for %q", e.Epoch.Counter(), uint32(e.Epoch), e.Seq, c.id, was, e.Data)
+	}
+	j.ids[at] = string(e.Data)
+	for i := range c.got {
+		g := &c.got[i]
+		again := g.Position() == e.Position()
+		if again && (j.calm() || e.Kind != state.EntryRequest && e.Kind != state.EntryResponse && !branched(c.got[i:])) {
+			j.fail("%s is sent %d/%x.%d again", c.id, e.Epoch.Counter(), uint32(e.Epoch), e.Seq)
+		}
+		if j.calm() && !again && !g.Position().Before(e.Position()) {
+			j.fail("%s is sent %d.%d after %d.%d", c.id, e.Epoch.Counter(), e.Seq, g.Epoch.Counter(), g.Seq)
+		}
+		if j.calm() && g.Kind == state.EntryProgress && e.Kind == state.EntryProgress && g.Progress >= e.Progress {
+			j.fail("%s is told progress %v after %v", c.id, e.Progress, g.Progress)
+		}
+	}
+	if c.responses > 0 {
+		j.fail("%s is sent %q after its response", c.id, e.Data)
+	}
+}
+
+// branched says whether a client was sent something of another branch after the first entry: the store had lost that,
+// and its author had not sent it again yet.
+func branched(got []medium.Entry) bool {
+	for i := range got {
+		if got[i].Epoch != got[0].Epoch && got[i].Epoch.Counter() <= got[0].Epoch.Counter() {
+			return true
+		}
+	}
+	return false
+}
+
+// ran judges a run of the backend.
+func (j *judge) ran(c *request, r *medium.Record) {
+	round := fmt.Sprintf("%s/%d", c.id, r.Round)
+	j.attempts[round]++
+	answers := answersOf(r)
+	if j.calm() && !c.safe {
+		if j.attempts[round] > 1 {
+			j.fail("round %d of %s is run again, which is not safe", r.Round, c.id)
+		}
+		j.firstAnswers(c, answers)
+		if was, ok := j.answers[round]; ok && was != answers {
+			j.fail("round %d of %s is run with %q and with %q", r.Round, c.id, was, answers)
+		}
+	}
+	j.answers[round] = answers
+	if r.Lapses >= j.w.config.MaxAttempts {
+		j.fail("%s is run though %d replicas were lost with it", c.id, r.Lapses)
+	}
+	if last := min(r.Round-1, len(c.plan)) - 1; last >= 0 && c.plan[last].end == call.Asks {
+		if n := len(strings.Split(answers, ", ")); answers == "" || n != c.plan[last].asks {
+			j.fail("round %d of %s is run with the answers %q, of %d questions", r.Round, c.id, answers, c.plan[last].asks)
+		}
+	}
+}
+
+// firstAnswers judges the answers that a round is run with: none was sent after another was taken.
+func (j *judge) firstAnswers(c *request, answers string) {
+	for text := range strings.SplitSeq(answers, ", ") {
+		a := c.given[text]
+		if a == nil {
+			continue
+		}
+		for other, o := range c.given {
+			if o.ask == a.ask && o.taken > 0 && o.taken < a.sent {
+				j.fail("%s is run with %q, though %q had been taken", c.id, text, other)
+			}
+		}
+	}
+}
+
+// end judges a history that has ended.
+func (j *judge) end() {
+	for _, c := range j.w.requests {
+		j.ended(c)
+	}
+}
+
+func (j *judge) ended(c *request) {
+	w := j.w
+	// Who has cancelled answers no more; a cancellation may be lost with the replica that takes it.
+	late := strings.HasPrefix(c.response, "failure 1 ") && !(c.cancelled && w.stops+w.outages+w.rewinds > 0) && !(c.cancelled && w.lossy)
+	switch {
+	case !c.done:
+		j.fail("%s hangs", c.id)
+	case c.unknown && j.calm():
+		j.fail("the stream of %s is unknown though nothing was lost", c.id)
+	case c.responses > 1:
+		j.fail("%s has %d responses", c.id, c.responses)
+	case late && j.calm():
+		j.fail("%s ended by its lifetime: %q", c.id, c.response)
+	case strings.HasPrefix(c.response, "failure") && j.calm() && w.stops == 0 && w.outages == 0 && !w.lossy && !w.refuses:
+		j.fail("%s ended with %q without a fault", c.id, c.response)
+	}
+	rec, log, stored := w.medium.Call(c.id)
+	if j.calm() && c.responses == 1 && len(c.got) > 0 && stored && len(c.got) != len(log) {
+		j.fail("%s was sent %d of %d entries", c.id, len(c.got), len(log))
+	}
+	if stored && w.stops == 0 && rec.Phase == state.PhaseDone && !w.refuses {
+		for i := 1; i < len(log); i++ {
+			if a, b := &log[i-1], &log[i]; b.Epoch == rec.Epoch && b.Seq != a.Seq+1 && a.Epoch == b.Epoch {
+				j.fail("the log of %s has a gap behind %d.%d", c.id, a.Epoch.Counter(), a.Seq)
+			}
+		}
+	}
+	if stored && j.calm() && rec.Phase != state.PhaseDone && rec.Phase != state.PhaseWaiting {
+		j.fail("the record of %s stays, and nobody runs it", c.id)
+	}
+	// Where nobody stops, everybody who hears of it sends again what was lost; and who writes later hears of it.
+	if w.silent && !j.calm() && (c.returned < w.rewound+opTimeout || len(c.given) > 0) {
+		return
+	}
+	if c.unknown && w.stops == 0 {
+		j.fail("the stream of %s is unknown though nobody has stopped", c.id)
+	}
+	if late && w.stops == 0 {
+		j.fail("%s ended by its lifetime though nobody has stopped", c.id)
+	}
+}

@@ -1,0 +1,50 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
+)
+
+// epochOfTime is when virtual time begins.
+var epochOfTime = time.Unix(1_700_000_000, 0)
+
+const theSession = "s"
+
+// newMedium makes the store that the replicas of a world share, with their session.
+func newMedium(w *world) *model.Medium {
+	m := &model.Medium{Bug: inMedium[w.bug], Refuse: w.refuse, Now: func() time.Time { return epochOfTime.Add(w.now) }}
+	if err := m.Replica(medium.Hooks{}).Create(context.Background(), &state.Session{ID: theSession}); err != nil {
+		panic(err)
+	}
+	return m
+}
+
+// refuse is what the store says to a step that it takes not for what it says.
+func (w *world) refuse(s *medium.Write) error {
+	switch {
+	case !w.refuses || len(s.Entries) == 0 || !w.maybe(2):
+		return nil
+	case s.Next == medium.NextWaiting:
+		return state.ErrExists
+	case s.Next == medium.NextDone && bytes.HasPrefix(s.Entries[len(s.Entries)-1].Data, []byte("failure")):
+		return nil // It fits anywhere.
+	}
+	return state.ErrTooLarge
+}
+
+// allDone says whether all calls have ended, or wait for clients that may have left.
+func (w *world) allDone() bool {
+	for _, r := range w.medium.Records() {
+		if r.Phase != state.PhaseDone && r.Phase != state.PhaseWaiting {
+			return false
+		}
+	}
+	return true
+}
+
+func deadlineOf(r *medium.Record) time.Duration { return r.Deadline.Sub(epochOfTime) }
