@@ -1,9 +1,10 @@
 // Package admin serves what operators and load balancers ask: liveness, readiness, metrics, and
-// mcpedge.admin.v1 as REST. Nobody is authenticated here, so the listener stays on loopback unless told
-// otherwise.
+// mcpedge.admin.v1 as REST. Unless the options say who may, everybody who reaches it may do everything, so the listener
+// then stays on loopback unless told otherwise.
 //
 // To the rest of the edge the REST face is one more transport: what it calls and reads are messages of
-// the newest stateless revision, sent in process to the era that serves them, from the principal admin.
+// the newest stateless revision, sent in process to the era that serves them, from the principal who is authenticated here
+// or, where nobody is, from the principal admin.
 package admin
 
 import (
@@ -21,8 +22,14 @@ type Readiness interface {
 	Ready() error
 }
 
-// readyPath is where readiness is told.
-const readyPath = "/readyz"
+// livePath is where it is told that the process lives, readyPath where readiness is.
+const (
+	livePath  = "/healthz"
+	readyPath = "/readyz"
+)
+
+// JWKSPath is where the public keys are told.
+const JWKSPath = "/.well-known/jwks.json"
 
 // Options are what is served beside liveness and readiness, and to whom.
 type Options struct {
@@ -36,8 +43,18 @@ type Options struct {
 	Metrics http.Handler
 	// Level of the log, told and changed at /loglevel; nil: it is not served.
 	Level *slog.LevelVar
+	// ClientCertificates has all but the probes, /healthz and /readyz, and JWKSPath demand a client certificate. The listener must
+	// verify those that clients give.
+	ClientCertificates bool
 	// Dev serves /dev, what is below it, and POST /v1/traces; nil: they are not served.
 	Dev http.Handler
+	// JWKS gives the public keys with which backends verify who is calling, served at JWKSPath to everybody, as they are no
+	// secret; nil: it is not served.
+	JWKS func() []byte
+	// Auth says who may use what is not open; nil: everybody, as the administrator.
+	Auth web.Authenticator
+	// LockProbes, LockMetrics and LockDev have Auth asked for liveness and readiness, for Metrics, and for Dev, too.
+	LockProbes, LockMetrics, LockDev bool
 }
 
 // New makes the handler: /healthz (the process lives) and /readyz (503 with the reason until it can
@@ -45,22 +62,32 @@ type Options struct {
 // say.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
-	g := guard{web.NewGuard(nil, o.Web)}
+	g := guard{web.NewGuard(o.Auth, o.Web)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+	mux.Handle("GET "+livePath, g.admitIf(o.LockProbes, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write([]byte("ok\n"))
-	})
-	mux.HandleFunc("GET "+readyPath, func(w http.ResponseWriter, _ *http.Request) {
+	})))
+	mux.Handle("GET "+readyPath, g.admitIf(o.LockProbes, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready.Ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = w.Write([]byte("ready\n"))
-	})
+	})))
+	if o.JWKS != nil {
+		mux.HandleFunc("GET "+JWKSPath, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/jwk-set+json") // RFC 7517, section 8.5.2
+			w.Header().Set("Cache-Control", "public, max-age=30")
+			_, _ = w.Write(o.JWKS())
+		})
+	}
 	if o.Metrics != nil {
-		mux.Handle("GET /metrics", o.Metrics)
+		mux.Handle("GET /metrics", g.admitIf(o.LockMetrics, o.Metrics))
 	}
 	g.mount(mux, ready, pool, o)
+	if o.ClientCertificates {
+		return g.bound(g.certified(mux))
+	}
 	return g.bound(mux)
 }
 
@@ -72,9 +99,13 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))
 	}
 	if o.Dev != nil { // it has a guard of its own
-		mux.Handle("/dev", o.Dev)
-		mux.Handle("/dev/", o.Dev)
-		mux.Handle("POST /v1/traces", o.Dev)
+		dev := o.Dev
+		if o.LockDev {
+			dev = g.authenticated(dev)
+		}
+		mux.Handle("/dev", dev)
+		mux.Handle("/dev/", dev)
+		mux.Handle("POST /v1/traces", dev)
 	}
 	if o.Level != nil {
 		mux.Handle("/loglevel", g.admit("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

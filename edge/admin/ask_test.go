@@ -41,17 +41,17 @@ func TestAsk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for _, same := range []string{addr, ":" + port, "0.0.0.0:" + port} {
-		if err := Ask(ctx, same); err != nil {
+		if err := Ask(ctx, same, false); err != nil {
 			t.Errorf("%s: %v", same, err)
 		}
 	}
 	draining := errors.New("draining")
 	e.why.Store(&draining)
-	if err := Ask(ctx, addr); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "draining") {
+	if err := Ask(ctx, addr, false); err == nil || !strings.Contains(err.Error(), "503") || !strings.Contains(err.Error(), "draining") {
 		t.Errorf("of an edge that drains: %v", err)
 	}
 	server.Close()
-	if err := Ask(ctx, addr); err == nil || !strings.Contains(err.Error(), addr) {
+	if err := Ask(ctx, addr, false); err == nil || !strings.Contains(err.Error(), addr) {
 		t.Errorf("where nothing listens: %v", err)
 	}
 }
@@ -64,7 +64,26 @@ func TestAskIsBounded(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	if err := Ask(ctx, server.Listener.Addr().String()); !errors.Is(err, context.Canceled) {
+	if err := Ask(ctx, server.Listener.Addr().String(), false); !errors.Is(err, context.Canceled) {
 		t.Errorf("of an edge that is silent: %v", err)
+	}
+}
+
+// An edge is asked over TLS, whatever its certificate is for.
+func TestAskOverTLS(t *testing.T) {
+	e := &edge{}
+	pool, err := backend.NewPool(nil, backend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	server := httptest.NewTLSServer(New(e, pool, Options{ClientCertificates: true}))
+	defer server.Close()
+	addr := server.Listener.Addr().String()
+	if err := Ask(t.Context(), addr, true); err != nil {
+		t.Error(err)
+	}
+	if err := Ask(t.Context(), addr, false); err == nil || !strings.Contains(err.Error(), "400") {
+		t.Errorf("without TLS: %v", err)
 	}
 }

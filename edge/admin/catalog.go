@@ -44,6 +44,12 @@ func (c *catalog) ListPrompts(ctx context.Context, in *pb.ListPromptsRequest) (*
 	return out, c.list(ctx, mcp.MethodPromptsList, in.GetPageToken(), "prompts", out)
 }
 
+// ListSkills implements CatalogService.
+func (c *catalog) ListSkills(ctx context.Context, in *pb.ListSkillsRequest) (*pb.ListSkillsResponse, error) {
+	out := &pb.ListSkillsResponse{}
+	return out, c.list(ctx, mcp.MethodSkillsList, in.GetPageToken(), "skills", out)
+}
+
 // GetTool implements CatalogService: it goes through the list.
 func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetToolResponse, error) {
 	for token, first := "", true; first || token != ""; first = false {

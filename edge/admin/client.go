@@ -16,10 +16,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
 
-// administrator is who calls by REST. No token's issuer is without a scheme, so nobody else is this one.
+// administrator is who calls by REST where nobody is authenticated. No token's issuer is without a scheme, so nobody else is this one.
 var administrator = mcp.Principal{Subject: "admin", Issuer: "mcpedge"}
 
 // everything is what a caller may be asked: it sees the requests and can answer them, or not.
@@ -113,7 +114,7 @@ func (c *client) call(ctx context.Context, method mcp.Method, p params, capabili
 	var x exchange
 	memory := c.memory.Begin()
 	defer memory.Release()
-	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), Principal: administrator, Memory: &memory}, &x)
+	c.server.Post(ctx, &mcp.Incoming{Body: append(body, "}}"...), HTTP: seen(ctx), Principal: caller(ctx), Memory: &memory}, &x)
 	return x.result(ctx)
 }
 
@@ -122,10 +123,18 @@ var traceHeaders = [...]string{mcp.MetaTraceParent, mcp.MetaTraceState, mcp.Meta
 
 type traceKey string
 
-// traced lets the trace context of an HTTP request reach the calls that are made for it.
+type requestKey struct{}
+
+// seen is the HTTP request that a call is made for.
+func seen(ctx context.Context) mcp.HTTP {
+	h, _ := ctx.Value(requestKey{}).(mcp.HTTP)
+	return h
+}
+
+// traced lets an HTTP request, and its trace context, reach the calls that are made for it.
 func traced(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := r.Context()
+		ctx := context.WithValue(r.Context(), requestKey{}, web.Seen(r))
 		for _, name := range traceHeaders {
 			if v := r.Header.Get(name); v != "" {
 				ctx = context.WithValue(ctx, traceKey(name), v)

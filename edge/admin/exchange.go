@@ -50,7 +50,7 @@ func (x *exchange) result(ctx context.Context) (json.RawMessage, error) {
 		}
 		return nil, status.Error(codes.Internal, "the request was not answered")
 	case x.response.Kind != mcp.KindNone:
-		return nil, failed(x.response.Kind, x.response.Body)
+		return nil, failed(x.response)
 	}
 	result, ok := jsonrpc.Member(x.response.Body, "result")
 	if !ok {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
-	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
 )
@@ -25,7 +24,7 @@ type API struct {
 	// Memory is charged with what calls hold; nil: nobody is.
 	Memory *budget.Holder
 	// Sessions is where they are looked up.
-	Sessions state.Directory
+	Sessions Directory
 	// Replica is this process.
 	Replica Replica
 }
@@ -62,7 +61,7 @@ func fail(ctx context.Context, mux *runtime.ServeMux, m runtime.Marshaler, w htt
 	if h := (*runtime.HTTPStatusError)(nil); errors.As(err, &h) {
 		code = h.HTTPStatus
 	}
-	web.RetryAfter(w, code)
+	web.RetryAfter(w, code, retryAfter(err))
 	runtime.DefaultHTTPErrorHandler(ctx, mux, m, w, r, err)
 }
 

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"net/http"
 
@@ -11,6 +12,7 @@ import (
 	spb "google.golang.org/genproto/googleapis/rpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -21,8 +23,13 @@ type guard struct{ *web.Guard }
 // DELETE have none, whatever was announced: what is behind reads it, and would wait for it.
 func (g guard) admit(allowed string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := g.Admit(w, r, allowed); !ok {
+		who, ok := g.Admit(w, r, allowed)
+		if !ok {
 			return
+		}
+		if !who.Anonymous() {
+			ctx := context.WithValue(r.Context(), callerKey{}, who)
+			r = r.WithContext(mcp.WithToken(ctx, g.Token(r, who)))
 		}
 		switch {
 		case r.Method == http.MethodPost:
@@ -40,6 +47,33 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// admitIf is admit, for reading, of what is locked.
+func (g guard) admitIf(locked bool, next http.Handler) http.Handler {
+	if !locked {
+		return next
+	}
+	return g.admit("GET, OPTIONS", next)
+}
+
+// authenticated lets in who has credentials, to what has a guard of its own for the rest.
+func (g guard) authenticated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := g.Admit(w, r, "GET, HEAD, POST, OPTIONS"); ok {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+type callerKey struct{}
+
+// caller is who calls: the principal who was authenticated, else the administrator.
+func caller(ctx context.Context) mcp.Principal {
+	if p, ok := ctx.Value(callerKey{}).(mcp.Principal); ok {
+		return p
+	}
+	return administrator
 }
 
 // bound gives every write its deadline.
@@ -73,6 +107,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 // refusals are the codes of what is refused before anything looks at it.
 var refusals = map[int]codes.Code{
 	http.StatusForbidden:             codes.PermissionDenied,
+	http.StatusUnauthorized:          codes.Unauthenticated,
 	http.StatusMethodNotAllowed:      codes.Unimplemented,
 	http.StatusRequestEntityTooLarge: codes.OutOfRange,
 	http.StatusServiceUnavailable:    codes.Unavailable,

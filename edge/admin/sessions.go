@@ -22,11 +22,19 @@ const (
 	directoryTimeout = 5 * time.Second
 )
 
+// Directory lets operators look at the sessions of a medium, which to it is no use of them. Safe for concurrent use.
+type Directory interface {
+	// Load reads one session, as medium.Sessions says; use is false.
+	Load(ctx context.Context, id string, use bool) (*state.Sighting, error)
+	// List returns a page of sessions, as medium.Replicas says.
+	List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error)
+}
+
 // sessions implements SessionService.
 type sessions struct {
 	pb.UnimplementedSessionServiceServer
 	server    Server
-	directory state.Directory
+	directory Directory
 }
 
 // ListSessions implements SessionService.
@@ -81,7 +89,7 @@ func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (*p
 func (s *sessions) look(ctx context.Context, id string) (*state.Sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
-	one, err := s.directory.Look(ctx, id)
+	one, err := s.directory.Load(ctx, id, false)
 	if err != nil {
 		return nil, stateError(err)
 	}

@@ -3,10 +3,14 @@ package admin
 import (
 	"encoding/json"
 	"strconv"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -47,13 +51,14 @@ var kinds = map[mcp.Kind]codes.Code{
 	mcp.KindInternal:           codes.Internal,
 }
 
-// failed makes a status of a JSON-RPC error response. Its code and data are among the details.
-func failed(kind mcp.Kind, response []byte) error {
-	code, ok := kinds[kind]
+// failed makes a status of a JSON-RPC error response. Its code and data are among the details, and when to try again if
+// it says so.
+func failed(r *mcp.Response) error {
+	code, ok := kinds[r.Kind]
 	if !ok {
 		code = codes.Internal
 	}
-	body, _ := jsonrpc.Member(response, "error")
+	body, _ := jsonrpc.Member(r.Body, "error")
 	raw, _ := jsonrpc.Member(body, "message")
 	message, _ := jsonrpc.Unquote(raw)
 	st := status.New(code, message)
@@ -66,10 +71,24 @@ func failed(kind mcp.Kind, response []byte) error {
 	if data, ok := jsonrpc.Member(body, "data"); ok {
 		detail.Data, _ = value(data)
 	}
-	if with, err := st.WithDetails(detail); err == nil {
+	details := []protoadapt.MessageV1{detail}
+	if r.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(r.RetryAfter)})
+	}
+	if with, err := st.WithDetails(details...); err == nil {
 		st = with
 	}
 	return st.Err()
+}
+
+// retryAfter is when an error says to try again; 0: it does not.
+func retryAfter(err error) time.Duration {
+	for _, d := range status.Convert(err).Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok {
+			return info.GetRetryDelay().AsDuration()
+		}
+	}
+	return 0
 }
 
 // value is JSON as protobuf has it; false when it has a number that no double can hold, or a name twice.

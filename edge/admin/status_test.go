@@ -47,7 +47,7 @@ func TestKindsHaveCodes(t *testing.T) {
 // An error keeps its message, JSON-RPC code and data; data that protobuf cannot hold are left out.
 func TestErrorsKeepTheirData(t *testing.T) {
 	for data, want := range map[string]string{`{"uri":"x"}`: "x", `{"uri":1e999}`: ""} {
-		err := failed(mcp.KindResourceNotFound, []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no \"x\"","data":`+data+`}}`))
+		err := failed(&mcp.Response{Kind: mcp.KindResourceNotFound, Body: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no \"x\"","data":` + data + `}}`)})
 		st := status.Convert(err)
 		if st.Code() != codes.NotFound || st.Message() != `no "x"` || len(st.Details()) != 1 {
 			t.Fatalf("%v with details %v", st, st.Details())
@@ -57,7 +57,7 @@ func TestErrorsKeepTheirData(t *testing.T) {
 			t.Errorf("detail %v", st.Details()[0])
 		}
 	}
-	if st := status.Convert(failed(mcp.Kind(255), []byte("{}"))); st.Code() != codes.Internal {
+	if st := status.Convert(failed(&mcp.Response{Kind: mcp.Kind(255), Body: []byte("{}")})); st.Code() != codes.Internal {
 		t.Errorf("an unknown kind is %v", st.Code())
 	}
 }

@@ -1,0 +1,15 @@
+package admin
+
+import "net/http"
+
+// certified lets nobody in without a client certificate, which the listener has verified, but probes and who verifies callers.
+func (g guard) certified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		open := r.URL.Path == livePath || r.URL.Path == readyPath || r.URL.Path == JWKSPath
+		if !open && (r.TLS == nil || len(r.TLS.VerifiedChains) == 0) {
+			g.Refuse(w, http.StatusForbidden, "a client certificate is needed here: give one that a CA of admin-tls.client-ca has issued")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

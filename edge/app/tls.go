@@ -1,0 +1,144 @@
+package app
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+
+	"github.com/mcpedge/mcpedge/edge/certs"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// ends are the ends of TLS of an edge.
+type ends struct {
+	certs.Set
+	// mcp and admin are the listeners'; nil: they speak plain HTTP.
+	mcp, admin *certs.Source
+}
+
+// listeners reads the files of the listeners.
+func (e *ends) listeners(cfg config.Config, log *slog.Logger) (err error) {
+	if cfg.TLS.Enabled() {
+		if e.mcp, err = e.Open(listenerFiles("tls", cfg.TLS), log); err != nil {
+			return err
+		}
+	}
+	if cfg.AdminTLS.Enabled() {
+		e.admin, err = e.Open(listenerFiles("admin-tls", cfg.AdminTLS), log)
+	}
+	return err
+}
+
+func listenerFiles(setting string, t config.ListenerTLS) certs.Files {
+	return certs.Files{Name: setting, Cert: t.Cert, Key: t.Key, CA: t.ClientCA, CAKey: "client-ca"}
+}
+
+func backendFiles(b *config.Backend) certs.Files {
+	return certs.Files{Name: "backends." + b.Name + ".tls", Cert: b.TLS.Cert, Key: b.TLS.Key, CA: b.TLS.CA}
+}
+
+// backend is the credentials of connections to a backend that has TLS.
+func (e *ends) backend(b *config.Backend, log *slog.Logger) (credentials.TransportCredentials, error) {
+	source, err := e.Open(backendFiles(b), log)
+	if err != nil {
+		return nil, err
+	}
+	return source.Client(b.TLS.ServerName), nil
+}
+
+// mcpServer is for the MCP listener, which demands a client certificate if it has CAs of them; nil: plain HTTP.
+func (e *ends) mcpServer() *tls.Config {
+	if e.mcp == nil {
+		return nil
+	}
+	return e.mcp.Server(tls.RequireAndVerifyClientCert, certs.HTTP2, certs.HTTP1)
+}
+
+// adminServer is for the admin listener; nil: plain HTTP. A client certificate is demanded by its handler, since
+// probes have none.
+func (e *ends) adminServer() *tls.Config {
+	if e.admin == nil {
+		return nil
+	}
+	return e.admin.Server(tls.VerifyClientCertIfGiven, certs.HTTP2, certs.HTTP1)
+}
+
+// refusing has refusals at a listener be sent over TLS, in HTTP/1.1; nil: the listener speaks plain HTTP.
+func refusing(s *certs.Source) func(net.Conn) net.Conn {
+	if s == nil {
+		return nil
+	}
+	conf := s.Server(tls.NoClientCert, certs.HTTP1)
+	return func(c net.Conn) net.Conn { return tls.Server(c, conf) }
+}
+
+// scheme is how URLs of the endpoint begin.
+func (e *ends) scheme() string {
+	if e.mcp != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// observeTLS has telemetry read what the ends of TLS have in use.
+func (a *App) observeTLS() []error {
+	each := func(fn func(*certs.Source, telemetry.Emit)) func(telemetry.Emit) {
+		return func(emit telemetry.Emit) {
+			for _, s := range a.tls.Sources() {
+				fn(s, emit)
+			}
+		}
+	}
+	return []error{
+		a.telemetry.Observe(telemetry.TLSExpiry, each(func(s *certs.Source, emit telemetry.Emit) {
+			for _, e := range s.Expiries() {
+				emit(time.Until(e.At).Seconds(), telemetry.AttrTLS.String(s.Name()), telemetry.AttrTLSFile.String(e.File))
+			}
+		})),
+		a.telemetry.Observe(telemetry.TLSStale, each(func(s *certs.Source, emit telemetry.Emit) {
+			emit(one(s.Failure() != ""), telemetry.AttrTLS.String(s.Name()))
+		})),
+		a.telemetry.Observe(telemetry.TLSExchanges, each(func(s *certs.Source, emit telemetry.Emit) {
+			emit(float64(s.Exchanges()), telemetry.AttrTLS.String(s.Name()))
+		})),
+	}
+}
+
+// CheckTLS writes to out what the files of TLS of listeners and backends hold, and what is wrong with them, which is
+// also the error.
+func CheckTLS(cfg config.Config, out io.Writer) error {
+	var errs []error
+	end := func(f certs.Files, server bool) {
+		lines, problems := certs.Describe(f, server)
+		_, _ = fmt.Fprintln(out, f.Name)
+		for _, line := range lines {
+			_, _ = fmt.Fprintln(out, "  ok      "+line)
+		}
+		for _, problem := range problems {
+			_, _ = fmt.Fprintln(out, "  wrong   "+problem.Error())
+		}
+		errs = append(errs, problems...)
+	}
+	if cfg.TLS.Enabled() {
+		end(listenerFiles("tls", cfg.TLS), true)
+	}
+	if cfg.AdminTLS.Enabled() {
+		end(listenerFiles("admin-tls", cfg.AdminTLS), true)
+	}
+	for i := range cfg.Backends {
+		if b := &cfg.Backends[i]; b.TLS != nil && (b.TLS.Cert != "" || b.TLS.CA != "") {
+			end(backendFiles(b), false)
+		}
+	}
+	if e := externalOf(&cfg); e != nil && e.TLS != nil && (e.TLS.Cert != "" || e.TLS.CA != "") {
+		end(externalFiles(e), false)
+	}
+	return errors.Join(errs...)
+}

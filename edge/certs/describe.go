@@ -1,0 +1,91 @@
+package certs
+
+import (
+	"crypto/x509"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// soon is the rest of a certificate's life from which on Describe tells of it.
+const soon = 7 * 24 * time.Hour
+
+// Describe says of the files of an end, in a line each, what they hold: the names of the certificate, who issued it and
+// until when it is valid, and which CAs verify the peer. server: the end is a listener. problems are what is wrong,
+// each with what to do; some do not keep the edge from starting.
+func Describe(f Files, server bool) (lines []string, problems []error) {
+	m, err := f.parse(f.read())
+	if err != nil {
+		return nil, []error{err}
+	}
+	now := time.Now()
+	if err := m.valid(f, now); err != nil {
+		problems = append(problems, err)
+	}
+	if len(m.Chain) > 0 {
+		leaf := m.Chain[0]
+		lines = append(lines, fmt.Sprintf("%s %s is for %s, issued by %s, valid until %s", f.setting(certFile), f.Cert, names(leaf), issuer(leaf), until(m.chainEnds(), now)))
+		problems = append(problems, f.unsuited(leaf, server)...)
+	}
+	if len(m.CAs) > 0 {
+		subjects := make([]string, 0, shownCAs)
+		for _, ca := range m.CAs[:min(len(m.CAs), shownCAs)] {
+			subjects = append(subjects, ca.Subject.String())
+		}
+		if more := len(m.CAs) - shownCAs; more > 0 {
+			subjects = append(subjects, fmt.Sprintf("and %d more", more))
+		}
+		lines = append(lines, fmt.Sprintf("%s %s has %s, valid until %s", f.setting(caFile), f.CA, strings.Join(subjects, "; "), until(m.casEnd(), now)))
+	}
+	return lines, problems
+}
+
+// shownCAs is how many CAs Describe names.
+const shownCAs = 3
+
+// unsuited says for what a certificate that is sound cannot be used.
+func (f Files) unsuited(leaf *x509.Certificate, server bool) (problems []error) {
+	usage, what := x509.ExtKeyUsageClientAuth, "clients"
+	if server {
+		usage, what = x509.ExtKeyUsageServerAuth, "servers"
+		if len(leaf.DNSNames)+len(leaf.IPAddresses) == 0 {
+			problems = append(problems, f.wrong(certFile, "has no name that clients look at: have it issued with subject alternative names"))
+		}
+	}
+	if len(leaf.ExtKeyUsage) > 0 && !slices.Contains(leaf.ExtKeyUsage, usage) && !slices.Contains(leaf.ExtKeyUsage, x509.ExtKeyUsageAny) {
+		problems = append(problems, f.wrong(certFile, "is not for %s: have it issued with that extended key usage", what))
+	}
+	return problems
+}
+
+// names are those that a certificate is for.
+func names(c *x509.Certificate) string {
+	all := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		all = append(all, ip.String())
+	}
+	for _, uri := range c.URIs {
+		all = append(all, uri.String())
+	}
+	if len(all) == 0 {
+		return "no name but its subject " + c.Subject.String()
+	}
+	return strings.Join(all, ", ")
+}
+
+func issuer(c *x509.Certificate) string {
+	if c.Issuer.String() == c.Subject.String() {
+		return "itself"
+	}
+	return c.Issuer.String()
+}
+
+// until is a time, and how far it is if that is soon.
+func until(at, now time.Time) string {
+	text := at.UTC().Format(time.RFC3339)
+	if left := at.Sub(now); left > 0 && left < soon {
+		text += fmt.Sprintf(" (in %s)", left.Round(time.Minute))
+	}
+	return text
+}

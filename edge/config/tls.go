@@ -1,0 +1,53 @@
+package config
+
+import "fmt"
+
+// ListenerTLS is TLS of a listener. All paths are PEM files, which are read again while the edge runs. The zero value
+// is none.
+type ListenerTLS struct {
+	// Cert is the certificate, followed by its intermediates, and Key its private key; both or none.
+	Cert string `yaml:"cert"`
+	Key  string `yaml:"key"`
+	// ClientCA are the CAs of clients' certificates, which are then demanded; empty: none is asked for.
+	ClientCA string `yaml:"client-ca"`
+
+	// given: the section is in the file.
+	given bool
+}
+
+// Enabled says whether the listener speaks TLS.
+func (t ListenerTLS) Enabled() bool { return t.Cert != "" }
+
+// UnmarshalYAML implements yaml.InterfaceUnmarshaler.
+func (t *ListenerTLS) UnmarshalYAML(unmarshal func(any) error) error {
+	type plain ListenerTLS
+	t.given = true
+	return unmarshal((*plain)(t))
+}
+
+// validate reports what lacks for a listener to speak TLS: without it the section would have it speak plain HTTP.
+func (t ListenerTLS) validate(setting string) (errs []error) {
+	if (t.Cert == "") != (t.Key == "") {
+		errs = append(errs, fmt.Errorf("%[1]s: %[1]s.cert and %[1]s.key go together: give both or none", setting))
+	} else if t.Cert == "" && (t.given || t.ClientCA != "") {
+		errs = append(errs, fmt.Errorf("%[1]s: %[1]s.cert and %[1]s.key are missing: give the PEM files of the listener's certificate and its key, or take %[1]s out", setting))
+	}
+	return errs
+}
+
+// settings are the flags of a listener's TLS. where is its place in the configuration.
+func (t *ListenerTLS) settings(where, listener string) []setting {
+	return []setting{
+		{where + "-cert", &t.Cert, "PEM file of the certificate of the " + listener + " address, which then speaks TLS alone; read again while in use"},
+		{where + "-key", &t.Key, "PEM file of its private key"},
+		{where + "-client-ca", &t.ClientCA, "PEM file of the CAs of clients' certificates, which are then demanded at the " + listener + " address"},
+	}
+}
+
+// AdminScheme is how a URL of Admin begins: http or https.
+func (c *Config) AdminScheme() string {
+	if c.AdminTLS.Enabled() {
+		return "https"
+	}
+	return "http"
+}

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// load loads the settings of a command from a file and an environment.
+func loadTLS(t *testing.T, command, yaml string, env map[string]string, args ...string) (Config, error) {
+	t.Helper()
+	if yaml != "" {
+		file := filepath.Join(t.TempDir(), "edge.yaml")
+		if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", file)
+	}
+	lookup := func(name string) (string, bool) {
+		v, ok := env[name]
+		return v, ok
+	}
+	return Load(command, args, lookup, io.Discard)
+}
+
+// The file, the environment and the flags say of the listeners' TLS the same, the later winning.
+func TestListenerTLS(t *testing.T) {
+	cfg, err := loadTLS(t, serve, "tls: {cert: a, key: b, client-ca: c}\nadmin-tls: {cert: d, key: e}\n",
+		map[string]string{"MCPEDGE_TLS_CERT": "env", "MCPEDGE_ADMIN_TLS_KEY": "env"}, "--tls-key", "flag")
+	want := ListenerTLS{Cert: "env", Key: "flag", ClientCA: "c", given: true}
+	if err != nil || cfg.TLS != want || cfg.AdminTLS != (ListenerTLS{Cert: "d", Key: "env", given: true}) {
+		t.Errorf("%+v, %+v, %v", cfg.TLS, cfg.AdminTLS, err)
+	}
+	if cfg, err := loadTLS(t, Ready, "", map[string]string{"MCPEDGE_ADMIN_TLS_CERT": "a"}); err != nil || !cfg.AdminTLS.Enabled() || cfg.AdminScheme() != "https" {
+		t.Errorf("ready does not know of TLS: %+v, %v", cfg.AdminTLS, err)
+	}
+	if cfg, err := loadTLS(t, check, "", map[string]string{"MCPEDGE_TLS_CERT": "a", "MCPEDGE_TLS_KEY": "b"}); err != nil || !cfg.TLS.Enabled() {
+		t.Errorf("check does not know of TLS: %+v, %v", cfg.TLS, err)
+	}
+}
+
+// A section that would have the listener speak plain HTTP is an error, and so is what is misspelled in it.
+func TestHalfListenerTLS(t *testing.T) {
+	for yaml, want := range map[string]string{
+		"tls: {}":                       "tls: tls.cert and tls.key are missing: give the PEM files of the listener's certificate and its key, or take tls out",
+		"admin-tls: {client-ca: c}":     "admin-tls: admin-tls.cert and admin-tls.key are missing",
+		"tls: {cert: a}":                "tls: tls.cert and tls.key go together: give both or none",
+		"admin-tls: {key: a}":           "admin-tls: admin-tls.cert and admin-tls.key go together",
+		"tls: {cert: a, key: b, ca: c}": "unknown field \"ca\"",
+		"tls: {cert: a, key: [b]}":      "key",
+	} {
+		for _, command := range []string{serve, check} {
+			if _, err := loadTLS(t, command, yaml, nil); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %s: %v, want %q", command, yaml, err, want)
+			}
+		}
+	}
+	if _, err := loadTLS(t, serve, "limits: {}\ntls:\n  cert: a\n  kye: b\n", nil); err == nil || !strings.Contains(err.Error(), "[4:3]") {
+		t.Errorf("the line is not shown: %v", err)
+	}
+}
