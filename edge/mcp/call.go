@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"net/netip"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 )
@@ -16,15 +17,26 @@ type Call struct {
 	// Attempt is 1, and one more each time that the round is run again after a replica was lost.
 	Attempt int
 	// Round is 1 for the first, one more for each set of answers.
-	Round  int
+	Round int
+	// Begun: dispatch was given an earlier round or attempt of the call, or one of a backend that was busy, which has the
+	// number of the round. Without sessions that is not known: false.
+	Begun  bool
 	Method Method
 	Params Params
 	// Envelope is the message that the result is meant for.
 	Envelope Envelope
 	// Header is the view of the HTTP headers to check against the body; nil: nothing to check.
 	Header Header
+	// HTTP is the request that the round came in, for who decides on it; its zero value: it came in none, or in one that is
+	// not known any more, as that of a later round of a session.
+	HTTP HTTP
+	// Early: it is asked whether the request may be made only to tell a challenge in time, and will be again.
+	Early bool
 	// Principal is the verified caller.
 	Principal Principal
+	// From is the client's address; the zero Addr where there is none or, in a later round, it is not known. It
+	// authenticates nobody.
+	From netip.Addr
 	// Client is what the client said of itself, effective for this call.
 	Client Client
 	// LogLevel is the least severity the client wants of this call.
@@ -43,6 +55,17 @@ type Call struct {
 type Header interface {
 	Get(name string) string
 	Values(name string) []string
+}
+
+// HTTP is what of an HTTP request may be told to who decides on it. It does not keep the request alive. The zero value is of
+// none.
+type HTTP struct {
+	// Host that the client asked for.
+	Host string
+	// Path without the query, which may have what admits to a connection; escaped.
+	Path string
+	// Header has the headers by their canonical names, credentials among them. Nobody changes it.
+	Header map[string][]string
 }
 
 // Client is what a client declared: per request in the modern era, at initialize in the legacy one.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Kind says what went wrong, finer than JSON-RPC codes: the revision gives it a code, the transport a
@@ -89,8 +90,23 @@ type Error struct {
 	Message string
 	// Data is the JSON-RPC error's data; nil: none.
 	Data json.RawMessage
+	// RetryAfter is how long it takes until the same request may be taken; 0: not known.
+	RetryAfter time.Duration
+	// Challenge says which credentials it takes; nil: others would not help, or it is not known.
+	Challenge *Challenge
 	// Err is the cause, for logs only; may be nil.
 	Err error
+}
+
+// Challenge is what credentials lack. A transport with statuses tells it with 401 or 403.
+type Challenge struct {
+	// Scopes that an access token is to be asked for with, all of them.
+	Scopes []string
+	// Anonymous: there are no credentials.
+	Anonymous bool
+	// Invalid: the access token is not good any more, as its issuer said after the request was let in. Another one is to be
+	// asked for.
+	Invalid bool
 }
 
 // Error implements error.

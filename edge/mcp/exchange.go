@@ -14,8 +14,14 @@ type Incoming struct {
 	Body []byte
 	// Header is the view of the HTTP headers; nil on stdio.
 	Header Header
+	// HTTP is the request, as Call.HTTP has it; its zero value: there is none.
+	HTTP HTTP
 	// Principal is the verified caller.
 	Principal Principal
+	// Token is what the caller is known by, where some backend wants another one for it; see Token.
+	Token Token
+	// Credentials tells when those of the request, in Header, cease to be good; nil: nobody does.
+	Credentials Credentials
 	// Address is the client's network address, without a port; invalid where there is none (stdio) or it is not
 	// known. It tells anonymous callers apart where they share a bound, and authenticates nobody.
 	Address netip.Addr
@@ -30,8 +36,18 @@ type Incoming struct {
 	LastEventID string
 	// Conn is the connection, where one carries many exchanges at once; nil over HTTP.
 	Conn *Conn
+	// Early: the transport can tell a Response with a Challenge by its status only before Admit, so that whoever serves a
+	// request asks first whether it may be made.
+	Early bool
 	// Next, if set, lets the transport serve the connection's next message, see Admit.
 	Next func()
+}
+
+// Credentials finds out when credentials cease to be good before Principal.Until. Safe for concurrent use.
+type Credentials interface {
+	// Watch calls fn, at most once, when the credentials in a header are found not to be good any more, until stop is
+	// called. fn must not block. A nil stop says that nothing is to be found out.
+	Watch(h Header, fn func()) (stop func())
 }
 
 // DropBody lets go of the body, and of what Memory was charged with for it. Nobody else may use Memory meanwhile.
@@ -65,17 +81,6 @@ type Outgoing interface {
 	Open() (Stream, error)
 }
 
-// Leaver is an Outgoing whose exchange may end before the goroutine does that serves it: what that goroutine
-// still has to do then keeps no connection.
-type Leaver interface {
-	Outgoing
-	// MayLeave says whether this exchange can be left.
-	MayLeave() bool
-	// Leave ends the exchange now: a stream ends whole, and without one the client gets nothing. Neither the
-	// exchange nor its stream is used any more.
-	Leave()
-}
-
 // Response is the one JSON body of an exchange.
 type Response struct {
 	// Body is a JSON-RPC message or batch.
@@ -84,6 +89,10 @@ type Response struct {
 	Owned bool
 	// Kind is KindNone for a result, else what went wrong: a transport with statuses chooses by it.
 	Kind Kind
+	// RetryAfter is how long an error says to wait before the request is sent again; 0: it does not say.
+	RetryAfter time.Duration
+	// Challenge says which credentials the request takes; nil: none are asked for. A transport with statuses tells it.
+	Challenge *Challenge
 	// Modern is true for an exchange of the stateless era.
 	Modern bool
 }

@@ -19,6 +19,9 @@ const (
 	MethodPromptsList      Method = "prompts/list"
 	MethodPromptsGet       Method = "prompts/get"
 	MethodComplete         Method = "completion/complete"
+	MethodSkillsList       Method = "skills/list"
+	MethodSkillsGet        Method = "skills/get"
+	MethodDirectoryRead    Method = "resources/directory/read"
 	MethodSetLevel         Method = "logging/setLevel"
 	MethodElicit           Method = "elicitation/create"
 	MethodCreateMessage    Method = "sampling/createMessage"
@@ -41,7 +44,7 @@ func (m Method) target() string {
 	switch m {
 	case MethodToolsCall, MethodPromptsGet:
 		return "name"
-	case MethodResourcesRead, MethodSubscribe, MethodUnsubscribe:
+	case MethodResourcesRead, MethodSubscribe, MethodUnsubscribe, MethodSkillsGet, MethodDirectoryRead:
 		return "uri"
 	}
 	return ""
@@ -52,7 +55,8 @@ func (m Method) target() string {
 func (m Method) Repeatable() bool {
 	switch m {
 	case MethodResourcesRead, MethodPromptsGet, MethodComplete,
-		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList:
+		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList,
+		MethodSkillsList, MethodSkillsGet, MethodDirectoryRead:
 		return true
 	}
 	return false

@@ -1,15 +1,51 @@
 package mcp
 
+import (
+	"encoding/binary"
+	"encoding/json"
+	"time"
+	"unicode"
+)
+
 // Principal is who is calling, as the edge verified it. It never holds the token. The zero value is
 // the anonymous caller. Principals are compared by Key.
 type Principal struct {
 	Subject string
 	Issuer  string
 	Scopes  []string
+	// Roles, and groups, as the issuer names them.
+	Roles []string
+	// Client is the OAuth client that the credentials were issued to; empty: not said.
+	Client string
+	// Actor is who acts for the subject, at the same issuer; empty: the subject itself.
+	Actor string
+	// Forwarded are the claims of the credentials that backends are told, by name, each a JSON value. The map is shared, and not
+	// to be changed.
+	Forwarded map[string]json.RawMessage
+	// Claims are those of the credentials that policy looks at, by their names, decoded as encoding/json does. They are
+	// shared: nobody changes them. Records of sessions and calls do not have them.
+	Claims map[string]any `json:",omitempty"`
+	// TokenID is the SHA-256 of the id of the token that the credentials are (the claim jti), in hexadecimal, for records;
+	// empty: it has none.
+	TokenID string `json:",omitempty"`
+	// Until is when the credentials have ceased to be good; zero: not known. Streams end then, calls do not.
+	Until time.Time
 }
 
 // Anonymous reports whether nobody vouched for the caller.
 func (p Principal) Anonymous() bool { return p.Subject == "" }
+
+// Outlasts reports whether credentials that are good until a are good for longer than those until b, as Principal.Until
+// says.
+func Outlasts(a, b time.Time) bool {
+	return !b.IsZero() && (a.IsZero() || a.After(b))
+}
+
+// IsControl reports whether a character is one that no name has, because it shows as nothing, ends a line or turns what
+// stands around it: controls (C0, C1 and DEL), the separators of lines and paragraphs, and those of writing direction.
+func IsControl(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
+}
 
 // Key identifies the principal: two requests of the same caller have the same key, whatever their
 // scopes. The anonymous caller's key is empty. The separator cannot occur in an issuer's URL.
@@ -18,4 +54,29 @@ func (p Principal) Key() string {
 		return ""
 	}
 	return p.Issuer + "\x00" + p.Subject
+}
+
+// AppendIdentity appends all that lists may depend on: who it is, by whom, with which scopes and roles, and those of the
+// named claims that it has. What differs in any of that has another one.
+func (p Principal) AppendIdentity(dst []byte, claims []string) []byte {
+	for _, s := range [...]string{p.Issuer, p.Subject, p.Client, p.Actor} {
+		dst = appendText(dst, s)
+	}
+	for _, list := range [...][]string{p.Scopes, p.Roles} {
+		dst = binary.AppendUvarint(dst, uint64(len(list)))
+		for _, s := range list {
+			dst = appendText(dst, s)
+		}
+	}
+	for _, name := range claims {
+		if v, ok := p.Forwarded[name]; ok {
+			dst = appendText(appendText(dst, name), string(v))
+		}
+	}
+	return dst
+}
+
+// appendText appends a text so that it is known where it ends.
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }

@@ -1,0 +1,67 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// digest is the SHA-256 of a token, the only thing that is kept of one.
+type digest = [sha256.Size]byte
+
+// verified is what a token was found to stand for.
+type verified struct {
+	principal mcp.Principal
+	// boundTo is the thumbprint of the key that the token is bound to; empty: it is bound to none.
+	boundTo string
+	// isKey: it is an API key.
+	isKey bool
+	// until is when it is to be looked at again.
+	until time.Time
+	// keep are the claims that the principal was made with.
+	keep *keptClaims
+}
+
+// cache remembers tokens that are good, the least recently used go first. It is split, so that calls of many sessions
+// do not share one lock. Safe for concurrent use.
+type cache struct {
+	shards [32]struct {
+		mu  sync.Mutex
+		lru *simplelru.LRU[digest, verified]
+	}
+}
+
+func newCache(entries int) *cache {
+	c := &cache{}
+	for i := range c.shards {
+		c.shards[i].lru, _ = simplelru.NewLRU[digest, verified](max(entries/len(c.shards), 1), nil) // its only error: no room
+	}
+	return c
+}
+
+// get finds a token that is still good.
+func (c *cache) get(d digest, now time.Time) (verified, bool) {
+	s := &c.shards[int(d[0])%len(c.shards)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, ok := s.lru.Get(d)
+	if !ok {
+		return verified{}, false
+	}
+	if !now.Before(v.until) {
+		s.lru.Remove(d)
+		return verified{}, false
+	}
+	return v, true
+}
+
+func (c *cache) put(d digest, v verified) {
+	s := &c.shards[int(d[0])%len(c.shards)]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lru.Add(d, v)
+}

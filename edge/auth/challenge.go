@@ -1,0 +1,107 @@
+package auth
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// The errors of RFC 6750, section 3.1.
+const (
+	errorRequest = "invalid_request"
+	errorToken   = "invalid_token"
+)
+
+// challenge is the value of a WWW-Authenticate header (RFC 6750, section 3; RFC 9728, section 5.1). Members without a
+// value are left out.
+type challenge struct {
+	scheme, failure, description, scope, metadata string
+	// algorithms of proofs, of the scheme DPoP (RFC 9449, section 7.1).
+	algorithms string
+}
+
+func (c challenge) String() string {
+	var b strings.Builder
+	b.WriteString(c.scheme)
+	before := " "
+	add := func(name, value string) {
+		if value == "" {
+			return
+		}
+		b.WriteString(before + name + `="` + quotable(value) + `"`)
+		before = ", "
+	}
+	add("error", c.failure)
+	add("error_description", c.description)
+	add("scope", c.scope)
+	add("resource_metadata", c.metadata)
+	add("algs", c.algorithms)
+	return b.String()
+}
+
+// quotable replaces what may not stand in the parameters of RFC 6750, section 3: all but printable ASCII without
+// quotation marks and backslashes.
+func quotable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '"':
+			return '\''
+		case r < ' ', r > '~', r == '\\':
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// deny answers a request whose credentials are refused, with a challenge that names scope and metadata: 400 for a header
+// that cannot be read, 503 where the issuer cannot be asked, else 401. Who sent none is told of no error (RFC 6750,
+// section 3.1).
+func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) *web.Denial {
+	a.refused[why.reason].Add(1)
+	c := challenge{scope: scope, metadata: metadata}
+	d := &web.Denial{Status: http.StatusUnauthorized, Message: why.text, Reason: why.reason.String()}
+	if from.issuer != nil {
+		d.Issuer = from.issuer.o.URL
+	}
+	switch why.reason {
+	case ReasonUnavailable:
+		d.Status = http.StatusServiceUnavailable
+		if from.issuer != nil && why != errUnspent {
+			d.RetryAfter = from.issuer.source.again()
+		}
+		return d
+	case ReasonMissing:
+	case ReasonMalformed:
+		d.Status, c.failure, c.description = http.StatusBadRequest, errorRequest, why.text
+	case ReasonProof:
+		c.failure, c.description = errorProof, why.text
+	default:
+		c.failure, c.description = errorToken, why.text
+	}
+	d.Challenges = c.each(from.mode, from.scheme)
+	return d
+}
+
+// each is a challenge of each scheme that is served. What went wrong is said in that of the scheme that was used; of no
+// scheme: in all.
+func (c challenge) each(mode DPoP, used string) (out []string) {
+	schemes := []string{schemeBearer, schemeDPoP}
+	switch mode {
+	case DPoPOff:
+		schemes = schemes[:1]
+	case DPoPRequire:
+		schemes = schemes[1:]
+	}
+	for _, scheme := range schemes {
+		one := c
+		if one.scheme = scheme; len(schemes) > 1 && used != "" && used != scheme {
+			one.failure, one.description = "", ""
+		}
+		if scheme == schemeDPoP {
+			one.algorithms = strings.Join(ProofAlgorithms, " ")
+		}
+		out = append(out, one.String())
+	}
+	return out
+}

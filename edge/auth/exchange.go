@@ -1,0 +1,432 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Exchange is how the tokens of an issuer are exchanged for those of backends (RFC 8693).
+type Exchange struct {
+	// URL of the token endpoint; empty: that of the issuer's metadata.
+	URL string
+	// Client and its secret are how the edge authenticates itself there (RFC 6749, section 2.3.1). The secret is read for
+	// each request, so that it may change; space around it is no part of it.
+	Client     string
+	ReadSecret func() ([]byte, error)
+}
+
+// Wanted is the token that a backend wants for a caller.
+type Wanted struct {
+	// Backend is its name.
+	Backend string
+	// Audience and Resource are whom the token is for (RFC 8693, section 2.1), one of them at least; the other may be empty.
+	Audience, Resource string
+	// Scopes that it has; nil: as the issuer likes.
+	Scopes []string
+}
+
+const (
+	// exchangedEntries bounds the exchanged tokens that are remembered, and refusals with them.
+	exchangedEntries = 16 << 10
+	// exchangedTTL is for how long a token is remembered whose issuer does not say how long it is good, and refusedTTL for how
+	// long a refusal is.
+	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
+	// exchangeMargin is how long before its end a token is exchanged anew; a tenth of its life, if that is less.
+	exchangeMargin = 10 * time.Second
+	// maxExchanging bounds the exchanges that run at a time; one more waits, as long as one may take.
+	maxExchanging = 64
+)
+
+// The parameters of RFC 8693, section 2.1 and 3.
+const (
+	grantExchange = "urn:ietf:params:oauth:grant-type:token-exchange"
+	typeAccess    = "urn:ietf:params:oauth:token-type:access_token" // #nosec G101 -- a name
+)
+
+// exchanges are those of all backends. Exchanged tokens are in memory alone. Safe for concurrent use.
+type exchanges struct {
+	issuers map[string]*exchangeIssuer
+	all     []*Exchanger
+	log     *slog.Logger
+	running singleflight.Group
+	places  chan struct{}
+
+	mu    sync.Mutex
+	known *simplelru.LRU[digest, exchanged]
+}
+
+// exchanged is what came of an exchange: a token, or a refusal.
+type exchanged struct {
+	token   string
+	refused *mcp.Error
+	until   time.Time
+}
+
+func newExchanges(log *slog.Logger) *exchanges {
+	known, _ := simplelru.NewLRU[digest, exchanged](exchangedEntries, nil) // its only error: no room
+	return &exchanges{issuers: map[string]*exchangeIssuer{}, log: log, places: make(chan struct{}, maxExchanging), known: known}
+}
+
+func (x *exchanges) get(d digest, now time.Time) (exchanged, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	e, ok := x.known.Get(d)
+	if ok && !now.Before(e.until) {
+		x.known.Remove(d)
+		return exchanged{}, false
+	}
+	return e, ok
+}
+
+func (x *exchanges) put(d digest, e exchanged) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.known.Add(d, e)
+}
+
+// exchangeOutcome is how an exchange ended, as metrics name it.
+type exchangeOutcome int
+
+const (
+	exchangeOK exchangeOutcome = iota
+	exchangeCached
+	exchangeRefused
+	exchangeUnavailable
+	exchangeImpossible
+	exchangeOutcomeCount
+)
+
+var exchangeOutcomes = [exchangeOutcomeCount]string{"ok", "cached", "refused", "unavailable", "impossible"}
+
+// Exchanger gets the tokens of one backend for callers. Safe for concurrent use.
+type Exchanger struct {
+	x       *exchanges
+	backend string
+	form    url.Values
+	// key tells what is wanted from what other backends want.
+	key     []byte
+	counts  [exchangeOutcomeCount]atomic.Int64
+	failing atomic.Pointer[string]
+}
+
+// Exchanger is for what a backend wants. Some issuer must have Exchange. Call it before Start.
+func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
+	form := url.Values{"grant_type": {grantExchange}, "subject_token_type": {typeAccess}, "requested_token_type": {typeAccess}}
+	for name, value := range map[string]string{"audience": w.Audience, "resource": w.Resource, "scope": strings.Join(w.Scopes, " ")} {
+		if value != "" {
+			form.Set(name, value)
+		}
+	}
+	x := &Exchanger{x: a.exchanges, backend: w.Backend, form: form, key: []byte(w.Backend + "\x00" + form.Encode())}
+	a.exchanges.all = append(a.exchanges.all, x)
+	return x
+}
+
+// Prove gives the metadata by which an RPC to the backend shows who is calling: a token that the issuer of the caller's own
+// gave for this backend. The caller's own goes to that issuer, and to nobody else. Callers that ask for the same share one
+// exchange. The error is a *mcp.Error; it wraps mcp.ErrNoToken where the token of a call is not known any more.
+func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (key, value string, _ error) {
+	token := mcp.TokenOf(ctx)
+	from := x.x.issuers[who.Issuer]
+	if from == nil || token.IsZero() {
+		x.counts[exchangeImpossible].Add(1)
+		return "", "", x.impossible(who, from)
+	}
+	d := x.digest(token)
+	e, known := x.x.get(d, time.Now())
+	switch {
+	case known && e.refused != nil:
+		x.counts[exchangeRefused].Add(1)
+		return "", "", e.refused
+	case known:
+		x.counts[exchangeCached].Add(1)
+		return metadataToken, schemeBearer + " " + e.token, nil
+	}
+	done := x.x.running.DoChan(string(d[:]), func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
+		defer cancel()
+		select {
+		case x.x.places <- struct{}{}:
+			defer func() { <-x.x.places }()
+		case <-ctx.Done():
+			return exchanged{refused: x.away()}, nil
+		}
+		return x.exchange(ctx, from, token, who.Until, d), nil
+	})
+	select {
+	case r := <-done:
+		e := r.Val.(exchanged)
+		switch {
+		case e.refused == nil:
+			x.counts[exchangeOK].Add(1)
+			return metadataToken, schemeBearer + " " + e.token, nil
+		case e.refused.Kind == mcp.KindUnavailable:
+			x.counts[exchangeUnavailable].Add(1)
+		default:
+			x.counts[exchangeRefused].Add(1)
+		}
+		return "", "", e.refused
+	case <-ctx.Done():
+		x.counts[exchangeUnavailable].Add(1)
+		return "", "", &mcp.Error{Kind: mcp.KindTimeout, Message: fmt.Sprintf("the call ended before its issuer gave a token for the backend %q", x.backend), Err: ctx.Err()}
+	}
+}
+
+// metadataToken is the key of the metadata that the token comes in.
+const metadataToken = "authorization"
+
+// digest tells what is wanted with a token from all else that is.
+func (x *Exchanger) digest(token mcp.Token) digest {
+	sum := sha256.Sum256([]byte(token.Reveal()))
+	return sha256.Sum256(append(sum[:], x.key...))
+}
+
+// impossible says why there is nothing to exchange.
+func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Error {
+	switch {
+	case who.Anonymous():
+		return &mcp.Error{
+			Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Anonymous: true},
+			Message: fmt.Sprintf("the backend %q is called by a token of the caller's: call over HTTP with an access token, in the header Authorization: Bearer", x.backend),
+		}
+	case from == nil:
+		return mcp.Errorf(mcp.KindForbidden, "the backend %q is called by a token of the caller's, and these credentials cannot be exchanged for one: "+
+			"call with an access token of an issuer for which the edge exchanges tokens", x.backend)
+	}
+	return &mcp.Error{
+		Kind: mcp.KindForbidden, Err: mcp.ErrNoToken,
+		Message: fmt.Sprintf("the backend %q is called by a token of the caller's, which this server does not have: send the request again", x.backend),
+	}
+}
+
+// away says that an issuer cannot be asked.
+func (x *Exchanger) away() *mcp.Error {
+	return &mcp.Error{
+		Kind: mcp.KindUnavailable, RetryAfter: retryMin,
+		Message: fmt.Sprintf("the issuer of the access token cannot be asked for one for the backend %q: try again later", x.backend),
+	}
+}
+
+// exchange asks an issuer, and remembers what it says.
+func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mcp.Token, until time.Time, d digest) exchanged {
+	began := time.Now()
+	answer, err := from.ask(ctx, x.form, token)
+	x.note(from, err)
+	var refused *exchangeError
+	switch {
+	case errors.As(err, &refused):
+		e := exchanged{refused: x.refusal(refused), until: began.Add(refusedTTL)}
+		x.x.put(d, e)
+		return e
+	case err != nil:
+		return exchanged{refused: x.away()}
+	}
+	e := exchanged{token: answer.Token, until: began.Add(exchangedTTL)}
+	if life := time.Duration(min(max(answer.ExpiresIn, 0), float64(maxSeconds)/2)) * time.Second; answer.ExpiresIn != 0 {
+		e.until = began.Add(life - min(exchangeMargin, life/10))
+	}
+	if !until.IsZero() && until.Before(e.until) {
+		e.until = until
+	}
+	x.x.put(d, e)
+	return e
+}
+
+// refusal is what a caller is told whose token its issuer does not exchange (RFC 6749, section 5.2; RFC 8693, section 2.2.2).
+// Words of the issuer are not told: they may have the token in them.
+func (x *Exchanger) refusal(e *exchangeError) *mcp.Error {
+	switch e.code {
+	case "invalid_grant", "invalid_token":
+		return &mcp.Error{
+			Kind: mcp.KindUnauthenticated, Challenge: &mcp.Challenge{Invalid: true}, Err: e,
+			Message: "the access token is not good any more, as its issuer says: get a new one",
+		}
+	case "invalid_client", "unauthorized_client", "unsupported_grant_type", "":
+		return &mcp.Error{
+			Kind: mcp.KindInternal, Err: e,
+			Message: fmt.Sprintf("this server gets no token for the backend %q: its operator has to see to that", x.backend),
+		}
+	}
+	return &mcp.Error{
+		Kind: mcp.KindForbidden, Err: e,
+		Message: fmt.Sprintf("the issuer of the access token gives none for the backend %q (%s): ask its operator whether you may use it", x.backend, e.code),
+	}
+}
+
+// note logs an exchange that fails in another way than the one before, and the first that is well again.
+func (x *Exchanger) note(from *exchangeIssuer, err error) {
+	var text *string
+	if err != nil {
+		text = new(err.Error())
+	}
+	before := x.failing.Swap(text)
+	switch {
+	case err != nil && (before == nil || *before != *text):
+		x.x.log.Warn("tokens cannot be exchanged for a backend, for some callers at least", "backend", x.backend, "issuer", from.issuer.o.URL, "error", err)
+	case err == nil && before != nil:
+		x.x.log.Info("tokens are exchanged for a backend again", "backend", x.backend, "issuer", from.issuer.o.URL)
+	}
+}
+
+// exchangeIssuer is an issuer that exchanges tokens.
+type exchangeIssuer struct {
+	issuer *issuer
+	o      Exchange
+	// client follows redirects of metadata, alone none.
+	client, alone *http.Client
+
+	mu sync.Mutex
+	// found is the token endpoint as it was discovered last, at is when; again is when it may be looked for next.
+	found     string
+	at, again time.Time
+}
+
+func newExchangeIssuer(i *issuer, o Exchange, c *http.Client) *exchangeIssuer {
+	alone := *c
+	// A redirect of 307 or 308 would have the client send the token, and the edge's own credentials, to somebody else.
+	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &exchangeIssuer{issuer: i, o: o, client: c, alone: &alone}
+}
+
+// try finds out whether tokens could be exchanged, without a token.
+func (i *exchangeIssuer) try(ctx context.Context) error {
+	if _, err := i.o.ReadSecret(); err != nil {
+		return err
+	}
+	_, err := i.where(ctx)
+	return err
+}
+
+// where is the token endpoint. If the metadata cannot be read it is the one that was found before.
+func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
+	if i.o.URL != "" {
+		return i.o.URL, nil
+	}
+	i.mu.Lock()
+	found, fresh := i.found, time.Since(i.at) < refreshKeys || time.Now().Before(i.again)
+	i.mu.Unlock()
+	if found != "" && fresh {
+		return found, nil
+	}
+	url, err := discoverTokens(ctx, i.client, i.issuer.o.URL)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case err == nil:
+		i.found, i.at = url, time.Now()
+	case i.found == "":
+		return "", err
+	default:
+		i.again = time.Now().Add(retryMax)
+	}
+	return i.found, nil
+}
+
+// exchangeAnswer is what is read of a successful response (RFC 8693, section 2.2.1).
+type exchangeAnswer struct {
+	Token     string  `json:"access_token"`
+	Type      string  `json:"token_type"`
+	ExpiresIn float64 `json:"expires_in"`
+}
+
+// exchangeError says that an issuer gives no token.
+type exchangeError struct {
+	// code is that of RFC 6749, section 5.2; empty: the response has none, or no token that could be used.
+	code string
+	text string
+}
+
+// Error implements error. It has nothing of what the issuer wrote but the code.
+func (e *exchangeError) Error() string { return e.text }
+
+// ask asks the issuer to exchange a token. An error that is no *exchangeError says that it cannot be asked now.
+func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Token) (a exchangeAnswer, _ error) {
+	secret, err := i.o.ReadSecret()
+	if err != nil {
+		return a, err
+	}
+	where, err := i.where(ctx)
+	if err != nil {
+		return a, err
+	}
+	form = cloneForm(form)
+	form.Set("subject_token", token.Reveal())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
+	if err != nil {
+		return a, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	r.SetBasicAuth(url.QueryEscape(i.o.Client), url.QueryEscape(strings.TrimSpace(string(secret))))
+	resp, err := i.alone.Do(r)
+	if err != nil {
+		return a, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+	case len(raw) > maxDocument:
+		return a, &exchangeError{text: fmt.Sprintf("%s answers more than %d bytes", r.URL.Redacted(), maxDocument)}
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
+		return a, fmt.Errorf("%s answers %s", r.URL.Redacted(), resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		code := errorCode(raw)
+		return a, &exchangeError{code, strings.TrimSpace(fmt.Sprintf("%s answers %s %s", r.URL.Redacted(), resp.Status, code))}
+	}
+	if err := json.Unmarshal(raw, &a); err != nil || !uniqueMembers(raw) {
+		return a, &exchangeError{text: r.URL.Redacted() + " answers what is no JSON object, or one with two members of one name"}
+	}
+	return a, a.check(r.URL.Redacted(), token)
+}
+
+// check finds what keeps an answer from being used.
+func (a *exchangeAnswer) check(where string, token mcp.Token) error {
+	switch {
+	case a.Token == "" || len(a.Token) > maxToken || checkToken(a.Token) != nil:
+		return &exchangeError{text: where + " answers without a token that can be sent on"}
+	case !strings.EqualFold(a.Type, schemeBearer):
+		return &exchangeError{text: where + " answers with a token that is no bearer token (token_type)"}
+	case a.Token == token.Reveal():
+		return &exchangeError{text: where + " answers with the caller's own token, which no backend is sent"}
+	}
+	return nil
+}
+
+// errorCode is the code of an error response; empty: it has none.
+func errorCode(raw []byte) string {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(raw, &said) != nil || len(said.Error) > 64 ||
+		strings.ContainsFunc(said.Error, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+		return ""
+	}
+	return said.Error
+}
+
+func cloneForm(form url.Values) url.Values {
+	out := make(url.Values, len(form)+1)
+	for name, values := range form {
+		out[name] = slices.Clone(values)
+	}
+	return out
+}

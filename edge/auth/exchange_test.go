@@ -1,0 +1,315 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/tests/issuer"
+)
+
+// exchanging are options with one issuer that exchanges tokens.
+func exchanging(i *issuer.Issuer) auth.Options {
+	o := remote(i)
+	o.Transport = nil
+	o.Issuers[0].Exchange = exchangeOf()
+	return o
+}
+
+func exchangeOf() *auth.Exchange {
+	return &auth.Exchange{Client: issuer.ClientID, ReadSecret: func() ([]byte, error) { return []byte(issuer.ClientSecret + "\n"), nil }}
+}
+
+// of is a caller, and the context of a request with a token.
+func of(t testing.TB, i *issuer.Issuer, token string) (context.Context, *mcp.Principal) {
+	t.Helper()
+	return mcp.WithToken(t.Context(), mcp.NewToken(token)), &mcp.Principal{Subject: "alice", Issuer: i.URL, Until: time.Now().Add(time.Hour)}
+}
+
+// A token is exchanged for one of the backend's, as RFC 8693 says, once for all who want the same.
+func TestExchange(t *testing.T) {
+	i := issuer.Serve(t)
+	a := newAuth(t, exchanging(i))
+	crm := a.Exchanger(auth.Wanted{Backend: "crm", Audience: "crm", Scopes: []string{"crm:read", "crm:write"}})
+	erp := a.Exchanger(auth.Wanted{Backend: "erp", Resource: "https://erp.example"})
+	alice, bob := i.Token("alice", resource), i.Token("bob", resource)
+	get := func(x *auth.Exchanger, token string) string {
+		ctx, who := of(t, i, token)
+		key, value, err := x.Prove(ctx, who, "call")
+		if err != nil || key != "authorization" {
+			t.Errorf("%q, %v", key, err)
+		}
+		return value
+	}
+	i.Slow(50 * time.Millisecond)
+	values := make([]string, 20)
+	var group sync.WaitGroup
+	for n := range values {
+		group.Go(func() { values[n] = get(crm, alice) })
+	}
+	group.Wait()
+	first := i.Exchanged()
+	if len(first) != 1 || i.Exchanges.Load() != 1 {
+		t.Fatalf("%d exchanges for one token and backend", i.Exchanges.Load())
+	}
+	for _, v := range append(values, get(crm, alice)) {
+		if v != "Bearer "+first[0].Token {
+			t.Errorf("%q is sent, want %q", v, first[0].Token)
+		}
+	}
+	want := url.Values{
+		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "subject_token": {alice}, "audience": {"crm"}, "scope": {"crm:read crm:write"},
+		"subject_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"},
+	}
+	if d := cmp.Diff(want, first[0].Form); d != "" {
+		t.Error(d)
+	}
+	get(erp, alice)
+	get(crm, bob)
+	all := i.Exchanged()
+	if len(all) != 3 || all[1].Form.Get("resource") != "https://erp.example" || all[1].Form.Has("audience") || all[1].Form.Has("scope") || all[2].Form.Get("subject_token") != bob {
+		t.Errorf("%v", all)
+	}
+}
+
+// What an issuer refuses, and what it cannot do, is told apart; no error and no log line has a token, and a redirect leads
+// nobody's token elsewhere.
+func TestExchangeFails(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	t.Cleanup(other.Close)
+	for name, c := range map[string]struct {
+		status    int
+		body      string
+		kind      mcp.Kind
+		text      string
+		challenge *mcp.Challenge
+		asked     int64
+	}{
+		"invalid_grant":       {400, `{"error":"invalid_grant","error_description":"TOKEN"}`, mcp.KindUnauthenticated, "get a new one", &mcp.Challenge{Invalid: true}, 1},
+		"invalid_token":       {401, `{"error":"invalid_token"}`, mcp.KindUnauthenticated, "get a new one", &mcp.Challenge{Invalid: true}, 1},
+		"access_denied":       {403, `{"error":"access_denied","error_description":"TOKEN"}`, mcp.KindForbidden, "(access_denied)", nil, 1},
+		"invalid_target":      {400, `{"error":"invalid_target"}`, mcp.KindForbidden, "(invalid_target)", nil, 1},
+		"invalid_request":     {400, `{"error":"invalid_request"}`, mcp.KindForbidden, "(invalid_request)", nil, 1},
+		"invalid_client":      {401, `{"error":"invalid_client"}`, mcp.KindInternal, "its operator has to see to that", nil, 1},
+		"an error of no kind": {400, `{"error":"TOKEN"}`, mcp.KindInternal, "its operator", nil, 1},
+		"no JSON":             {200, "TOKEN", mcp.KindInternal, "its operator", nil, 1},
+		"two members":         {200, `{"access_token":"a","access_token":"b","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
+		"no token":            {200, `{"token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
+		"a token with a line": {200, `{"access_token":"a\r\nb","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
+		"another type":        {200, `{"access_token":"a","token_type":"DPoP"}`, mcp.KindInternal, "its operator", nil, 1},
+		"the caller's own":    {200, `{"access_token":"TOKEN","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
+		"too much":            {200, `{"access_token":"` + strings.Repeat("a", 2<<20) + `"}`, mcp.KindInternal, "its operator", nil, 1},
+		"a redirect":          {307, other.URL, mcp.KindInternal, "its operator", nil, 1},
+		"too many":            {429, `{}`, mcp.KindUnavailable, "try again later", nil, 3},
+		"down":                {503, `{"error":"invalid_grant"}`, mcp.KindUnavailable, "try again later", nil, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := issuer.Serve(t)
+			var log bytes.Buffer
+			o := exchanging(i)
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+			token := i.Token("alice", resource)
+			i.ExchangeWith(func(*http.Request) (int, string) { return c.status, strings.ReplaceAll(c.body, "TOKEN", token) })
+			ctx, who := of(t, i, token)
+			for range 3 {
+				_, value, err := x.Prove(ctx, who, "call")
+				var e *mcp.Error
+				if !errors.As(err, &e) || e.Kind != c.kind || !strings.Contains(e.Message, c.text) || value != "" {
+					t.Fatalf("%q, %v, want %v %q", value, err, c.kind, c.text)
+				}
+				if d := cmp.Diff(c.challenge, e.Challenge); d != "" {
+					t.Error(d)
+				}
+				if said := fmt.Sprintf("%s %v %+v", e.Message, e.Err, e); strings.Contains(said, token) {
+					t.Errorf("the error has the token: %s", said)
+				}
+			}
+			if n := i.Exchanges.Load(); n != c.asked {
+				t.Errorf("the issuer was asked %d times, want %d", n, c.asked)
+			}
+			if text := log.String(); strings.Contains(text, token) || strings.Count(text, "cannot be exchanged") != 1 {
+				t.Errorf("logged: %s", text)
+			}
+		})
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("a redirect was followed %d times", n)
+	}
+}
+
+// Callers without a token that could be exchanged are told what to do, and no issuer is asked: API keys are shown to nobody.
+func TestNothingToExchange(t *testing.T) {
+	i := issuer.Serve(t)
+	x := newAuth(t, exchanging(i)).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+	with := mcp.WithToken(t.Context(), mcp.NewToken("secret"))
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		who  mcp.Principal
+		kind mcp.Kind
+		text string
+		lost bool
+	}{
+		"anonymous":      {t.Context(), mcp.Principal{}, mcp.KindUnauthenticated, "call over HTTP with an access token", false},
+		"an API key":     {with, mcp.Principal{Subject: "ci", Issuer: auth.APIKeyIssuer}, mcp.KindForbidden, "these credentials cannot be exchanged", false},
+		"another issuer": {with, mcp.Principal{Subject: "a", Issuer: "https://other"}, mcp.KindForbidden, "these credentials cannot be exchanged", false},
+		"a lost token":   {t.Context(), mcp.Principal{Subject: "a", Issuer: i.URL}, mcp.KindForbidden, "which this server does not have", true},
+	} {
+		_, _, err := x.Prove(c.ctx, &c.who, "call")
+		var e *mcp.Error
+		if !errors.As(err, &e) || e.Kind != c.kind || !strings.Contains(e.Message, c.text) || errors.Is(err, mcp.ErrNoToken) != c.lost {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if n := i.Exchanges.Load(); n != 0 {
+		t.Errorf("the issuer was asked %d times", n)
+	}
+}
+
+// A token is used until shortly before its end, or that of the caller's own, whichever is first; refusals for ten seconds.
+func TestExchangedTokensExpire(t *testing.T) {
+	for name, c := range map[string]struct {
+		body  string
+		until time.Duration // of the caller's own
+		good  time.Duration
+	}{
+		"of five minutes":   {`{"access_token":"a","token_type":"bearer","expires_in":300}`, time.Hour, 290 * time.Second},
+		"of twenty seconds": {`{"access_token":"a","token_type":"bearer","expires_in":20}`, time.Hour, 18 * time.Second},
+		"as it likes":       {`{"access_token":"a","token_type":"bearer"}`, time.Hour, time.Minute},
+		"the caller's own":  {`{"access_token":"a","token_type":"bearer","expires_in":300}`, 30 * time.Second, 30 * time.Second},
+		"of no life":        {`{"access_token":"a","token_type":"bearer","expires_in":-5}`, time.Hour, 0},
+		"of all life":       {`{"access_token":"a","token_type":"bearer","expires_in":1e300}`, time.Minute, time.Minute},
+		"a refusal":         {`{"error":"access_denied"}`, time.Hour, 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			i := issuer.New("https://id.example")
+			synctest.Test(t, func(t *testing.T) {
+				o := remote(i)
+				o.Issuers[0].Exchange = exchangeOf()
+				x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+				status := http.StatusOK
+				if strings.Contains(c.body, "error") {
+					status = http.StatusBadRequest
+				}
+				i.ExchangeWith(func(*http.Request) (int, string) { return status, c.body })
+				who := mcp.Principal{Subject: "alice", Issuer: i.URL, Until: time.Now().Add(c.until)}
+				ctx := mcp.WithToken(t.Context(), mcp.NewToken("t"))
+				asked := func() int64 { _, _, _ = x.Prove(ctx, &who, "call"); return i.Exchanges.Load() }
+				if n := asked(); n != 1 {
+					t.Fatalf("asked %d times", n)
+				}
+				if c.good > 0 {
+					time.Sleep(c.good - time.Millisecond)
+					if n := asked(); n != 1 {
+						t.Errorf("asked %d times before %v", n, c.good)
+					}
+				}
+				time.Sleep(2 * time.Millisecond)
+				if n := asked(); n != 2 {
+					t.Errorf("asked %d times after %v", n, c.good)
+				}
+			})
+		})
+	}
+}
+
+// A caller who leaves takes nobody along; an issuer that does not answer keeps nobody for longer than five seconds.
+func TestSlowExchange(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctest.Test(t, func(t *testing.T) {
+		o := remote(i)
+		o.Issuers[0].Exchange = exchangeOf()
+		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+		who := mcp.Principal{Subject: "alice", Issuer: i.URL}
+		i.Slow(3 * time.Second)
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		with := func(ctx context.Context) context.Context {
+			return mcp.WithToken(ctx, mcp.NewToken(i.Token("alice", resource)))
+		}
+		token := mcp.TokenOf(with(t.Context()))
+		var left, stayed error
+		var group sync.WaitGroup
+		group.Go(func() { _, _, left = x.Prove(mcp.WithToken(short, token), &who, "1") })
+		group.Go(func() { _, _, stayed = x.Prove(mcp.WithToken(t.Context(), token), &who, "2") })
+		group.Wait()
+		if mcp.AsError(left).Kind != mcp.KindTimeout || i.Exchanges.Load() != 1 {
+			t.Errorf("%v, %d exchanges", left, i.Exchanges.Load())
+		}
+		// The metadata takes three seconds, too: what is left for the token is too little.
+		if mcp.AsError(stayed).Kind != mcp.KindUnavailable {
+			t.Errorf("%v", stayed)
+		}
+		i.Slow(time.Hour)
+		began := time.Now()
+		_, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "3")
+		if took := time.Since(began); mcp.AsError(err).Kind != mcp.KindUnavailable || took > 5*time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+		i.Slow(0)
+		if _, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "4"); err != nil {
+			t.Errorf("when it is back: %v", err)
+		}
+	})
+}
+
+// A token shows itself to nobody who prints what it is a part of.
+func TestTokensPrintAsNothing(t *testing.T) {
+	in := mcp.Incoming{Token: mcp.NewToken("secret")}
+	for _, text := range []string{fmt.Sprint(in), fmt.Sprintf("%+v %#v", in, in.Token), fmt.Sprint(in.Token), fmt.Sprintf("%v", mcp.WithToken(t.Context(), in.Token))} {
+		if strings.Contains(text, "secret") {
+			t.Error(text)
+		}
+	}
+	if !slices.Equal([]string{in.Token.Reveal(), mcp.TokenOf(t.Context()).Reveal()}, []string{"secret", ""}) {
+		t.Error("a token is another one")
+	}
+}
+
+// Whether tokens could be exchanged is found out without one.
+func TestTryExchange(t *testing.T) {
+	i := issuer.Serve(t)
+	for name, c := range map[string]struct {
+		change func(*auth.Issuer)
+		want   string // empty: they could be
+	}{
+		"as it should be": {func(*auth.Issuer) {}, ""},
+		"by a URL": {func(o *auth.Issuer) {
+			o.ReadKeys = func() ([]byte, error) { return i.Set(), nil }
+			o.Exchange.URL = i.TokenURL()
+		}, ""},
+		"no secret": {func(o *auth.Issuer) {
+			o.Exchange.ReadSecret = func() ([]byte, error) { return nil, errors.New("no such file") }
+		}, "no such file"},
+		"no metadata": {func(o *auth.Issuer) {
+			o.URL, o.ReadKeys = i.URL+"/realms/x", func() ([]byte, error) { return i.Set(), nil }
+		}, "its metadata cannot be read"},
+	} {
+		o := exchanging(i)
+		c.change(&o.Issuers[0])
+		tried := newAuth(t, o).Try(t.Context())
+		if err := tried[0].Err; (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	if n := i.Exchanges.Load(); n != 0 {
+		t.Errorf("%d exchanges", n)
+	}
+}

@@ -1,0 +1,4 @@
+package auth
+
+// NewProofs are proofs in memory.
+var NewProofs = newProofs

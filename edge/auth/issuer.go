@@ -1,0 +1,228 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// issuer verifies the tokens of one issuer.
+type issuer struct {
+	o         Issuer
+	audiences audiences
+	// claims are Options.Claims.
+	claims    []string
+	validator *jwt.Validator
+	// answers judges the times in the answers of introspection, which need not have any.
+	answers *jwt.Validator
+	source  *source
+	// keep are the claims that principals have; may be nil.
+	keep *atomic.Pointer[keptClaims]
+}
+
+func newIssuer(o Issuer, s *source, claims []string) *issuer {
+	return &issuer{
+		o: o, claims: claims, audiences: newAudiences(o.Audiences), source: s,
+		answers:   jwt.NewValidator(jwt.WithLeeway(o.Skew)),
+		validator: jwt.NewValidator(jwt.WithLeeway(o.Skew), jwt.WithExpirationRequired(), jwt.WithIssuer(o.URL)),
+	}
+}
+
+// parser reads tokens. What they claim is judged by their issuer's validator.
+var parser = jwt.NewParser(jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding())
+
+// isJWT says whether a token has the form of one, of three parts.
+func isJWT(token string) bool { return strings.Count(token, ".") == 2 }
+
+// isOpaque says whether a token is one that only its issuer can read, so that it may be shown to it. What could be
+// another issuer's JWT, whole or spoiled on its way, may not: what has the three parts of a signed one (RFC 7515, section
+// 7.1) or the five of an encrypted one (RFC 7516, section 7.1), and what begins as their headers do and has a dot.
+func isOpaque(token string) bool {
+	first, _, dotted := strings.Cut(token, ".")
+	switch strings.Count(token, ".") {
+	case 2, 4:
+		return false
+	}
+	return !dotted || !isObject(first)
+}
+
+// isObject says whether a text in base64, of either alphabet, begins like a JSON object.
+func isObject(encoded string) bool {
+	encoded = strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(encoded, "="))
+	encoded = encoded[:len(encoded)-len(encoded)%4]
+	text, err := base64.RawURLEncoding.DecodeString(encoded)
+	return err == nil && strings.HasPrefix(strings.TrimLeft(string(text), " \t\r\n"), "{")
+}
+
+// verifyJWT returns what a JWT stands for. A refusal of ReasonUnavailable says that its issuer cannot be asked for keys;
+// from is the issuer whose it is said to be, nil if no such one is configured.
+func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified, from *issuer, _ *refusal) {
+	var why *refusal
+	if !unambiguous(token) {
+		return v, nil, errUnreadable
+	}
+	claims := jwt.MapClaims{}
+	_, err := parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		if from, why = a.issuerOf(claims); why != nil {
+			return nil, why
+		}
+		var keys jwt.VerificationKeySet
+		keys, why = from.keysFor(ctx, t)
+		if why != nil {
+			return nil, why
+		}
+		return keys, nil
+	})
+	switch {
+	case why != nil:
+		return v, from, why
+	case err != nil && errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return v, from, &refusal{ReasonSignature, "the access token's signature is not its issuer's"}
+	case err != nil && errors.Is(err, jwt.ErrTokenUnverifiable):
+		return v, from, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
+	case err != nil:
+		return v, from, errUnreadable
+	}
+	_, payload, _ := strings.Cut(token, ".")
+	payload, _, _ = strings.Cut(payload, ".")
+	text, _ := parser.DecodeSegment(payload) // parsed above
+	v, why = from.judge(claims, text)
+	return v, from, why
+}
+
+// errUnreadable says that what has the form of a JWT is none.
+var errUnreadable = &refusal{ReasonUnknown, "the access token has the form of a JWT, and is none that can be read: send it as it was issued"}
+
+// unambiguous says whether the header and the claims of a JWT are JSON without two members of one name (RFC 7515, section
+// 4; RFC 7519, section 4), of which others might read the other one.
+func unambiguous(token string) bool {
+	for range 2 {
+		var part string
+		part, token, _ = strings.Cut(token, ".")
+		text, err := parser.DecodeSegment(part)
+		if err != nil || !uniqueMembers(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
+	name, _ := claims["iss"].(string)
+	if i := a.issuers[name]; i != nil {
+		return i, nil
+	}
+	return nil, &refusal{ReasonIssuer, "the access token is of an issuer that is not accepted here"}
+}
+
+// keysFor finds the keys that may have signed a token. One that is not known is asked for.
+func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, _ *refusal) {
+	algorithm := t.Method.Alg()
+	if !slices.Contains(i.o.Algorithms, algorithm) {
+		return keys, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
+	}
+	if r := checkHeader(t.Header); r != nil {
+		return keys, r
+	}
+	id, ok := t.Header["kid"].(string)
+	if _, there := t.Header["kid"]; there && !ok {
+		return keys, &refusal{ReasonKey, "the access token's header names a key (kid) that is no string"}
+	}
+	for tries := 0; ; tries++ {
+		set := i.source.keys(ctx)
+		if set == nil {
+			return keys, &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
+		}
+		found, known := set.find(id, algorithm)
+		switch {
+		case len(found) > 0:
+			return jwt.VerificationKeySet{Keys: found}, nil
+		case known:
+			return keys, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that does not suit its key"}
+		case tries == 2 || !i.source.ask(ctx):
+			// The second fetch is for who joined one that had begun before the issuer had the key.
+			return keys, &refusal{ReasonKey, "the access token is signed with a key that its issuer does not have"}
+		}
+	}
+}
+
+// tokenTypes are those of access tokens, in the header typ: RFC 9068, section 2.1, and what others write.
+var tokenTypes = []string{"", "jwt", "at+jwt"}
+
+// checkHeader refuses what the header says must be understood (RFC 7515, section 4.1.11; RFC 7797), and JWTs that say that they
+// are something else than access tokens.
+func checkHeader(header map[string]any) *refusal {
+	for _, extension := range []string{"crit", "b64"} {
+		if _, there := header[extension]; there {
+			return &refusal{ReasonKind, "the access token's header has extensions (crit, b64) that are not understood here"}
+		}
+	}
+	typ, there := header["typ"].(string)
+	if _, named := header["typ"]; named != there || !slices.Contains(tokenTypes, strings.TrimPrefix(strings.ToLower(typ), "application/")) {
+		return &refusal{ReasonKind, "the JWT is no access token: its header says that it is of another type"}
+	}
+	return nil
+}
+
+var (
+	errAudience = &refusal{ReasonAudience, "the access token is not for this server: ask its issuer for one with this server as its resource or audience"}
+	errBound    = &refusal{ReasonBound, "the access token is bound to a key, which Bearer does not prove: send it with its proof, or get one that is not bound"}
+)
+
+// judge judges what a token claims whose signature is good; text is the JSON of the claims.
+func (i *issuer) judge(claims jwt.MapClaims, text []byte) (v verified, _ *refusal) {
+	boundTimes(claims)
+	if err := i.validator.Validate(claims); err != nil {
+		return v, validity(err)
+	}
+	if r := checkKind(claims); r != nil {
+		return v, r
+	}
+	audience, err := claims.GetAudience()
+	if err != nil || !i.audiences.has(audience) {
+		return v, errAudience
+	}
+	bound, r := boundTo(claims)
+	if r != nil {
+		return v, r
+	}
+	p, r := i.principal(claims, text)
+	if r != nil {
+		return v, r
+	}
+	exp, _ := claims.GetExpirationTime() // validated
+	v = i.good(p, exp.Time)
+	v.boundTo = bound
+	return v, nil
+}
+
+// good is what a token stands for that is good until exp.
+func (i *issuer) good(p mcp.Principal, exp time.Time) verified {
+	p.Until = exp.Add(i.o.Skew)
+	until := time.Now().Add(cacheTTL)
+	if p.Until.Before(until) {
+		until = p.Until
+	}
+	return verified{principal: p, until: until}
+}
+
+// validity says what is wrong with the times of a token, or with a claim about it.
+func validity(err error) *refusal {
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired):
+		return &refusal{ReasonExpired, "the access token has expired: get a new one"}
+	case errors.Is(err, jwt.ErrTokenRequiredClaimMissing):
+		return &refusal{ReasonExpired, "the access token does not say until when it is good: its claim exp is missing"}
+	case errors.Is(err, jwt.ErrTokenNotValidYet):
+		return &refusal{ReasonEarly, "the access token is not good yet: compare the clocks of its issuer and of this server"}
+	}
+	return &refusal{ReasonUnknown, "the access token has claims that cannot be read"}
+}

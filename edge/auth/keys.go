@@ -1,0 +1,122 @@
+package auth
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// keySet are the keys of an issuer that can verify signatures. It is immutable.
+type keySet struct{ keys []key }
+
+type key struct {
+	// id and algorithm as the set names them; empty: it does not.
+	id, algorithm string
+	// public is an *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey.
+	public jwt.VerificationKey
+}
+
+const (
+	// minModulus and maxModulus bound RSA keys, in bits: smaller ones are weak, larger ones slow.
+	minModulus, maxModulus = 2048, 8192
+)
+
+// parseKeys reads a JWK Set (RFC 7517, section 5). A key that cannot be used, because of its type, its use or what is
+// wrong with it, is passed over; a set without any other is an error.
+func parseKeys(raw []byte) (*keySet, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(raw, &set); err != nil {
+		return nil, fmt.Errorf("it is no JWK Set (RFC 7517): %w", err)
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("it has %d keys: the limit is %d", len(set.Keys), maxKeys)
+	}
+	s := &keySet{}
+	errs := []error{fmt.Errorf("none of its %d keys can be used to verify signatures", len(set.Keys))}
+	for _, raw := range set.Keys {
+		k, err := parseKey(raw)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		s.keys = append(s.keys, k)
+	}
+	if len(s.keys) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return s, nil
+}
+
+func parseKey(raw []byte) (key, error) {
+	var m jwkset.JWKMarshal
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return key{}, err
+	}
+	if m.USE != "" && m.USE != jwkset.UseSig {
+		return key{}, fmt.Errorf("key %.80q is for use %q", m.KID, m.USE)
+	}
+	if len(m.KEYOPS) > 0 && !slices.Contains(m.KEYOPS, jwkset.KeyOpsVerify) {
+		return key{}, fmt.Errorf("key %.80q is not for verifying", m.KID)
+	}
+	m.X5C, m.X5U, m.X5T, m.X5TS256 = nil, "", "", "" // the set vouches for the key, no certificate does
+	jwk, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{SkipAll: true})
+	if err != nil {
+		return key{}, fmt.Errorf("key %.80q: %w", m.KID, err)
+	}
+	switch k := jwk.Key().(type) {
+	case *rsa.PublicKey:
+		if n := k.N.BitLen(); n < minModulus || n > maxModulus {
+			return key{}, fmt.Errorf("key %.80q has %d bits, where %d to %d are accepted", m.KID, n, minModulus, maxModulus)
+		}
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+	default:
+		return key{}, fmt.Errorf("key %.80q is of type %q, which verifies no signature here", m.KID, m.KTY)
+	}
+	return key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}, nil
+}
+
+// find returns the keys that may have made a signature, maxTried at most. known says whether there is a key of that id,
+// whatever its algorithm; of a token without a key id the first keys come into question that suit the algorithm.
+func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known bool) {
+	for _, k := range s.keys {
+		if id != "" && k.id != "" && k.id != id {
+			continue
+		}
+		known = true
+		if len(found) < maxTried && (k.algorithm == "" || k.algorithm == algorithm) && suits(algorithm, k.public) {
+			found = append(found, k.public)
+		}
+	}
+	return found, known
+}
+
+// suits says whether a signature of an algorithm can be a key's (RFC 7518, section 3.1; RFC 8037).
+func suits(algorithm string, public jwt.VerificationKey) bool {
+	switch k := public.(type) {
+	case *rsa.PublicKey:
+		return strings.HasPrefix(algorithm, "RS") || strings.HasPrefix(algorithm, "PS")
+	case *ecdsa.PublicKey:
+		switch algorithm {
+		case "ES256":
+			return k.Curve == elliptic.P256()
+		case "ES384":
+			return k.Curve == elliptic.P384()
+		case "ES512":
+			return k.Curve == elliptic.P521()
+		}
+	case ed25519.PublicKey:
+		return algorithm == "EdDSA"
+	}
+	return false
+}

@@ -1,0 +1,105 @@
+package auth
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// MetadataPath is where the protected-resource metadata is (RFC 9728, section 3), with the path of the resource behind
+// it.
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+// documents are the metadata of the edge and of each of its endpoints. They are made once.
+type documents struct {
+	// byPath has them by the path of the request.
+	byPath map[string][]byte
+	// urls has the URLs of those of the endpoints.
+	urls map[string]string
+}
+
+// resourceMetadata is a document (RFC 9728, section 2).
+type resourceMetadata struct {
+	Resource      string   `json:"resource"`
+	Servers       []string `json:"authorization_servers"`
+	Scopes        []string `json:"scopes_supported,omitempty"`
+	Methods       []string `json:"bearer_methods_supported"`
+	Proofs        []string `json:"dpop_signing_alg_values_supported,omitempty"`
+	Bound         bool     `json:"dpop_bound_access_tokens_required,omitempty"`
+	Name          string   `json:"resource_name,omitempty"`
+	Documentation string   `json:"resource_documentation,omitempty"`
+}
+
+// newDocuments makes them; nil without an issuer, since they would lead nowhere. Where the resource has a path, they
+// are at the path with it, as clients ask for them, and without it, as a proxy may pass that on which cuts it off.
+func newDocuments(o Options) (*documents, error) {
+	if len(o.Issuers) == 0 {
+		return nil, nil
+	}
+	root, err := url.Parse(o.Resource)
+	if err != nil {
+		return nil, err
+	}
+	m := resourceMetadata{
+		Scopes: o.Metadata.Scopes, Methods: []string{"header"}, Name: o.Metadata.Name, Documentation: o.Metadata.Documentation,
+	}
+	if o.DPoP != DPoPOff {
+		m.Proofs, m.Bound = ProofAlgorithms, o.DPoP == DPoPRequire
+	}
+	for _, i := range o.Issuers {
+		m.Servers = append(m.Servers, i.URL)
+	}
+	d := &documents{byPath: map[string][]byte{}, urls: map[string]string{}}
+	for _, endpoint := range append([]string{""}, o.Endpoints...) {
+		m.Resource = o.Resource + endpoint
+		body, err := json.Marshal(m)
+		if err != nil {
+			return nil, err
+		}
+		at := *root
+		at.Path = MetadataPath + strings.TrimRight(root.Path, "/") + endpoint
+		d.urls[endpoint] = at.String()
+		d.byPath[at.Path] = body
+		d.byPath[MetadataPath+endpoint] = body
+	}
+	return d, nil
+}
+
+// metadataOf is the URL of the document of an endpoint, or of the edge as a whole; empty: there are none.
+func (a *Authenticator) metadataOf(endpoint string) string {
+	if a.documents == nil {
+		return ""
+	}
+	if u, ok := a.documents.urls[endpoint]; ok {
+		return u
+	}
+	return a.documents.urls[""]
+}
+
+// ServeHTTP serves the metadata, to be mounted at MetadataPath and below it. Everybody may read it, pages of every
+// origin included: it has no secrets, and a client needs it before it has credentials.
+func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body []byte
+	if a.documents != nil {
+		body = a.documents.byPath[strings.TrimRight(r.URL.Path, "/")]
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	switch {
+	case body == nil:
+		http.NotFound(w, r)
+	case r.Method == http.MethodOptions:
+		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
+		h.Set("Access-Control-Allow-Headers", "*")
+		h.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		h.Set("Allow", "GET, HEAD, OPTIONS")
+		http.Error(w, "the metadata is read with GET", http.StatusMethodNotAllowed)
+	default:
+		h.Set("Content-Type", "application/json")
+		h.Set("Cache-Control", "public, max-age=300")
+		_, _ = w.Write(body)
+	}
+}

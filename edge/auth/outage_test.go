@@ -1,0 +1,222 @@
+package auth_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/tests/issuer"
+)
+
+// synctestRun runs fn with a started Authenticator, in a time of its own.
+func synctestRun(t *testing.T, o auth.Options, fn func(a *auth.Authenticator)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		a := newAuth(t, o)
+		a.Start(ctx)
+		defer a.Wait()
+		defer cancel()
+		fn(a)
+	})
+}
+
+// remote are options with one issuer whose keys are fetched, by discovery.
+func remote(i *issuer.Issuer) auth.Options {
+	o := options(i)
+	o.Issuers[0].ReadKeys = nil
+	o.Transport = direct{"id.example": i}
+	return o
+}
+
+func status(a *auth.Authenticator, token string) int {
+	_, denied := a.Authenticate(bearer(token))
+	if denied == nil {
+		return http.StatusOK
+	}
+	return denied.Status
+}
+
+// An issuer that is down from the start is no reason to call a token wrong. When it is back, its tokens are good.
+func TestIssuerDownAtStart(t *testing.T) {
+	i := issuer.New("https://id.example")
+	i.Down(true)
+	var log bytes.Buffer
+	o := remote(i)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	synctestRun(t, o, func(a *auth.Authenticator) {
+		_, denied := a.Authenticate(bearer(i.Token("alice", resource)))
+		if denied == nil || denied.Status != 503 || denied.RetryAfter < time.Second || denied.RetryAfter > 30*time.Second || len(denied.Challenges) > 0 {
+			t.Errorf("%+v", denied)
+		}
+		time.Sleep(5 * time.Minute)
+		i.Down(false)
+		time.Sleep(31 * time.Second)
+		if got := status(a, i.Token("alice", resource)); got != 200 {
+			t.Errorf("status %d, the issuer is back", got)
+		}
+	})
+	if n := strings.Count(log.String(), "\n"); n != 2 {
+		t.Errorf("%d lines of log, want 2: down, and back:\n%s", n, &log)
+	}
+}
+
+// Whoever comes first waits for the keys, and a slow issuer is not waited for longer than a while.
+func TestSlowIssuer(t *testing.T) {
+	i := issuer.New("https://id.example")
+	i.Slow(2 * time.Second)
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		if got := status(a, i.Token("alice", resource)); got != 200 {
+			t.Errorf("status %d, want 200 after the issuer's %v", got, 4*time.Second)
+		}
+	})
+	i.Slow(time.Hour)
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		began := time.Now()
+		if got := status(a, i.Token("alice", resource)); got != 503 || time.Since(began) > 15*time.Second {
+			t.Errorf("status %d after %v", got, time.Since(began))
+		}
+	})
+}
+
+// The last keys serve for an hour.
+func TestIssuerDownLater(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		time.Sleep(time.Second)
+		i.Down(true)
+		for range 11 {
+			time.Sleep(5 * time.Minute)
+			if got := status(a, i.Token("alice", resource)); got != 200 {
+				t.Fatalf("status %d within the hour", got)
+			}
+		}
+		time.Sleep(11 * time.Minute)
+		if got := status(a, i.Token("alice", resource)); got != 503 {
+			t.Errorf("status %d after the hour", got)
+		}
+		i.Down(false)
+		time.Sleep(31 * time.Second)
+		if got := status(a, i.Token("alice", resource)); got != 200 {
+			t.Errorf("status %d, the issuer is back", got)
+		}
+	})
+}
+
+// A key that the edge has not seen is asked for at once; a flood of bogus ones causes one fetch in 30 s, and does not
+// keep a new key out for longer.
+func TestRotation(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		time.Sleep(time.Second)
+		old := i.Token("alice", resource)
+		i.Rotate()
+		if got := status(a, i.Token("alice", resource)); got != 200 {
+			t.Errorf("status %d for the new key", got)
+		}
+		if got := status(a, old); got != 200 {
+			t.Errorf("status %d for the old one, which the issuer still has", got)
+		}
+		time.Sleep(time.Minute)
+		before := i.Fetches.Load()
+		for n := range 600 {
+			if got := status(a, i.Sign(i.Claims("alice", resource), claims{"kid": fmt.Sprint("bogus", n)})); got != 401 {
+				t.Fatalf("status %d for a bogus key", got)
+			}
+			time.Sleep(100 * time.Millisecond)
+			if n == 450 {
+				i.Rotate()
+			}
+			if n == 550 {
+				time.Sleep(20 * time.Second)
+				if got := status(a, i.Token("alice", resource)); got != 200 {
+					t.Errorf("status %d for a new key 30 s after it was there", got)
+				}
+			}
+		}
+		if n := i.Fetches.Load() - before; n > 4 {
+			t.Errorf("%d fetches in 80 s", n)
+		}
+	})
+}
+
+// The keys are fetched again by themselves, so that one that was taken away ceases to count.
+func TestRemovedKey(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		token := i.Token("alice", resource, claims{"exp": time.Now().Add(time.Hour).Unix()})
+		if got := status(a, token); got != 200 {
+			t.Fatalf("status %d", got)
+		}
+		i.Rotate()
+		i.Rotate()
+		time.Sleep(7 * time.Minute)
+		if got := status(a, token); got != 401 {
+			t.Errorf("status %d for the token of a key that is no more", got)
+		}
+	})
+}
+
+// A token that is remembered ends when it expires.
+func TestRememberedTokenExpires(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, options(i), func(a *auth.Authenticator) {
+		token := i.Token("alice", resource, claims{"exp": time.Now().Add(10 * time.Second).Unix()})
+		time.Sleep(69 * time.Second)
+		if got := status(a, token); got != 200 {
+			t.Errorf("status %d within the skew", got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := status(a, token); got != 401 {
+			t.Errorf("status %d after it", got)
+		}
+	})
+}
+
+// Metadata of another issuer, or of none, is not believed.
+func TestDiscoveryOfAnother(t *testing.T) {
+	i := issuer.New("https://id.example")
+	for name, body := range map[string]string{
+		"another":  `{"issuer":"https://evil.example","jwks_uri":"https://id.example/jwks"}`,
+		"no keys":  `{"issuer":"https://id.example"}`,
+		"to http":  `{"issuer":"https://id.example","jwks_uri":"http://id.example/jwks"}`,
+		"no JSON":  `<html>`,
+		"too long": `{"issuer":"https://id.example","jwks_uri":"https://id.example/jwks","x":"` + strings.Repeat("x", 1<<20) + `"}`,
+	} {
+		o := remote(i)
+		o.Transport = direct{"id.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/jwks" {
+				i.ServeHTTP(w, r)
+				return
+			}
+			_, _ = w.Write([]byte(body))
+		})}
+		tried := newAuth(t, o).Try(t.Context())
+		if len(tried) != 1 || tried[0].Err == nil {
+			t.Errorf("%s: %+v", name, tried)
+		}
+	}
+	// RFC 8414, behind the path of an issuer that does not speak OpenID Connect.
+	i = issuer.New("https://id.example/realms/main")
+	o := remote(i)
+	o.Transport = direct{"id.example": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/.well-known/oauth-authorization-server/realms/main":
+			_, _ = w.Write([]byte(`{"issuer":"https://id.example/realms/main","jwks_uri":"https://id.example/jwks"}`))
+		case "/jwks":
+			_, _ = w.Write(i.Set())
+		default:
+			http.NotFound(w, r)
+		}
+	})}
+	if tried := newAuth(t, o).Try(t.Context()); tried[0].Err != nil || tried[0].Keys != 1 {
+		t.Errorf("%+v", tried)
+	}
+}

@@ -1,0 +1,260 @@
+package auth
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/golang-jwt/jwt/v5"
+)
+
+// DPoP says whether tokens may, or must, be bound to a key of their client, which proves with each request that it has
+// that key (RFC 9449).
+type DPoP uint8
+
+// The modes of DPoP.
+const (
+	// DPoPOff: tokens that are bound to a key are refused.
+	DPoPOff DPoP = iota
+	// DPoPAccept: tokens that are bound come with proofs, others without.
+	DPoPAccept
+	// DPoPRequire: tokens of issuers that are not bound are refused. API keys are not tokens of an issuer.
+	DPoPRequire
+)
+
+// Proofs remembers proofs that were used. Safe for concurrent use.
+type Proofs interface {
+	// Spend notes that a proof was used, for as long as it would be accepted. fresh: it was not used before. An error says
+	// that this is not known; then the request is answered 503.
+	Spend(ctx context.Context, id string, life time.Duration) (fresh bool, err error)
+}
+
+const (
+	// headerProof has the proof of a request (RFC 9449, section 4.1), in the form of http.Header.
+	headerProof = "Dpop"
+	// proofType is its header typ.
+	proofType = "dpop+jwt"
+	// maxProof bounds a proof, and maxProofID its claim jti, in bytes.
+	maxProof, maxProofID = 8 << 10, 256
+	// proofAge is how old a proof may be, and proofAhead by how much its client's clock may be ahead.
+	proofAge, proofAhead = time.Minute, time.Minute
+	// spendTimeout bounds how long it takes to find out whether a proof was used.
+	spendTimeout = 2 * time.Second
+)
+
+// ProofAlgorithms are those of signatures that proofs may have.
+var ProofAlgorithms = DefaultAlgorithms
+
+// errorProof is the error of RFC 9449, section 12.2, for a proof that is none.
+const errorProof = "invalid_dpop_proof"
+
+func badProof(text string) *refusal { return &refusal{ReasonProof, text} }
+
+var (
+	errUnbound  = &refusal{ReasonBound, "the access token is not bound to a key, so that a proof says nothing: send it as Bearer"}
+	errUnspent  = &refusal{ReasonUnavailable, "whether the DPoP proof was used before cannot be found out now: try again later, with a new one"}
+	errUnproved = &refusal{ReasonBound, "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
+)
+
+// boundTo is the key that a token is bound to, by its SHA-256 thumbprint (RFC 9449, section 6.1); empty: to none. A token
+// that is bound in another way is refused, and one that says that it is bound and not to what.
+func boundTo(claims jwt.MapClaims) (thumbprint string, _ *refusal) {
+	v, bound := claims["cnf"]
+	if !bound {
+		for _, name := range []string{"typ", "token_type"} {
+			if kind, _ := claims[name].(string); strings.EqualFold(kind, schemeDPoP) {
+				return "", errBound
+			}
+		}
+		return "", nil
+	}
+	members, _ := v.(map[string]any)
+	thumbprint, _ = members["jkt"].(string)
+	if len(members) != 1 || len(thumbprint) != base64.RawURLEncoding.EncodedLen(sha256.Size) {
+		return "", errBound
+	}
+	return thumbprint, nil
+}
+
+// prove says why a request may not use a token, as far as the key is concerned that it is bound to; nil: it may.
+func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refusal {
+	switch {
+	case c.scheme == schemeBearer && v.boundTo != "":
+		return errBound
+	case c.scheme == schemeBearer && c.mode == DPoPRequire && !v.isKey:
+		return errUnproved
+	case c.scheme == schemeBearer:
+		return nil
+	case v.boundTo == "":
+		return errUnbound
+	}
+	p, why := a.readProof(r, c.token, v.boundTo)
+	if why != nil {
+		return why
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), spendTimeout)
+	defer cancel()
+	// The thumbprint and the claim have no NUL.
+	fresh, err := a.proofs().Spend(ctx, v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+time.Second)
+	switch {
+	case err != nil:
+		return errUnspent
+	case !fresh:
+		return badProof("the DPoP proof was used before: make one for each request")
+	}
+	return nil
+}
+
+// proof is what a proof says.
+type proof struct {
+	id     string
+	issued time.Time
+}
+
+// proofParser reads proofs. What they claim is judged by readProof.
+var proofParser = jwt.NewParser(jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding(), jwt.WithValidMethods(ProofAlgorithms))
+
+// readProof checks the proof of a request with a token that is bound to a key (RFC 9449, section 4.3), but for whether it
+// was used before.
+func (a *Authenticator) readProof(r *http.Request, token, thumbprint string) (p proof, _ *refusal) {
+	values := r.Header[headerProof]
+	switch {
+	case len(values) == 0:
+		return p, badProof("the access token is bound to a key, and there is no proof of it: send one in the header DPoP")
+	case len(values) > 1:
+		return p, badProof("the header DPoP was sent " + strconv.Itoa(len(values)) + " times: send one proof")
+	case len(values[0]) > maxProof:
+		return p, badProof("the DPoP proof has " + strconv.Itoa(len(values[0])) + " bytes: the limit is " + strconv.Itoa(maxProof))
+	case !isJWT(values[0]) || !unambiguous(values[0]):
+		return p, badProof("the DPoP proof is no JWT that can be read")
+	}
+	claims := jwt.MapClaims{}
+	var why *refusal
+	_, err := proofParser.ParseWithClaims(values[0], claims, func(t *jwt.Token) (any, error) {
+		var k any
+		k, why = proofKey(t, thumbprint)
+		if why != nil {
+			return nil, why
+		}
+		return k, nil
+	})
+	switch {
+	case why != nil:
+		return p, why
+	case err != nil:
+		return p, badProof("the DPoP proof's signature is not that of its key, or has an algorithm that is not accepted")
+	}
+	boundTimes(claims)
+	hash := sha256.Sum256([]byte(token))
+	want := base64.RawURLEncoding.EncodeToString(hash[:])
+	method, _ := claims["htm"].(string)
+	target, _ := claims["htu"].(string)
+	ath, _ := claims["ath"].(string)
+	p.id, _ = claims["jti"].(string)
+	issued, err := claims.GetIssuedAt()
+	switch {
+	case method != r.Method:
+		return p, badProof("the DPoP proof is for another method (htm) than the request's")
+	case !a.isTarget(target, r.URL):
+		return p, badProof("the DPoP proof is for another URL (htu) than the request's, which is that of this server as its metadata has it and the path")
+	case subtle.ConstantTimeCompare([]byte(ath), []byte(want)) == 0:
+		return p, badProof("the DPoP proof is not for this access token (ath)")
+	case p.id == "" || len(p.id) > maxProofID || strings.Contains(p.id, "\x00"):
+		return p, badProof("the DPoP proof has no identifier (jti), or one that is too long")
+	case err != nil || issued == nil:
+		return p, badProof("the DPoP proof does not say when it was made (iat)")
+	}
+	p.issued = issued.Time
+	if age := time.Since(p.issued); age > proofAge || age < -proofAhead {
+		return p, badProof("the DPoP proof was made too long ago, or in the future (iat): make one for each request, and compare the clocks")
+	}
+	return p, nil
+}
+
+// proofKey is the key in a proof's header, which must be that of the thumbprint.
+func proofKey(t *jwt.Token, thumbprint string) (public any, _ *refusal) {
+	if typ, _ := t.Header["typ"].(string); !strings.EqualFold(typ, proofType) {
+		return nil, badProof("the DPoP proof's header says that it is of another type than " + proofType + " (typ)")
+	}
+	for _, extension := range []string{"crit", "b64"} {
+		if _, there := t.Header[extension]; there {
+			return nil, badProof("the DPoP proof's header has extensions (crit, b64) that are not understood here")
+		}
+	}
+	members, _ := t.Header["jwk"].(map[string]any)
+	if members == nil {
+		return nil, badProof("the DPoP proof's header has no key (jwk)")
+	}
+	for _, secret := range []string{"d", "p", "q", "dp", "dq", "qi", "oth", "k"} {
+		if _, there := members[secret]; there {
+			return nil, badProof("the DPoP proof's header has a private key (jwk), which is to be kept: make another")
+		}
+	}
+	raw, err := json.Marshal(members)
+	if err != nil {
+		return nil, badProof("the DPoP proof's key (jwk) cannot be read")
+	}
+	k, err := parseKey(raw)
+	if err != nil {
+		return nil, badProof("the DPoP proof's key (jwk) cannot be used to verify signatures")
+	}
+	if !suits(t.Method.Alg(), k.public) || k.algorithm != "" && k.algorithm != t.Method.Alg() {
+		return nil, badProof("the DPoP proof's signature has an algorithm that does not suit its key")
+	}
+	if found, ok := thumbprintOf(raw); !ok || subtle.ConstantTimeCompare([]byte(found), []byte(thumbprint)) == 0 {
+		return nil, badProof("the DPoP proof is of another key than the one that the access token is bound to")
+	}
+	return k.public, nil
+}
+
+// thumbprintOf is the SHA-256 thumbprint of a public key (RFC 7638, section 3; RFC 8037, section 2).
+func thumbprintOf(raw []byte) (thumbprint string, ok bool) {
+	var m jwkset.JWKMarshal
+	if json.Unmarshal(raw, &m) != nil {
+		return "", false
+	}
+	// Members in their lexical order; none of these values has a character that JSON escapes.
+	var text string
+	switch m.KTY {
+	case jwkset.KtyRSA:
+		text = `{"e":"` + m.E + `","kty":"RSA","n":"` + m.N + `"}`
+	case jwkset.KtyEC:
+		text = `{"crv":"` + string(m.CRV) + `","kty":"EC","x":"` + m.X + `","y":"` + m.Y + `"}`
+	case jwkset.KtyOKP:
+		text = `{"crv":"` + string(m.CRV) + `","kty":"OKP","x":"` + m.X + `"}`
+	default:
+		return "", false
+	}
+	sum := sha256.Sum256([]byte(text))
+	return base64.RawURLEncoding.EncodeToString(sum[:]), true
+}
+
+// isTarget says whether the URL of a proof is that of a request (RFC 9449, section 4.3, without query and fragment). The
+// request's own is made of Options.Resource and of its path, never of Host. A proxy may have cut the path of the resource off.
+func (a *Authenticator) isTarget(claimed string, request *url.URL) bool {
+	u, err := url.Parse(claimed)
+	if err != nil || u.User != nil || u.Opaque != "" {
+		return false
+	}
+	of := func(scheme, host, path string) string {
+		if path == "" {
+			path = "/"
+		}
+		return strings.ToLower(scheme) + "://" + canonicalHost(strings.ToLower(scheme), host) + path
+	}
+	r := a.resource
+	prefix := strings.TrimRight(r.Path, "/")
+	want, got := of(r.Scheme, r.Host, prefix+request.Path), of(u.Scheme, u.Host, u.Path)
+	if got == want {
+		return true
+	}
+	return prefix != "" && strings.HasPrefix(request.Path, prefix+"/") && got == of(r.Scheme, r.Host, request.Path)
+}

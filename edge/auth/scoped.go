@@ -1,0 +1,64 @@
+package auth
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// errorScope is the error of RFC 6750, section 3.1, for a token that does not allow enough.
+const errorScope = "insufficient_scope"
+
+// Challenge implements web.Challenger: 401 for who has no credentials, or some that are not good any more, and 403 for who has others, with all scopes that the
+// request takes.
+func (a *Authenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
+	said := challenge{scope: strings.Join(c.Scopes, " "), metadata: a.metadataOf(a.endpointOf(path))}
+	status := http.StatusUnauthorized
+	switch {
+	case c.Anonymous:
+		a.refused[ReasonMissing].Add(1)
+	case c.Invalid:
+		a.refused[ReasonUnknown].Add(1)
+		said.failure, said.description = errorToken, errInactive.text
+	default:
+		a.refused[ReasonScope].Add(1)
+		status, said.failure = http.StatusForbidden, errorScope
+		said.description = "this needs further scopes: get an access token with those that are named here"
+	}
+	return &web.Denial{Status: status, Challenges: said.each(a.dpop, "")}
+}
+
+// Requiring is an authenticator that lets only callers in whose credentials have a scope, and nobody without
+// credentials. Its challenges name the scope, and the metadata of the edge as a whole: what it guards is no MCP endpoint. It
+// takes no proofs (DPoP), since the address that it guards has no URL that clients were told: tokens that are bound are refused,
+// and others are not.
+func (a *Authenticator) Requiring(scope string) web.Authenticator { return requiring{a, scope} }
+
+type requiring struct {
+	a     *Authenticator
+	scope string
+}
+
+// Authenticate implements web.Authenticator. Who lacks the scope is refused with 403 and told which it is.
+func (q requiring) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
+	p, from, why := q.a.identify(r, DPoPOff)
+	switch {
+	case why == nil && p.Anonymous():
+		why = errMissing
+	case why == nil && slices.Contains(p.Scopes, q.scope):
+		return p, nil
+	}
+	metadata := q.a.metadataOf("")
+	if why != nil {
+		return mcp.Principal{}, q.a.deny(from, why, q.scope, metadata)
+	}
+	q.a.refused[ReasonScope].Add(1)
+	text := "this needs the scope " + q.scope + ", which the credentials do not have: get an access token with it"
+	c := challenge{
+		scheme: schemeBearer, failure: errorScope, description: text, scope: q.scope, metadata: metadata,
+	}
+	return mcp.Principal{}, &web.Denial{Status: http.StatusForbidden, Message: text, Challenges: []string{c.String()}, Reason: ReasonScope.String(), Issuer: p.Issuer, Missing: []string{q.scope}, Caller: p}
+}

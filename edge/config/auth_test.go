@@ -1,0 +1,145 @@
+package config
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The section of who may call, whole.
+func TestAuth(t *testing.T) {
+	path := file(t, `
+listen: 0.0.0.0:8080
+public-url: https://mcp.example.com/
+auth:
+  issuers:
+    - issuer: https://id.example.com/realms/main
+      jwks: keys.json
+      audiences: [00000003-0000-0000]
+      algorithms: [ES256]
+      skew: 0s
+      claims: {subject: [oid], scopes: [scp], roles: [resource_access.edge.roles]}
+    - issuer: http://keycloak:8080/realms/x
+  api-keys: keys.yaml
+  metadata: {scopes-supported: [a, b], initial-scopes: [a], documentation: https://docs.example.com}
+backends: [{name: a, target: "a:1"}]
+`)
+	cfg, err := Load("serve", []string{"--config", path}, env(nil), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, other := &cfg.Auth.Issuers[0], &cfg.Auth.Issuers[1]
+	if cfg.PublicURLOrListen() != "https://mcp.example.com" || one.SkewOrDefault() != 0 || other.SkewOrDefault() != time.Minute ||
+		one.Claims.Roles[0] != "resource_access.edge.roles" || cfg.Auth.Metadata.ScopesSupported[1] != "b" {
+		t.Errorf("%+v", cfg.Auth)
+	}
+}
+
+// What is wrong with it is said with its value and with what to do.
+func TestAuthIsChecked(t *testing.T) {
+	const id = "auth: {issuers: [{issuer: 'https://id.example'"
+	for text, want := range map[string]string{
+		"auth: {}":                               "neither issuers nor api-keys",
+		"{listen: '0.0.0.0:1', " + id + "}]}}":   "public-url: it is missing",
+		"{listen: '127.0.0.1:0', " + id + "}]}}": "public-url: it is missing",
+		"{listen: '0.0.0.0:1', public-url: 'https://x', auth: {optional: true, api-keys: k}}": "with auth.optional nobody needs credentials",
+		"{public-url: 'ftp://x', listen: '127.0.0.1:1'}":                                      "is no http or https URL",
+		"admin-auth: {scope: a}":                                                                    "there is no auth",
+		"{auth: {api-keys: k}, admin-auth: {}}":                                                     "admin-auth.scope",
+		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [all]}}":                                `"all": use some of`,
+		"{admin: '0.0.0.0:1'}":                                                                      "say with admin-auth who may",
+		"{public-url: 'https://x/?a=b'}":                                                            "has a user, a query",
+		"auth: {issuers: [{issuer: id.example}]}":                                                   `"id.example" is no http or https URL`,
+		"auth: {issuers: [{issuer: 'https://a'}, {issuer: 'https://a'}]}":                           "is there twice",
+		id + ", algorithms: [none]}]}":                                                              `"none" is not accepted`,
+		id + ", algorithms: [HS256]}]}":                                                             `"HS256" is not accepted`,
+		id + ", jwks: 'https://'}]}":                                                                "is no http or https URL",
+		id + ", skew: 1h}]}":                                                                        "skew: 1h0m0s",
+		id + ", skew: 30}]}":                                                                        "30s",
+		id + ", audiences: ['']}]}":                                                                 "is empty",
+		id + ", claims: {roles: ['']}}]}":                                                           "is empty",
+		id + "}], metadata: {initial-scopes: [offline_access]}}":                                    "between a client and its issuer",
+		id + "}], metadata: {scopes-supported: ['a b']}}":                                           "printable ASCII",
+		id + "}], metadata: {documentation: docs}}":                                                 "auth.metadata.documentation",
+		id + ", introspection: {url: x, client-id: a, client-secret-file: b}}]}":                    "is no http or https URL",
+		id + ", introspection: {url: 'https://x', client-id: a}}]}":                                 "client-secret-file are needed",
+		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b, ttl: 2h}}]}": "at most 1h",
+		id + ", introspection: {url: 'https://x', client-id: a, client-secret-file: b}}, {issuer: 'https://b', introspection: {url: 'https://x', client-id: a, client-secret-file: b}}]}": "leave it with one",
+		id + ", audience: x}]}": "audiences",
+	} {
+		_, err := Load("serve", []string{"--config", file(t, text)}, env(nil), io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
+		}
+	}
+	_, err := Load("serve", []string{"--listen", "0.0.0.0:1"}, env(nil), io.Discard)
+	if err == nil || !strings.Contains(err.Error(), "say with auth who may call") {
+		t.Error(err)
+	}
+	cfg, err := Load("serve", []string{"--config", file(t, id+"}]}")}, env(nil), io.Discard)
+	if err != nil || cfg.PublicURLOrListen() != "http://127.0.0.1:8080" {
+		t.Errorf("%q, %v", cfg.PublicURLOrListen(), err)
+	}
+}
+
+const sumOfAbc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+// The file of API keys has no key in it, and says what is wrong with an entry.
+func TestParseAPIKeys(t *testing.T) {
+	keys, err := ParseAPIKeys([]byte("- {name: ci, sha256: " + sumOfAbc + ", scopes: [a], roles: [b], expires: 2030-01-02T03:04:05Z}\n"))
+	if err != nil || len(keys) != 1 || keys[0].Name != "ci" || keys[0].Scopes[0] != "a" || keys[0].Roles[0] != "b" ||
+		!keys[0].Expires.Equal(time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Fatalf("%+v, %v", keys, err)
+	}
+	if sum := keys[0].Sum(); sum[0] != 0xba || sum[31] != 0xad {
+		t.Errorf("sum %x", sum)
+	}
+	if keys, err = ParseAPIKeys([]byte("[] # nobody\n")); err != nil || len(keys) != 0 {
+		t.Errorf("a list of none: %v, %v", keys, err)
+	}
+	for text, want := range map[string]string{
+		"":            "write [] for no keys",
+		"# nothing\n": "write [] for no keys",
+		"null":        "write [] for no keys",
+		"---\n":       "write [] for no keys",
+		"- {name: \"a\\u0085\", sha256: " + sumOfAbc + "}": "none of which is a control",
+		"- {name: \"a\\u202e\", sha256: " + sumOfAbc + "}": "none of which is a control",
+		"- null":                                 "sha256",
+		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",
+		"- {name: '', sha256: " + sumOfAbc + "}": "give it 1 to 256 bytes of characters",
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: a, sha256: " + strings.Repeat("0", 64) + "}":   "is used twice",
+		"- {name: a, sha256: " + sumOfAbc + "}\n- {name: b, sha256: " + strings.ToUpper(sumOfAbc) + "}": `the key of "a", too`,
+		"- {name: a, key: secret}": "unknown field",
+		"a: b":                     "",
+	} {
+		if _, err := ParseAPIKeys([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s\ngives %v\nwant  %s", text, err, want)
+		}
+	}
+}
+
+// What is open of the admin address.
+func TestOpens(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "probes metrics dev",
+		"{auth: {api-keys: k}, admin-auth: {scope: a}}":                       "probes metrics",
+		"{auth: {api-keys: k}, admin-auth: {scope: a, open: []}}":             "",
+		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [dev, probes]}}":  "probes dev",
+		"{admin: '0.0.0.0:1', auth: {api-keys: k}, admin-auth: {scope: m:o}}": "probes metrics",
+	} {
+		cfg, err := Load("serve", []string{"--config", file(t, text)}, env(nil), io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var open []string
+		for _, what := range []string{OpenProbes, OpenMetrics, OpenDev} {
+			if cfg.Opens(what) {
+				open = append(open, what)
+			}
+		}
+		if got := strings.Join(open, " "); got != want {
+			t.Errorf("%s opens %q, want %q", text, got, want)
+		}
+	}
+}
