@@ -18,11 +18,22 @@ type Config struct {
 	Listen string `yaml:"listen"`
 	// Admin is the address of health, readiness and administration.
 	Admin string `yaml:"admin"`
+	// TLS of Listen; its zero value: plain HTTP.
+	TLS ListenerTLS `yaml:"tls"`
+	// AdminTLS is TLS of Admin. With ClientCA all but health and readiness demand a client certificate.
+	AdminTLS ListenerTLS `yaml:"admin-tls"`
 	// AllowRemoteAdmin allows an Admin beyond loopback: nobody is authenticated there.
 	AllowRemoteAdmin bool `yaml:"allow-remote-admin"`
 	// AdminHosts are the names the Host header may have on Admin, but for health and readiness; empty:
 	// loopback names on a loopback listener, any elsewhere.
 	AdminHosts []string `yaml:"admin-hosts"`
+	// PublicURL is the URL of the edge as clients see it, without the path of an endpoint; empty: with Auth, that of a
+	// Listen on loopback.
+	PublicURL string `yaml:"public-url"`
+	// Auth says who may call; nil: everybody, and nobody is told from others.
+	Auth *Auth `yaml:"auth"`
+	// AdminAuth says who may use Admin; nil: whoever reaches it.
+	AdminAuth *AdminAuth `yaml:"admin-auth"`
 	// AllowAnonymous allows a Listen beyond loopback without authentication.
 	AllowAnonymous bool `yaml:"allow-anonymous"`
 	// SSE serves HTTP+SSE beside Streamable HTTP.
@@ -53,6 +64,9 @@ type Config struct {
 	// StateKeys seal request states: base64 of 32 bytes each, the first seals. Replicas share them; none:
 	// a random one, which replicas share through Redis.
 	StateKeys []string `yaml:"state-keys"`
+	// IdentityKey is a PEM file with the private key, or keys, of which the first signs who is calling for backends with
+	// IdentitySigned; replicas share it, and it is watched. Empty: there is none.
+	IdentityKey string `yaml:"identity-key"`
 	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasPortable or
 	// SchemasFull.
 	Schemas string `yaml:"schemas"`
@@ -66,6 +80,14 @@ type Config struct {
 	Limits Limits `yaml:"limits"`
 	// Log says what is logged.
 	Log Log `yaml:"log"`
+	// Quotas limit how often tools are called. A call has to be within each that is about it.
+	Quotas []Quota `yaml:"quotas"`
+	// Policy says what callers may do; nil: everything.
+	Policy *Policy `yaml:"policy"`
+	// File is where the settings were read from; empty: from none.
+	File string `yaml:"-"`
+	// Audit records decisions and outcomes; nil: nothing is recorded.
+	Audit *Audit `yaml:"audit"`
 	// TraceContent puts the arguments and results of tool calls into spans; they may be sensitive.
 	TraceContent bool `yaml:"trace-content"`
 	// DrainDelay is how long the edge keeps serving, unready, after SIGTERM; Grace how long it then
@@ -108,6 +130,26 @@ const (
 	kindMCP = "mcp"
 )
 
+// How backends are shown who is calling.
+const (
+	// IdentityPrincipal is the contract's Principal alone.
+	IdentityPrincipal = "principal"
+	// IdentitySigned is a JWT of the edge's beside it, see Config.IdentityKey.
+	IdentitySigned = "signed"
+	// IdentityExchange is an access token of its own for the caller, see Issuer.Exchange.
+	IdentityExchange = "exchange"
+)
+
+// BackendExchange is the token that a backend gets for a caller.
+type BackendExchange struct {
+	// Audience that it is asked for with; empty: the backend's name, unless there is a Resource.
+	Audience string `yaml:"audience"`
+	// Resource is the same as a URL, for issuers that want that (RFC 8693, section 2.1); empty: none.
+	Resource string `yaml:"resource"`
+	// Scopes that it is asked for with; empty: as the issuer likes.
+	Scopes Names `yaml:"scopes"`
+}
+
 // Backend is one gRPC service behind the edge.
 type Backend struct {
 	// Name identifies it to operators; letters, digits, "-" and "_".
@@ -125,6 +167,17 @@ type Backend struct {
 	Exclude []string `yaml:"exclude"`
 	// MaxStreamMessages bounds the messages of one stream of a service of KindReflect; 0: 1,000.
 	MaxStreamMessages int `yaml:"max-stream-messages"`
+	// Claims of the access token that the backend is told beside subject, issuer, client, actor, scopes and roles: names, or
+	// paths with dots; empty: none.
+	Claims Names `yaml:"claims"`
+	// Identity is how it is shown who is calling: IdentityPrincipal, also when empty, IdentitySigned or
+	// IdentityExchange.
+	Identity string `yaml:"identity"`
+	// Exchange says which token it gets with IdentityExchange; nil: one for the audience Name.
+	Exchange *BackendExchange `yaml:"exchange"`
+	// Extensions are ids of protocol extensions that clients are told of when the backend declares them, beside those that the
+	// edge knows to pass whole: each adds no methods, notifications or results to the protocol; empty: none.
+	Extensions Names `yaml:"extensions"`
 	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", ".", "-" and "/";
 	// empty: none.
 	Prefix string `yaml:"prefix"`
@@ -236,14 +289,17 @@ var methodPattern = regexp.MustCompile(`^/?[A-Za-z0-9_.*]+(/[A-Za-z0-9_*]+)?$`)
 
 // Validate reports everything that is wrong with the settings of an edge that listens, each with its
 // value and what to do. Load has done it.
-func (c *Config) Validate() error { return c.validate(true) }
+func (c *Config) Validate() error { return c.validate(serve) }
 
 // validate passes over the listeners of a command that has none.
-func (c *Config) validate(listens bool) error {
+func (c *Config) validate(command string) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if listens {
+	switch command {
+	case serve:
 		errs = c.validateListeners()
+	case check:
+		errs = slices.Concat(c.TLS.validate("tls"), c.AdminTLS.validate("admin-tls"))
 	}
 	names := map[string]bool{}
 	for i, b := range c.Backends {
@@ -259,6 +315,8 @@ func (c *Config) validate(listens bool) error {
 			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
 		}
 		errs = append(errs, b.validateKind(i)...)
+		errs = append(errs, c.validateIdentity(i)...)
+		errs = append(errs, b.validateExtensions(i)...)
 	}
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
 		wrong("log.level: %q: use debug, info, warn or error", c.Log.Level)
@@ -289,7 +347,15 @@ func (c *Config) validate(listens bool) error {
 	if least := c.LeastMemory(); c.Memory > 0 && c.Memory < least {
 		wrong("memory: %s is too little to serve with limits.body of %s: give %s or more, a smaller body, or 0 to have it chosen", c.Memory, c.Limits.Body, least)
 	}
+	if _, err := c.QuotaRules(); err != nil {
+		errs = append(errs, err)
+	}
+	if _, err := c.CompilePolicy(); err != nil {
+		errs = append(errs, err)
+	}
+	errs = append(errs, c.Audit.validate(command)...)
 	errs = append(errs, c.Limits.validate()...)
+	errs = append(errs, c.validateAuth()...)
 	return errors.Join(errs...)
 }
 
@@ -304,6 +370,9 @@ func (c *Config) Deprecated() (notes []string) {
 	return notes
 }
 
+// maxClaims bounds the claims that one backend is told.
+const maxClaims = 32
+
 // validateKind checks what only services of one kind have.
 func (b *Backend) validateKind(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
@@ -311,12 +380,23 @@ func (b *Backend) validateKind(i int) (errs []error) {
 	}
 	switch b.Kind {
 	case KindReflect:
+		if len(b.Claims) > 0 {
+			wrong("claims: a service of kind: reflect is not told who is calling: take them out")
+		}
 	case "", KindContract, kindMCP:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
 			wrong("descriptor-set, include, exclude and max-stream-messages are for kind: reflect: set it, or take them out")
 		}
 	default:
 		wrong("kind: %q: use contract or reflect", b.Kind)
+	}
+	for at, name := range b.Claims {
+		if name == "" || slices.Contains(b.Claims[:at], name) {
+			wrong("claims: %q is empty, or there twice: name each claim once", name)
+		}
+	}
+	if len(b.Claims) > maxClaims {
+		wrong("claims: there are %d: name at most %d", len(b.Claims), maxClaims)
 	}
 	for _, p := range slices.Concat(b.Include, b.Exclude) {
 		if !methodPattern.MatchString(p) {
@@ -335,17 +415,21 @@ func (c *Config) validateListeners() (errs []error) {
 	switch {
 	case err != nil:
 		wrong("listen: %q is no address: give host:port", c.Listen)
-	case !loopback && !c.AllowAnonymous:
-		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, or set allow-anonymous", c.Listen)
+	case !loopback && !c.AllowAnonymous && c.Auth == nil:
+		wrong("listen: %q is reachable from other machines and nobody is authenticated: listen on 127.0.0.1, say with auth who may call, or set allow-anonymous", c.Listen)
+	case !loopback && !c.AllowAnonymous && c.Auth.Optional:
+		wrong("listen: %q is reachable from other machines, and with auth.optional nobody needs credentials: take that out, or set allow-anonymous", c.Listen)
 	}
+	errs = append(errs, c.TLS.validate("tls")...)
+	errs = append(errs, c.AdminTLS.validate("admin-tls")...)
 	loopback, err = isLoopback(c.Admin)
 	switch {
 	case err != nil:
 		wrong("admin: %q is no address: give host:port", c.Admin)
 	case c.Dev && !loopback:
 		wrong("dev: %q is reachable from other machines, and the page shows what was called with what: have admin on 127.0.0.1, or leave dev out", c.Admin)
-	case !loopback && !c.AllowRemoteAdmin:
-		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, or set allow-remote-admin", c.Admin)
+	case !loopback && !c.AllowRemoteAdmin && c.AdminAuth == nil:
+		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, say with admin-auth who may, or set allow-remote-admin", c.Admin)
 	}
 	return errs
 }

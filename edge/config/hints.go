@@ -42,7 +42,7 @@ func places() []place {
 		for i := range t.NumField() {
 			f := t.Field(i)
 			key := f.Tag.Get("yaml")
-			if key == "" {
+			if key == "" || key == "-" {
 				continue
 			}
 			out = append(out, place{key, under})
@@ -79,7 +79,11 @@ func placeOf(key string) string {
 		}
 	}
 	if len(where) > 0 {
-		return fmt.Sprintf("%s belongs %s", key, strings.Join(where, ", or "))
+		text := fmt.Sprintf("%s belongs %s", key, strings.Join(where, ", or "))
+		if i := slices.IndexFunc(all, func(p place) bool { return edits(key, p.key) == 1 }); i >= 0 {
+			text += fmt.Sprintf("; %s, %s, may be meant", all[i].key, all[i])
+		}
+		return text
 	}
 	names := make([]string, len(all))
 	for i, p := range all {

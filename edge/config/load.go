@@ -15,6 +15,9 @@ import (
 // file and the environment say of them.
 const serve = "serve"
 
+// check is the command that validates the settings and calls backends; it looks at the files of TLS of listeners, too.
+const check = "check"
+
 // Ready is the command that asks a running edge. It knows of nothing but where that one's admin address
 // is told.
 const Ready = "ready"
@@ -38,7 +41,8 @@ func Load(command string, args []string, lookup func(string) (string, bool), usa
 	} else {
 		cfg = probe
 	}
-	return cfg, cfg.validate(command == serve)
+	cfg.File = file
+	return cfg, cfg.validate(command)
 }
 
 // parse applies the environment and then the arguments.
@@ -80,6 +84,9 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs.StringVar(file, "config", *file, "YAML `file` with settings; flags win over it")
 	if command == Ready {
 		c.admin().register(fs)
+		for _, s := range c.AdminTLS.settings("admin-tls", "admin") {
+			s.register(fs)
+		}
 		return fs
 	}
 	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
@@ -89,6 +96,11 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 		fs.Var(&list{values: &c.TrustedProxies}, "trusted-proxy", "`address` or network of a proxy that names its clients in X-Forwarded-For or Forwarded, repeatable")
 		fs.Var(&list{values: &c.AdminHosts}, "admin-host", "`name` the Host header may have on the admin address, repeatable")
 		for _, s := range c.listeners() {
+			s.register(fs)
+		}
+	}
+	if command == check {
+		for _, s := range c.tls() {
 			s.register(fs)
 		}
 	}

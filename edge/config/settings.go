@@ -52,15 +52,21 @@ func (c *Config) admin() setting {
 
 // listeners are the settings of who may call, and where.
 func (c *Config) listeners() []setting {
-	return []setting{
+	return append([]setting{
 		{"listen", &c.Listen, "address of the MCP endpoint, served at /mcp"},
 		c.admin(),
+		{"public-url", &c.PublicURL, "URL of the edge as clients see it, such as https://mcp.example.com; needed with auth beyond loopback"},
 		{"allow-anonymous", &c.AllowAnonymous, "listen beyond loopback although nobody is authenticated"},
 		{"allow-remote-admin", &c.AllowRemoteAdmin, "serve the admin address beyond loopback although nobody is authenticated there"},
 		{"sse", &c.SSE, "serve HTTP+SSE, the oldest revision's transport, at /sse and /message"},
 		{"dev", &c.Dev, "show the last calls, with arguments and results, on the admin address at /dev; the demo does without being told"},
 		{"pprof", &c.Pprof, "serve the Go runtime's profiles on the admin address, at /debug/pprof/"},
-	}
+	}, c.tls()...)
+}
+
+// tls are the settings of the listeners' TLS.
+func (c *Config) tls() []setting {
+	return append(c.TLS.settings("tls", "MCP"), c.AdminTLS.settings("admin-tls", "admin")...)
 }
 
 func (c *Config) settings() []setting {
@@ -72,6 +78,7 @@ func (c *Config) settings() []setting {
 		{"redis", &c.Redis, "URL of the Redis that replicas share their state in; none: in memory, for one replica"},
 		{"redis-prefix", &c.RedisPrefix, "begins every key in Redis; replicas with the same one belong together"},
 		{"replica", &c.Replica, "name of this replica in logs and in Redis; none: the host's"},
+		{"identity-key", &c.IdentityKey, "PEM file with the private key that signs who is calling, for backends with identity: signed; replicas share it"},
 		{"log-level", &c.Log.Level, "debug, info, warn or error"},
 		{"log-format", &c.Log.Format, "text or json"},
 		{"trace-content", &c.TraceContent, "put arguments and results of tool calls into spans, though they may be sensitive"},

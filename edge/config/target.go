@@ -22,25 +22,32 @@ func (b *Backend) validateTarget(i int) (errs []error) {
 	wrong := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
 	}
-	if b.Target == "" {
-		wrong("target is missing: give a gRPC target such as host:port")
-	}
-	if scheme, rest, found := strings.Cut(b.Target, "://"); found {
-		secure, web := webSchemes[strings.ToLower(scheme)]
-		host, path, _ := strings.Cut(rest, "/")
-		advice := fmt.Sprintf("write %s", host)
-		if secure {
-			advice += ", and tls: {} for this backend in the configuration file"
-		}
-		if path != "" {
-			advice += ", without a path"
-		}
-		if web {
-			wrong("target %q is a URL, where gRPC takes an address: %s", b.Target, advice)
-		}
+	if why := notTarget(b.Target, "this backend"); why != "" {
+		wrong("%s", why)
 	}
 	if !toolPrefix.MatchString(b.Prefix) {
 		wrong("prefix %q: use at most 63 letters, digits, and _ . - /, since MCP clients accept no other names of tools", b.Prefix)
 	}
 	return errs
+}
+
+// notTarget says why something is no gRPC target, of which what is the server; empty: it is one.
+func notTarget(target, what string) string {
+	if target == "" {
+		return "target is missing: give a gRPC target such as host:port"
+	}
+	scheme, rest, found := strings.Cut(target, "://")
+	secure, web := webSchemes[strings.ToLower(scheme)]
+	if !found || !web {
+		return ""
+	}
+	host, path, _ := strings.Cut(rest, "/")
+	advice := fmt.Sprintf("write %s", host)
+	if secure {
+		advice += fmt.Sprintf(", and tls: {} for %s in the configuration file", what)
+	}
+	if path != "" {
+		advice += ", without a path"
+	}
+	return fmt.Sprintf("target %q is a URL, where gRPC takes an address: %s", target, advice)
 }

@@ -1,0 +1,135 @@
+package access
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/policy/external"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/tests/authorizer"
+)
+
+var tool = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: "t"}
+
+func none() (map[string]any, error) { return nil, nil }
+
+func governed(t *testing.T, o Options, s policy.Settings) *Control {
+	t.Helper()
+	p, err := policy.Compile(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Policy = p
+	return New(o)
+}
+
+// Where nobody can get a token, what lacks scopes is denied and not challenged.
+func TestLackingWithoutAuthentication(t *testing.T) {
+	c := governed(t, Options{}, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})
+	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
+	if e := mcp.AsError(err); e.Kind != mcp.KindForbidden || e.Challenge != nil || !strings.Contains(e.Message, "nobody is authenticated") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A round that is run again after its replica was lost was decided on; without sessions there is none.
+func TestRunAgain(t *testing.T) {
+	c := governed(t, Options{}, policy.Settings{Default: policy.Deny})
+	legacy, _ := revision.ByVersion("2025-11-25")
+	for _, x := range []struct {
+		rules   *revision.Rules
+		attempt int
+		denied  bool
+	}{{legacy, 1, true}, {legacy, 2, false}, {revision.Stateless(), 1, true}, {revision.Stateless(), 2, true}} {
+		if err := c.Decide(t.Context(), x.rules, &mcp.Call{Attempt: x.attempt}, &tool, none); (err != nil) != x.denied {
+			t.Errorf("%s, attempt %d: %v", x.rules.Version, x.attempt, err)
+		}
+	}
+}
+
+// What a policy cannot evaluate is logged once for each rule.
+func TestFailuresAreLoggedOnce(t *testing.T) {
+	var log bytes.Buffer
+	c := governed(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, policy.Settings{
+		Default: policy.Allow,
+		Rules:   []policy.Rule{{Name: "a", When: `tool.name == "a" && principal.claims.x == 1`, Then: policy.Allow}, {Name: "b", When: `principal.claims.x == 1`, Then: policy.Allow}},
+	})
+	for range 3 {
+		for _, name := range []string{"a", "b"} {
+			target := tool
+			target.Name = name
+			if err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &target, none); mcp.AsError(err).Kind != mcp.KindForbidden {
+				t.Error(err)
+			}
+		}
+	}
+	if got := log.String(); strings.Count(got, "could not be evaluated") != 2 || !strings.Contains(got, "rule=a") || !strings.Contains(got, "rule=b") {
+		t.Error(got)
+	}
+}
+
+// A policy is put in force and taken out while calls are decided on.
+func TestSetPolicy(t *testing.T) {
+	c := New(Options{})
+	ask := func() error { return c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, none) }
+	if _, listed := c.Lists(&mcp.Principal{}); ask() != nil || listed != nil || !c.May(&mcp.Principal{}, &tool) {
+		t.Error("without a policy something is not allowed")
+	}
+	p, err := policy.Compile(policy.Settings{Default: policy.Hide})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.SetPolicy(p, nil)
+	if _, listed := c.Lists(&mcp.Principal{}); !errors.Is(ask(), policy.ErrHidden) || listed == nil || listed(&tool) || c.May(&mcp.Principal{}, &tool) {
+		t.Error("a policy that hides everything does not")
+	}
+	c.SetPolicy(nil, nil)
+	if ask() != nil || c.Policy() != nil {
+		t.Error("a policy stays in force")
+	}
+}
+
+// What is about to be asked of a policy server when another is put in force is decided by that one.
+func TestSetPolicyServer(t *testing.T) {
+	before, after := authorizer.Serve(t), authorizer.Serve(t)
+	after.By(authorizer.Deny("the later one"))
+	server := func(s *authorizer.Server) *external.Client {
+		c, err := external.New(external.Options{Target: s.Addr, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	asked, later := server(before), server(after)
+	c := governed(t, Options{External: asked}, policy.Settings{
+		Default: policy.Deny, Rules: []policy.Rule{{Name: "r", When: `has(arguments.x)`, Then: policy.Allow}},
+	})
+	exchange := sync.OnceFunc(func() {
+		c.SetPolicy(c.Policy(), later)
+		asked.Close()
+	})
+	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
+		exchange()
+		return map[string]any{"x": 1}, nil
+	})
+	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
+		t.Error(err)
+	}
+	c.Asked(func(o external.Outcome, n int64) {
+		if want := map[external.Outcome]int64{external.Denied: 1}[o]; n != want {
+			t.Errorf("%s %d times, want %d", o, n, want)
+		}
+	})
+	later.Close()
+	if err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) { return map[string]any{"x": 1}, nil }); mcp.AsError(err).Kind != mcp.KindUnavailable {
+		t.Errorf("a server that is closed allows, or says %v", err)
+	}
+}

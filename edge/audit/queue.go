@@ -1,0 +1,262 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Sink takes records. It is used by one goroutine.
+type Sink interface {
+	// Write takes records in their order and returns how many it has taken: fewer than all only with an error. It is called
+	// again with those that it has not.
+	Write(ctx context.Context, records []Record) (taken int, _ error)
+	// Close lets go of what the sink holds, once all is written. ctx bounds it.
+	Close(ctx context.Context) error
+}
+
+const (
+	// gather is how long records are gathered before they are written, where nobody waits for them.
+	gather = 20 * time.Millisecond
+	// mostAtOnce bounds the records of a batch, which is written at once.
+	mostAtOnce = 1024
+	// leastRetry and mostRetry bound the time after which a failed write is tried again.
+	leastRetry = 50 * time.Millisecond
+	mostRetry  = 2 * time.Second
+)
+
+// queue holds the records that wait for a sink.
+type queue struct {
+	name string
+	sink Sink
+	// most bounds what waits, in bytes.
+	most   int
+	urgent bool // somebody waits for what is written
+	log    *slog.Logger
+	wake   chan struct{}
+	ended  chan struct{}
+
+	mu     sync.Mutex
+	full   []*batch // which waits, before next
+	next   *batch
+	spare  []Record // an empty one, for a later batch
+	bytes  int      // of what waits, what is being written included
+	count  int
+	closed bool
+
+	failing       atomic.Bool
+	written, lost atomic.Int64
+}
+
+// batch is what is written together.
+type batch struct {
+	records []Record
+	// hurried: the writer was told that there is much.
+	hurried bool
+	// done is closed when all is written; lost says that it never will be.
+	done chan struct{}
+	lost bool
+}
+
+func newQueue(name string, s Sink, o Options) *queue {
+	return &queue{
+		name: name, sink: s, most: o.Queue, urgent: o.Required, log: o.Logger,
+		wake: make(chan struct{}, 1), ended: make(chan struct{}), next: newBatch(),
+	}
+}
+
+func newBatch() *batch { return &batch{done: make(chan struct{})} }
+
+var (
+	errFull    = errors.New("the queue is full")
+	errFailing = errors.New("the last write failed")
+	errClosed  = errors.New("the edge is about to end")
+)
+
+// put adds a record. Beyond the bound it is lost, unless forced. The batch is what it is written with.
+func (q *queue) put(r *Record, forced bool) (*batch, error) {
+	size := r.size()
+	q.mu.Lock()
+	switch {
+	case q.closed:
+		q.mu.Unlock()
+		return nil, errClosed
+	case q.bytes+size > q.most && !forced:
+		q.mu.Unlock()
+		return nil, errFull
+	}
+	if len(q.next.records) == mostAtOnce {
+		q.full = append(q.full, q.next)
+		q.begin()
+	}
+	b := q.next
+	b.records = append(b.records, *r)
+	q.bytes += size
+	q.count++
+	wake := len(b.records) == 1
+	if !b.hurried && q.bytes > q.most/2 {
+		b.hurried, wake = true, true
+	}
+	q.mu.Unlock()
+	if wake {
+		select {
+		case q.wake <- struct{}{}:
+		default:
+		}
+	}
+	return b, nil
+}
+
+func (q *queue) waiting() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.count
+}
+
+// run writes until the queue is closed and empty, or ctx ends.
+func (q *queue) run(ctx context.Context) {
+	defer close(q.ended)
+	for {
+		b, closed := q.take()
+		if b != nil {
+			if !q.write(ctx, b) {
+				return
+			}
+			continue
+		}
+		if closed {
+			return
+		}
+		select {
+		case <-q.wake:
+		case <-ctx.Done():
+			return
+		}
+		q.gather(ctx)
+	}
+}
+
+// gather waits for more records where nobody waits for those that are there.
+func (q *queue) gather(ctx context.Context) {
+	q.mu.Lock()
+	now := q.urgent || q.closed || q.bytes > q.most/2
+	q.mu.Unlock()
+	if now {
+		return
+	}
+	t := time.NewTimer(gather)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-q.wake:
+	case <-ctx.Done():
+	}
+}
+
+// begin begins a batch. q.mu is locked.
+func (q *queue) begin() {
+	q.next = newBatch()
+	q.next.records, q.spare = q.spare, nil
+}
+
+// take takes what waits; nil: nothing does.
+func (q *queue) take() (b *batch, closed bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case len(q.full) > 0:
+		b, q.full = q.full[0], q.full[1:]
+	case len(q.next.records) > 0:
+		b = q.next
+		q.begin()
+	}
+	return b, q.closed
+}
+
+// write writes a batch, and tries again until it succeeds. False: ctx has ended before.
+func (q *queue) write(ctx context.Context, b *batch) bool {
+	wait := leastRetry
+	for rest := b.records; ; {
+		n, err := q.sink.Write(ctx, rest)
+		q.written.Add(int64(n))
+		q.release(rest[:n])
+		if rest = rest[n:]; n > 0 {
+			wait = leastRetry
+		}
+		if err == nil {
+			if q.failing.Swap(false) {
+				q.log.Info("records of the audit are written again", "sink", q.name)
+			}
+			if len(rest) == 0 {
+				q.recycle(b.records)
+				close(b.done)
+				return true
+			}
+			continue
+		}
+		if !q.failing.Swap(true) {
+			q.log.Error("records of the audit cannot be written, and are tried again", "sink", q.name, "error", err)
+		}
+		t := time.NewTimer(wait)
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+		}
+		t.Stop()
+		if wait = min(2*wait, mostRetry); ctx.Err() != nil {
+			q.lost.Add(int64(len(rest)))
+			q.release(rest)
+			b.lost = true
+			close(b.done)
+			return false
+		}
+	}
+}
+
+// recycle has a later batch use the room of one that is written.
+func (q *queue) recycle(records []Record) {
+	clear(records)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.spare = records[:0]
+}
+
+// release takes records out of what waits.
+func (q *queue) release(records []Record) {
+	bytes := 0
+	for i := range records {
+		bytes += records[i].size()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.bytes -= bytes
+	q.count -= len(records)
+}
+
+// close has the queue be written until ctx ends, takes nothing any more, and returns how many records were lost in the end.
+func (q *queue) close(ctx context.Context, stop context.CancelFunc) (lost int64, _ error) {
+	before := q.lost.Load()
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-q.ended:
+	case <-ctx.Done():
+		stop()
+		<-q.ended
+	}
+	for b, _ := q.take(); b != nil; b, _ = q.take() {
+		q.lost.Add(int64(len(b.records)))
+		q.release(b.records)
+		b.lost = true
+		close(b.done)
+	}
+	return q.lost.Load() - before, q.sink.Close(ctx)
+}

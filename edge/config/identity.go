@@ -1,0 +1,59 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// validateIdentity checks how a backend is shown who is calling.
+func (c *Config) validateIdentity(i int) (errs []error) {
+	b := &c.Backends[i]
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
+	}
+	if b.Exchange != nil && b.Identity != IdentityExchange {
+		wrong("exchange is for identity: exchange: set it, or take exchange out")
+	}
+	switch b.Identity {
+	case "", IdentityPrincipal:
+		return errs
+	case IdentitySigned:
+		if c.IdentityKey == "" {
+			wrong("identity: signed needs a key to sign with: give a PEM file in identity-key, made with: openssl genpkey -algorithm ed25519")
+		}
+	case IdentityExchange:
+		if c.Auth == nil || !slices.ContainsFunc(c.Auth.Issuers, func(i Issuer) bool { return i.Exchange != nil }) {
+			wrong("identity: exchange needs an issuer that exchanges tokens: give one exchange: {client-id, client-secret-file} in auth.issuers")
+		}
+		b.validateExchange(wrong)
+	default:
+		wrong("identity: %q: use principal, signed or exchange", b.Identity)
+	}
+	if b.Kind == KindReflect {
+		wrong("identity: a service of kind: reflect is not told who is calling: take it out")
+	}
+	return errs
+}
+
+// validateExchange checks which token the backend gets.
+func (b *Backend) validateExchange(wrong func(format string, args ...any)) {
+	x := b.Exchange
+	if x == nil {
+		return
+	}
+	if x.Resource != "" && notURL(x.Resource) != "" {
+		wrong("exchange.resource: %q %s: give the URL of the backend as its issuer knows it, or audience", x.Resource, notURL(x.Resource))
+	}
+	for _, scope := range x.Scopes {
+		if why := mcp.NotScope(scope); why != "" {
+			wrong("exchange.scopes: %q %s", scope, why)
+		}
+	}
+}
+
+// Exchanges says whether some backend gets a token of its own for callers.
+func (c *Config) Exchanges() bool {
+	return slices.ContainsFunc(c.Backends, func(b Backend) bool { return b.Identity == IdentityExchange })
+}

@@ -1,0 +1,132 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// Policy says what callers may do with what exists.
+type Policy struct {
+	// Default is what happens where no rule holds: allow, hide or deny; empty: allow, without rules only.
+	Default string `yaml:"default"`
+	// Hierarchy says which scopes a scope includes.
+	Hierarchy map[string]Names `yaml:"hierarchy"`
+	// Scopes say what operations need; the first that is about one does.
+	Scopes []PolicyScopes `yaml:"scopes"`
+	// Rules decide; the first whose condition holds does.
+	Rules []PolicyRule `yaml:"rules"`
+	// Lists is obtainable or allowed; empty: obtainable.
+	Lists string `yaml:"lists"`
+	// External is asked about what rules and scopes allow; nil: nobody is.
+	External *External `yaml:"external"`
+}
+
+// External is a policy server, which speaks envoy.service.auth.v3.
+type External struct {
+	// Target is any gRPC target.
+	Target string `yaml:"target"`
+	// Timeout bounds a question; 0: 200 ms, at most 10 s.
+	Timeout time.Duration `yaml:"timeout"`
+	// OnFailure is deny or allow; empty: deny.
+	OnFailure string `yaml:"on-failure"`
+	// TLS to the server; nil: plaintext.
+	TLS *TLS `yaml:"tls"`
+}
+
+// Allows says whether what the server cannot be asked about is allowed.
+func (e *External) Allows() bool { return e.OnFailure == onFailureAllow }
+
+const (
+	onFailureDeny  = "deny"
+	onFailureAllow = "allow"
+	maxExternal    = 10 * time.Second
+)
+
+func (e *External) validate() error {
+	var errs []error
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf("policy.external: "+format, args...)) }
+	if why := notTarget(e.Target, "it"); why != "" {
+		wrong("%s", why)
+	}
+	if e.Timeout < 0 || e.Timeout > maxExternal {
+		wrong("timeout: %s: use more than 0, and at most %s", e.Timeout, maxExternal)
+	}
+	if e.OnFailure != "" && e.OnFailure != onFailureDeny && e.OnFailure != onFailureAllow {
+		wrong("on-failure: %q: use deny or allow", e.OnFailure)
+	}
+	if e.TLS != nil && (e.TLS.Cert == "") != (e.TLS.Key == "") {
+		wrong("tls: cert and key belong together: give both, or none")
+	}
+	return errors.Join(errs...)
+}
+
+// PolicyScopes are the scopes that operations need. Without tools, prompts and resources it is about every operation.
+type PolicyScopes struct {
+	// Tools, Prompts and Resources are patterns: * is any text without a slash, ** any text.
+	Tools     Names `yaml:"tools"`
+	Prompts   Names `yaml:"prompts"`
+	Resources Names `yaml:"resources"`
+	// Need are the scopes, all of them.
+	Need Names `yaml:"need"`
+}
+
+// PolicyRule is a condition and what follows.
+type PolicyRule struct {
+	// Name in metrics, errors and explanations.
+	Name string `yaml:"name"`
+	// When is an expression in CEL.
+	When string `yaml:"when"`
+	// Then is allow, hide or deny.
+	Then string `yaml:"then"`
+}
+
+// CompilePolicy reads Policy; nil: there is none.
+func (c *Config) CompilePolicy() (*policy.Policy, error) {
+	s := c.Policy
+	if s == nil {
+		return nil, nil
+	}
+	if s.External != nil {
+		if err := s.External.validate(); err != nil {
+			return nil, err
+		}
+	}
+	out := policy.Settings{Default: policy.Effect(s.Default), Lists: policy.Lists(s.Lists)}
+	if len(s.Hierarchy) > 0 {
+		out.Hierarchy = map[string][]string{}
+		for above, below := range s.Hierarchy {
+			out.Hierarchy[above] = below
+		}
+	}
+	for _, one := range s.Scopes {
+		out.Scopes = append(out.Scopes, policy.Scopes{Tools: one.Tools, Prompts: one.Prompts, Resources: one.Resources, Need: one.Need})
+	}
+	for _, r := range s.Rules {
+		out.Rules = append(out.Rules, policy.Rule{Name: r.Name, When: r.When, Then: policy.Effect(r.Then)})
+	}
+	p, err := policy.Compile(out)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return p, nil
+}
+
+// ReadPolicy reads the policy of a file of settings again, which has one: a file without is an error, since one that is being
+// written, or whose policy was lost, must not allow everything. The policy server is nil if there is none.
+func ReadPolicy(file string) (*policy.Policy, *External, error) {
+	c := Default()
+	if err := readFile(file, &c); err != nil {
+		return nil, nil, err
+	}
+	if c.Policy == nil {
+		return nil, nil, fmt.Errorf("config %s: there is no policy any more: put it back, or start the edge again to have none", file)
+	}
+	p, err := c.CompilePolicy()
+	if err != nil {
+		return nil, nil, fmt.Errorf("config %s: %w", file, err)
+	}
+	return p, c.Policy.External, nil
+}

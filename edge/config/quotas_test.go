@@ -1,0 +1,76 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/quota"
+)
+
+func TestQuotaRules(t *testing.T) {
+	c := Default()
+	c.Quotas = []Quota{
+		{Per: "principal", Rate: "600/1m", Burst: 50},
+		{Name: "shipping", Per: "principal+tool", Tools: []string{"ship", "ship_*"}, Rate: "10/h"},
+		{Per: "tool", Tools: []string{"a", "b"}, Rate: "1/s"},
+	}
+	got, err := c.QuotaRules()
+	want := []quota.Rule{
+		{Name: "principal", Per: quota.PerPrincipal, Budget: quota.Budget{Interval: 100 * time.Millisecond, Burst: 50}},
+		{Name: "shipping", Per: quota.PerPrincipalTool, Tools: []string{"ship", "ship_*"}, Budget: quota.Budget{Interval: 6 * time.Minute, Burst: 10}},
+		{Name: "tool a b", Per: quota.PerTool, Tools: []string{"a", "b"}, Budget: quota.Budget{Interval: time.Second, Burst: 1}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
+// What is wrong is told with its place, its value and what to write.
+func TestQuotasAreValidated(t *testing.T) {
+	good := Quota{Per: "principal", Rate: "600/1m"}
+	for want, quotas := range map[string][]Quota{
+		`quotas[0] principal: rate: "often" is no rate: write a whole number of calls`: {{Per: "principal", Rate: "often"}},
+		`quotas[1] x: per: "": use principal`:                                          {good, {Name: "x", Rate: "1/s"}},
+		`quotas[0] calls: per: "": use principal`:                                      {{Rate: "1/s"}},
+		`name: "a\nb": give the rule a name`:                                           {{Name: "a\nb", Per: "tool", Rate: "1/s"}},
+		`quotas[0] principal [: tools: "[" is no pattern`:                              {{Per: "principal", Tools: []string{"["}, Rate: "1/s"}},
+		`quotas[0] principal: burst: -1: give 1 to`:                                    {{Per: "principal", Rate: "1/s", Burst: -1}},
+		`quotas[1] principal: name: "principal" is used twice: give each`:              {good, good},
+		`quotas[0] principal: burst: 400: give 1 to 366, the most calls at once`:       {{Per: "principal", Rate: "1/24h", Burst: 400}},
+	} {
+		c := Default()
+		c.Quotas = quotas
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v; want %s", quotas, err, want)
+		}
+	}
+}
+
+// The quotas of a file are read again as they were read first, and a file without any does not take them away.
+func TestQuotasAreReadAgain(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "edge.yaml")
+	for _, x := range []struct {
+		text, want string
+		rules      int
+	}{
+		{"quotas: [{per: tool, rate: 1/h}, {per: principal, rate: 600/1m, burst: 50}]\n", "", 2},
+		{"", "there are no quotas any more", 0},
+		{"quotas: []\n", "there are no quotas any more", 0},
+		{"quotas: [{per: tool, rate: 1/h}, {per: tool, rate: 2/h}]\n", "is used twice", 0},
+		{"quotas: [{per: nobody, rate: 1/h}]\n", "nobody", 0},
+		{"quotas: [\n", "edge.yaml", 0},
+	} {
+		if err := os.WriteFile(name, []byte(x.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		rules, err := ReadQuotas(name)
+		if len(rules) != x.rules || (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%q: %d rules, %v", x.text, len(rules), err)
+		}
+	}
+}

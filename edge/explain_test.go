@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/authorizer"
+)
+
+// TestExplainPolicy explains the policy of the documentation to a token's claims, over the bundled backends.
+func TestExplainPolicy(t *testing.T) {
+	page, err := os.ReadFile("../docs/access.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "<!-- policy recipe -->\n```yaml\n")
+	settings, rest, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/access.md has no policy between the marks of the recipe")
+	}
+	_, rest, _ = strings.Cut(rest, "echo '")
+	claims, _, found := strings.Cut(rest, "' > ann.json")
+	if !found {
+		t.Fatal("docs/access.md has no claims")
+	}
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	file := write("edge.yaml", settings)
+	explain := func(claims string, args ...string) (string, error) {
+		var out bytes.Buffer
+		err := explainPolicy(t.Context(), append([]string{"explain", "--config", file, "--claims", write("claims.json", claims)}, args...), &out)
+		return out.String(), err
+	}
+	all, err := explain(claims)
+	for _, want := range []string{"allow, by the rule \"the rest\"", "step-up to the scopes mcp:write", "prompt ", "resource ", "template "} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	name := strings.Fields(all)[1]
+	if one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool="+name); err != nil || strings.Count(one, "\n") != 1 || !strings.Contains(one, name) {
+		t.Errorf("%q, %v", one, err)
+	}
+	if one, err := explain("{}", "--tool", name); err != nil || !strings.Contains(one, "step-up") {
+		t.Errorf("anonymous: %q, %v", one, err)
+	}
+	for _, x := range []struct {
+		claims string
+		args   []string
+		want   string
+	}{
+		{claims, []string{"--tool", "nix"}, "no backend has a tool"},
+		{"[]", nil, "no JSON object"},
+		{`{"scope": "x"}`, nil, "the claim of the subject is missing"},
+		{claims, []string{"--tool"}, "--tool lacks its value"},
+	} {
+		if _, err := explain(x.claims, x.args...); err == nil || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s %q: %v, want %s", x.claims, x.args, err, x.want)
+		}
+	}
+	for condition, want := range map[string]string{
+		`tool.name != ""`:                 `hide, by the rule "interns destroy nothing"`,
+		`arguments.x == 1`:                `depends on the arguments: hide, by the rule "interns destroy nothing"`,
+		`principal.claims.missing == "x"`: `deny, by the rule "interns destroy nothing", which could not be evaluated`,
+	} {
+		file = write("edge.yaml", strings.Replace(settings, "tool.annotations.destructive", condition, 1))
+		if one, err := explain(claims, "--tool", name); err != nil || !strings.Contains(one, want) || strings.Contains(one, "not listed") == strings.HasPrefix(condition, "arguments") {
+			t.Errorf("%s: %q, %v", condition, one, err)
+		}
+	}
+	file = write("none.yaml", "server: {name: x}\n")
+	if _, err := explain(claims); err == nil || !strings.Contains(err.Error(), "the settings have none") {
+		t.Error(err)
+	}
+}
+
+// Both commands say that a policy server is asked, and what follows if it does not decide; neither asks it.
+func TestPolicyServerIsNamed(t *testing.T) {
+	pdp := authorizer.Serve(t)
+	pdp.By(authorizer.Deny("never"))
+	dir := t.TempDir()
+	file, claims := filepath.Join(dir, "edge.yaml"), filepath.Join(dir, "claims.json")
+	for name, text := range map[string]string{file: "policy: {external: {target: '" + pdp.Addr + "', on-failure: allow}}\n", claims: "{}"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note := "note    policy.external: the policy server " + pdp.Addr + " is asked about what rules and scopes allow; without an answer within 200ms it is allowed\n"
+	var out bytes.Buffer
+	if err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out); err != nil ||
+		!strings.HasPrefix(out.String(), note) || !strings.Contains(out.String(), "allow, by default, if the policy server allows it") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	out.Reset()
+	if err := checkBackends(t.Context(), []string{"--config", file, "--backend=one=" + manyTools(t, "m", 1)}, &out); err != nil || !strings.HasPrefix(out.String(), note) {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	if n := len(pdp.Asked()); n > 0 {
+		t.Errorf("the policy server was asked %d times", n)
+	}
+}

@@ -1,0 +1,277 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
+	"cel.dev/cel-go/interpreter"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// costLimit bounds the evaluation of one condition that goes over lists or matches regular expressions, in CEL's units: a
+// function call or so each. What costs more is an error. Other conditions take a step for each of their operators, and the time
+// to compare what the request has: they need no bound, and counting costs as much as they do.
+const costLimit = 100_000
+
+// The variables. Those that a target does not have are their types' zero values.
+const (
+	varSubject   = "principal.subject"
+	varIssuer    = "principal.issuer"
+	varClient    = "principal.client_id"
+	varScopes    = "principal.scopes"
+	varRoles     = "principal.roles"
+	varClaims    = "principal.claims"
+	varAnonymous = "principal.anonymous"
+
+	varMethod = "request.method"
+
+	varTool        = "tool.name"
+	varToolBackend = "tool.backend"
+	varReadOnly    = "tool.annotations.read_only"
+	varDestructive = "tool.annotations.destructive"
+	varIdempotent  = "tool.annotations.idempotent"
+	varOpenWorld   = "tool.annotations.open_world"
+
+	varURI             = "resource.uri"
+	varIsTemplate      = "resource.is_template"
+	varResourceBackend = "resource.backend"
+
+	varPrompt        = "prompt.name"
+	varPromptBackend = "prompt.backend"
+
+	varArguments = "arguments"
+)
+
+// variables have their types, so that a misspelled one is an error when the policy is loaded.
+var variables = map[string]*cel.Type{
+	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varAnonymous: cel.BoolType,
+	varScopes: cel.ListType(cel.StringType), varRoles: cel.ListType(cel.StringType),
+	varClaims: cel.MapType(cel.StringType, cel.DynType),
+	varMethod: cel.StringType,
+	varTool:   cel.StringType, varToolBackend: cel.StringType,
+	varReadOnly: cel.BoolType, varDestructive: cel.BoolType, varIdempotent: cel.BoolType, varOpenWorld: cel.BoolType,
+	varURI: cel.StringType, varIsTemplate: cel.BoolType, varResourceBackend: cel.StringType,
+	varPrompt: cel.StringType, varPromptBackend: cel.StringType,
+	varArguments: cel.MapType(cel.StringType, cel.DynType),
+}
+
+func newEnv() (*cel.Env, error) {
+	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true)}
+	for name, t := range variables {
+		options = append(options, cel.Variable(name, t))
+	}
+	return cel.NewEnv(options...)
+}
+
+// condition is a compiled expression.
+type condition struct {
+	program cel.Program
+	// partial is the same where the arguments are not known; nil: it does not look at them.
+	partial cel.Program
+}
+
+// uses is what a policy's conditions look at of a request.
+type uses struct {
+	variables map[string]bool
+	// claims are the names of those that are looked at, sorted; allClaims: any may be.
+	claims    []string
+	allClaims bool
+}
+
+func compile(env *cel.Env, text string, u *uses) (condition, error) {
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		return condition{}, fmt.Errorf("it is no expression that can be used: %w\nThe variables are %s", issues.Err(), strings.Join(slices.Sorted(maps.Keys(variables)), ", "))
+	}
+	if t := checked.OutputType(); t != cel.BoolType {
+		return condition{}, fmt.Errorf("it is of type %s: write one that is true or false, a claim or an argument with == true", t)
+	}
+	arguments := u.add(checked.NativeRep())
+	var options []cel.ProgramOption
+	if costly(checked.NativeRep()) {
+		options = append(options, cel.CostLimit(costLimit))
+	}
+	program, err := env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize))...)
+	if err != nil {
+		return condition{}, err
+	}
+	c := condition{program: program}
+	if arguments {
+		c.partial, err = env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval))...)
+	}
+	return c, err
+}
+
+// costly says whether an expression may take more steps than it has operators.
+func costly(checked *ast.AST) bool {
+	return len(ast.MatchDescendants(ast.NavigateAST(checked), func(e ast.NavigableExpr) bool {
+		return e.Kind() == ast.ComprehensionKind || e.Kind() == ast.CallKind && e.AsCall().FunctionName() == overloads.Matches
+	})) > 0
+}
+
+// add notes what an expression looks at, and says whether the arguments are among it.
+func (u *uses) add(checked *ast.AST) (arguments bool) {
+	root := ast.NavigateAST(checked)
+	for _, e := range ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
+		ref, ok := checked.ReferenceMap()[e.ID()]
+		return ok && variables[ref.Name] != nil
+	}) {
+		name := checked.ReferenceMap()[e.ID()].Name
+		u.variables[name] = true
+		arguments = arguments || name == varArguments
+		if name != varClaims {
+			continue
+		}
+		claim, ok := claimOf(e)
+		if !ok {
+			u.allClaims = true
+		} else if at, found := slices.BinarySearch(u.claims, claim); !found {
+			u.claims = slices.Insert(u.claims, at, claim)
+		}
+	}
+	return arguments
+}
+
+// claimOf is the claim that is taken of all claims; false: any may be.
+func claimOf(e ast.NavigableExpr) (string, bool) {
+	parent, ok := e.Parent()
+	if !ok {
+		return "", false
+	}
+	switch parent.Kind() {
+	case ast.SelectKind:
+		return parent.AsSelect().FieldName(), true
+	case ast.CallKind:
+		call := parent.AsCall()
+		if call.FunctionName() != operators.Index || len(call.Args()) != 2 || call.Args()[0].ID() != e.ID() || call.Args()[1].Kind() != ast.LiteralKind {
+			return "", false
+		}
+		name, ok := call.Args()[1].AsLiteral().Value().(string)
+		return name, ok
+	}
+	return "", false
+}
+
+// truth is what a condition comes to.
+type truth byte
+
+const (
+	isFalse truth = iota
+	isTrue
+	isOpen // it depends on the arguments
+)
+
+var errNotBool = errors.New("it is neither true nor false")
+
+// holds evaluates a condition.
+func (c *condition) holds(v *values) (truth, error) {
+	program := c.program
+	var input any = v
+	if !v.known && c.partial != nil {
+		partial, err := cel.PartialVars(v, cel.AttributePattern(varArguments))
+		if err != nil {
+			return isFalse, err
+		}
+		program, input = c.partial, partial
+	}
+	out, _, err := program.Eval(input)
+	switch {
+	case err != nil:
+		return isFalse, err
+	case types.IsUnknown(out):
+		return isOpen, nil
+	case out == types.True:
+		return isTrue, nil
+	case out == types.False:
+		return isFalse, nil
+	}
+	return isFalse, errNotBool
+}
+
+// values are the variables of one decision. It implements interpreter.Activation.
+type values struct {
+	who    *mcp.Principal
+	target *Target
+	// arguments, if they are known.
+	arguments map[string]any
+	known     bool
+	// claims and args are the values of the maps, nil before they are looked at.
+	claims, args ref.Val
+}
+
+// mapped makes a map a value, once.
+func mapped(v *ref.Val, m map[string]any) (any, bool) {
+	if *v == nil {
+		*v = types.NewStringInterfaceMap(types.DefaultTypeAdapter, m)
+	}
+	return *v, true
+}
+
+var _ interpreter.Activation = (*values)(nil)
+
+// Parent implements interpreter.Activation.
+func (v *values) Parent() interpreter.Activation { return nil }
+
+// ResolveName implements interpreter.Activation.
+func (v *values) ResolveName(name string) (any, bool) {
+	of := func(k Kind, text string) string {
+		if v.target.Kind == k || k == Resource && v.target.Kind == Template {
+			return text
+		}
+		return ""
+	}
+	tool := v.target.Kind == Tool
+	switch name {
+	case varSubject:
+		return v.who.Subject, true
+	case varIssuer:
+		return v.who.Issuer, true
+	case varClient:
+		return v.who.Client, true
+	case varScopes:
+		return v.who.Scopes, true
+	case varRoles:
+		return v.who.Roles, true
+	case varClaims:
+		return mapped(&v.claims, v.who.Claims)
+	case varAnonymous:
+		return v.who.Anonymous(), true
+	case varMethod:
+		return string(v.target.Method), true
+	case varTool:
+		return of(Tool, v.target.Name), true
+	case varToolBackend:
+		return of(Tool, v.target.Backend), true
+	case varReadOnly:
+		return tool && v.target.Hints.ReadOnly, true
+	case varDestructive:
+		return tool && v.target.Hints.Destructive, true
+	case varIdempotent:
+		return tool && v.target.Hints.Idempotent, true
+	case varOpenWorld:
+		return tool && v.target.Hints.OpenWorld, true
+	case varURI:
+		return of(Resource, v.target.Name), true
+	case varIsTemplate:
+		return v.target.Kind == Template, true
+	case varResourceBackend:
+		return of(Resource, v.target.Backend), true
+	case varPrompt:
+		return of(Prompt, v.target.Name), true
+	case varPromptBackend:
+		return of(Prompt, v.target.Backend), true
+	case varArguments:
+		return mapped(&v.args, v.arguments)
+	}
+	return nil, false
+}

@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// AppendEntitlement appends all that the policy looks at of a caller: callers with the same have the same rights. It
+// holds what credentials say, so it is to be kept in memory only.
+func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
+	u := p.uses.variables
+	for _, one := range [...]struct{ name, value string }{{varSubject, who.Subject}, {varIssuer, who.Issuer}, {varClient, who.Client}} {
+		if u[one.name] {
+			dst = appendText(dst, one.value)
+		}
+	}
+	if u[varAnonymous] {
+		dst = append(dst, yes(who.Anonymous()))
+	}
+	if u[varScopes] {
+		dst = appendTexts(dst, who.Scopes)
+	} else {
+		dst = p.appendScopes(dst, who.Scopes)
+	}
+	if u[varRoles] {
+		dst = appendTexts(dst, who.Roles)
+	}
+	if p.uses.allClaims {
+		raw, _ := json.Marshal(who.Claims) // with its names sorted; what came from JSON can be written
+		return appendText(dst, string(raw))
+	}
+	for _, name := range p.uses.claims {
+		value, there := who.Claims[name]
+		dst = append(dst, yes(there))
+		if there {
+			raw, _ := json.Marshal(value)
+			dst = appendText(dst, string(raw))
+		}
+	}
+	return dst
+}
+
+// appendScopes appends which of the scopes that the policy names are held, a bit each, whatever their order.
+func (p *Policy) appendScopes(dst []byte, held []string) []byte {
+	from := len(dst)
+	dst = append(dst, make([]byte, (len(p.scopes.by)+7)/8)...)
+	for _, s := range held {
+		if i, named := p.scopes.order[s]; named {
+			dst[from+i/8] |= 1 << (i % 8)
+		}
+	}
+	return dst
+}
+
+func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
+	dst = append(dst, byte(t.Kind), t.Hints.bits())
+	if p.uses.variables[varMethod] {
+		dst = appendText(dst, string(t.Method))
+	}
+	return append(appendText(dst, t.Backend), t.Name...)
+}
+
+// appendText appends a text with its length, so that no two lists of texts look alike.
+func appendText(dst []byte, s string) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
+}
+
+func appendTexts(dst []byte, list []string) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, s := range list {
+		dst = appendText(dst, s)
+	}
+	return dst
+}
+
+func yes(v bool) byte {
+	if v {
+		return 1
+	}
+	return 0
+}
+
+// The bounds of a cache: of the decisions in each of its two generations, and of a key, in bytes.
+const (
+	cacheEntries = 8 << 10
+	cacheKey     = 1 << 10
+)
+
+// cache remembers decisions. It has two generations: when the young one is full it becomes the old one, and what is asked
+// for in that becomes young again. The zero value is empty. Safe for concurrent use; what is known is read without a lock.
+type cache struct {
+	young, old atomic.Pointer[generation]
+	mu         sync.Mutex // exchanging generations
+}
+
+type generation struct {
+	entries sync.Map // of Decision, by string
+	size    atomic.Int64
+}
+
+func (c *cache) get(key []byte) (Decision, bool) {
+	if len(key) > cacheKey {
+		return Decision{}, false
+	}
+	for _, g := range [...]*generation{c.young.Load(), c.old.Load()} {
+		if g == nil {
+			continue
+		}
+		if v, ok := g.entries.Load(string(key)); ok {
+			d := *v.(*Decision)
+			if g != c.young.Load() {
+				c.put(key, d)
+			}
+			return d, true
+		}
+	}
+	return Decision{}, false
+}
+
+func (c *cache) put(key []byte, d Decision) {
+	if len(key) > cacheKey {
+		return
+	}
+	g := c.young.Load()
+	if g == nil || g.size.Load() >= cacheEntries {
+		c.mu.Lock()
+		if g = c.young.Load(); g == nil || g.size.Load() >= cacheEntries {
+			c.old.Store(g)
+			g = new(generation)
+			c.young.Store(g)
+		}
+		c.mu.Unlock()
+	}
+	if _, known := g.entries.Swap(string(key), &d); !known {
+		g.size.Add(1)
+	}
+}

@@ -1,0 +1,142 @@
+package external
+
+import (
+	"fmt"
+	"strings"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+const (
+	// Namespace of the metadata that a request is described by, that of Envoy's MCP filter. Its members are method; id, as the
+	// client sent it; and params, or ParamsOmitted.
+	Namespace = "envoy.filters.http.mcp"
+	// ParamsOmitted is true in place of params that are larger than MaxParams or nested deeper than MaxDepth.
+	ParamsOmitted = "params_omitted"
+	// MaxParams is the most that params may have to be told, in bytes of JSON.
+	MaxParams = 64 << 10
+	// MaxDepth is how deep params may be nested to be told. A level takes three of protobuf's, of which many servers read 100.
+	MaxDepth = 28
+	// CallerNamespace of the metadata that say who calls beside source.principal: issuer, client_id, scopes and roles.
+	CallerNamespace = "mcpedge.principal"
+	// MaxReason is the most characters of a reason.
+	MaxReason = 200
+)
+
+// withheld are the headers that are not told: credentials, and the id of a session.
+var withheld = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true, "dpop": true, "mcp-session-id": true}
+
+// request describes a call as Envoy's ext_authz filter does. Texts that protobuf cannot have, since they are not UTF-8, have
+// U+FFFD where they are not. An error says that the params cannot be told, which is the client's fault.
+func request(call *mcp.Call) (*authv3.CheckRequest, error) {
+	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
+	if id := call.Envelope.ID; !id.IsZero() {
+		var v structpb.Value
+		if err := protojson.Unmarshal([]byte(id.Raw()), &v); err != nil {
+			return nil, fmt.Errorf("the id: %w", err)
+		}
+		about["id"] = &v
+	}
+	switch raw := call.Params.Raw; {
+	case len(raw) > MaxParams || depth(raw) > MaxDepth:
+		about[ParamsOmitted] = structpb.NewBoolValue(true)
+	case len(raw) > 0 && jsonrpc.TypeOf(raw) != jsonrpc.Null:
+		var v structpb.Value
+		if err := protojson.Unmarshal(raw, &v); err != nil {
+			return nil, err
+		}
+		about["params"] = &v
+	}
+	p := &call.Principal
+	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
+		Source:  &authv3.AttributeContext_Peer{Address: addressOf(call), Principal: text(p.Subject)},
+		Request: &authv3.AttributeContext_Request{Http: httpOf(call)},
+		MetadataContext: &corev3.Metadata{FilterMetadata: map[string]*structpb.Struct{
+			Namespace: {Fields: about},
+			CallerNamespace: {Fields: map[string]*structpb.Value{
+				"issuer": structpb.NewStringValue(text(p.Issuer)), "client_id": structpb.NewStringValue(text(p.Client)),
+				"scopes": list(p.Scopes), "roles": list(p.Roles),
+			}},
+		}},
+	}}, nil
+}
+
+// depth is how deep a JSON value is nested: 0 of a scalar.
+func depth(raw []byte) (most int) {
+	now, quoted := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			now++
+			most = max(most, now)
+		case c == '}' || c == ']':
+			now--
+		}
+	}
+	return most
+}
+
+func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {
+	out := &authv3.AttributeContext_HttpRequest{Id: call.ID, Method: "POST"}
+	if call.HTTP.Header == nil {
+		return out
+	}
+	out.Path, out.Host = text(call.HTTP.Path), text(call.HTTP.Host)
+	out.Headers = map[string]string{":method": out.Method, ":path": out.Path, ":authority": out.Host}
+	for name, values := range call.HTTP.Header {
+		if name = strings.ToLower(text(name)); !withheld[name] {
+			out.Headers[name] = text(strings.Join(values, ","))
+		}
+	}
+	return out
+}
+
+func addressOf(call *mcp.Call) *corev3.Address {
+	if !call.From.IsValid() {
+		return nil
+	}
+	return &corev3.Address{Address: &corev3.Address_SocketAddress{SocketAddress: &corev3.SocketAddress{
+		Address: call.From.String(), PortSpecifier: &corev3.SocketAddress_PortValue{},
+	}}}
+}
+
+func list(texts []string) *structpb.Value {
+	out := &structpb.ListValue{}
+	for _, s := range texts {
+		out.Values = append(out.Values, structpb.NewStringValue(text(s)))
+	}
+	return structpb.NewListValue(out)
+}
+
+func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
+// reason is what a denial says to the caller: the body of the response that Envoy would send, else the status's message.
+func reason(resp *authv3.CheckResponse) string {
+	said := resp.GetDeniedResponse().GetBody()
+	if said == "" {
+		said = resp.GetStatus().GetMessage()
+	}
+	var b strings.Builder
+	n := 0
+	for _, r := range said {
+		if mcp.IsControl(r) {
+			continue
+		}
+		if n++; n > MaxReason {
+			break
+		}
+		b.WriteRune(r)
+	}
+	return strings.TrimSpace(b.String())
+}

@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// Kind is what sort of thing a caller names.
+type Kind byte
+
+// The kinds.
+const (
+	Tool     Kind = 't'
+	Prompt   Kind = 'p'
+	Resource Kind = 'r'
+	// Template is a resource template, as it is listed and completed. What is read by it is a Resource.
+	Template Kind = 'm'
+)
+
+// Target is something that exists, and that a caller names.
+type Target struct {
+	Kind Kind
+	// Method is what the caller does with it; for lists the method by which an entry is used.
+	Method mcp.Method
+	// Name is that of a tool or prompt as clients see it, a resource's URI, or a template's text.
+	Name string
+	// Backend serves it.
+	Backend string
+	// Hints of a tool. The zero value has those of a tool without annotations but for Destructive and OpenWorld, which are
+	// then true: see [Hints].
+	Hints Hints
+}
+
+// Hints are a tool's annotations with the defaults of MCP for those that are absent: not read-only, destructive unless it is
+// read-only, not idempotent, of an open world.
+type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
+
+func (h Hints) bits() (b byte) {
+	for i, v := range [...]bool{h.ReadOnly, h.Destructive, h.Idempotent, h.OpenWorld} {
+		if v {
+			b |= 1 << i
+		}
+	}
+	return b + '0'
+}
+
+// patterns match names: * is any text without a slash, ** any text.
+type patterns []*regexp.Regexp
+
+func newPatterns(texts []string) (out patterns) {
+	for _, text := range texts {
+		out = append(out, regexp.MustCompile(expression(text)))
+	}
+	return out
+}
+
+// expression is a pattern as a regular expression, which is matched in linear time.
+func expression(pattern string) string {
+	var b strings.Builder
+	b.WriteString(`(?s)\A`)
+	for rest := pattern; rest != ""; {
+		at := strings.IndexByte(rest, '*')
+		switch {
+		case at < 0:
+			b.WriteString(regexp.QuoteMeta(rest))
+			rest = ""
+		case strings.HasPrefix(rest[at:], "**"):
+			b.WriteString(regexp.QuoteMeta(rest[:at]) + `.*`)
+			rest = rest[at+2:]
+		default:
+			b.WriteString(regexp.QuoteMeta(rest[:at]) + `[^/]*`)
+			rest = rest[at+1:]
+		}
+	}
+	b.WriteString(`\z`)
+	return b.String()
+}
+
+func (p patterns) match(name string) bool {
+	for _, one := range p {
+		if one.MatchString(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// need is Scopes, ready for use.
+type need struct {
+	all                       bool
+	tools, prompts, resources patterns
+	scopes                    []string
+}
+
+func newNeed(s Scopes) need {
+	return need{
+		all:   len(s.Tools)+len(s.Prompts)+len(s.Resources) == 0,
+		tools: newPatterns(s.Tools), prompts: newPatterns(s.Prompts), resources: newPatterns(s.Resources),
+		scopes: s.Need,
+	}
+}
+
+func (n *need) about(t *Target) bool {
+	if n.all {
+		return true
+	}
+	switch t.Kind {
+	case Tool:
+		return n.tools.match(t.Name)
+	case Prompt:
+		return n.prompts.match(t.Name)
+	default:
+		return n.resources.match(t.Name)
+	}
+}

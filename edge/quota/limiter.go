@@ -1,0 +1,259 @@
+package quota
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Refused says that a budget is used up.
+type Refused struct {
+	// Rule is the rule's name.
+	Rule string
+	// Wait is how long it takes until a call is there again: above 0.
+	Wait time.Duration
+}
+
+// Error implements error. The text is for clients.
+func (r *Refused) Error() string {
+	return fmt.Sprintf("the quota %q is used up: try again in %s", r.Rule, r.Wait.Round(time.Millisecond))
+}
+
+// Options of a Limiter.
+type Options struct {
+	// Rules that are valid, see Rule.Validate. A call has to be within each that is about it.
+	Rules []Rule
+	// Store is what replicas share; nil: this replica has the budgets to itself.
+	Store Store
+	// Logger hears when the store fails, and when it answers again; nil: slog.Default().
+	Logger *slog.Logger
+}
+
+// Limiter admits calls by rules. Safe for concurrent use.
+type Limiter struct {
+	rules  atomic.Pointer[[]limit]
+	store  Store // nil: local is all there is
+	local  Memory
+	log    *slog.Logger
+	leases sync.Map // of *lease by key
+	// replicas is how many share the budgets.
+	replicas atomic.Int64
+	away     atomic.Bool
+
+	mu sync.Mutex // exchanging rules
+	// refused counts the calls that each rule has refused, also of rules that are not in force any more.
+	refused  map[string]*atomic.Int64
+	unshared atomic.Int64
+}
+
+// limit is a rule in force and what it has refused.
+type limit struct {
+	Rule
+	refused *atomic.Int64
+}
+
+// maxGone bounds the rules that are not in force any more whose counts are kept.
+const maxGone = 1024
+
+// New makes a Limiter. With a Store, Run gives back what is not used.
+func New(o Options) *Limiter {
+	x := &Limiter{store: o.Store, log: o.Logger, refused: map[string]*atomic.Int64{}}
+	if x.log == nil {
+		x.log = slog.Default()
+	}
+	x.replicas.Store(1)
+	x.SetRules(o.Rules)
+	return x
+}
+
+// SetRules puts rules in force, which are valid, and says whether they are others than before. What callers have used of a
+// budget stays used if the rule keeps its name; of a budget that is smaller now no more counts than all of it.
+func (x *Limiter) SetRules(rules []Rule) (exchanged bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if before := x.rules.Load(); before != nil && slices.EqualFunc(*before, rules, func(a limit, b Rule) bool { return a.equal(&b) }) {
+		return false
+	}
+	if len(x.refused) >= maxGone {
+		maps.DeleteFunc(x.refused, func(name string, _ *atomic.Int64) bool {
+			return !slices.ContainsFunc(rules, func(r Rule) bool { return r.Name == name })
+		})
+	}
+	limits := make([]limit, len(rules))
+	for i, r := range rules {
+		if x.refused[r.Name] == nil {
+			x.refused[r.Name] = new(atomic.Int64)
+		}
+		limits[i] = limit{r, x.refused[r.Name]}
+	}
+	x.rules.Store(&limits)
+	return true
+}
+
+// Spend charges a call to the budgets of all rules that are about it. It gives a *Refused if one of them is used up, with
+// the others as they were, or ctx's error.
+func (x *Limiter) Spend(ctx context.Context, c *Call) error {
+	rules := *x.rules.Load()
+	for i := range rules {
+		r := &rules[i]
+		if !r.about(c) {
+			continue
+		}
+		wait, err := x.spend(ctx, r.key(c), r.Budget)
+		if err == nil && wait > 0 {
+			r.refused.Add(1)
+			err = &Refused{Rule: r.Name, Wait: wait}
+		}
+		if err != nil {
+			for j := range i {
+				if before := &rules[j]; before.about(c) {
+					x.unspend(before.key(c), before.Budget)
+				}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// spend uses one call of a key's budget. 0: it did; else how long it takes until one is there.
+func (x *Limiter) spend(ctx context.Context, key string, b Budget) (wait time.Duration, err error) {
+	if x.store == nil {
+		_, wait, err = x.local.Take(ctx, key, b, 1)
+		return wait, err
+	}
+	for {
+		v, ok := x.leases.Load(key)
+		if !ok {
+			v, _ = x.leases.LoadOrStore(key, &lease{key: key, budget: b})
+		}
+		l := v.(*lease)
+		if l.budget != b {
+			x.retire(ctx, l)
+			continue
+		}
+		if wait, ok, err = l.spend(ctx, x); ok {
+			return wait, err
+		}
+	}
+}
+
+// retire ends a lease of a budget that the key had before.
+func (x *Limiter) retire(ctx context.Context, l *lease) {
+	l.mu.Lock()
+	back := l.left
+	l.left, l.ended = 0, true
+	l.mu.Unlock()
+	x.leases.CompareAndDelete(l.key, l)
+	go x.giveBack(context.WithoutCancel(ctx), l, back)
+}
+
+// giveBack returns calls that a lease has not used. What cannot be given back is lost to the budget, which is regained in time.
+func (x *Limiter) giveBack(ctx context.Context, l *lease, n int) {
+	if n == 0 || x.away.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
+	_ = x.store.Return(ctx, l.key, l.budget, n)
+}
+
+// unspend gives back one call that was not made.
+func (x *Limiter) unspend(key string, b Budget) {
+	switch {
+	case x.store == nil:
+		_ = x.local.Return(context.Background(), key, b, 1)
+		return
+	case x.away.Load():
+		return // what was charged to a share is regained by time
+	}
+	if v, ok := x.leases.Load(key); ok {
+		l := v.(*lease)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.ended {
+			l.left++
+		}
+	}
+}
+
+// spendShare uses one call of this replica's share while the store cannot be reached.
+func (x *Limiter) spendShare(ctx context.Context, key string, b Budget) (wait time.Duration) {
+	x.unshared.Add(1)
+	_, wait, _ = x.local.Take(ctx, key, b.share(int(x.replicas.Load())), 1)
+	return wait
+}
+
+func (x *Limiter) failed(err error) {
+	if !x.away.Swap(true) {
+		x.log.Warn("the quotas of all replicas cannot be reached: this one keeps to its share of them", "replicas", x.replicas.Load(), "error", err)
+	}
+}
+
+func (x *Limiter) answered() {
+	if x.away.Swap(false) {
+		x.log.Info("the quotas of all replicas can be reached again")
+	}
+}
+
+// Refusals calls fn with the number of calls that each rule has refused so far, also of rules that were in force before.
+func (x *Limiter) Refusals(fn func(rule string, n int64)) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for name, n := range x.refused {
+		fn(name, n.Load())
+	}
+}
+
+// Unshared is how many calls were judged by this replica's share of a budget so far.
+func (x *Limiter) Unshared() int64 { return x.unshared.Load() }
+
+// sweepEvery is how often leases are given back: what is not used is back within a second.
+const sweepEvery = 500 * time.Millisecond
+
+// Run gives back what is not used, and counts the replicas, until ctx ends; then it gives back everything. Without a
+// Store it returns at once.
+func (x *Limiter) Run(ctx context.Context) {
+	if x.store == nil {
+		return
+	}
+	t := time.NewTicker(sweepEvery)
+	defer t.Stop()
+	for {
+		if n, err := x.sharing(ctx); err == nil {
+			x.replicas.Store(int64(n))
+		}
+		select {
+		case <-t.C:
+			x.sweep(context.WithoutCancel(ctx), false)
+		case <-ctx.Done():
+			x.sweep(context.WithoutCancel(ctx), true)
+			return
+		}
+	}
+}
+
+func (x *Limiter) sharing(ctx context.Context) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, takeTimeout)
+	defer cancel()
+	return x.store.Sharing(ctx)
+}
+
+// sweep gives back what the leases do not use.
+func (x *Limiter) sweep(ctx context.Context, all bool) {
+	now := time.Now()
+	x.leases.Range(func(key, v any) bool {
+		l := v.(*lease)
+		back, ended := l.sweep(now, all)
+		if ended {
+			x.leases.CompareAndDelete(key, v)
+		}
+		x.giveBack(ctx, l, back)
+		return true
+	})
+}

@@ -1,0 +1,64 @@
+package quota
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+)
+
+// maxKeys bounds the budgets that a Memory keeps. Those that are whole need not be kept; beyond the bound, keys that are
+// not kept share one budget.
+const maxKeys = 100_000
+
+// overflow is the key of the budget that is shared beyond the bound. No key of a rule equals it.
+const overflow = ""
+
+// Memory is the Store of one replica. Safe for concurrent use. The zero value is ready.
+type Memory struct {
+	mu sync.Mutex
+	// full is, by key, when the budget is whole again.
+	full map[string]time.Time
+	// purged is when those that are whole were last removed.
+	purged time.Time
+}
+
+var _ Store = (*Memory)(nil)
+
+// Take implements Store. It never fails.
+func (m *Memory) Take(_ context.Context, key string, b Budget, want int) (granted int, wait time.Duration, err error) {
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key = m.kept(key, now)
+	granted, m.full[key], wait = b.spend(now, m.full[key], want)
+	return granted, wait, nil
+}
+
+// Return implements Store. It never fails.
+func (m *Memory) Return(_ context.Context, key string, b Budget, n int) error {
+	now := time.Now()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key = m.kept(key, now)
+	m.full[key] = b.restore(now, m.full[key], n)
+	return nil
+}
+
+// Sharing implements Store: nobody else is there.
+func (m *Memory) Sharing(context.Context) (int, error) { return 1, nil }
+
+// kept is the key that is kept for a key.
+func (m *Memory) kept(key string, now time.Time) string {
+	if m.full == nil {
+		m.full = map[string]time.Time{}
+	}
+	if now.Sub(m.purged) >= time.Second {
+		m.purged = now
+		maps.DeleteFunc(m.full, func(_ string, full time.Time) bool { return !full.After(now) })
+	}
+	if _, ok := m.full[key]; !ok && len(m.full) >= maxKeys {
+		return overflow
+	}
+	return key
+}
