@@ -63,10 +63,13 @@ type Catalog struct {
 	Resources []*pb.Resource
 	Templates []*pb.ResourceTemplate
 	Prompts   []*pb.Prompt
+	Skills    []*pb.Skill
 	// HasTools, HasResources and HasPrompts say that the service is served; its list may be empty.
 	HasTools, HasResources, HasPrompts bool
+	// HasSkills says that skills are served, by the service of resources, to whose digest they belong.
+	HasSkills bool
 	// The hints are the zero value for a service that is not served.
-	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint Hint
+	ToolsHint, ResourcesHint, TemplatesHint, PromptsHint, SkillsHint Hint
 	// Private: a list is private, so each principal has a catalog of its own.
 	Private bool
 	// Digest of the lists' content: equal content has equal digests on every replica. 0 for a service
@@ -104,6 +107,7 @@ func (l *lists) assemble(describe *pb.DescribeResponse) *Catalog {
 	if r := l[1]; r != nil {
 		c.HasResources, c.Resources, c.ResourcesHint, c.Digest.Resources = r.served, r.resources, r.hint, r.digest
 		c.Templates, c.TemplatesHint = r.templates, r.templatesHint
+		c.HasSkills, c.Skills, c.SkillsHint = r.hasSkills, r.skills, r.skillsHint
 	}
 	if p := l[2]; p != nil {
 		c.HasPrompts, c.Prompts, c.PromptsHint, c.Digest.Prompts = p.served, p.prompts, p.hint, p.digest
@@ -119,7 +123,7 @@ func changes(a, b *Catalog) (kinds Kinds, differs bool) {
 	if a.Digest.Tools != b.Digest.Tools || a.HasTools != b.HasTools {
 		kinds |= Tools
 	}
-	if a.Digest.Resources != b.Digest.Resources || a.HasResources != b.HasResources {
+	if a.Digest.Resources != b.Digest.Resources || a.HasResources != b.HasResources || a.HasSkills != b.HasSkills {
 		kinds |= Resources
 	}
 	if a.Digest.Prompts != b.Digest.Prompts || a.HasPrompts != b.HasPrompts {
@@ -127,7 +131,7 @@ func changes(a, b *Catalog) (kinds Kinds, differs bool) {
 	}
 	differs = kinds != 0 || a.Present != b.Present || a.Unread != b.Unread || a.Private != b.Private ||
 		a.ToolsHint != b.ToolsHint || a.ResourcesHint != b.ResourcesHint ||
-		a.TemplatesHint != b.TemplatesHint || a.PromptsHint != b.PromptsHint ||
+		a.TemplatesHint != b.TemplatesHint || a.SkillsHint != b.SkillsHint || a.PromptsHint != b.PromptsHint ||
 		!proto.Equal(a.Describe, b.Describe)
 	return kinds, differs
 }

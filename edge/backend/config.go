@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -8,6 +9,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // What a Config's zero values stand for.
@@ -56,12 +59,27 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// Claims of callers that the backend is told beside subject, issuer, client, actor, scopes and roles, by their names in
+	// mcp.Principal.Claims; nil: none.
+	Claims []string
+	// Identity proves to the backend who is calling, beside the contract's Principal; nil: nothing does.
+	Identity Identity
+	// Extensions are ids of protocol extensions that the backend declares and that clients are told of, beside those the edge
+	// knows: they add no methods, notifications or results; nil: none. See Backend.Carries.
+	Extensions []string
 	// FullSchemas: clients are shown the schemas of tools' arguments as they are. Package check lints what
 	// clients are shown; nothing else heeds it.
 	FullSchemas bool
 	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
 	// must not connect anything yet.
 	Adapt func(target *grpc.ClientConn) Adapter
+}
+
+// Identity proves to a backend who is calling. Safe for concurrent use.
+type Identity interface {
+	// Prove gives the metadata, a key and a value, of an RPC that is made for a caller. call is the id of the call that it is
+	// part of; empty for a list or a watch. It may ask somebody, no longer than ctx lives. The error is a *mcp.Error.
+	Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error)
 }
 
 // Tracing watches calls. Safe for concurrent use.

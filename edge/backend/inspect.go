@@ -66,6 +66,8 @@ type Survey struct {
 	Empty string
 	// Notes are what an adapter says that the contract cannot express.
 	Notes []string
+	// Unannounced are sentences: the extensions that Describe names and that clients are not told of.
+	Unannounced []string
 }
 
 // Listing is how the lists of one kind were read.
@@ -100,6 +102,7 @@ func (i *Inspection) Read(ctx context.Context) (*Survey, error) {
 		s.Lists = append(s.Lists, l)
 	}
 	s.Catalog = all.assemble(r.about.response(&all, 0))
+	s.Unannounced = i.NotCarried(s.Catalog.Describe.GetExtensionsJson())
 	withoutFeeds := *r
 	withoutFeeds.feeds = [len(each)]*feed{} // they are not judged
 	s.Breaches, s.Failures = withoutFeeds.problems()

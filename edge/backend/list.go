@@ -26,9 +26,13 @@ type list struct {
 	templates []*pb.ResourceTemplate
 	prompts   []*pb.Prompt
 
-	hint, templatesHint Hint
-	digest              uint64
-	problems            []string
+	skills []*pb.Skill
+	// hasSkills: the backend implements skills; it may have none.
+	hasSkills bool
+
+	hint, templatesHint, skillsHint Hint
+	digest                          uint64
+	problems                        []string
 }
 
 // page is what the pages of all lists have in common.
@@ -95,6 +99,23 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 	l.resources = sound(l, entries, vet.Resource)
 	l.templates = sound(l, templates, vet.Template)
 	l.digest = digest(l.resources)*31 + digest(l.templates)
+	return l.readSkills(ctx, client, who)
+}
+
+// readSkills completes readResources: a backend may serve resources without skills.
+func (l *list) readSkills(ctx context.Context, client pb.ResourceServiceClient, who *pb.Principal) error {
+	entries, err := pages(l, "ListSkills", &l.skillsHint, func(token string) (page[*pb.Skill], error) {
+		res, err := client.ListSkills(ctx, &pb.ListSkillsRequest{Principal: who, PageToken: token})
+		return page[*pb.Skill]{res.GetSkills(), res.GetNextPageToken(), res.GetCache(), proto.Size(res)}, err
+	})
+	if status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l.hasSkills, l.skills = true, sound(l, entries, vet.Skill)
+	l.digest = l.digest*31 + digest(l.skills)
 	return nil
 }
 

@@ -10,8 +10,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -71,7 +69,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 		return c, nil
 	}
 	var space [128]byte
-	key := string(appendKey(space[:0], p))
+	key := string(p.AppendIdentity(space[:0], b.cfg.Claims))
 	kept, generation := b.private.get(key)
 	if b.fresh(kept) {
 		return kept.catalog, nil
@@ -102,7 +100,7 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 			return nil, status.Error(codes.Canceled, "the edge is shutting down")
 		}
 		defer b.group.done()
-		c, err := b.readOwn(b.group.ctx, p)
+		c, err := b.readOwn(mcp.WithToken(b.group.ctx, mcp.TokenOf(ctx)), p)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +122,11 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error) {
 	now := b.content.Load()
 	lists := now.lists
-	who := &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+	who := b.principal(p)
+	ctx, err := b.proving(ctx, &p)
+	if err != nil {
+		return nil, err
+	}
 	for i, kind := range each {
 		if lists[i] == nil || !lists[i].private {
 			continue
@@ -137,15 +139,6 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 		lists[i] = l
 	}
 	return lists.assemble(now.describe), nil
-}
-
-// appendKey identifies what a principal may see: the scopes count, since a list may depend on them.
-func appendKey(dst []byte, p mcp.Principal) []byte {
-	dst = append(append(append(dst, p.Issuer...), 0), p.Subject...)
-	for _, s := range p.Scopes {
-		dst = append(append(dst, 0), s...)
-	}
-	return dst
 }
 
 func appendUint(dst []byte, n uint64) []byte {

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -49,7 +50,7 @@ func TestPrivateLists(t *testing.T) {
 	f := newFake()
 	f.tools = privateTools(&asked)
 	addr, _ := f.serve(t, "")
-	p, b, changes := started(t, Config{Target: addr}, fast)
+	p, b, changes := started(t, Config{Target: addr, Claims: []string{"tenant"}}, fast)
 	ready(t, p)
 	await.Receive(t, "a change", changes)
 	if c := b.Catalog(); !c.Private || !slices.Equal(names(c), []string{"public"}) {
@@ -72,13 +73,40 @@ func TestPrivateLists(t *testing.T) {
 	if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "ann", Scopes: []string{"x"}}); err != nil || asked.Load() != 3 {
 		t.Fatalf("other scopes: %v, asked %d times", err, asked.Load())
 	}
+	// So are roles, client, actor and the claims that the backend is told, and no two of them are taken for one.
+	for i, who := range []mcp.Principal{
+		{Subject: "ann", Roles: []string{"x"}}, {Subject: "ann", Client: "x"}, {Subject: "ann", Actor: "x"},
+		{Subject: "ann", Scopes: []string{"a\x00b"}}, {Subject: "ann", Scopes: []string{"a", "b"}}, {Subject: "ann", Scopes: []string{"a"}, Roles: []string{"b"}},
+		{Subject: "ann", Forwarded: map[string]json.RawMessage{"tenant": []byte(`"t1"`)}},
+		{Subject: "ann", Forwarded: map[string]json.RawMessage{"tenant": []byte(`"t2"`)}},
+	} {
+		before := asked.Load()
+		for range 2 {
+			if _, err := b.CatalogFor(t.Context(), who); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := asked.Load() - before; n != 1 {
+			t.Errorf("%d: %+v: asked %d times, want once", i, who, n)
+		}
+	}
+	before := asked.Load()
+	for _, other := range []string{"a", "b"} { // which the backend is not told
+		if _, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "cem", Forwarded: map[string]json.RawMessage{"other": []byte(`"` + other + `"`)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := asked.Load() - before; n != 1 {
+		t.Errorf("asked %d times for one who differs in what the backend is not told", n)
+	}
 	// The edge's own list is the same, but a principal's may differ.
 	f.changeTools(false)
 	if got := await.Receive(t, "a change", changes); got.kinds != Tools {
 		t.Fatalf("a private change is reported as %v", got.kinds)
 	}
+	before = asked.Load()
 	seen(t, b, "ann")
-	if n := asked.Load(); n != 4 {
+	if n := asked.Load() - before; n != 1 {
 		t.Fatalf("asked %d times, want once more after a change", n)
 	}
 }

@@ -23,7 +23,7 @@ type watchKey struct{ uri, who string }
 // Backend.watchMu, but for those set before it is shared.
 type watch struct {
 	key    watchKey
-	who    *pb.Principal
+	who    *mcp.Principal // nil: the edge itself
 	cancel context.CancelFunc
 	// settled closes when the backend began to report, or refused; err then is why.
 	settled  chan struct{}
@@ -49,13 +49,13 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 		return nil, mcp.Errorf(mcp.KindUnavailable, "backend %q cannot be reached: try again later", b.cfg.Name)
 	}
 	key := watchKey{uri: uri}
-	var who *pb.Principal
+	var who *mcp.Principal
 	if c.Private {
-		key.who = string(appendKey(nil, p))
-		who = &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+		key.who = string(p.AppendIdentity(nil, b.cfg.Claims))
+		who = &p
 	}
 	me := &watcher{fn: fn}
-	w, err := b.subscribe(key, who, me)
+	w, err := b.subscribe(key, who, mcp.TokenOf(ctx), me)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 }
 
 // subscribe adds a watcher to the stream of its key, which it opens if it is the first.
-func (b *Backend) subscribe(key watchKey, who *pb.Principal, me *watcher) (*watch, error) {
+func (b *Backend) subscribe(key watchKey, who *mcp.Principal, token mcp.Token, me *watcher) (*watch, error) {
 	b.watchMu.Lock()
 	defer b.watchMu.Unlock()
 	if w := b.watches[key]; w != nil {
@@ -82,7 +82,7 @@ func (b *Backend) subscribe(key watchKey, who *pb.Principal, me *watcher) (*watc
 	if len(b.watches) >= b.tune.watches {
 		return nil, mcp.Errorf(mcp.KindLimit, "backend %q has %d resource watches, the limit: unsubscribe from others first", b.cfg.Name, b.tune.watches)
 	}
-	ctx, cancel := context.WithCancel(b.group.ctx)
+	ctx, cancel := context.WithCancel(mcp.WithToken(b.group.ctx, token))
 	w := &watch{key: key, who: who, cancel: cancel, settled: make(chan struct{}), watchers: map[*watcher]struct{}{me: {}}}
 	if !b.group.run(func(context.Context) { b.follow(ctx, w) }) {
 		cancel()
@@ -152,7 +152,16 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	slow := status.Errorf(codes.DeadlineExceeded, "WatchResource did not send started within %v", b.cfg.Timeout)
 	timeout := time.AfterFunc(b.cfg.Timeout, func() { cancel(slow) })
 	defer timeout.Stop()
-	stream, err := b.watcher.WatchResource(ctx, &pb.WatchResourceRequest{Uri: w.key.uri, Principal: w.who}, opts...)
+	request := &pb.WatchResourceRequest{Uri: w.key.uri}
+	if w.who != nil {
+		request.Principal = b.principal(*w.who)
+		proven, err := b.proving(ctx, w.who)
+		if err != nil {
+			return err
+		}
+		ctx = proven
+	}
+	stream, err := b.watcher.WatchResource(ctx, request, opts...)
 	for begun := false; err == nil; {
 		var event *pb.WatchResourceResponse
 		if event, err = stream.Recv(); err != nil {

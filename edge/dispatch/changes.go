@@ -21,10 +21,19 @@ func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (
 // when ctx ends.
 func (d *Dispatch) Settle(ctx context.Context) error { return d.hub.Settle(ctx) }
 
+// Exchange has swap replace what Access decides by, and tells those subscribers whose lists are others then. Watches of
+// resources that may not be watched any more end, and those begin that now may be. With outdated the principals of those who
+// subscribed before do not have all that Access looks at from now on: they are told, now and every other time. One call at a
+// time.
+func (d *Dispatch) Exchange(swap func(), outdated bool) {
+	d.hub.Exchange(func(p mcp.Principal) mcp.Digest { return d.views.known(p).seenBy(d.opts.Access, &p).digest }, differences, swap, outdated)
+}
+
 // source lets the feeds of changes see the views.
 type source struct {
 	views  *views
 	report *reporter
+	access Access // nil: everything may be watched
 }
 
 // Refresh implements changes.Source.
@@ -42,7 +51,7 @@ func (s source) View(ctx context.Context, p mcp.Principal) (changes.View, error)
 	if err != nil {
 		return nil, err
 	}
-	return callerView{v, s.report}, nil
+	return callerView{v, s.report, s.access, p}, nil
 }
 
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
@@ -62,6 +71,8 @@ func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 type callerView struct {
 	*view
 	report *reporter
+	access Access
+	who    mcp.Principal
 }
 
 // Reportable implements changes.View: kinds whose feature is served, or may be by a backend that is not known yet.
@@ -82,8 +93,12 @@ func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
 
 // Owner implements changes.View.
 func (v callerView) Owner(uri string) changes.Owner {
-	if owner := v.resources.route(uri, v.report); owner != nil && canSubscribe(v.catalog(owner)) {
-		return owner
+	owner := v.resources.route(uri, v.report)
+	if owner == nil || !canSubscribe(v.catalog(owner)) {
+		return nil
 	}
-	return nil
+	if v.access != nil && !v.access.May(&v.who, watched(uri, owner)) {
+		return nil
+	}
+	return owner
 }

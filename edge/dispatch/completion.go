@@ -2,11 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -36,6 +38,13 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 	if p == nil {
 		return mcp.Reply{}, r.unknownRef("prompt", c.Target)
 	}
+	target := p.target
+	target.Method = r.call.Method
+	if err := r.decide(ctx, &target, chosen(&c)); errors.Is(err, policy.ErrHidden) {
+		return mcp.Reply{}, r.unknownRef("prompt", c.Target)
+	} else if err != nil {
+		return mcp.Reply{}, err
+	}
 	if !canCompletePrompts(r.view.catalog(p.owner)) {
 		return r.suggest(nil, nil, false)
 	}
@@ -43,6 +52,7 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	r.tell(about, p.owner)
 	ctx, end, err := r.begin(ctx, p.owner, p.pb.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -63,11 +73,17 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 
 func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
 	t := r.view.resources.byText[c.Target]
-	if t == nil {
-		if r.view.resources.byURI[c.Target] != nil { // a plain URI has no variables
-			return r.suggest(nil, nil, false)
-		}
+	target, ok := r.view.resources.completed(c.Target)
+	if !ok {
 		return mcp.Reply{}, r.unknownRef("resource template", c.Target)
+	}
+	if err := r.decide(ctx, &target, chosen(&c)); errors.Is(err, policy.ErrHidden) {
+		return mcp.Reply{}, r.unknownRef("resource template", c.Target)
+	} else if err != nil {
+		return mcp.Reply{}, err
+	}
+	if t == nil { // a plain URI has no variables
+		return r.suggest(nil, nil, false)
 	}
 	if !canCompleteTemplates(r.view.catalog(t.owner)) {
 		return r.suggest(nil, nil, false)
@@ -76,6 +92,7 @@ func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (m
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	r.tell(about, t.owner)
 	ctx, end, err := r.begin(ctx, t.owner, t.text)
 	if err != nil {
 		return mcp.Reply{}, err

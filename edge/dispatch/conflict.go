@@ -3,7 +3,8 @@ package dispatch
 // Conflict is one name that two backends claim, or one backend twice. The first in configuration
 // order is served under it. Equal fields on every replica of one configuration.
 type Conflict struct {
-	// What is "tool", "prompt", "resource", "resource template", "URI prefix" or "extension".
+	// What is "tool", "prompt", "resource", "resource template", "URI prefix", "extension", "skill" or "page of a tool", which
+	// is a page that a tool of one backend names and another backend answers for.
 	What string
 	// Key is the name as clients see it, the URI, template, prefix or extension id.
 	Key string

@@ -18,9 +18,15 @@ type cursor struct {
 	owner string // backend name
 	pos   int    // index among the owner's entries
 	hash  uint64 // of the entry's key
+	// entitlement is that of whom it was given to, see seen; 0: lists are the same for all.
+	entitlement uint64
 }
 
-const cursorVersion = 1
+// The versions of cursors: the second has an entitlement.
+const (
+	cursorVersion  = 1
+	cursorEntitled = 2
+)
 
 var cursorText = base64.RawURLEncoding.Strict()
 
@@ -29,14 +35,18 @@ func (c cursor) String() string {
 	b = append(b, cursorVersion, byte(c.list))
 	b = binary.AppendUvarint(b, uint64(c.pos)) // #nosec G115 -- an index is not negative
 	b = binary.BigEndian.AppendUint64(b, c.hash)
+	if c.entitlement != 0 {
+		b[0] = cursorEntitled
+		b = binary.BigEndian.AppendUint64(b, c.entitlement)
+	}
 	b = append(b, c.owner...)
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 	return cursorText.EncodeToString(b)
 }
 
-// parseCursor reads the params' cursor member. False without an error: there is none. null, which some clients
+// parseCursor reads the params' cursor member, of a caller with an entitlement. False without an error: there is none. null, which some clients
 // send for absent, is none; an empty string is a cursor, but never a valid one.
-func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
+func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor, bool, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return cursor{}, false, nil
 	}
@@ -45,7 +55,7 @@ func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
 		return cursor{}, false, mcp.Errorf(mcp.KindBadCursor, "cursor must be a string, not %s", jsonrpc.TypeOf(raw))
 	}
 	c, ok := decodeCursor(text)
-	if !ok || c.list != list {
+	if !ok || c.list != list || c.entitlement != entitlement {
 		return cursor{}, false, mcp.Errorf(mcp.KindBadCursor,
 			"cursor %q was not given out for %s: list again without a cursor", clip(text), list)
 	}
@@ -56,7 +66,7 @@ func parseCursor(raw json.RawMessage, list listKind) (cursor, bool, error) {
 func decodeCursor(text string) (cursor, bool) {
 	const tail = 8 + 4
 	b, err := cursorText.DecodeString(text)
-	if err != nil || len(b) < 2+1+tail || b[0] != cursorVersion {
+	if err != nil || len(b) < 2+1+tail || b[0] != cursorVersion && b[0] != cursorEntitled {
 		return cursor{}, false
 	}
 	body, sum := b[:len(b)-4], b[len(b)-4:]
@@ -68,10 +78,15 @@ func decodeCursor(text string) (cursor, bool) {
 		return cursor{}, false
 	}
 	rest := body[2+n:]
-	c := cursor{
-		list: listKind(body[1]), pos: int(pos),
-		hash: binary.BigEndian.Uint64(rest), owner: string(rest[8:]),
+	c := cursor{list: listKind(body[1]), pos: int(pos), hash: binary.BigEndian.Uint64(rest)}
+	rest = rest[8:]
+	if b[0] == cursorEntitled {
+		if len(rest) < 8 {
+			return cursor{}, false
+		}
+		c.entitlement, rest = binary.BigEndian.Uint64(rest), rest[8:]
 	}
+	c.owner = string(rest)
 	return c, c.String() == text
 }
 

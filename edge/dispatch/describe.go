@@ -20,7 +20,7 @@ func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Pr
 		ServerInfo:   d.server.Info(rules),
 		Capabilities: translate.Capabilities(rules, v.features),
 		Instructions: v.instructions,
-		Digest:       v.digest,
+		Digest:       v.seenBy(d.opts.Access, &p).digest,
 	}
 	if hint := v.hint(); err == nil && !v.incomplete() {
 		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public
@@ -46,5 +46,6 @@ func (v *view) hint() translate.CacheHint {
 	join(v.features.Resources, v.resources.list)
 	join(v.features.Resources, v.resources.templateList)
 	join(v.features.Prompts, v.prompts.list)
+	join(v.features.Skills, v.resources.skillList)
 	return out
 }

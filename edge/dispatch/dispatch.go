@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
@@ -40,6 +41,8 @@ type Options struct {
 	ArgumentValues int
 	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
 	WatchedURIs int
+	// Access decides which calls may be made; nil: all.
+	Access Access
 	// Telemetry observes the backends' calls; nil: nothing does.
 	Telemetry *telemetry.Telemetry
 	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
@@ -86,6 +89,25 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// Access decides which calls may be made, and what is listed. Safe for concurrent use.
+type Access interface {
+	// Decide is asked in each round about what a request names, which exists. An error is the request's: a *mcp.Error, that
+	// of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
+	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
+	// Challenges says whether Decide may ask for other credentials.
+	Challenges() bool
+	// May says whether a caller may do something that has no arguments. Nothing is counted.
+	May(who *mcp.Principal, t *policy.Target) bool
+	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.
+	// It is the same on every replica. listed nil: every caller sees every entry.
+	Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool)
+	// CallTool is asked in each round of a call of a tool that the backend serves, before the arguments are checked. An
+	// error, a *mcp.Error, is the call's: it is not made.
+	CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
+	// Lacking completes an error by which the backend of a call asks for the scopes of its Challenge: it may change e.
+	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
+}
+
 // Dispatch serves requests from a pool of backends. Safe for concurrent use. It has no goroutine at
 // rest and needs no closing: it ends with the pool and its feeds.
 type Dispatch struct {
@@ -109,7 +131,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		report: &reporter{log: opts.Logger},
 	}
 	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
-	d.hub = changes.New(source{d.views, d.report}, changes.Options{
+	d.hub = changes.New(source{d.views, d.report, opts.Access}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})
 	pool.OnChange(func(_ *backend.Backend, kinds backend.Kinds) { d.hub.Changed(kinds) })
@@ -145,13 +167,23 @@ func (r *round) run(ctx context.Context) (mcp.Reply, error) {
 	case mcp.MethodComplete:
 		return r.complete(ctx)
 	case mcp.MethodToolsList:
-		return r.list(v.features.Tools, v.tools.list)
+		return r.list(v.features.Tools, listTools)
 	case mcp.MethodResourcesList:
-		return r.list(v.features.Resources, v.resources.list)
+		return r.list(v.features.Resources, listResources)
 	case mcp.MethodTemplatesList:
-		return r.list(v.features.Resources, v.resources.templateList)
+		return r.list(v.features.Resources, listTemplates)
 	case mcp.MethodPromptsList:
-		return r.list(v.features.Prompts, v.prompts.list)
+		return r.list(v.features.Prompts, listPrompts)
+	}
+	if r.rules.Stateless { // the extension of skills is for revisions without sessions
+		switch r.call.Method {
+		case mcp.MethodSkillsList:
+			return r.list(v.features.Skills, listSkills)
+		case mcp.MethodSkillsGet:
+			return r.getSkill(ctx)
+		case mcp.MethodDirectoryRead:
+			return r.readDirectory(ctx)
+		}
 	}
 	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(r.call.Method)))
 }

@@ -37,16 +37,18 @@ type fake struct {
 
 	mu        sync.Mutex
 	describe  *pb.DescribeResponse
+	carried   []string // extensions that the configuration names
 	tools     []*pb.Tool
 	resources []*pb.Resource
 	templates []*pb.ResourceTemplate
 	prompts   []*pb.Prompt
+	skills    []*pb.Skill // nil: not served
 	cache     *pb.CacheHint
 	// own is what a private backend lists for a subject.
 	own map[string][]*pb.Tool
 	// refuseList is why a subject may not list.
 	refuseList map[string]error
-	bell       chan struct{} // closed by change
+	signal     chan struct{} // closed by change
 
 	onCall     func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error
 	onRead     func(*pb.ReadResourceRequest, grpc.ServerStreamingServer[pb.ReadResourceResponse]) error
@@ -157,7 +159,7 @@ func (f *fake) suggest(name, argument, value string) ([]string, error) {
 // follow tells a list feed of every change.
 func (f *fake) follow(ctx context.Context, started, changed func() error) error {
 	f.mu.Lock()
-	bell := f.bell
+	signal := f.signal
 	f.mu.Unlock()
 	if err := started(); err != nil {
 		return err
@@ -166,10 +168,10 @@ func (f *fake) follow(ctx context.Context, started, changed func() error) error 
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-bell:
+		case <-signal:
 		}
 		f.mu.Lock()
-		bell = f.bell
+		signal = f.signal
 		f.mu.Unlock()
 		if err := changed(); err != nil {
 			return err
@@ -258,14 +260,14 @@ func (f *fake) change(edit func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	edit()
-	close(f.bell)
-	f.bell = make(chan struct{})
+	close(f.signal)
+	f.signal = make(chan struct{})
 }
 
 // serve starts the backend; it ends with the test.
 func (f *fake) serve(t testing.TB) string {
 	t.Helper()
-	f.bell = make(chan struct{})
+	f.signal = make(chan struct{})
 	f.watched, f.updates = make(map[string]int), make(map[string]chan string)
 	if f.services == "" {
 		f.services = "trp"
@@ -318,7 +320,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	t.Helper()
 	var cfgs []backend.Config
 	for _, f := range fakes {
-		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Timeout: cmp.Or(f.timeout, 20*time.Second), MaxConcurrent: f.concurrent})
+		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Extensions: f.carried, Timeout: cmp.Or(f.timeout, 20*time.Second), MaxConcurrent: f.concurrent})
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// listKind is one of the four lists; part of cursors, so values stay.
+// listKind is one of the lists; part of cursors, so values stay.
 type listKind byte
 
 const (
@@ -18,6 +19,7 @@ const (
 	listResources listKind = 2
 	listTemplates listKind = 3
 	listPrompts   listKind = 4
+	listSkills    listKind = 5
 )
 
 // String is the list's method.
@@ -29,6 +31,8 @@ func (k listKind) String() string {
 		return string(mcp.MethodResourcesList)
 	case listTemplates:
 		return string(mcp.MethodTemplatesList)
+	case listSkills:
+		return string(mcp.MethodSkillsList)
 	default:
 		return string(mcp.MethodPromptsList)
 	}
@@ -43,6 +47,8 @@ func (k listKind) head() string {
 		return `{"resources":[`
 	case listTemplates:
 		return `{"resourceTemplates":[`
+	case listSkills:
+		return `{"skills":[`
 	default:
 		return `{"prompts":[`
 	}
@@ -68,6 +74,8 @@ type entry struct {
 	owner string
 	key   string // name as shown, URI or template
 	hash  uint64
+	// target is what policy knows of it.
+	target policy.Target
 	// render appends the item's JSON.
 	render func(dst []byte, r *revision.Rules) ([]byte, error)
 }
@@ -141,10 +149,10 @@ func (l *list) after(c cursor) (int, bool) {
 	return at, true
 }
 
-// cursorAt is the cursor behind an entry.
-func (l *list) cursorAt(i int) cursor {
+// cursorAt is the cursor behind an entry, for those who see the list as one entitlement does.
+func (l *list) cursorAt(i int, entitlement uint64) cursor {
 	e := &l.entries[i]
-	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash}
+	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
 }
 
 // page is the entries from start on, as many as fit, and where to go on; -1: nowhere.
@@ -164,11 +172,13 @@ func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 }
 
 // list answers a list method (MCP, "Pagination").
-func (r *round) list(served bool, l *list) (mcp.Reply, error) {
+func (r *round) list(served bool, kind listKind) (mcp.Reply, error) {
 	if !served {
 		return mcp.Reply{}, r.notServed()
 	}
-	c, present, err := parseCursor(r.call.Params.Cursor, l.kind)
+	s := r.view.seenBy(r.d.opts.Access, &r.call.Principal)
+	l := s.list(kind)
+	c, present, err := parseCursor(r.call.Params.Cursor, l.kind, s.entitlement)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -182,16 +192,18 @@ func (r *round) list(served bool, l *list) (mcp.Reply, error) {
 	}
 	body, last := l.under(r.rules).page(start, r.d.opts.PageSize, r.d.opts.PageBytes)
 	if start == 0 && last >= 0 {
-		r.reportPages(l, last)
+		r.reportPages(l, last, s.own)
 	}
 	const tail = 512
 	dst := r.call.Envelope.Begin(len(l.kind.head()) + len(body) + tail)
 	dst = append(append(append(dst, l.kind.head()...), body...), ']')
 	next := ""
 	if last >= 0 {
-		next = l.cursorAt(last).String()
+		next = l.cursorAt(last, s.entitlement).String()
 	}
-	return r.call.Envelope.Reply(r.closeList(dst, next, l.hint)), nil
+	hint := l.hint
+	hint.Public = hint.Public && !s.own
+	return r.call.Envelope.Reply(r.closeList(dst, next, hint)), nil
 }
 
 // closeList appends what follows a list's array.

@@ -266,6 +266,7 @@ func TestCursors(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	f.Add(cursor{list: listTools, owner: "a", pos: 7, hash: 9}.String())
+	f.Add(cursor{list: listTools, owner: "a", pos: 7, hash: 9, entitlement: 5}.String())
 	f.Add("")
 	f.Fuzz(func(t *testing.T, text string) {
 		if c, ok := decodeCursor(text); ok && c.String() != text {
@@ -340,7 +341,7 @@ func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
 	}
 	// Pages go on behind what is left out.
 	got, last := l.under(rules(t, modern)).page(0, 1, 100)
-	if start, ok := l.after(l.cursorAt(last)); string(got) != `"first"` || !ok || start != 1 {
+	if start, ok := l.after(l.cursorAt(last, 0)); string(got) != `"first"` || !ok || start != 1 {
 		t.Errorf("got %s, then from %d", got, start)
 	}
 }

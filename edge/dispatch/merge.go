@@ -3,12 +3,9 @@ package dispatch
 import (
 	"encoding/binary"
 	"hash/fnv"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
@@ -30,6 +27,8 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 		return c.HasResources, c.ResourcesHint, c.Digest.Resources
 	case listTemplates:
 		return c.HasResources, c.TemplatesHint, c.Digest.Resources
+	case listSkills:
+		return c.HasSkills, c.SkillsHint, c.Digest.Resources
 	default:
 		return c.HasPrompts, c.PromptsHint, c.Digest.Prompts
 	}
@@ -106,14 +105,15 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 func (m *merge) features() translate.Features {
 	f := translate.Features{}
 	for _, p := range m.parts {
-		c, name := p.catalog, p.backend.Name()
+		c := p.catalog
 		f.Tools = f.Tools || c.HasTools
 		f.Resources = f.Resources || c.HasResources
 		f.Prompts = f.Prompts || c.HasPrompts
 		f.Subscribe = f.Subscribe || canSubscribe(c)
 		f.Completions = f.Completions || canCompleteTemplates(c) || canCompletePrompts(c)
-		m.extensions(&f, name, c.Describe.GetExtensionsJson())
+		m.extensions(&f, p.backend, c.Describe.GetExtensionsJson())
 	}
+	m.skillsFeature(&f)
 	f.ToolsChanged, f.ResourcesChanged, f.PromptsChanged = f.Tools, f.Resources, f.Prompts
 	return f
 }
@@ -128,33 +128,6 @@ func canCompleteTemplates(c *backend.Catalog) bool {
 
 func canCompletePrompts(c *backend.Catalog) bool {
 	return c.HasPrompts && c.Describe.GetPrompts().GetCompletion()
-}
-
-// extensions takes the first backend's settings of each extension, and reports later ones that differ.
-func (m *merge) extensions(f *translate.Features, owner string, settings map[string]string) {
-	for _, id := range slices.Sorted(maps.Keys(settings)) {
-		setting := string(jsonrpc.Compact(nil, []byte(settings[id])))
-		kept, taken := f.Extensions[id]
-		switch {
-		case !taken:
-			if f.Extensions == nil {
-				f.Extensions = make(map[string]string)
-			}
-			f.Extensions[id] = setting
-		case kept != setting:
-			m.conflicts = append(m.conflicts, Conflict{What: "extension", Key: id, Kept: m.extensionOwner(id), Dropped: owner})
-		}
-	}
-}
-
-// extensionOwner is the first backend that has settings of the extension.
-func (m *merge) extensionOwner(id string) string {
-	for _, p := range m.parts {
-		if _, ok := p.catalog.Describe.GetExtensionsJson()[id]; ok {
-			return p.backend.Name()
-		}
-	}
-	return ""
 }
 
 // instructions are those of a single backend as they are, and of several each under a heading with its name.

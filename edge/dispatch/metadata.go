@@ -22,14 +22,17 @@ const (
 
 const maxMetadataName = 1 << 10
 
-// withMetadata adds them, and the trace context.
-func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name string) context.Context {
-	var space [10]string
+// withMetadata adds them, the trace context and, if key is not empty, one more pair.
+func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name, key, value string) context.Context {
+	var space [12]string
 	pairs := t.AppendMetadata(append(space[:0], MetadataMethod, string(call.Method)), ctx, &call.Params.Meta)
 	if len(name) <= maxMetadataName {
 		if text := mcp.EncodeHeader(name); len(text) <= maxMetadataName {
 			pairs = append(pairs, MetadataName, text)
 		}
+	}
+	if key != "" {
+		pairs = append(pairs, key, value)
 	}
 	return metadata.AppendToOutgoingContext(ctx, pairs...)
 }

@@ -12,8 +12,8 @@ import (
 // reportPages logs that a list has more than one page, the first of which ends with an entry: once per list, which
 // changes with its content. Callers with lists of their own have one report of each kind, since the log is no place
 // to tell each of.
-func (r *round) reportPages(l *list, last int) {
-	if l.paged.Swap(true) || r.view.private && !r.d.report.first("pages\x00"+l.kind.String()) {
+func (r *round) reportPages(l *list, last int, own bool) {
+	if l.paged.Swap(true) || (r.view.private || own) && !r.d.report.first("pages\x00"+l.kind.String()) {
 		return
 	}
 	o := l.under(r.rules).overflow(last, r.d.opts.PageSize)
@@ -71,7 +71,7 @@ func (p *Paging) Together() []string { return p.say(p.parts, 2) }
 // say looks at the lists with entries of at least so many of the parts.
 func (p *Paging) say(parts []part, owners int) (said []string) {
 	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{full: p.opts.FullSchemas, work: p.opts.schemaWork})
-	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list} {
+	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list, v.resources.skillList} {
 		have := 0
 		for _, s := range l.spans {
 			if s.to > s.from {

@@ -2,10 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -24,6 +26,8 @@ type prompt struct {
 	name  string // as shown, with the prefix
 	owner *backend.Backend
 	pb    *pb.Prompt
+	// target is what policy knows of it.
+	target policy.Target
 }
 
 func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
@@ -39,8 +43,9 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			}
 			name := p.backend.Prefix() + x.GetName()
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
-			if add(name, entry{render: render}) {
-				s.byName[name] = &prompt{name: name, owner: p.backend, pb: x}
+			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.backend.Name()}
+			if add(name, entry{render: render, target: target}) {
+				s.byName[name] = &prompt{name: name, owner: p.backend, pb: x, target: target}
 			}
 		}
 	})
@@ -57,10 +62,12 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	}
 	p := r.view.prompts.byName[r.call.Params.Target]
 	if p == nil {
-		if r.view.failed != nil {
-			return mcp.Reply{}, mcp.AsError(r.view.failed)
-		}
-		return mcp.Reply{}, unknownPrompt(r.call.Params.Target)
+		return mcp.Reply{}, r.unknownPrompt()
+	}
+	if err := r.decide(ctx, &p.target, r.promptArguments); errors.Is(err, policy.ErrHidden) {
+		return mcp.Reply{}, r.unknownPrompt()
+	} else if err != nil {
+		return mcp.Reply{}, err
 	}
 	if args := r.call.Params.Arguments; len(args) > 0 {
 		if err := r.survey("params.arguments", args); err != nil {
@@ -74,6 +81,7 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if lacking := p.lacking(req.GetArguments()); len(lacking) > 0 {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "prompt %q needs the arguments: %s", clip(p.name), strings.Join(lacking, ", "))
 	}
+	r.tell(req.Context, p.owner)
 	ctx, end, err := r.begin(ctx, p.owner, p.pb.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
@@ -108,6 +116,9 @@ func (p *prompt) lacking(args map[string]string) []string {
 	return out
 }
 
-func unknownPrompt(name string) *mcp.Error {
-	return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", clip(name))
+func (r *round) unknownPrompt() *mcp.Error {
+	if r.view.failed != nil {
+		return mcp.AsError(r.view.failed)
+	}
+	return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", clip(r.call.Params.Target))
 }

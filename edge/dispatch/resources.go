@@ -3,10 +3,13 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"maps"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -17,7 +20,10 @@ type resourceSet struct {
 	byURI        map[string]*backend.Backend
 	templates    []*template // in the list's order
 	byText       map[string]*template
-	prefixes     []prefix // the longest first
+	prefixes     []prefix                    // the longest first
+	pages        map[string]*backend.Backend // see merge.pages
+	skillRoots   []prefix                    // the directories of skills, the longest first
+	skillList    *list
 	list         *list
 	templateList *list
 	conflicts    []Conflict
@@ -26,18 +32,21 @@ type resourceSet struct {
 
 func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 	prefixes, conflicts := m.prefixes()
+	pages := m.pages()
 	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listResources) &&
-		prev.templateList.hint == m.hint(listTemplates) && samePrefixes(prev.prefixes, prefixes) {
+		prev.templateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && samePrefixes(prev.prefixes, prefixes) &&
+		maps.Equal(prev.pages, pages) {
 		return prev
 	}
 	s := &resourceSet{
 		byURI: make(map[string]*backend.Backend), byText: make(map[string]*template),
-		prefixes: prefixes, conflicts: conflicts, digest: digest,
+		prefixes: prefixes, pages: pages, conflicts: conflicts, digest: digest,
 	}
 	s.list = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Resources {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, x) }
-			if add(x.GetUri(), entry{render: render}) {
+			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: x.GetUri(), Backend: p.backend.Name()}
+			if add(x.GetUri(), entry{render: render, target: target}) {
 				s.byURI[x.GetUri()] = p.backend
 			}
 		}
@@ -45,7 +54,8 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 	s.templateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Templates {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, x) }
-			if !add(x.GetUriTemplate(), entry{render: render}) {
+			target := policy.Target{Kind: policy.Template, Method: mcp.MethodResourcesRead, Name: x.GetUriTemplate(), Backend: p.backend.Name()}
+			if !add(x.GetUriTemplate(), entry{render: render, target: target}) {
 				continue
 			}
 			t := newTemplate(x.GetUriTemplate(), p.backend, m.report)
@@ -53,6 +63,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 			s.byText[t.text] = t
 		}
 	})
+	m.skills(s)
 	return s
 }
 
@@ -67,15 +78,19 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	}
 	owner := r.view.resources.route(uri, r.d.report)
 	if owner == nil {
-		if r.view.failed != nil {
-			return mcp.Reply{}, mcp.AsError(r.view.failed)
-		}
-		return mcp.Reply{}, resourceNotFound(uri)
+		return mcp.Reply{}, r.resourceNotFound()
+	}
+	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
+	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
+		return mcp.Reply{}, r.resourceNotFound()
+	} else if err != nil {
+		return mcp.Reply{}, err
 	}
 	req, err := translate.ReadResourceRequest(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	r.tell(req.Context, owner)
 	ctx, end, err := r.begin(ctx, owner, uri)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -97,6 +112,13 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.blame(err)
 	}
 	return reply, nil
+}
+
+func (r *round) resourceNotFound() *mcp.Error {
+	if r.view.failed != nil {
+		return mcp.AsError(r.view.failed)
+	}
+	return resourceNotFound(r.call.Params.Target)
 }
 
 // resourceNotFound has the URI in its data, as the specification requires.

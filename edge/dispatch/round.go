@@ -2,15 +2,18 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // round is one round of a request while it runs. It is used by one goroutine.
@@ -43,7 +46,11 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	if err != nil {
 		return nil, nil, err
 	}
-	ctx, cancel := r.enter(ctx, b, target)
+	ctx, cancel, err := r.enter(ctx, b, target)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
 	return ctx, func() { cancel(); release() }, nil
 }
 
@@ -58,14 +65,33 @@ func (r *round) admit(b *backend.Backend) (release func(), _ error) {
 }
 
 // enter gives an admitted round its deadline and metadata. target is the backend's own name for what is
-// called. end cancels what still runs.
-func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc) {
+// called. end cancels what still runs. An error says that the backend cannot be shown who is calling.
+func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
+	ctx, cancel := context.WithTimeout(ctx, b.Timeout())
+	key, value, err := b.Prove(ctx, &r.call.Principal, r.call.ID)
+	if err != nil {
+		cancel()
+		return nil, nil, r.unproven(b, err)
+	}
 	r.owner, r.began = b, time.Now()
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
-	ctx, cancel := context.WithTimeout(withMetadata(ctx, r.d.opts.Telemetry, r.call, target), b.Timeout())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())
-	return ctx, cancel
+	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, key, value), cancel, nil
+}
+
+// unproven is why a backend cannot be shown who is calling. A call that was begun before and has lost its token was so with the
+// replica that ran it: nobody can run it again, and whether it took effect is not known.
+func (r *round) unproven(b *backend.Backend, err error) error {
+	if !errors.Is(err, mcp.ErrNoToken) || !r.call.Begun {
+		return err
+	}
+	data := jsonrpc.AppendString([]byte(`{"reason":"identity_lost","backend":`), b.Name())
+	return &mcp.Error{
+		Kind: mcp.KindUnknownOutcome, Data: append(data, '}'), Err: err,
+		Message: fmt.Sprintf("the server that ran the call was lost, and with it the access token that the backend %q is called by; "+
+			"whether %s took effect is not known: check before you send it again", b.Name(), r.call.Method),
+	}
 }
 
 // observe records how the backend did.
@@ -92,7 +118,15 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 	if e.Kind == mcp.KindContract {
 		return r.blame(e)
 	}
-	return translate.ForMethod(e, r.call.Method, r.call.Params.Target)
+	if e.Challenge != nil && r.d.opts.Access != nil {
+		r.d.opts.Access.Lacking(r.rules, r.call, e)
+	}
+	e = translate.ForMethod(e, r.call.Method, r.call.Params.Target)
+	if e.Kind == mcp.KindResourceNotFound && r.conceals() {
+		// A backend may say it in words of its own, by which what is hidden could be told from what does not exist.
+		return resourceNotFound(r.call.Params.Target)
+	}
+	return e
 }
 
 // broken is an error about a backend that broke the contract.
@@ -122,4 +156,11 @@ func (r *round) notServed() *mcp.Error {
 			"no backend can be asked for %s now: one is down, or its list cannot be read; try again later", r.call.Method)
 	}
 	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", r.call.Method)
+}
+
+// tell adds to what a backend is told of the request what this one alone is told.
+func (r *round) tell(about *pb.RequestContext, b *backend.Backend) {
+	if claims := b.ClaimsOf(r.call.Principal); claims != nil {
+		about.Principal.ClaimsJson = claims
+	}
 }

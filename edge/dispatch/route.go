@@ -14,7 +14,7 @@ import (
 const maxTemplateURI = 4 << 10
 
 // route returns the backend that serves a URI: by exact URI, else by the first template that matches, else by the
-// longest prefix; nil: none. A URI that templates of two backends match is reported.
+// skill that it belongs to, else by the longest prefix, else as the page that a tool names; nil: none. A URI that templates of two backends match is reported.
 func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	if owner := s.byURI[uri]; owner != nil {
 		return owner
@@ -22,12 +22,15 @@ func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	if owner := s.byTemplate(uri, report); owner != nil {
 		return owner
 	}
+	if owner := s.bySkill(uri); owner != nil {
+		return owner
+	}
 	for _, p := range s.prefixes {
 		if strings.HasPrefix(uri, p.text) {
 			return p.owner
 		}
 	}
-	return nil
+	return s.pages[uri]
 }
 
 func (s *resourceSet) byTemplate(uri string, report *reporter) *backend.Backend {

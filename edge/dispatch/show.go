@@ -23,11 +23,13 @@ func (t *tool) show(list *portable.List, before *tool) {
 		known = before.form
 	}
 	t.form = list.Schema(t.pb.GetInputSchemaJson(), known)
-	if before != nil && before.pb == t.pb && before.form == t.form {
+	if before != nil && before.pb == t.pb && before.form == t.form && before.stray == t.stray {
 		t.shown = before.shown
 		return
 	}
-	t.shown = shown(t.pb, t.form)
+	if t.shown = shown(t.pb, t.form); t.stray {
+		t.shown = pageless(t.shown)
+	}
 }
 
 // shown is a tool with another form of its arguments' schema.

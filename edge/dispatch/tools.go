@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
@@ -29,13 +30,17 @@ type tool struct {
 	pb    *pb.Tool
 	shown *pb.Tool // as tools/list shows it
 	// form is the schema of its arguments there; nil: as the backend sends it.
-	form  *portable.Result
+	form *portable.Result
+	// stray: it is shown without the page that its `_meta` names, see strays.
+	stray bool
 	check *toolCheck
+	// target is what policy knows of it.
+	target policy.Target
 	// size is where that of its messages is kept; nil: not looked up yet.
 	size atomic.Pointer[size]
 }
 
-func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
+func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listTools) {
 		return prev
 	}
@@ -52,7 +57,8 @@ func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendTool(dst, r, t.shown, t.name)
 			}
-			if !add(t.name, entry{render: render}) {
+			t.target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.name, Backend: t.owner.Name(), Hints: hintsOf(x.GetAnnotations())}
+			if !add(t.name, entry{render: render, target: t.target}) {
 				continue
 			}
 			var before *tool
@@ -64,8 +70,11 @@ func (m *merge) tools(prev *toolSet, digest uint64) *toolSet {
 			} else {
 				t.check = newToolCheck(p.backend.Name(), x, m.report)
 			}
+			_, t.stray = strays[[2]string{p.backend.Name(), x.GetName()}]
 			if t.shown = x; !m.showing.full {
 				t.show(list, before)
+			} else if t.stray {
+				t.shown = pageless(x)
 			}
 			s.byName[t.name] = t
 		}
@@ -84,6 +93,16 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	t, err := r.tool()
 	if err != nil {
 		return mcp.Reply{}, err
+	}
+	if r.d.opts.Access != nil {
+		if err := r.decide(ctx, &t.target, r.toolArguments); errors.Is(err, policy.ErrHidden) {
+			return mcp.Reply{}, r.unknownTool()
+		} else if err != nil {
+			return mcp.Reply{}, err
+		}
+		if err := r.d.opts.Access.CallTool(ctx, r.rules, r.call, t.owner.Name()); err != nil {
+			return mcp.Reply{}, err
+		}
 	}
 	args, err := r.arguments()
 	if err != nil {
@@ -116,7 +135,11 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		r.size = r.d.sizes.of(t.owner, mcp.MethodToolsCall, t.pb.GetName())
 		t.size.Store(r.size)
 	}
-	ctx, end := r.enter(ctx, t.owner, t.pb.GetName())
+	r.tell(req.Context, t.owner)
+	ctx, end, err := r.enter(ctx, t.owner, t.pb.GetName())
+	if err != nil {
+		return mcp.Reply{}, err
+	}
 	defer end()
 	stream, err := t.owner.Tools().CallTool(ctx, req)
 	if err != nil {
@@ -146,10 +169,15 @@ func (r *round) tool() (*tool, error) {
 		return nil, r.notServed()
 	case !r.call.Params.HasTarget:
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
-	case r.view.failed != nil:
-		return nil, mcp.AsError(r.view.failed)
 	}
-	return nil, mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", clip(r.call.Params.Target))
+	return nil, r.unknownTool()
+}
+
+func (r *round) unknownTool() *mcp.Error {
+	if r.view.failed != nil {
+		return mcp.AsError(r.view.failed)
+	}
+	return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", clip(r.call.Params.Target))
 }
 
 // schemaError tells that arguments do not fit, the way the revision does.

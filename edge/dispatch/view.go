@@ -24,6 +24,8 @@ type view struct {
 	private bool
 	// missing: a configured backend, or a list of one, is not there.
 	missing bool
+	// filtered are the lists as entitlements see them.
+	filtered filtered
 	// failed is why a backend's part is missing from a caller's own view; nil: nothing is.
 	failed error
 }
@@ -64,8 +66,10 @@ func newView(parts []part, prev *view, report *reporter, form showing) *view {
 		Resources: m.digest(listResources),
 		Prompts:   m.digest(listPrompts),
 	}
-	v.tools = m.tools(prev.tools, v.digest.Tools)
 	v.resources = m.resources(prev.resources, v.digest.Resources)
+	strays := m.strays(v.resources)
+	v.digest.Tools = strays.fold(v.digest.Tools)
+	v.tools = m.tools(prev.tools, v.digest.Tools, strays)
 	v.prompts = m.prompts(prev.prompts, v.digest.Prompts)
 	v.features = m.features()
 	v.instructions = m.instructions()

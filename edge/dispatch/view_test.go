@@ -21,11 +21,11 @@ import (
 
 func TestDuplicatesKeepTheFirst(t *testing.T) {
 	var log lockedBuffer
-	a := &fake{name: "a", tools: []*pb.Tool{{Name: "same"}, {Name: "b_x"}}, prompts: []*pb.Prompt{{Name: "same"}},
+	a := &fake{name: "a", carried: []string{"e", "f"}, tools: []*pb.Tool{{Name: "same"}, {Name: "b_x"}}, prompts: []*pb.Prompt{{Name: "same"}},
 		resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}, templates: []*pb.ResourceTemplate{{UriTemplate: "x:{a}/b", Name: "t"}},
 		describe: &pb.DescribeResponse{ExtensionsJson: map[string]string{"e": `{"v": 1}`, "f": `{"v":1}`},
 			Resources: &pb.ResourceFeatures{UriPrefixes: []string{"z:"}}}}
-	b := &fake{name: "b", tools: []*pb.Tool{{Name: "same"}, {Name: "own"}}, prompts: []*pb.Prompt{{Name: "same"}},
+	b := &fake{name: "b", carried: []string{"e", "f"}, tools: []*pb.Tool{{Name: "same"}, {Name: "own"}}, prompts: []*pb.Prompt{{Name: "same"}},
 		resources: []*pb.Resource{{Uri: "x:1", Name: "2"}}, templates: []*pb.ResourceTemplate{{UriTemplate: "x:{a}/b", Name: "t"}},
 		describe: &pb.DescribeResponse{ExtensionsJson: map[string]string{"e": `{"v":2}`, "f": `{ "v" : 1 }`},
 			Resources: &pb.ResourceFeatures{UriPrefixes: []string{"z:"}}}}

@@ -2,7 +2,8 @@ package dispatch
 
 import (
 	"context"
-	"strings"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -99,7 +100,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 // absent is a catalog whose services exist and whose lists are not known.
 func absent(c *backend.Catalog) *backend.Catalog {
 	return &backend.Catalog{
-		Describe: c.Describe, HasTools: c.HasTools, HasResources: c.HasResources, HasPrompts: c.HasPrompts,
+		Describe: c.Describe, HasTools: c.HasTools, HasResources: c.HasResources, HasPrompts: c.HasPrompts, HasSkills: c.HasSkills,
 		Private: c.Private,
 	}
 }
@@ -115,10 +116,11 @@ func (s *views) known(p mcp.Principal) *view {
 	return v
 }
 
-// privateKey tells callers apart whose lists may differ: lists may depend on scopes.
+// privateKey tells callers apart whose lists may differ: by all that some backend may be told of them.
 func privateKey(p mcp.Principal) string {
 	if p.Anonymous() {
 		return ""
 	}
-	return p.Key() + "\x00" + strings.Join(p.Scopes, " ")
+	var space [128]byte
+	return string(p.AppendIdentity(space[:0], slices.Sorted(maps.Keys(p.Forwarded))))
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
@@ -14,12 +15,11 @@ type Features struct {
 	Tools, Resources, Prompts                      bool
 	ToolsChanged, ResourcesChanged, PromptsChanged bool
 	Subscribe, Completions                         bool
+	// Skills: skills/list and skills/get are served; Directories: resources/directory/read, too.
+	Skills, Directories bool
 	// Extensions are settings of protocol extensions: id to a JSON object. Others than objects are left out.
 	Extensions map[string]string
 }
-
-// tasksExtension may not be active in revisions that have tasks of their own, or none.
-const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // Capabilities renders ServerCapabilities. Logging is always among them, since the edge filters it.
 func Capabilities(r *revision.Rules, f Features) json.RawMessage {
@@ -58,8 +58,8 @@ func appendExtensions(dst []byte, r *revision.Rules, extensions map[string]strin
 	dst = append(dst, `,"extensions":`...)
 	start := len(dst)
 	for _, id := range slices.Sorted(maps.Keys(extensions)) {
-		if id == tasksExtension && !r.Stateless {
-			continue
+		if (id == mcp.ExtensionTasks || id == mcp.ExtensionSkills) && !r.Stateless {
+			continue // they are extensions of the revisions without sessions
 		}
 		mark := len(dst)
 		next, err := appendJSONObject(append(jsonrpc.AppendString(append(dst, ','), id), ':'), "extensions_json", extensions[id])

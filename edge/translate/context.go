@@ -9,7 +9,8 @@ import (
 )
 
 // Context tells a backend of the request. It never holds the token, and of the client's `_meta` only
-// what the edge does not consume. The error is always nil today.
+// what the edge does not consume. The principal's claims are not in it: which there are depends on the backend. The error
+// is always nil today.
 func Context(call *mcp.Call) (*pb.RequestContext, error) {
 	return new(requestContext).fill(call), nil
 }
@@ -29,6 +30,9 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	b.principal.Subject = call.Principal.Subject
 	b.principal.Issuer = call.Principal.Issuer
 	b.principal.Scopes = call.Principal.Scopes
+	b.principal.Roles = call.Principal.Roles
+	b.principal.ClientId = call.Principal.Client
+	b.principal.Actor = call.Principal.Actor
 	c := &b.context
 	c.CallId = call.ID
 	c.Attempt = uint32(call.Attempt) // #nosec G115 -- bounded by limits.rounds and attempts

@@ -21,7 +21,7 @@ func TestContext(t *testing.T) {
 		Info:         json.RawMessage(`{"name":"c","version":"2","title":"C","description":"d","websiteUrl":"https://x","icons":[{"src":"https://i","mimeType":"image/png","sizes":["any",1],"theme":"dark"},{},7],"extra":1}`),
 		Capabilities: capabilities,
 	}
-	call.Principal = mcp.Principal{Subject: "s", Issuer: "i", Scopes: []string{"a"}}
+	call.Principal = mcp.Principal{Subject: "s", Issuer: "i", Scopes: []string{"a"}, Roles: []string{"r"}, Client: "c", Actor: "a"}
 	call.LogLevel = mcp.LogWarning
 	got, err := Context(call)
 	if err != nil {
@@ -29,7 +29,7 @@ func TestContext(t *testing.T) {
 	}
 	want := &pb.RequestContext{
 		CallId: "c1", Attempt: 1, Round: 2,
-		Principal: &pb.Principal{Subject: "s", Issuer: "i", Scopes: []string{"a"}},
+		Principal: &pb.Principal{Subject: "s", Issuer: "i", Scopes: []string{"a"}, Roles: []string{"r"}, ClientId: "c", Actor: "a"},
 		ClientInfo: &pb.Implementation{
 			Name: "c", Version: "2", Title: "C", Description: "d", WebsiteUrl: "https://x",
 			Icons: []*pb.Icon{{Src: "https://i", MimeType: "image/png", Sizes: []string{"any"}, Theme: "dark"}},

@@ -121,10 +121,43 @@ func Failure(f *pb.Failure, backend string) *mcp.Error {
 			return mcp.AsError(err)
 		}
 	}
-	return &mcp.Error{
+	e := &mcp.Error{
 		Kind: row.kind, Message: message, Data: data,
 		Err: &refusal{code: code, err: errors.New(row.name + ": " + message)},
 	}
+	if code != codes.PermissionDenied || len(f.GetScopes()) == 0 {
+		return e
+	}
+	if err := scopesFit(f.GetScopes()); err != nil {
+		return mcp.AsError(err)
+	}
+	e.Challenge = &mcp.Challenge{Scopes: f.GetScopes()}
+	if f.GetDataJson() == "" {
+		e.Data = mcp.LackingData(f.GetScopes())
+	}
+	return e
+}
+
+// The most scopes of a Failure, and the most bytes of one: a challenge is an HTTP header.
+const (
+	maxScopes     = 32
+	maxScopeBytes = 256
+)
+
+// scopesFit says what is wrong with the scopes of a Failure.
+func scopesFit(scopes []string) error {
+	if len(scopes) > maxScopes {
+		return mcp.Errorf(mcp.KindContract, "failure.scopes has %d scopes; at most %d fit into a challenge", len(scopes), maxScopes)
+	}
+	for i, s := range scopes {
+		if len(s) > maxScopeBytes {
+			return mcp.Errorf(mcp.KindContract, "failure.scopes[%d] has %d bytes; at most %d are allowed", i, len(s), maxScopeBytes)
+		}
+		if why := mcp.NotScope(s); why != "" {
+			return mcp.Errorf(mcp.KindContract, "failure.scopes[%d] %q %s", i, s, why)
+		}
+	}
+	return nil
 }
 
 func statusData(backend, name string) json.RawMessage {
@@ -147,7 +180,7 @@ func ForMethod(e *mcp.Error, m mcp.Method, target string) *mcp.Error {
 		out.Kind = mcp.KindUnknownTool
 	case mcp.MethodPromptsGet:
 		out.Kind = mcp.KindUnknownPrompt
-	case mcp.MethodResourcesRead, mcp.MethodSubscribe:
+	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		out.Kind = mcp.KindResourceNotFound
 		out.Data = append(jsonrpc.AppendString([]byte(`{"uri":`), target), '}')
 	default:

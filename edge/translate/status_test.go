@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -92,6 +93,36 @@ func TestFailure(t *testing.T) {
 		t.Errorf("got data %s", e.Data)
 	}
 	refused(t, Failure(&pb.Failure{DataJson: `{`}, "b"), mcp.KindContract, "failure.data_json: no valid JSON")
+}
+
+// A denial can ask for scopes that a challenge can have; other failures ask for none.
+func TestFailureForScopes(t *testing.T) {
+	denied := pb.FailureReason_FAILURE_REASON_PERMISSION_DENIED
+	e := Failure(&pb.Failure{Reason: denied, Message: "why", Scopes: []string{"orders:write", "b"}}, "b")
+	if e.Kind != mcp.KindForbidden || e.Message != "why" || string(e.Data) != `{"scopes":["orders:write","b"]}` ||
+		e.Challenge == nil || !slices.Equal(e.Challenge.Scopes, []string{"orders:write", "b"}) {
+		t.Errorf("%+v", e)
+	}
+	if e := Failure(&pb.Failure{Reason: denied, DataJson: "7", Scopes: []string{"b"}}, "b"); string(e.Data) != "7" || e.Challenge == nil {
+		t.Errorf("%+v", e)
+	}
+	if e := Failure(&pb.Failure{Reason: pb.FailureReason_FAILURE_REASON_INTERNAL, Scopes: []string{"b"}}, "b"); e.Challenge != nil {
+		t.Errorf("%+v", e)
+	}
+	for _, x := range []struct {
+		scopes []string
+		want   string
+	}{
+		{[]string{"a", ""}, `failure.scopes[1] "" is no scope`},
+		{[]string{"a b"}, `failure.scopes[0] "a b" is no scope`},
+		{[]string{"a\r\nX-Y: z"}, "is no scope"},
+		{[]string{`a"`}, "is no scope"},
+		{[]string{"offline_access"}, "is between a client and its issuer"},
+		{[]string{strings.Repeat("x", 257)}, "failure.scopes[0] has 257 bytes; at most 256 are allowed"},
+		{make([]string, 33), "failure.scopes has 33 scopes; at most 32"},
+	} {
+		refused(t, Failure(&pb.Failure{Reason: denied, Scopes: x.scopes}, "b"), mcp.KindContract, x.want)
+	}
 }
 
 func TestForMethod(t *testing.T) {

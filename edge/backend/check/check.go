@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -23,6 +24,9 @@ type timing struct {
 }
 
 var defaultTiming = timing{reach: 10 * time.Second, settle: 3 * time.Second, brief: 20 * time.Millisecond}
+
+// noPreface is what gRPC says of a server that accepts a connection and does not begin HTTP/2.
+const noPreface = "error reading server preface"
 
 // Run dials one backend, calls every RPC of the contract, and writes to w what it serves and what
 // breaks the contract, in plain words: lines that begin with ok, breaks or note. It makes no call that
@@ -45,6 +49,9 @@ func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, tim
 	reach, cancel := context.WithTimeout(ctx, timing.reach)
 	defer cancel()
 	if err := b.Connect(reach); err != nil {
+		if cfg.Credentials == nil && strings.Contains(err.Error(), noPreface) {
+			err = fmt.Errorf("%w: what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err)
+		}
 		_, _ = fmt.Fprintf(w, "  cannot be reached: %v\n", err)
 		return fmt.Errorf("backend %q at %s cannot be reached: %w", cfg.Name, cfg.Target, err)
 	}

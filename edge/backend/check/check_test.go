@@ -83,6 +83,29 @@ func TestCheckUnreachable(t *testing.T) {
 	}
 }
 
+// Extensions of which clients are not told are notes: they break nothing.
+func TestCheckOfExtensions(t *testing.T) {
+	s := newSample()
+	s.about.ExtensionsJson = map[string]string{
+		"io.modelcontextprotocol/ui": `{}`, "io.modelcontextprotocol/tasks": `{}`, "com.example/a": `{}`, "com.example/b": `{}`,
+	}
+	var text strings.Builder
+	cfg := backend.Config{Name: "x", Target: s.serve(t, 0), Extensions: []string{"com.example/b"}}
+	timing := patient
+	if err := run(t.Context(), cfg, &Trial{}, &text, &timing); err != nil {
+		t.Error(err)
+	}
+	out := text.String()
+	for _, want := range []string{`  note    the extension "io.modelcontextprotocol/tasks"`, `  note    the extension "com.example/a"`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "com.example/b") || strings.Contains(out, "/ui") {
+		t.Errorf("what clients are told of is noted:\n%s", out)
+	}
+}
+
 // A backend that serves nothing breaks the contract, unless it may come to serve something.
 func TestCheckOfNothing(t *testing.T) {
 	empty := newSample()

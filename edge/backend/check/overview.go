@@ -41,6 +41,9 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
 	for _, text := range s.Notes {
 		f.note("%s", text)
 	}
+	for _, text := range s.Unannounced {
+		f.note("%s", text)
+	}
 	var list *portable.List
 	if !cfg.FullSchemas {
 		list = portable.NewList(0)

@@ -4,7 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 
+	"google.golang.org/grpc/metadata"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -28,6 +31,8 @@ type prober struct {
 	// trial may be nil; used are the keys of its answers that were asked for.
 	trial *Trial
 	used  []string
+	// unshown: it was said that calls do not show who is calling.
+	unshown bool
 	// unresponsive: lists are no longer answered, so nothing else is tried.
 	unresponsive bool
 }
@@ -47,6 +52,9 @@ func (p *prober) all(ctx context.Context) {
 			p.tools(ctx, p.survey.Catalog.Tools)
 		case backend.Resources:
 			p.resources(ctx, p.survey.Catalog.Resources, p.survey.Catalog.Templates)
+			if p.survey.Catalog.HasSkills {
+				p.skills(ctx, p.survey.Catalog.Skills)
+			}
 		default:
 			p.prompts(ctx, p.survey.Catalog.Prompts)
 		}
@@ -79,6 +87,19 @@ func (p *prober) request(call string, round uint32) *pb.RequestContext {
 		},
 		LogLevel: pb.LogLevel_LOG_LEVEL_DEBUG, ProgressWanted: true,
 	}
+}
+
+// shown adds to ctx what proves to the backend that nobody in particular makes a call.
+func (p *prober) shown(ctx context.Context, about *pb.RequestContext) context.Context {
+	key, value, err := p.b.Prove(ctx, &mcp.Principal{}, about.GetCallId())
+	if err != nil && !p.unshown {
+		p.unshown = true
+		p.note("these calls do not show who is calling: %v", err)
+	}
+	if key == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, key, value)
 }
 
 func newCall() string { return rand.Text() }

@@ -22,8 +22,9 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 				func() (suggestions, error) {
 					ctx, cancel := p.bounded(ctx)
 					defer cancel()
-					r, err := p.b.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
-						Name: listed.Name, ArgumentName: a.GetName(), Context: p.request(newCall(), 1)})
+					about := p.request(newCall(), 1)
+					r, err := p.b.Prompts().CompletePrompt(p.shown(ctx, about), &pb.CompletePromptRequest{
+						Name: listed.Name, ArgumentName: a.GetName(), Context: about})
 					if len(r.GetValues()) > 0 {
 						given[a.GetName()] = r.GetValues()[0]
 					}
@@ -37,7 +38,8 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 func (p *prober) getPrompt(ctx context.Context, what, name string, given map[string]string) outcome[pb.GetPromptResult] {
 	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	stream, err := p.b.Prompts().GetPrompt(ctx, &pb.GetPromptRequest{Name: name, Arguments: given, Context: p.request(newCall(), 1)})
+	about := p.request(newCall(), 1)
+	stream, err := p.b.Prompts().GetPrompt(p.shown(ctx, about), &pb.GetPromptRequest{Name: name, Arguments: given, Context: about})
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.GetPromptResult]{err: err}

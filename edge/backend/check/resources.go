@@ -37,7 +37,8 @@ func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates
 func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.ReadResourceResult] {
 	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	stream, err := p.b.Resources().ReadResource(ctx, &pb.ReadResourceRequest{Uri: uri, Context: p.request(newCall(), 1)})
+	about := p.request(newCall(), 1)
+	stream, err := p.b.Resources().ReadResource(p.shown(ctx, about), &pb.ReadResourceRequest{Uri: uri, Context: about})
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.ReadResourceResult]{err: err}
@@ -92,8 +93,9 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 			func() (suggestions, error) {
 				ctx, cancel := p.bounded(ctx)
 				defer cancel()
-				r, err := p.b.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
-					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: p.request(newCall(), 1)})
+				about := p.request(newCall(), 1)
+				r, err := p.b.Resources().CompleteResourceTemplate(p.shown(ctx, about), &pb.CompleteResourceTemplateRequest{
+					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: about})
 				if len(r.GetValues()) > 0 {
 					values.Set(variable, uritemplate.String(r.GetValues()[0]))
 				}

@@ -63,7 +63,7 @@ func needsArguments(t *pb.Tool) bool {
 func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolRequest) outcome[pb.CallToolResult] {
 	ctx, cancel := p.bounded(ctx)
 	defer cancel()
-	stream, err := p.b.Tools().CallTool(ctx, r)
+	stream, err := p.b.Tools().CallTool(p.shown(ctx, r.Context), r)
 	if err != nil {
 		p.status(what, err)
 		return outcome[pb.CallToolResult]{err: err}
@@ -235,8 +235,9 @@ func (p *prober) abandonCalls(ctx context.Context, t *pb.Tool, arguments string,
 	ctx, cancel := context.WithTimeout(ctx, brief)
 	defer cancel()
 	for ; begun < abandoned; begun++ {
-		if _, err := p.b.Tools().CallTool(ctx, &pb.CallToolRequest{
-			Name: t.Name, ArgumentsJson: arguments, Context: p.request(newCall(), 1)}); err != nil {
+		about := p.request(newCall(), 1)
+		if _, err := p.b.Tools().CallTool(p.shown(ctx, about), &pb.CallToolRequest{
+			Name: t.Name, ArgumentsJson: arguments, Context: about}); err != nil {
 			break // the time is over
 		}
 	}

@@ -23,6 +23,8 @@ const maxPendingURIs = 1024
 type feed struct {
 	hub       *Hub
 	principal mcp.Principal
+	// outdated: the principal does not have all that decides on lists. Of Hub.Exchange.
+	outdated bool
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc

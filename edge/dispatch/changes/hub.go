@@ -120,6 +120,27 @@ func (h *Hub) Settle(ctx context.Context) error {
 	}
 }
 
+// Exchange calls swap, which changes what callers see, and tells each feed of the kinds of lists whose digests are others
+// after it. look is the digest of what a caller sees now. With outdated the feeds' principals do not have all that is looked
+// at from now on: those that are open are told this time and every other. Not to be called while it runs.
+func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
+	before := map[*feed]mcp.Digest{}
+	for _, f := range h.snapshot() {
+		before[f] = look(f.principal)
+	}
+	swap()
+	for _, f := range h.snapshot() {
+		was, there := before[f] // one that is not there may have been opened before swap or after it
+		f.outdated = f.outdated || outdated
+		if f.outdated || !there {
+			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
+		} else if kinds := differ(was, look(f.principal)); kinds != 0 {
+			f.listsChanged(kinds)
+		}
+	}
+	h.rerouteSoon()
+}
+
 func (h *Hub) add(f *feed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,0 +1,51 @@
+package backend
+
+import (
+	"context"
+
+	"google.golang.org/grpc/metadata"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// principal is what the backend is told of a caller.
+func (b *Backend) principal(p mcp.Principal) *pb.Principal {
+	return &pb.Principal{
+		Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes, Roles: p.Roles, ClientId: p.Client, Actor: p.Actor,
+		ClaimsJson: b.ClaimsOf(p),
+	}
+}
+
+// ClaimsOf are the claims of a caller that the backend is told, as JSON values; nil: none.
+func (b *Backend) ClaimsOf(p mcp.Principal) map[string]string {
+	var claims map[string]string
+	for _, name := range b.cfg.Claims {
+		if v, ok := p.Forwarded[name]; ok {
+			if claims == nil {
+				claims = make(map[string]string, len(b.cfg.Claims))
+			}
+			claims[name] = string(v)
+		}
+	}
+	return claims
+}
+
+// Prove gives the metadata, a key and a value, that an RPC for a caller takes beside the contract's Principal; an empty key:
+// none. See Identity.
+func (b *Backend) Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error) {
+	if b.cfg.Identity == nil {
+		return "", "", nil
+	}
+	return b.cfg.Identity.Prove(ctx, who, call)
+}
+
+// proving adds that metadata to the context of a list or a watch.
+func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (context.Context, error) {
+	key, value, err := b.Prove(ctx, who, "")
+	if err != nil || key == "" {
+		return ctx, err
+	}
+	return metadata.AppendToOutgoingContext(ctx, key, value), nil
+}

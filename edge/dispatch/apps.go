@@ -1,0 +1,154 @@
+package dispatch
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"hash/fnv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// The members of a tool's `_meta` that name its page (MCP Apps, "Resource Discovery"). The flat one is deprecated.
+const (
+	metaApp     = "ui"
+	metaPage    = "resourceUri"
+	metaAppPage = "ui/resourceUri"
+)
+
+// pageScheme begins the URIs of pages.
+const pageScheme = "ui://"
+
+// pageOf is the URI of the page that a tool's `_meta` names; empty: none.
+func pageOf(meta string) (uri string) {
+	if !strings.Contains(meta, metaPage) {
+		return ""
+	}
+	_ = jsonrpc.Members([]byte(meta), func(key []byte, value json.RawMessage) error {
+		switch string(key) {
+		case metaAppPage:
+			if uri == "" {
+				uri, _ = jsonrpc.Unquote(value)
+			}
+		case metaApp:
+			if jsonrpc.TypeOf(value) != jsonrpc.Object {
+				return nil
+			}
+			return jsonrpc.Members(value, func(key []byte, value json.RawMessage) error {
+				if string(key) == metaPage {
+					if nested, ok := jsonrpc.Unquote(value); ok {
+						uri = nested
+					}
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	return uri
+}
+
+// withoutPage is a tool's `_meta` without the page; what else is there stays, its visibility in particular.
+func withoutPage(meta string) string {
+	out := filterMembers(nil, []byte(meta), func(dst, key []byte, value json.RawMessage) []byte {
+		switch {
+		case string(key) == metaAppPage:
+			return nil
+		case string(key) == metaApp && jsonrpc.TypeOf(value) == jsonrpc.Object:
+			return filterMembers(dst, value, func(dst, key []byte, value json.RawMessage) []byte {
+				if string(key) == metaPage {
+					return nil
+				}
+				return append(dst, value...)
+			})
+		}
+		return append(dst, value...)
+	})
+	return string(out)
+}
+
+// filterMembers appends an object anew: member appends a value, or returns nil for a member that is left out.
+func filterMembers(dst, object []byte, member func(dst, key []byte, value json.RawMessage) []byte) []byte {
+	dst = append(dst, '{')
+	open := len(dst)
+	// The object is valid: vet has judged it.
+	_ = jsonrpc.Members(object, func(key []byte, value json.RawMessage) error {
+		next := dst
+		if len(next) > open {
+			next = append(next, ',')
+		}
+		next = append(jsonrpc.AppendString(next, string(key)), ':')
+		if next = member(next, key, value); next != nil {
+			dst = next
+		}
+		return nil
+	})
+	return append(dst, '}')
+}
+
+// pages are the pages that tools name, each with the first backend whose tool does: it answers for a page that nothing else
+// routes, since pages need not be listed (MCP Apps, "Resource Discovery").
+func (m *merge) pages() map[string]*backend.Backend {
+	out := make(map[string]*backend.Backend)
+	for _, p := range m.parts {
+		if !p.catalog.HasResources {
+			continue
+		}
+		for _, t := range p.catalog.Tools {
+			uri := pageOf(t.GetMetaJson())
+			if _, taken := out[uri]; !taken && strings.HasPrefix(uri, pageScheme) {
+				out[uri] = p.backend
+			}
+		}
+	}
+	return out
+}
+
+// strays are the tools that name a page which another backend answers for: clients would show the wrong one. A tool of a
+// backend is told by the backend and its own name.
+type strays map[[2]string]string
+
+func (m *merge) strays(s *resourceSet) strays {
+	var out strays
+	for _, p := range m.parts {
+		for _, t := range p.catalog.Tools {
+			uri := pageOf(t.GetMetaJson())
+			if uri == "" {
+				continue
+			}
+			owner := s.route(uri, m.report)
+			if owner == nil || owner == p.backend {
+				continue
+			}
+			if out == nil {
+				out = make(strays)
+			}
+			out[[2]string{p.backend.Name(), t.GetName()}] = uri
+			m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.backend.Name()})
+		}
+	}
+	return out
+}
+
+// fold makes a digest of tools one of how they are shown, too: without their pages. No strays leave it as it is.
+func (s strays) fold(digest uint64) uint64 {
+	var sum uint64
+	for tool, uri := range s {
+		h := fnv.New64a()
+		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
+		_, _ = h.Write([]byte(tool[0] + "\x00" + tool[1] + "\x00" + uri))
+		sum ^= h.Sum64()
+	}
+	return digest ^ sum
+}
+
+// pageless is a tool as it is shown without its page.
+func pageless(t *pb.Tool) *pb.Tool {
+	out := proto.CloneOf(t)
+	out.MetaJson = withoutPage(t.GetMetaJson())
+	return out
+}

@@ -1,0 +1,130 @@
+package dispatch
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
+)
+
+// paged is a backend whose tool "show" names a page, and which reads any URI as its own.
+func paged(name, meta string, resources ...*pb.Resource) *fake {
+	f := &fake{name: name, prefix: name + "_", tools: []*pb.Tool{{Name: "show", MetaJson: meta}, {Name: "plain", MetaJson: `{"k":1}`}}, resources: resources}
+	f.onRead = func(req *pb.ReadResourceRequest, s grpc.ServerStreamingServer[pb.ReadResourceResponse]) error {
+		return s.Send(&pb.ReadResourceResponse{Message: &pb.ReadResourceResponse_Result{Result: &pb.ReadResourceResult{
+			Contents: []*pb.ResourceContents{{Uri: req.GetUri(), Body: &pb.ResourceContents_Text{Text: "page of " + name}}}}}})
+	}
+	return f
+}
+
+func toolList(t *testing.T, d *Dispatch) string {
+	t.Helper()
+	reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsList, `{}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(reply.Result)
+}
+
+func readPage(t *testing.T, d *Dispatch, uri string) string {
+	t.Helper()
+	reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodResourcesRead, `{"uri":"`+uri+`"}`), nil)
+	if err != nil {
+		return err.Error()
+	}
+	return string(reply.Result)
+}
+
+// A page that nobody lists is read from the backend whose tool names it.
+func TestPagesNeedNotBeListed(t *testing.T) {
+	meta := `{"ui":{"resourceUri":"ui://b/page","visibility":["app"]}}`
+	a, b := paged("a", `{"ui/resourceUri":"ui://a/page"}`), paged("b", meta)
+	d := start(t, Options{}, a, b)
+	for _, owner := range []string{"a", "b"} {
+		if got := readPage(t, d, "ui://"+owner+"/page"); !strings.Contains(got, "page of "+owner) {
+			t.Errorf("%s: %s", owner, got)
+		}
+	}
+	if got := readPage(t, d, "ui://b/other"); !strings.Contains(got, "not found") {
+		t.Errorf("a page that no tool names: %s", got)
+	}
+	if got := toolList(t, d); !strings.Contains(got, meta) || !strings.Contains(got, `"ui/resourceUri":"ui://a/page"`) {
+		t.Errorf("_meta is not as it was: %s", got)
+	}
+	// The tool goes, and with it the page.
+	b.change(func() { b.tools = b.tools[1:] })
+	await.Until(t, "the page to go", func() bool { return strings.Contains(readPage(t, d, "ui://b/page"), "not found") })
+}
+
+// A tool never points to the page of another backend.
+func TestPagesOfTheSameURI(t *testing.T) {
+	const uri = "ui://dashboard"
+	named := `{"k":"v","ui":{"visibility":["app"],"resourceUri":"` + uri + `"},"ui/resourceUri":"` + uri + `"}`
+	for name, c := range map[string]struct{ a, b *fake }{
+		"both list it":      {paged("a", named, &pb.Resource{Uri: uri, Name: "p"}), paged("b", named, &pb.Resource{Uri: uri, Name: "p"})},
+		"the first lists":   {paged("a", `{}`, &pb.Resource{Uri: uri, Name: "p"}), paged("b", named)},
+		"neither lists it":  {paged("a", named), paged("b", named)},
+		"the first's alone": {paged("a", `{"ui":{"resourceUri":"`+uri+`"}}`), paged("b", named)},
+	} {
+		for _, full := range []bool{true, false} {
+			d := start(t, Options{FullSchemas: full}, c.a, c.b)
+			if got := readPage(t, d, uri); !strings.Contains(got, "page of a") {
+				t.Errorf("%s: %s", name, got)
+			}
+			got := toolList(t, d)
+			_, ofB, _ := strings.Cut(got, `"b_show"`)
+			if !strings.Contains(ofB, `{"k":"v","ui":{"visibility":["app"]}}`) || strings.Contains(ofB, uri) {
+				t.Errorf("%s: the tool of b has a page that is not b's, or lost something else: %s", name, got)
+			}
+			if has := strings.Contains(strings.TrimSuffix(got, ofB), uri); has != (name != "the first lists") {
+				t.Errorf("%s: the tool of a: %s", name, got)
+			}
+			want := Conflict{What: "page of a tool", Key: uri, Kept: "a", Dropped: "b"}
+			found := false
+			for _, one := range d.Conflicts() {
+				found = found || one == want
+			}
+			if !found {
+				t.Errorf("%s: conflicts %v", name, d.Conflicts())
+			}
+		}
+	}
+}
+
+// Clients hear of it when a page becomes another's, or nobody else's.
+func TestPagesThatChangeHands(t *testing.T) {
+	const uri = "ui://dashboard"
+	a, b := paged("a", `{}`), paged("b", `{"ui":{"resourceUri":"`+uri+`"}}`)
+	d := start(t, Options{}, a, b)
+	before := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools
+	if got := toolList(t, d); !strings.Contains(got, uri) {
+		t.Fatalf("got %s", got)
+	}
+	a.change(func() { a.resources = []*pb.Resource{{Uri: uri, Name: "p"}} })
+	await.Until(t, "the page to be a's", func() bool { return !strings.Contains(toolList(t, d), uri) })
+	if now := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools; now == before {
+		t.Error("the digest of the tools is the same")
+	}
+	a.change(func() { a.resources = nil })
+	await.Until(t, "the page to be b's again", func() bool { return strings.Contains(toolList(t, d), uri) })
+	if now := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools; now != before {
+		t.Error("the digest of the tools is not what it was")
+	}
+}
+
+func TestWithoutPage(t *testing.T) {
+	for meta, want := range map[string]string{
+		`{}`:                              `{}`,
+		`{"ui":{"resourceUri":"ui://x"}}`: `{"ui":{}}`,
+		`{ "a" : [1, 2.0] ,"ui":7,"ui/resourceUri":"ui://x"}`:           `{"a":[1, 2.0],"ui":7}`,
+		`{"ui":{"x":{"resourceUri":1},"resourceUri":"u"},"z":"\u00e9"}`: `{"ui":{"x":{"resourceUri":1}},"z":"\u00e9"}`,
+	} {
+		if got := withoutPage(meta); got != want || pageOf(got) != "" {
+			t.Errorf("%s became %s, want %s", meta, got, want)
+		}
+	}
+}

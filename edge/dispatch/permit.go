@@ -1,0 +1,247 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// decide asks whether the request may be made. Errors are those of Access.Decide.
+func (r *round) decide(ctx context.Context, t *policy.Target, args policy.Arguments) error {
+	if r.d.opts.Access == nil {
+		return nil
+	}
+	return r.d.opts.Access.Decide(ctx, r.rules, r.call, t, args)
+}
+
+// conceals says whether something that exists may be hidden from the caller.
+func (r *round) conceals() bool {
+	if r.d.opts.Access == nil {
+		return false
+	}
+	_, listed := r.d.opts.Access.Lists(&r.call.Principal)
+	return listed != nil
+}
+
+// Permit implements the eras' Dispatcher. What cannot be read of the request, and what does not exist, is told by Call.
+func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
+	if d.opts.Access == nil {
+		return nil
+	}
+	v, err := d.views.of(ctx, call.Principal)
+	if err != nil {
+		return nil
+	}
+	r := &round{d: d, view: v, rules: rules, call: call}
+	if err := r.permitNamed(ctx); !errors.Is(err, policy.ErrHidden) {
+		return err
+	}
+	return nil
+}
+
+// Challenges implements the eras' Dispatcher.
+func (d *Dispatch) Challenges() bool { return d.opts.Access != nil && d.opts.Access.Challenges() }
+
+// permitNamed is decide for what the request names.
+func (r *round) permitNamed(ctx context.Context) error {
+	name := r.call.Params.Target
+	switch r.call.Method {
+	case mcp.MethodToolsCall:
+		if t := r.view.tools.byName[name]; t != nil {
+			return r.decide(ctx, &t.target, r.toolArguments)
+		}
+	case mcp.MethodPromptsGet:
+		if p := r.view.prompts.byName[name]; p != nil {
+			return r.decide(ctx, &p.target, r.promptArguments)
+		}
+	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
+		if owner := r.view.resources.route(name, r.d.report); owner != nil {
+			target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: name, Backend: owner.Name()}
+			return r.decide(ctx, &target, noneGiven)
+		}
+	case mcp.MethodSubscribe:
+		if owner := r.view.resources.route(name, r.d.report); owner != nil {
+			return r.decide(ctx, watched(name, owner), noneGiven)
+		}
+	case mcp.MethodComplete:
+		return r.permitCompletion(ctx)
+	}
+	return nil
+}
+
+func (r *round) permitCompletion(ctx context.Context) error {
+	c, err := translate.ParseCompletion(r.rules, r.call)
+	if err != nil {
+		return nil
+	}
+	if c.Prompt {
+		p := r.view.prompts.byName[c.Target]
+		if p == nil {
+			return nil
+		}
+		target := p.target
+		target.Method = r.call.Method
+		return r.decide(ctx, &target, chosen(&c))
+	}
+	target, ok := r.view.resources.completed(c.Target)
+	if !ok {
+		return nil
+	}
+	return r.decide(ctx, &target, chosen(&c))
+}
+
+// completed is what a completion is about: a template, or a plain URI, which has no variables.
+func (s *resourceSet) completed(text string) (policy.Target, bool) {
+	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
+	if t := s.byText[text]; t != nil {
+		target.Backend = t.owner.Name()
+		return target, true
+	}
+	owner := s.byURI[text]
+	if owner == nil {
+		return target, false
+	}
+	target.Kind, target.Backend = policy.Resource, owner.Name()
+	return target, true
+}
+
+// watched is a resource that somebody watches, in either era.
+func watched(uri string, owner *backend.Backend) *policy.Target {
+	return &policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uri, Backend: owner.Name()}
+}
+
+// hintsOf are a tool's annotations.
+func hintsOf(a *pb.ToolAnnotations) policy.Hints {
+	h := policy.Hints{ReadOnly: a.GetReadOnly(), Idempotent: a.GetIdempotent(), OpenWorld: true}
+	h.Destructive = !h.ReadOnly // the hint is about tools that are not read-only
+	if a != nil && a.Destructive != nil {
+		h.Destructive = *a.Destructive
+	}
+	if a != nil && a.OpenWorld != nil {
+		h.OpenWorld = *a.OpenWorld
+	}
+	return h
+}
+
+// noneGiven are the arguments of what has none.
+func noneGiven() (map[string]any, error) { return nil, nil }
+
+// chosen are the arguments of a completion: those that were chosen before, and the one that is being typed.
+func chosen(c *translate.Completion) policy.Arguments {
+	return func() (map[string]any, error) {
+		out := map[string]any{c.Argument: c.Value}
+		for name, value := range c.Arguments {
+			if name != c.Argument {
+				out[name] = value
+			}
+		}
+		return out, nil
+	}
+}
+
+// toolArguments are those of tools/call, within bounds.
+func (r *round) toolArguments() (map[string]any, error) {
+	raw, err := r.arguments()
+	if err != nil {
+		return nil, err
+	}
+	return decodeArguments(raw)
+}
+
+// promptArguments are those of prompts/get.
+func (r *round) promptArguments() (map[string]any, error) { return r.toolArguments() }
+
+// decodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
+func decodeArguments(raw json.RawMessage) (map[string]any, error) {
+	var out map[string]any
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&out); err != nil {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments cannot be read: %v", err)
+	}
+	_, err := numbers(out)
+	return out, err
+}
+
+// exact is below where each integer is a double that no other is.
+const exact = 1 << 53
+
+// maxExact bounds the texts of large numbers with a point or an exponent: reading them exactly takes the square of it.
+const maxExact = 1 << 10
+
+// numbers replaces the numbers in a value. Its depth is that of a message, which is bounded.
+func numbers(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if v[name], err = numbers(member); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		for i, member := range v {
+			if v[i], err = numbers(member); err != nil {
+				return nil, err
+			}
+		}
+	case json.Number:
+		return number64(v.String())
+	}
+	return v, nil
+}
+
+func number64(text string) (any, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments has the number %s, which is too large to be judged: send a smaller one", clip(text))
+	}
+	if f < exact && f > -exact || f > math.MaxUint64 || f < math.MinInt64 {
+		return f, nil
+	}
+	if strings.ContainsAny(text, ".eE") {
+		if len(text) > maxExact {
+			return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments has a number of %d characters: send a shorter one", len(text))
+		}
+		r, ok := new(big.Rat).SetString(text)
+		if !ok || !r.IsInt() {
+			return f, nil
+		}
+		text = r.Num().String()
+	}
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n, nil
+	}
+	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return n, nil
+	}
+	return f, nil
+}
+
+// Targets are all that the backends list now, as clients see it.
+func Targets(pool *backend.Pool) (out []policy.Target) {
+	var parts []part
+	for _, b := range pool.Backends() {
+		parts = append(parts, part{backend: b, catalog: b.Catalog()})
+	}
+	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{})
+	for _, l := range []*list{v.tools.list, v.prompts.list, v.resources.list, v.resources.templateList, v.resources.skillList} {
+		for i := range l.entries {
+			out = append(out, l.entries[i].target)
+		}
+	}
+	return out
+}

@@ -1,0 +1,144 @@
+package dispatch
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// seen is what callers with one entitlement see of a view's lists. Immutable.
+type seen struct {
+	tools, resources, templates, prompts, skills *list
+	digest                                       mcp.Digest
+	// own: callers with another entitlement may see others.
+	own bool
+	// entitlement tells cursors apart; 0: lists are the same for all.
+	entitlement uint64
+}
+
+func (s *seen) list(kind listKind) *list {
+	switch kind {
+	case listTools:
+		return s.tools
+	case listResources:
+		return s.resources
+	case listTemplates:
+		return s.templates
+	case listSkills:
+		return s.skills
+	default:
+		return s.prompts
+	}
+}
+
+// The bounds of what a view keeps: entitlements, and different lists, which are rendered.
+const (
+	maxEntitlements  = 4096
+	maxFilteredLists = 256
+)
+
+// filtered keeps what entitlements see of a view. Entitlements that see the same entries share the list of them. The zero
+// value is empty. Safe for concurrent use.
+type filtered struct {
+	once  sync.Once
+	seen  *lru.Cache[string, *seen] // by entitlement
+	lists *lru.Cache[string, *list] // by kind and the entries that it has
+}
+
+func (f *filtered) init() {
+	f.seen, _ = lru.New[string, *seen](maxEntitlements)
+	f.lists, _ = lru.New[string, *list](maxFilteredLists)
+}
+
+// seenBy is what a caller sees. access may be nil.
+func (v *view) seenBy(access Access, who *mcp.Principal) *seen {
+	entitlement, listed := "", (func(*policy.Target) bool)(nil)
+	if access != nil {
+		entitlement, listed = access.Lists(who)
+	}
+	if listed == nil {
+		return &seen{
+			tools: v.tools.list, resources: v.resources.list, templates: v.resources.templateList, prompts: v.prompts.list,
+			skills: v.resources.skillList, digest: v.digest,
+		}
+	}
+	v.filtered.once.Do(v.filtered.init)
+	if s, ok := v.filtered.seen.Get(entitlement); ok {
+		return s
+	}
+	s := &seen{
+		tools: v.filtered.list(v.tools.list, listed), resources: v.filtered.list(v.resources.list, listed),
+		templates: v.filtered.list(v.resources.templateList, listed), prompts: v.filtered.list(v.prompts.list, listed),
+		skills: v.filtered.list(v.resources.skillList, listed),
+		own:    true, entitlement: max(1, keyHash(entitlement)),
+	}
+	resources := []*list{s.resources, s.templates}
+	if v.features.Skills {
+		resources = append(resources, s.skills)
+	}
+	s.digest = mcp.Digest{
+		Tools:     digestOf(v.digest.Tools, s.tools),
+		Resources: digestOf(v.digest.Resources, resources...),
+		Prompts:   digestOf(v.digest.Prompts, s.prompts),
+	}
+	v.filtered.seen.Add(entitlement, s)
+	return s
+}
+
+// list is the part of a list that is listed.
+func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
+	visible := make([]byte, 1+(len(l.entries)+7)/8)
+	visible[0] = byte(l.kind)
+	n := 0
+	for i := range l.entries {
+		if listed(&l.entries[i].target) {
+			visible[1+i/8] |= 1 << (i % 8)
+			n++
+		}
+	}
+	if n == len(l.entries) {
+		return l
+	}
+	if known, ok := f.lists.Get(string(visible)); ok {
+		return known
+	}
+	out := newList(l.kind, l.report)
+	out.hint = l.hint
+	out.entries = make([]entry, 0, n)
+	for owner := range l.spans {
+		out.spans[owner] = span{}
+	}
+	for i := range l.entries {
+		if visible[1+i/8]&(1<<(i%8)) == 0 {
+			continue
+		}
+		e := l.entries[i]
+		s := out.spans[e.owner]
+		if s.from == s.to { // the first of its backend, whose entries stand together
+			s.from, s.to = len(out.entries), len(out.entries)
+		}
+		s.to++
+		out.spans[e.owner] = s
+		out.entries = append(out.entries, e)
+	}
+	f.lists.Add(string(visible), out)
+	return out
+}
+
+// digestOf is the digest of what is left of lists that have one together.
+func digestOf(all uint64, lists ...*list) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, all))
+	for _, l := range lists {
+		for i := range l.entries {
+			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, l.entries[i].hash))
+		}
+		_, _ = h.Write([]byte{0})
+	}
+	return h.Sum64()
+}

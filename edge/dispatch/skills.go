@@ -1,0 +1,224 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// skillFile ends the URI of a skill; what is before it is its directory.
+const skillFile = "/SKILL.md"
+
+// directoryType is the MIME type of directories (Skills, "Directory Resources").
+const directoryType = "inode/directory"
+
+// skillsFeature says whether skills are served. Directories are only if every backend with skills has them: clients are told
+// of all skills at once.
+func (m *merge) skillsFeature(f *translate.Features) {
+	f.Directories = true
+	for _, p := range m.parts {
+		if p.catalog.HasSkills {
+			f.Skills = true
+			f.Directories = f.Directories && p.catalog.Describe.GetResources().GetDirectories()
+		}
+	}
+	if f.Directories = f.Directories && f.Skills; !f.Skills {
+		return
+	}
+	if f.Extensions == nil {
+		f.Extensions = make(map[string]string)
+	}
+	f.Extensions[mcp.ExtensionSkills] = `{}`
+	if f.Directories {
+		f.Extensions[mcp.ExtensionSkills] = `{"directoryRead":true}`
+	}
+}
+
+// skills completes resources. A skill of which another backend serves a file is a conflict, since clients would read a file
+// that is not as the skill says.
+func (m *merge) skills(s *resourceSet) {
+	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.catalog.Skills {
+			if kept := s.foreign(x, p.backend, m.report); kept != "" {
+				s.conflicts = append(s.conflicts, Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: p.backend.Name()})
+				continue
+			}
+			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, x) }
+			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSkillsGet, Name: x.GetUri(), Backend: p.backend.Name()}
+			if root, ok := strings.CutSuffix(x.GetUri(), skillFile); ok && add(x.GetUri(), entry{render: render, target: target}) {
+				s.skillRoots = append(s.skillRoots, prefix{text: root, owner: p.backend})
+			}
+		}
+	})
+	slices.SortStableFunc(s.skillRoots, func(a, b prefix) int { return len(b.text) - len(a.text) })
+}
+
+// foreign names the backend which lists a file of a skill that it does not serve; empty: none.
+func (s *resourceSet) foreign(x *pb.Skill, owner *backend.Backend, report *reporter) string {
+	is := func(uri string) string {
+		listed := s.byURI[uri]
+		if listed == nil {
+			listed = s.byTemplate(uri, report)
+		}
+		if listed == nil || listed == owner {
+			return ""
+		}
+		return listed.Name()
+	}
+	if kept := is(x.GetUri()); kept != "" {
+		return kept
+	}
+	for _, f := range x.GetFiles() {
+		if kept := is(f.GetUri()); kept != "" {
+			return kept
+		}
+	}
+	return ""
+}
+
+// bySkill is the backend of the skill that a URI belongs to: its directory, or one or a file below it.
+func (s *resourceSet) bySkill(uri string) *backend.Backend {
+	for _, root := range s.skillRoots {
+		if rest, ok := strings.CutPrefix(uri, root.text); ok && (rest == "" || rest[0] == '/') {
+			return root.owner
+		}
+	}
+	return nil
+}
+
+// named finds who answers for the URI of skills/get or resources/directory/read, and whether the caller may ask.
+func (r *round) named(ctx context.Context) (owner *backend.Backend, about *pb.RequestContext, err error) {
+	uri := r.call.Params.Target
+	if !r.call.Params.HasTarget || uri == "" {
+		return nil, nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name what %s is about", r.call.Method)
+	}
+	if owner = r.view.resources.route(uri, r.d.report); owner == nil {
+		return nil, nil, r.resourceNotFound()
+	}
+	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
+	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
+		return nil, nil, r.resourceNotFound()
+	} else if err != nil {
+		return nil, nil, err
+	}
+	if about, err = translate.Context(r.call); err != nil {
+		return nil, nil, err
+	}
+	r.tell(about, owner)
+	return owner, about, nil
+}
+
+// getSkill runs skills/get (Skills, "Getting a Skill"): the backend is asked, since the answer is how the skill is now.
+func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
+	if !r.view.features.Skills {
+		return mcp.Reply{}, r.notServed()
+	}
+	owner, about, err := r.named(ctx)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	uri := r.call.Params.Target
+	ctx, end, err := r.begin(ctx, owner, uri)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	if err := r.await(ctx, nil); err != nil {
+		return mcp.Reply{}, err
+	}
+	out, err := owner.Resources().GetSkill(ctx, &pb.GetSkillRequest{Uri: uri, Context: about})
+	if err != nil {
+		return mcp.Reply{}, r.notThere(ctx, err)
+	}
+	r.received(out)
+	if got := out.GetSkill().GetUri(); got != uri {
+		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", uri, got)
+	}
+	reply, err := translate.SkillResult(r.rules, r.d.server, r.call.Envelope, out)
+	if err != nil {
+		return mcp.Reply{}, r.blame(err)
+	}
+	return reply, nil
+}
+
+// readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that the caller may not read are left
+// out.
+func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
+	if !r.view.features.Directories {
+		return mcp.Reply{}, r.notServed()
+	}
+	token, err := directoryCursor(r.call)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	owner, about, err := r.named(ctx)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	ctx, end, err := r.begin(ctx, owner, r.call.Params.Target)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	if err := r.await(ctx, nil); err != nil {
+		return mcp.Reply{}, err
+	}
+	out, err := owner.Resources().ListResourceDirectory(ctx,
+		&pb.ListResourceDirectoryRequest{Uri: r.call.Params.Target, PageToken: token, Context: about})
+	if err != nil {
+		return mcp.Reply{}, r.notThere(ctx, err)
+	}
+	r.received(out)
+	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool { return !r.mayRead(c, owner) })
+	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, out.GetNextPageToken())
+	if err != nil {
+		return mcp.Reply{}, r.blame(err)
+	}
+	return reply, nil
+}
+
+// directoryCursor is the cursor, which is the backend's own page token.
+func directoryCursor(call *mcp.Call) (string, error) {
+	raw := call.Params.Cursor
+	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
+		return "", nil
+	}
+	token, ok := jsonrpc.Unquote(raw)
+	if !ok || token == "" {
+		return "", mcp.Errorf(mcp.KindBadCursor, "cursor must be a string that %s gave out", call.Method)
+	}
+	return token, nil
+}
+
+// mayRead says whether a child of a directory is shown.
+func (r *round) mayRead(child *pb.Resource, owner *backend.Backend) bool {
+	if r.d.opts.Access == nil {
+		return true
+	}
+	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: child.GetUri(), Backend: owner.Name()}
+	if child.GetMimeType() == directoryType {
+		target.Method = mcp.MethodDirectoryRead
+	}
+	return r.d.opts.Access.May(&r.call.Principal, &target)
+}
+
+// notThere: a backend without the RPC has nothing of the URI.
+func (r *round) notThere(ctx context.Context, err error) error {
+	if status.Code(err) == codes.Unimplemented {
+		r.received(nil)
+		return r.resourceNotFound()
+	}
+	return r.status(ctx, err)
+}
