@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -35,6 +36,8 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
+	app.TellExternal(cfg, out)
 	if cfg.Demo {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
@@ -43,18 +46,18 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 		defer stop()
 	}
 	if len(cfg.Backends) == 0 {
-		return errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file")
+		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	}
 	backends, err := app.Backends(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return err
+		return errors.Join(issuers, cmp.Or(files, err))
 	}
 	for _, note := range cfg.Deprecated() {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	paging := app.Paging(cfg)
 	trial.Pages = paging.Of
-	var errs []error
+	errs := []error{files, issuers}
 	for _, b := range backends {
 		if err := check.Run(ctx, b, trial, out); err != nil {
 			errs = append(errs, err)
@@ -78,7 +81,7 @@ func ready(ctx context.Context, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	return admin.Ask(ctx, cfg.Admin)
+	return admin.Ask(ctx, cfg.Admin, cfg.AdminTLS.Enabled())
 }
 
 // takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check. It

@@ -6,11 +6,19 @@ import (
 	"log/slog"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/issuer"
 )
 
 // mcpedge check tells of lists that clients get in pages, by the settings of the edge: clients are in use that read
@@ -49,6 +57,12 @@ func manyTools(t *testing.T, name string, n int) string {
 	for i := range n {
 		capability.AddTool(s, fmt.Sprintf("%s%04d", name, i), "", func(context.Context, *capability.Call, struct{}) (string, error) { return "", nil })
 	}
+	return serveTools(t, s)
+}
+
+// serveTools serves a backend until the test ends, and returns where.
+func serveTools(t *testing.T, s *capability.Server) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +88,106 @@ func TestTakePairs(t *testing.T) {
 	for _, bad := range [][]string{{"--call"}, {"--call", "tool"}, {"--call=={}"}} {
 		if _, _, err := takePairs("call", "NAME=JSON", bad); err == nil {
 			t.Errorf("no error for %q", bad)
+		}
+	}
+}
+
+// mcpedge check says what the files of TLS hold, what is wrong with them, and why a handshake with a backend fails.
+func TestCheckTellsOfTLS(t *testing.T) {
+	ca, other, dir := authority.New(t, "ca"), authority.New(t, "other"), t.TempDir()
+	file := func(name string, data []byte) string { return authority.File(t, filepath.Join(dir, name), data) }
+	p, late := ca.Server(t, authority.For("mcp.example.com")), ca.Server(t, authority.Expired)
+	cert, key := file("tls.crt", p.Cert), file("tls.key", p.Key)
+	lateCert, lateKey := file("late.crt", late.Cert), file("late.key", late.Key)
+	trusted, strange := file("ca.crt", ca.PEM), file("other.crt", other.PEM)
+	secret := serveTools(t, capability.New("b", "1", capability.WithTools(), capability.WithLogger(slog.New(slog.DiscardHandler)),
+		capability.WithServerOptions(grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t)))))))
+	for name, c := range map[string]struct {
+		yaml string
+		want []string
+		fail string
+	}{
+		"sound": {
+			fmt.Sprintf("tls: {cert: %s, key: %s, client-ca: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, key, trusted, secret, trusted),
+			[]string{
+				"tls\n  ok      tls.cert " + cert + " is for mcp.example.com, issued by CN=ca, valid until ",
+				"  ok      tls.client-ca " + trusted + " has CN=ca, valid until ",
+				"backends.b.tls\n  ok      backends.b.tls.ca " + trusted + " has CN=ca",
+			}, "",
+		},
+		"not fitting": {
+			fmt.Sprintf("tls: {cert: %s, key: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", cert, lateKey, secret, trusted),
+			[]string{"  wrong   tls.key: " + lateKey + " does not belong to the first certificate in " + cert, "nothing breaks the contract"}, "tls.key",
+		},
+		"expired": {
+			fmt.Sprintf("admin-tls: {cert: %s, key: %s}\nbackends: [{name: b, target: %q, tls: {ca: %s}}]", lateCert, lateKey, secret, trusted),
+			[]string{"  wrong   admin-tls.cert: " + lateCert + " has expired on ", "nothing breaks the contract"}, "has expired on",
+		},
+		"another CA": {
+			fmt.Sprintf("backends: [{name: b, target: %q, tls: {ca: %s}}]", secret, strange),
+			[]string{"unknown authority", "no CA in " + strange + " issued the backend's certificate: add the one that did to backends.b.tls.ca"}, "unknown authority",
+		},
+		"no file": {
+			fmt.Sprintf("backends: [{name: b, target: %q, tls: {ca: %s}}]", secret, filepath.Join(dir, "none")),
+			[]string{"  wrong   backends.b.tls.ca: " + filepath.Join(dir, "none") + " cannot be read: no such file or directory"}, "cannot be read",
+		},
+		"no TLS": {
+			fmt.Sprintf("backends: [{name: b, target: %q}]", secret),
+			[]string{"cannot be reached: "}, "if the backend speaks TLS, give it tls: {} in the configuration file",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // who cannot be reached is waited for
+			defer cancel()
+			err := checkBackends(ctx, []string{"--config", file("edge.yaml", []byte(c.yaml))}, &out)
+			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%v, want %q", err, c.fail)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing in:\n%s", want, &out)
+				}
+			}
+		})
+	}
+}
+
+// mcpedge check says of each issuer whether its keys were read.
+func TestCheckReadsKeys(t *testing.T) {
+	good, bad := issuer.Serve(t), issuer.Serve(t)
+	bad.Down(true)
+	settings := t.TempDir() + "/edge.yaml"
+	write := func(issuers string) {
+		if err := os.WriteFile(settings, []byte("auth: {issuers: ["+issuers+"]}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{"--config", settings, "--backend=one=" + manyTools(t, "m", 1)}
+	var out strings.Builder
+	write("{issuer: '" + good.URL + "'}")
+	if err := checkBackends(t.Context(), args, &out); err != nil || !strings.HasPrefix(out.String(), "ok      issuer "+good.URL+": 1 keys were read\n") {
+		t.Errorf("%v\n%s", err, &out)
+	}
+	out.Reset()
+	write("{issuer: '" + bad.URL + "'}, {issuer: '" + good.URL + "'}")
+	if err := checkBackends(t.Context(), args, &out); err == nil || !strings.Contains(err.Error(), "1 issuers cannot be used") ||
+		!strings.HasPrefix(out.String(), "error   issuer "+bad.URL+": ") || !strings.Contains(out.String(), "500") ||
+		!strings.Contains(out.String(), "\nok      issuer "+good.URL) {
+		t.Errorf("%v\n%s", err, &out)
+	}
+}
+
+func TestBannerNamesAnAddressThatCanBeCalled(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"http://[::]:8080/mcp":         "http://localhost:8080/mcp",
+		"https://0.0.0.0:8443/mcp":     "https://localhost:8443/mcp",
+		"http://127.0.0.1:8080/mcp":    "http://127.0.0.1:8080/mcp",
+		"http://[::1]:8080/mcp":        "http://[::1]:8080/mcp",
+		"http://edge.example:8080/mcp": "http://edge.example:8080/mcp",
+	} {
+		if got := onThisMachine(endpoint); got != want {
+			t.Errorf("%s is shown as %s, want %s", endpoint, got, want)
 		}
 	}
 }

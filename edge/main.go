@@ -8,6 +8,9 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -26,15 +29,21 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
                              --call NAME=JSON also calls a tool that is not marked read-only,
                              --answer KEY=JSON answers what tools ask
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
+  mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
+                             --tool NAME asks about one tool
   mcpedge proto --out DIR    write the contract's .proto files
-  mcpedge version            print the version
+  mcpedge version            print the version, the commit and its date
   mcpedge help               print this
   mcpedge COMMAND --help     the flags of a command; each has a twin in the environment, MCPEDGE_…
 `
 
 func main() {
 	setGCPercent()
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "mcpedge: "+err.Error())
@@ -65,10 +74,13 @@ func run(ctx context.Context, args []string) error {
 		return checkBackends(ctx, args, os.Stdout)
 	case config.Ready:
 		return ready(ctx, args)
+	case "policy":
+		return explainPolicy(ctx, args, os.Stdout)
 	case "proto":
 		return writeProto(args)
 	case "version":
-		fmt.Println("mcpedge", app.Version())
+		b := app.ThisBuild()
+		fmt.Printf("mcpedge %s\ncommit  %s\ndate    %s\n", b.Version, b.Commit, b.Date)
 		return nil
 	case "help":
 		fmt.Print(help)
@@ -92,10 +104,11 @@ func serve(ctx context.Context, args []string) error {
 	return edge.Run(ctx, func(endpoint string) {
 		log.Info("serving", "endpoint", endpoint, "admin", edge.AdminAddr(), "backends", len(cfg.Backends))
 		if demo {
-			fmt.Fprintf(os.Stderr, banner, endpoint, endpoint, endpoint)
+			here := onThisMachine(endpoint)
+			fmt.Fprintf(os.Stderr, banner, here, here, here)
 		}
 		if cfg.Dev {
-			fmt.Fprintf(os.Stderr, devBanner, edge.AdminAddr())
+			fmt.Fprintf(os.Stderr, devBanner, cfg.AdminScheme(), edge.AdminAddr())
 		}
 	})
 }
@@ -128,6 +141,18 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 }
 
 // banner is what a newcomer sees: where the server is and what to do with it.
+// onThisMachine is an endpoint as a client on this machine calls it: one of all interfaces is localhost.
+func onThisMachine(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("localhost", u.Port())
+	}
+	return u.String()
+}
+
 const banner = `
 MCP Edge is serving the bundled demo (tools, resources, prompts) at
 
@@ -146,7 +171,7 @@ or look around with the MCP Inspector:
 // devBanner is where a developer sees what the edge does.
 const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
 
-    http://%s/dev
+    %s://%s/dev
 
 `
 

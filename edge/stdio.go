@@ -17,6 +17,7 @@ func stdio(ctx context.Context, args []string) error {
 		return err
 	}
 	cfg.Dev = false // the page is the admin listener's, and there is none
+	cfg.TLS, cfg.AdminTLS = config.ListenerTLS{}, config.ListenerTLS{}
 	in, out := os.Stdin, os.Stdout
 	os.Stdout = os.Stderr
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write, which ends the process in order

@@ -24,9 +24,14 @@ func (a *App) administration(router *era.Router) http.Handler {
 		Web: web.Options{
 			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
 			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
+			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.medium, Replica: a},
+		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
+		JWKS:               a.jwks(),
+		ClientCertificates: a.cfg.AdminTLS.ClientCA != "",
+		Auth:               a.adminAuthenticator(),
+		LockProbes:         !a.cfg.Opens(config.OpenProbes), LockMetrics: !a.cfg.Opens(config.OpenMetrics), LockDev: !a.cfg.Opens(config.OpenDev),
 	})
 }
 

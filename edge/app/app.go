@@ -8,9 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -19,6 +23,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
@@ -32,15 +38,25 @@ type App struct {
 	cfg       config.Config
 	log       *slog.Logger
 	pool      *backend.Pool
-	medium    medium
+	durable   durable
+	store     medium.Store
 	dispatch  *dispatch.Dispatch
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	endpoint  *streamable.Handler
-	sse       *sse.Handler // nil: not served
+	sse       *sse.Handler   // nil: not served
+	quotas    *quota.Limiter // nil: nothing is limited
+	endQuotas func()
+	access    *access.Control
+	governing governing
+	limiting  rereadable          // the quotas
+	auth      *auth.Authenticator // nil: everybody is anonymous
+	audit     *audit.Log          // nil: nothing is recorded
 	telemetry *telemetry.Telemetry
 	proxies   web.Proxies
 	memory    *budget.Budget // nil: everything is admitted
+	tls       ends
+	identity  identityWays
 	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
 	mcp       *web.Server
@@ -76,6 +92,9 @@ func (a *App) notReady(format string, args ...any) {
 // is none.
 func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer func() { a.closeExternal(a.governing.server) }()
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer stop()
 	ctx, cancel := a.untilDrain(ctx)
 	defer cancel()
@@ -89,13 +108,25 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 			failed <- err
 		}
 	}
+	a.startExternal(a.governing.server)
+	watching.Go(func() { a.tls.Watch(run) })
+	watching.Go(func() { a.watchSettings(run) })
+	if keys := a.identity.keys; keys != nil {
+		watching.Go(func() { keys.Watch(run) })
+	}
 	a.adminAddr.Store(adminListener.Addr())
 	go serve(a.admin, adminListener)
 	a.pool.Start(run)
+	if a.auth != nil {
+		a.auth.Start(run)
+		defer a.auth.Wait()
+		defer stop()
+	}
 	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
 		return errors.Join(err, mcpListener.Close(), a.abandon())
 	}
 	a.notReady("waiting for the backends to be tried")
+	a.startQuotas(run)
 	a.stateful.Start(run)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	if ctx.Err() != nil {
@@ -103,7 +134,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
-	started("http://" + mcpListener.Addr().String() + endpointPath)
+	started(a.tls.scheme() + mcpListener.Addr().String() + endpointPath)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
@@ -169,8 +200,9 @@ func (a *App) close(grace context.Context) error {
 		a.log.Warn("some requests to the admin address did not end within the grace")
 	}
 	a.stateful.Close()
+	a.endQuotas()
 	a.pool.Close()
-	return errors.Join(a.medium.Close(), a.admin.Close(), a.closeTelemetry())
+	return errors.Join(a.durable.Close(), a.admin.Close(), a.closeAudit(), a.closeTelemetry())
 }
 
 // retire has every answer close its connection, HTTP/2's with a GOAWAY, once the drain has begun.
@@ -205,10 +237,15 @@ func (a *App) servers(router *era.Router) {
 	options := web.Options{
 		MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		Origins: a.cfg.Origins, Hosts: a.cfg.AllowedHosts(), Telemetry: a.telemetry, Proxies: a.proxies, Budget: a.memory,
+		Tokens: a.cfg.Exchanges(),
 	}
 	mux := http.NewServeMux()
-	a.endpoint = streamable.New(router, nil, options)
+	a.endpoint = streamable.New(router, a.authenticator(), options)
 	mux.Handle(endpointPath, a.endpoint)
+	if a.auth != nil {
+		mux.Handle(auth.MetadataPath, a.auth)
+		mux.Handle(auth.MetadataPath+"/", a.auth)
+	}
 	about := welcome.Options{Title: a.cfg.Server.Title, Path: endpointPath, Web: options}
 	if a.cfg.SSE {
 		about.SSE = sse.StreamPath
@@ -220,9 +257,13 @@ func (a *App) servers(router *era.Router) {
 	a.mcp = web.NewServer(a.retire(first(a.endpoint, page, mux)), web.ServerOptions{
 		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
 		Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
-		ErrorLog: errorLog,
+		TLS: a.tls.mcpServer(), ErrorLog: errorLog,
 	})
-	a.admin = web.NewServer(a.administration(router), web.ServerOptions{
-		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), ErrorLog: errorLog,
-	})
+	admin := web.ServerOptions{
+		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), TLS: a.tls.adminServer(), ErrorLog: errorLog,
+	}
+	if admin.TLS != nil {
+		admin.HTTP2Streams = a.cfg.Limits.HTTP2Streams
+	}
+	a.admin = web.NewServer(a.administration(router), admin)
 }

@@ -57,13 +57,17 @@ func (a *App) listen() (mcp, admin *accept.Listener, err error) {
 		Limit: c.files, Reserve: c.admin, Telemetry: a.telemetry, Logger: a.log,
 		Refusal: refusedConnection("this server has no file left for a connection: try again later"),
 	}
+	if a.tls.mcp != nil {
+		files.Refusal = nil // it is sent at once, without a handshake
+	}
 	options := accept.Options{
-		Max: c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Limits.WriteTimeout,
+		Secure: refusing(a.tls.mcp),
+		Max:    c.all, MaxPerAddress: c.perAddress, Trusted: a.proxies.Trusts, WriteTimeout: a.cfg.Limits.WriteTimeout,
 		Refusal: refusedConnection, Telemetry: a.telemetry, Logger: a.log,
 	}
 	mcp = accept.NewListener(accept.NewFiles(mcpListener, files), options)
 	files.Reserve = 0
-	options.Max, options.MaxPerAddress = c.admin, 0
+	options.Max, options.MaxPerAddress, options.Secure = c.admin, 0, refusing(a.tls.admin)
 	admin = accept.NewListener(accept.NewFiles(adminListener, files), options)
 	return mcp, admin, nil
 }

@@ -14,6 +14,11 @@ func (a *App) observe() error {
 	errs := a.observeSessions()
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
+	errs = append(errs, a.observeQuotas()...)
+	errs = append(errs, a.observePolicy()...)
+	errs = append(errs, a.observeAudit()...)
+	errs = append(errs, a.observeTLS()...)
+	errs = append(errs, a.observeIdentity()...)
 	return errors.Join(errs...)
 }
 
@@ -33,6 +38,13 @@ func (a *App) observeSessions() (errs []error) {
 	}
 	return append(errs,
 		a.telemetry.Observe(telemetry.Ready, func(emit telemetry.Emit) { emit(one(a.Ready() == nil)) }),
+		a.telemetry.Observe(telemetry.AuthExpired, func(emit telemetry.Emit) {
+			n := c.Expired.Load() + a.stateless.Expired() + a.endpoint.Expired()
+			if a.sse != nil {
+				n += a.sse.Expired()
+			}
+			emit(float64(n))
+		}),
 		a.telemetry.Observe(telemetry.SessionsHeld, func(emit telemetry.Emit) { emit(float64(a.stateful.Held())) }),
 		a.telemetry.Observe(telemetry.ListensOpen, func(emit telemetry.Emit) { emit(float64(a.stateless.Listening())) }),
 		a.telemetry.Observe(telemetry.AnswersIgnored, func(emit telemetry.Emit) {
@@ -41,7 +53,7 @@ func (a *App) observeSessions() (errs []error) {
 		}),
 		a.telemetry.Observe(telemetry.EventsDropped, func(emit telemetry.Emit) {
 			emit(float64(c.DroppedQueue.Load()), telemetry.AttrBound.String("queue"))
-			emit(float64(a.medium.Dropped()), telemetry.AttrBound.String("log"))
+			emit(float64(a.durable.Dropped()), telemetry.AttrBound.String("log"))
 			emit(float64(c.DroppedUnread.Load()), telemetry.AttrBound.String("unread"))
 			emit(float64(c.DroppedUnwritten.Load()), telemetry.AttrBound.String("unwritten"))
 		}))

@@ -14,19 +14,21 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
-// newMedium makes the medium the settings name. Nothing is dialled yet.
-func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (medium, error) {
+// newDurable makes the medium the settings name. Nothing is dialled yet.
+func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
 	if cfg.Redis == "" {
-		m := memory.New(stateLimits(cfg.Limits), memory.WithBudget(b))
-		return inMemory{m.Replica(rand.Text()), m}, nil
+		return inMemory{memory.New(stateLimits(cfg.Limits), memory.WithBudget(b))}, nil
 	}
 	client, err := redisClient(cfg)
 	if err != nil {
@@ -44,15 +46,15 @@ func newMedium(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *b
 }
 
 // inMemory has nothing to start and nobody to share with.
-type inMemory struct {
-	*memory.Replica
-	medium *memory.Medium
-}
+type inMemory struct{ medium *memory.Medium }
 
+func (m inMemory) Store(h medium.Hooks) medium.Store    { return m.medium.Store(rand.Text(), h) }
 func (inMemory) Start(context.Context) error            { return nil }
 func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
 func (inMemory) Close() error                           { return nil }
 func (m inMemory) Dropped() uint64                      { return m.medium.Stats().Dropped }
+func (inMemory) Quotas() quota.Store                    { return nil }
+func (inMemory) Proofs() auth.Proofs                    { return nil }
 func (inMemory) Relay() sse.Relay                       { return nil }
 
 // inRedis owns its client.
@@ -61,7 +63,11 @@ type inRedis struct {
 	client goredis.UniversalClient
 }
 
+func (m inRedis) Store(h medium.Hooks) medium.Store { return m.Replica.Store(h) }
+
 func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
+
+func (m inRedis) Proofs() auth.Proofs { return m.Replica.Proofs() }
 
 func (m inRedis) Dropped() uint64 { return m.Stats().Dropped }
 

@@ -142,7 +142,7 @@ func TestSilentClientsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, row := range slices.Concat(silences, silences2) {
+	for _, row := range slices.Concat(silences, silences2, silencesTLS) {
 		if !strings.Contains(string(page), row.String()) {
 			t.Errorf("docs/configuration.md lacks the row\n%s", row)
 		}
@@ -219,7 +219,11 @@ func (l *memoryListener) Addr() net.Addr { return &net.TCPAddr{} }
 // serveInMemory serves one of an edge's addresses until the test ends.
 func serveInMemory(t *testing.T, admin bool) *memoryListener {
 	t.Helper()
-	cfg := config.Default()
+	return serveInMemoryWith(t, admin, config.Default())
+}
+
+func serveInMemoryWith(t *testing.T, admin bool, cfg config.Config) *memoryListener {
+	t.Helper()
 	a, err := New(cfg, slog.New(slog.NewTextHandler(io.Discard, nil)))
 	if err != nil {
 		t.Fatal(err)

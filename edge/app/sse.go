@@ -13,11 +13,11 @@ import (
 // serveSSE mounts HTTP+SSE: the same sessions as at the endpoint, and no stateless era.
 func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 	router := &era.Router{Stateless: sse.Stateless{}, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
-	a.sse = sse.New(router, nil, sse.Options{
+	a.sse = sse.New(router, a.authenticator(), sse.Options{
 		Web: options, KeepAlive: a.cfg.Limits.KeepAlive,
 		MaxConnections: a.cfg.Limits.SessionsPerPrincipal,
 		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
-		Relay:          a.medium.Relay(), Logger: a.log,
+		Relay:          a.durable.Relay(), Logger: a.log,
 	})
 	mux.HandleFunc(sse.StreamPath, a.sse.Stream)
 	mux.HandleFunc(sse.MessagePath, a.sse.Message)

@@ -6,21 +6,28 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
 )
 
-// medium is where the state lives, and what its life asks of the process.
-type medium interface {
-	state.Store
-	state.Directory
+// durable is where the state lives, and what its life asks of the process.
+type durable interface {
+	// Store gives this replica its view, once.
+	Store(h medium.Hooks) medium.Store
 	// Start connects. An error that is state.ErrUnavailable may pass.
 	Start(ctx context.Context) error
 	// Secret is the key that replicas on this medium share; nil when there is none to share.
 	Secret(ctx context.Context) ([]byte, error)
 	// Relay takes messages to other replicas; nil when there are none.
 	Relay() sse.Relay
+	// Quotas are the budgets that replicas share; nil when there is none to share them with.
+	Quotas() quota.Store
+	// Proofs are those of bound tokens that were used on any replica; nil when there are no others.
+	Proofs() auth.Proofs
 	// Dropped is how many progress and log messages the bounds on logs cost so far.
 	Dropped() uint64
 	// Close ends what Start began.
@@ -66,13 +73,13 @@ func (a *App) startState(ctx context.Context) error {
 func (a *App) tryState(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	if err := a.medium.Start(ctx); err != nil {
+	if err := a.durable.Start(ctx); err != nil {
 		return err
 	}
 	if len(a.cfg.StateKeys) > 0 {
 		return nil
 	}
-	key, err := a.medium.Secret(ctx)
+	key, err := a.durable.Secret(ctx)
 	if err != nil || key == nil {
 		return err
 	}

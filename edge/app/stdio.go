@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -16,12 +17,20 @@ import (
 // and returns. Nothing listens. An error means that the client could not be written to, or that some
 // calls could not be ended. Use it instead of Run, once.
 func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	a.access.WithoutTokens()
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.startExternal(a.governing.server)
+	defer func() { a.closeExternal(a.governing.server) }()
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer stop()
+	watching.Go(func() { a.tls.Watch(run) })
+	watching.Go(func() { a.watchSettings(run) })
 	a.pool.Start(run)
 	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
 		return errors.Join(err, a.abandon())
 	}
+	a.startQuotas(run)
 	a.stateful.Start(run)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}

@@ -2,17 +2,11 @@ package app
 
 import (
 	"cmp"
-	"crypto/tls"
-	"crypto/x509"
-	"fmt"
 	"log/slog"
-	"os"
-	"runtime/debug"
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/credentials"
-
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -20,12 +14,13 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // New wires an edge by its settings. Nothing listens or dials yet.
 func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
-	a := &App{cfg: cfg, log: log, started: time.Now(), leaving: make(chan struct{})}
+	a := &App{cfg: cfg, log: log, started: time.Now(), leaving: make(chan struct{}), endQuotas: func() {}}
 	a.leave = sync.OnceFunc(func() { close(a.leaving) })
 	for _, o := range options {
 		o(a)
@@ -43,18 +38,43 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 			return nil, err
 		}
 	}
-	if a.pool, err = Pool(cfg, log, a.telemetry); err != nil {
+	if a.auth, err = newAuth(&a.cfg, a.proxies, func() auth.Proofs { return a.durable.Proofs() }, log, a.telemetry); err != nil {
+		return nil, err
+	}
+	if err := a.tls.listeners(cfg, log); err != nil {
+		return nil, err
+	}
+	if err = a.openIdentity(); err != nil {
+		return nil, err
+	}
+	if a.pool, err = newPool(cfg, log, a.telemetry, &a.tls, a.identityOf); err != nil {
 		return nil, err
 	}
 	a.memory = budget.New(int64(cfg.Memory) / 2)
 	a.memory.OnFull(a.reportFull)
-	o := dispatching(cfg)
-	o.Logger, o.Telemetry = log, a.telemetry
-	a.dispatch = dispatch.New(a.pool, o)
-	if a.medium, err = newMedium(cfg, log, a.telemetry, a.memory); err != nil {
+	if a.durable, err = newDurable(cfg, log, a.telemetry, a.memory); err != nil {
 		return nil, err
 	}
-	a.stateful = stateful.New(a.dispatch, a.medium, stateful.Options{
+	if a.quotas, err = a.newQuotas(); err != nil {
+		return nil, err
+	}
+	o := dispatching(cfg)
+	o.Logger, o.Telemetry = log, a.telemetry
+	if a.audit, err = a.newAudit(); err != nil {
+		return nil, err
+	}
+	if err := a.newControl(); err != nil {
+		return nil, err
+	}
+	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
+		o.Access = a.access
+	}
+	a.dispatch = dispatch.New(a.pool, o)
+	open := func(h medium.Hooks) medium.Store {
+		a.store = a.durable.Store(h)
+		return a.store
+	}
+	a.stateful = stateful.New(a.dispatch, open, stateful.Options{
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxAttempts: cfg.Limits.Attempts, MaxCallsPerSession: cfg.Limits.CallsPerSession,
@@ -107,9 +127,9 @@ func dispatching(cfg config.Config) dispatch.Options {
 // Paging says of backends' catalogs which lists clients would get in more than one page.
 func Paging(cfg config.Config) *dispatch.Paging { return dispatch.NewPaging(dispatching(cfg)) }
 
-// Pool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
-func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend.Pool, error) {
-	backends, err := Backends(cfg, log)
+// newPool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
+func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *ends, with identities) (*backend.Pool, error) {
+	backends, err := e.backends(cfg, log, with)
 	if err != nil {
 		return nil, err
 	}
@@ -123,18 +143,30 @@ func Pool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry) (*backend
 // Backends turns the settings of the backends into what the pool takes, certificates read. log is for
 // what stands before backends that do not speak the contract.
 func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
+	with, err := signing(&cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return new(ends).backends(cfg, log, with)
+}
+
+// backends is Backends, shown who is calling as with says, whose certificates are then among the ends of TLS.
+func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([]backend.Config, error) {
 	var out []backend.Config
 	for _, b := range cfg.Backends {
 		c := backend.Config{
 			Name: b.Name, Target: b.Target, Prefix: b.Prefix, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
-			Refresh: b.Refresh, StaleAfter: b.StaleAfter,
+			Refresh: b.Refresh, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
 			FullSchemas: cfg.Schemas == config.SchemasFull,
 		}
+		if who := with(&b); who != nil {
+			c.Identity = who
+		}
 		if b.TLS != nil {
-			creds, err := transportCredentials(b.TLS)
+			creds, err := e.backend(&b, log)
 			if err != nil {
-				return nil, fmt.Errorf("backend %s: %w", b.Name, err)
+				return nil, err
 			}
 			c.Credentials = creds
 		}
@@ -144,34 +176,4 @@ func Backends(cfg config.Config, log *slog.Logger) ([]backend.Config, error) {
 		out = append(out, c)
 	}
 	return out, nil
-}
-
-func transportCredentials(t *config.TLS) (credentials.TransportCredentials, error) {
-	conf := &tls.Config{ServerName: t.ServerName, MinVersion: tls.VersionTLS12}
-	if t.CA != "" {
-		pem, err := os.ReadFile(t.CA)
-		if err != nil {
-			return nil, fmt.Errorf("tls.ca: %w", err)
-		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("tls.ca: %s holds no PEM certificate", t.CA)
-		}
-	}
-	if t.Cert != "" {
-		cert, err := tls.LoadX509KeyPair(t.Cert, t.Key)
-		if err != nil {
-			return nil, fmt.Errorf("tls.cert, tls.key: %w", err)
-		}
-		conf.Certificates = []tls.Certificate{cert}
-	}
-	return credentials.NewTLS(conf), nil
-}
-
-// Version is the module's version as built; "devel" for a build from a work tree.
-func Version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

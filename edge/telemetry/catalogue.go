@@ -57,6 +57,28 @@ const (
 	MemoryLimit       = "mcpedge.memory.limit"
 	MemoryHolders     = "mcpedge.memory.holders"
 	MemoryRefused     = "mcpedge.memory.refused"
+	QuotaRefused      = "mcpedge.quota.refused"
+	QuotaUnshared     = "mcpedge.quota.unshared"
+	QuotaStale        = "mcpedge.quota.stale"
+	QuotaExchanges    = "mcpedge.quota.exchanges"
+	PolicyDenied      = "mcpedge.policy.denied"
+	PolicyFailed      = "mcpedge.policy.failed"
+	PolicyStale       = "mcpedge.policy.stale"
+	PolicyExchanges   = "mcpedge.policy.exchanges"
+	PolicyExternal    = "mcpedge.policy.external"
+	AuditWritten      = "mcpedge.audit.written"
+	AuditLost         = "mcpedge.audit.lost"
+	AuditRefused      = "mcpedge.audit.refused"
+	AuditQueue        = "mcpedge.audit.queue"
+	AuthRefused       = "mcpedge.auth.refused"
+	AuthKeyFetches    = "mcpedge.auth.key_fetches"
+	AuthKeyAge        = "mcpedge.auth.key_age"
+	AuthQuestions     = "mcpedge.auth.introspections"
+	AuthStale         = "mcpedge.auth.stale"
+	AuthExpired       = "mcpedge.auth.expired_streams"
+	IdentitySigned    = "mcpedge.identity.signed"
+	IdentityExchanges = "mcpedge.identity.exchanges"
+	IdentityStale     = "mcpedge.identity.stale"
 	Ready             = "mcpedge.ready"
 	BackendUp         = "mcpedge.backend.up"
 	BackendInState    = "mcpedge.backend.state"
@@ -65,6 +87,9 @@ const (
 	BackendProblems   = "mcpedge.backend.problems"
 	CatalogEntries    = "mcpedge.catalog.entries"
 	CatalogAge        = "mcpedge.catalog.age"
+	TLSExpiry         = "mcpedge.tls.expiry"
+	TLSStale          = "mcpedge.tls.stale"
+	TLSExchanges      = "mcpedge.tls.exchanges"
 	operationWhat     = "Duration of a request or notification that the edge "
 	eventsDroppedWhat = "Progress and log messages that no client will see, by why: queue (a call's queue was full), log (log-events, log-bytes or session-bytes), unread (the call had no stream), unwritten (the state did not take them)"
 )
@@ -111,6 +136,28 @@ var Catalogue = []Instrument{
 	{MemoryLimit, Gauge, "By", "The most of it that may be held: half of the setting memory", nil},
 	{MemoryHolders, Gauge, "{caller}", "Callers that hold any: principals, or else addresses", nil},
 	{MemoryRefused, Counter, "{refusal}", "How often a caller was refused for want of memory, by what for", []attribute.Key{AttrMemory}},
+	{QuotaRefused, Counter, "{call}", "Calls of tools that were refused because a quota was used up, by its rule", []attribute.Key{AttrQuota}},
+	{QuotaUnshared, Counter, "{call}", "Calls of tools that were judged by this replica's share of a quota, because the quota of all could not be reached", nil},
+	{QuotaStale, Gauge, "{file}", "1 while the file with the quotas cannot be used and the quotas that were read before stay in force, else 0", nil},
+	{QuotaExchanges, Counter, "{exchange}", "How often other quotas were read and put in force", nil},
+	{PolicyDenied, Counter, "{request}", "Requests that the policy did not allow, by its rule: default where none held, scopes where scopes were lacking", []attribute.Key{AttrRule}},
+	{PolicyFailed, Counter, "{request}", "Requests that were denied because the condition of a policy's rule could not be evaluated", []attribute.Key{AttrRule}},
+	{PolicyStale, Gauge, "{file}", "1 while the file with the policy cannot be used and the policy that was read before stays in force, else 0", nil},
+	{PolicyExchanges, Counter, "{exchange}", "How often another policy was read and put in force", nil},
+	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, or failed where it did not decide", []attribute.Key{AttrExternal}},
+	{AuditWritten, Counter, "{record}", "Records of the audit that were written, by where to", []attribute.Key{AttrSink}},
+	{AuditLost, Counter, "{record}", "Records of the audit that were lost, because the queue was full or the edge ended before they could be written, by where to", []attribute.Key{AttrSink}},
+	{AuditRefused, Counter, "{request}", "Requests that were refused because they could not be recorded, with audit.required", nil},
+	{AuditQueue, Gauge, "{record}", "Records of the audit that wait to be written, by where to", []attribute.Key{AttrSink}},
+	{AuthRefused, Counter, "{request}", "Requests whose credentials were not accepted, by why; with the setting auth", []attribute.Key{AttrRefusal}},
+	{AuthKeyFetches, Counter, "{fetch}", "Attempts to fetch the keys of an issuer of tokens, by how they ended", []attribute.Key{AttrIssuer, AttrOutcome}},
+	{AuthKeyAge, Gauge, "s", "Time since the keys of an issuer of tokens were read", []attribute.Key{AttrIssuer}},
+	{AuthQuestions, Counter, "{request}", "Questions to an issuer about opaque tokens, by how they ended", []attribute.Key{AttrIssuer, AttrOutcome}},
+	{AuthStale, Gauge, "{file}", "1 while a file of keys cannot be used and what was read before stays in force, revoked keys too, else 0", []attribute.Key{AttrAuthFile, AttrIssuer}},
+	{AuthExpired, Counter, "{stream}", "Streams that ended because their caller's credentials had expired, or were found revoked", nil},
+	{IdentitySigned, Counter, "{identity}", "Identities of callers that were signed for backends, by how that ended", []attribute.Key{AttrBackend, AttrOutcome}},
+	{IdentityExchanges, Counter, "{token}", "Access tokens that were asked for backends, for callers: ok (the issuer gave one), cached, refused (it gave none), unavailable (it cannot be asked), impossible (the caller has no token that could be exchanged)", []attribute.Key{AttrBackend, AttrOutcome}},
+	{IdentityStale, Gauge, "{file}", "1 while the file with the key that signs for backends cannot be used and the one that was read before signs on, else 0", nil},
 	{Ready, Gauge, "{replica}", "1 while this replica takes traffic, as /readyz tells, else 0", nil},
 	{BackendUp, Gauge, "{backend}", "1 when the backend is connected and listed, else 0", []attribute.Key{AttrBackend}},
 	{BackendInState, Gauge, "{backend}", "1 for the state that the backend is in, else 0", []attribute.Key{AttrBackend, AttrBackendState}},
@@ -119,6 +166,9 @@ var Catalogue = []Instrument{
 	{BackendProblems, Gauge, "{problem}", "Breaches of the contract in what the backend serves, and lists that cannot be read", []attribute.Key{AttrBackend}},
 	{CatalogEntries, Gauge, "{entry}", "Entries of the backend's lists", []attribute.Key{AttrBackend, AttrKind}},
 	{CatalogAge, Gauge, "s", "Time since all lists of the backend were read", []attribute.Key{AttrBackend}},
+	{TLSExpiry, Gauge, "s", "Time until what TLS has in use expires, negative afterwards: the first certificate of a chain, the last of several CAs", []attribute.Key{AttrTLS, AttrTLSFile}},
+	{TLSStale, Gauge, "{end}", "1 while the files of TLS cannot be used and those read before stay in use, else 0", []attribute.Key{AttrTLS}},
+	{TLSExchanges, Counter, "{exchange}", "How often the files of TLS had changed and were taken into use", []attribute.Key{AttrTLS}},
 }
 
 // named finds an instrument of the catalogue.

@@ -49,8 +49,26 @@ const (
 	AttrBound = attribute.Key("mcpedge.bound")
 	// AttrMemory is what memory is held for: requests, calls, results, checks, streams, sessions or logs.
 	AttrMemory = attribute.Key("mcpedge.memory.for")
+	// AttrRule is the name of a policy's rule; default and scopes where none decided.
+	AttrRule = attribute.Key("mcpedge.policy.rule")
+	// AttrExternal is how a question to the policy server ended: allowed, denied or failed.
+	AttrExternal = attribute.Key("mcpedge.policy.outcome")
+	// AttrQuota is the name of a quota's rule.
+	AttrQuota = attribute.Key("mcpedge.quota.rule")
+	// AttrSink is where records of the audit go: file, stdout or otlp.
+	AttrSink = attribute.Key("mcpedge.audit.sink")
+	// AttrRefusal is why credentials were not accepted; docs/access.md lists the values.
+	AttrRefusal = attribute.Key("mcpedge.auth.reason")
+	// AttrIssuer is the configured URL of an issuer of tokens.
+	AttrIssuer = attribute.Key("mcpedge.auth.issuer")
+	// AttrAuthFile is what a file of the setting auth holds: api-keys or jwks.
+	AttrAuthFile = attribute.Key("mcpedge.auth.file")
 	// AttrKind is a kind of list: tools, resources, templates or prompts.
 	AttrKind = attribute.Key("mcpedge.list")
+	// AttrTLS is the setting of an end of TLS: tls, admin-tls, backends.NAME.tls, or policy.external.tls. AttrTLSFile is one of
+	// its files: cert, ca or client-ca.
+	AttrTLS     = attribute.Key("mcpedge.tls")
+	AttrTLSFile = attribute.Key("mcpedge.tls.file")
 	// AttrCommand is a Redis command.
 	AttrCommand = attribute.Key("db.operation.name")
 	// AttrSystem is the database's kind.

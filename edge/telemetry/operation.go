@@ -21,6 +21,9 @@ type Request struct {
 	// Known says that Params.Target is a tool or prompt that Backend serves.
 	Known   bool
 	Backend string
+	// Principal is the verified caller, and Call the id of the call; empty: it is none.
+	Principal mcp.Principal
+	Call      string
 	// Version is the negotiated revision; empty: not known.
 	Version string
 	// Session is what SessionPrint makes of the id; empty: none.
@@ -110,6 +113,7 @@ type Operation struct {
 	session     string
 	backend     string
 	id          jsonrpc.ID
+	audited     *Audited // nil: it is not
 }
 
 // Begin begins an operation. The context carries its span, where there is one: what the edge does on its
@@ -131,6 +135,9 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	op.client = t.clients.named(r.Client)
 	if t.tracer != nil {
 		ctx = op.trace(ctx, r)
+	}
+	if t.auditor != nil && !r.ID.IsZero() && auditedMethod(r.Method) {
+		ctx = op.audit(ctx, r)
 	}
 	return ctx, op
 }
@@ -165,6 +172,9 @@ func (op *Operation) end(o *Outcome, duration bool) {
 	}
 	op.client.count(failure != "")
 	t.access.line(t, op, o, took)
+	if op.audited != nil {
+		t.auditor.Ended(op.audited, o.String(), o.Code, took)
+	}
 	op.endSpan(o, failure)
 	op.t = nil
 }

@@ -71,6 +71,7 @@ var methods = func() map[mcp.Method]bool {
 		mcp.MethodToolsList, mcp.MethodToolsCall, mcp.MethodResourcesList, mcp.MethodTemplatesList,
 		mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodPromptsList, mcp.MethodPromptsGet, mcp.MethodComplete, mcp.MethodSetLevel,
+		mcp.MethodSkillsList, mcp.MethodSkillsGet, mcp.MethodDirectoryRead,
 		mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodListRoots,
 		mcp.NotifyInitialized, mcp.NotifyCancelled, mcp.NotifyProgress, mcp.NotifyRootsChanged,
 	} {

@@ -37,6 +37,7 @@ func New(ctx context.Context, o Options) (*Telemetry, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.resource = res
 	if err := t.startMetrics(ctx, env, res); err != nil {
 		return nil, err
 	}

@@ -72,7 +72,7 @@ func (op *Operation) attributes(r *Request) []attribute.KeyValue {
 		out = append(out, AttrRound.Int(r.Round), AttrAttempt.Int(r.Attempt))
 	}
 	switch r.Method {
-	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe:
+	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
 		if r.Params != nil && r.Params.HasTarget {
 			out = append(out, AttrResourceURI.String(clip(r.Params.Target)))
 		}

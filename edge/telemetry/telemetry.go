@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	noopmetric "go.opentelemetry.io/otel/metric/noop"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
 	nooptrace "go.opentelemetry.io/otel/trace/noop"
@@ -59,6 +60,9 @@ type Telemetry struct {
 	backends durations[work]
 	redis    durations[command]
 	bounds   bounds
+	// auditor is nil where nothing is audited.
+	auditor  Auditor
+	resource *resource.Resource // nil: telemetry is disabled
 }
 
 // Tracing says whether there are spans at all.
@@ -82,6 +86,14 @@ func (t *Telemetry) Meter() metric.Meter {
 		return noopmetric.NewMeterProvider().Meter(Scope)
 	}
 	return t.meter
+}
+
+// Resource is what telemetry says of this process; nil: telemetry is disabled.
+func (t *Telemetry) Resource() *resource.Resource {
+	if t == nil {
+		return nil
+	}
+	return t.resource
 }
 
 // Gatherer gives the metrics to Prometheus, with those of the Go runtime and the process.

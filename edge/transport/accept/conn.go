@@ -19,8 +19,8 @@ type Conn struct {
 	mu sync.Mutex
 	// read and write are the deadlines that were set last; zero: none.
 	read, write time.Time
-	// exempt: LimitReads does not concern it.
-	exempt, detached, closed bool
+	// begun: its server has said of it that it has a request, or waits for one. exempt: LimitReads does not concern it.
+	begun, exempt, detached, closed bool
 	// closers are called when it is closed.
 	closers []func()
 }
@@ -107,23 +107,25 @@ func (c *Conn) SetReadDeadline(t time.Time) error {
 // readDeadline returns the read deadline to set: the one asked for, or an earlier one by LimitReads. mu is held.
 func (c *Conn) readDeadline() time.Time {
 	d := time.Duration(c.l.readLimit.Load())
-	if d == 0 || c.read.IsZero() || c.exempt {
+	if d == 0 || c.exempt || c.read.IsZero() && c.begun {
 		return c.read
 	}
-	if latest := time.Now().Add(d); latest.Before(c.read) {
+	if latest := time.Now().Add(d); c.read.IsZero() || latest.Before(c.read) {
 		return latest
 	}
 	return c.read
 }
 
 // Idle says whether the connection is between two requests: then LimitReads does not concern it. A server sets the
-// deadline of a request before it says that the connection has one, so the limit is applied when it does.
+// deadline of a request before it says that the connection has one, so the limit is applied when it does. Before Idle
+// is called first, the limit holds without a deadline, too.
 func (c *Conn) Idle(is bool) {
 	c.mu.Lock()
-	c.exempt = is || c.detached
-	c.mu.Unlock()
-	if !is && c.l.readLimit.Load() != 0 {
-		c.applyReadLimit()
+	defer c.mu.Unlock()
+	first := !c.begun
+	c.begun, c.exempt = true, is || c.detached
+	if c.l.readLimit.Load() != 0 && (first || !is) {
+		_ = c.Conn.SetReadDeadline(c.readDeadline())
 	}
 }
 

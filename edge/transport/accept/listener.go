@@ -27,6 +27,9 @@ type Options struct {
 	WriteTimeout time.Duration
 	// Refusal makes what is sent before a refused connection is closed; nil: nothing is.
 	Refusal func(message string) []byte
+	// Secure makes the connection that Refusal is sent over, such as one with TLS, of the one that is refused; nil: that
+	// one. Its handshake has no more time than somebody has to read the refusal.
+	Secure func(net.Conn) net.Conn
 	// Telemetry counts the refusals; nil: they are not counted.
 	Telemetry *telemetry.Telemetry
 	// Logger logs them, every ten seconds at most; nil: slog.Default.
@@ -141,6 +144,9 @@ func (l *Listener) refuse(c net.Conn, r *report, message string, peer netip.Addr
 	var answer []byte
 	if l.o.Refusal != nil {
 		answer = l.o.Refusal(message)
+	}
+	if l.o.Secure != nil {
+		c = l.o.Secure(c)
 	}
 	l.refusals.refuse(c, answer)
 }

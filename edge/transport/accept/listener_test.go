@@ -220,3 +220,39 @@ func TestOnClose(t *testing.T) {
 		t.Error("not called after the end")
 	}
 }
+
+// Until its server says that a connection has a request, or waits for one, LimitReads bounds it although nobody has set
+// a deadline: the server of HTTP/2 over TLS sets none while it waits for the client's first bytes.
+func TestLimitReadsOfANewConnection(t *testing.T) {
+	for name, before := range map[string]bool{"known before": true, "accepted after": false} {
+		t.Run(name, func(t *testing.T) {
+			l := NewListener(loopback(t), Options{})
+			conns := accepting(t, l)
+			if !before {
+				l.LimitReads(10 * time.Millisecond)
+			}
+			dial(t, l)
+			c := <-conns
+			_ = c.SetReadDeadline(time.Time{}) // as net/http does after a handshake
+			if before {
+				l.LimitReads(10 * time.Millisecond)
+			}
+			if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatalf("a new connection: %v", err)
+			}
+			c.(*Conn).Idle(true)
+			read := make(chan error, 1)
+			go func() {
+				_, err := c.Read(make([]byte, 1))
+				read <- err
+			}()
+			select {
+			case err := <-read:
+				t.Errorf("one that waits for a request: %v", err)
+			case <-time.After(50 * time.Millisecond):
+			}
+			_ = c.Close()
+			<-read
+		})
+	}
+}

@@ -17,7 +17,9 @@ type conn struct {
 	h         *Handler
 	token     string
 	principal mcp.Principal
-	writer    writer
+	// bearer is the token that the GET came with, where tokens are kept.
+	bearer mcp.Token
+	writer writer
 	// memory is what the connection holds for as long as it is open.
 	memory budget.Reservation
 	// ctx ends with the GET, or with cancel.
@@ -28,7 +30,9 @@ type conn struct {
 	// work counts exchanges and the standalone stream. Begun under mu, and not once closed.
 	work sync.WaitGroup
 
-	mu        sync.Mutex
+	mu sync.Mutex
+	// until is when the newest credentials have expired that came with the connection and its messages; zero: never.
+	until     time.Time
 	closed    bool
 	exchanges int
 	session   string
@@ -37,10 +41,11 @@ type conn struct {
 
 // newConn makes a connection, which has no context yet.
 func newConn(h *Handler, p mcp.Principal) *conn {
-	return &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, idle: make(chan struct{}, 1), unlisten: func() {}}
+	return &conn{h: h, token: h.tokenOf(rand.Text()), principal: p, until: p.Until, idle: make(chan struct{}, 1), unlisten: func() {}}
 }
 
-// serve stays with the connection until the client or the server goes, and ends its session.
+// serve stays with the connection until the client or the server goes, or its credentials have expired and nothing runs,
+// and ends its session.
 func (c *conn) serve(events *web.Events, endpoint string) {
 	c.writer.open(events)
 	defer c.end()
@@ -50,9 +55,16 @@ func (c *conn) serve(events *web.Events, endpoint string) {
 	silence := c.h.o.KeepAlive
 	t := time.NewTimer(silence)
 	defer t.Stop()
+	expiry := time.NewTimer(silence)
+	defer expiry.Stop()
 	draining, leaving := c.h.draining, false
 	for !leaving || c.busy() {
+		if expired(expiry, c.good()) && !c.busy() {
+			c.h.expired.Add(1)
+			return
+		}
 		select {
+		case <-expiry.C:
 		case <-t.C:
 			next, err := c.writer.keepAlive(silence)
 			if err != nil {
@@ -66,6 +78,40 @@ func (c *conn) serve(events *web.Events, endpoint string) {
 			return
 		}
 	}
+}
+
+// expired says whether the credentials have expired. Else it sets the timer to when they do.
+func expired(t *time.Timer, until time.Time) bool {
+	if until.IsZero() {
+		t.Stop()
+		return false
+	}
+	left := time.Until(until)
+	if left <= 0 {
+		t.Stop()
+		return true
+	}
+	t.Reset(left)
+	return false
+}
+
+// revoke notes that the credentials that the connection came with are good no more. A message that comes from now on, with
+// others, renews them.
+func (c *conn) revoke() {
+	c.mu.Lock()
+	c.until = time.Now()
+	c.mu.Unlock()
+	select {
+	case c.idle <- struct{}{}:
+	default:
+	}
+}
+
+// good is until when the credentials are good; zero: for ever.
+func (c *conn) good() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.until
 }
 
 func (c *conn) busy() bool {
@@ -109,7 +155,10 @@ func (c *conn) begin(in *mcp.Incoming, x *exchange) verdict {
 		return full
 	}
 	c.exchanges++
-	in.Session, in.Next = c.session, x.settle
+	if mcp.Outlasts(in.Principal.Until, c.until) {
+		c.until = in.Principal.Until
+	}
+	in.Session, in.Next, in.Early = c.session, x.settle, true
 	c.work.Go(func() {
 		defer c.done()
 		defer in.Memory.Release()

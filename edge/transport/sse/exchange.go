@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // exchange is the way back of one POST: a status for it, and the connection's stream for the rest.
@@ -17,6 +18,8 @@ type exchange struct {
 	settled chan struct{}
 	once    sync.Once
 	refusal *mcp.Response
+	// denied is how the refusal is told that asks for other credentials; nil: by its kind.
+	denied *web.Denial
 	// accepted: the POST is answered with 202 by Accept, which waits until it has been.
 	accepted bool
 	// told is closed when the client has been told what became of the POST.
@@ -41,14 +44,19 @@ func (x *exchange) Session(id string) {
 }
 
 // Respond implements mcp.Outgoing. What answers a request goes to the stream; an error that answers
-// none refuses the POST.
+// none refuses the POST, and so does one that asks for other credentials, unless the POST was answered before.
 func (x *exchange) Respond(r mcp.Response) {
-	if _, answers := jsonrpc.Member(r.Body, "id"); r.Kind != mcp.KindNone && !answers {
+	_, answers := jsonrpc.Member(r.Body, "id")
+	denied := x.c.h.guard.Challenge(MessagePath, r.Challenge)
+	if r.Kind != mcp.KindNone && !answers || denied != nil {
+		refused := false
 		x.once.Do(func() {
-			x.refusal = &r
+			x.refusal, x.denied, refused = &r, denied, true
 			close(x.settled)
 		})
-		return
+		if refused || !answers {
+			return
+		}
 	}
 	_ = x.c.writer.message(r.Body)
 	if x.created != "" {
@@ -146,7 +154,7 @@ func (c *conn) listen(session string) {
 func (c *conn) attach(ctx context.Context, session string) {
 	for ctx.Err() == nil {
 		out := &reading{w: &c.writer}
-		c.h.server.Listen(ctx, &mcp.Incoming{Principal: c.principal, Session: session}, out)
+		c.h.server.Listen(ctx, &mcp.Incoming{Principal: c.principal, Token: c.bearer, Session: session}, out)
 		if out.kind == mcp.KindSessionNotFound && ctx.Err() == nil {
 			c.cancel()
 			return

@@ -1,11 +1,14 @@
 package sse
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,11 +38,14 @@ const (
 	toldWait = time.Second
 )
 
-// relayed is a POST on its way to another replica. The connection there knows its principal: the key
-// only shows that it is the same one.
+// relayed is a POST on its way to another replica. The connection there knows its principal: the key shows that it is the
+// same one, whose credentials may have changed.
 type relayed struct {
 	Token     string `json:"token"`
 	Principal string `json:"principal"`
+	// Caller is the principal as the POST's credentials have it. nil: a replica of an older release sent it, and that of
+	// the connection stands for it.
+	Caller *mcp.Principal `json:"caller,omitempty"`
 	// Address is that of the client, see mcp.Incoming.
 	Address netip.Addr `json:"address,omitzero"`
 	Body    []byte     `json:"body,omitempty"`
@@ -53,6 +59,8 @@ type relayed struct {
 type answered struct {
 	Status int    `json:"status"`
 	Body   []byte `json:"body,omitempty"`
+	// Challenges are the values of WWW-Authenticate.
+	Challenges []string `json:"challenges,omitempty"`
 	// Tell, if not empty, asks the replica that has the POST to say when it has answered, see relayed.Left.
 	Tell string `json:"tell,omitempty"`
 }
@@ -128,9 +136,11 @@ func (h *Handler) received(message []byte) []byte {
 
 // distant serves a POST that came to another replica.
 func (h *Handler) distant(m relayed) answered {
-	a, x := h.deliver(m.Token, m.Principal, &mcp.Incoming{
-		Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation),
-	})
+	in := &mcp.Incoming{Body: m.Body, Header: http.Header{}, Address: m.Address, Memory: new(budget.Reservation)}
+	if m.Caller != nil {
+		in.Principal = *m.Caller
+	}
+	a, x := h.deliver(m.Token, m.Principal, in)
 	switch {
 	case x == nil:
 	case !x.accepted || !m.Tells:
@@ -164,6 +174,12 @@ func (h *Handler) local(token, principal string, in *mcp.Incoming) (_ answered, 
 // to be closed, once. What the message holds is released when it has been served.
 func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered, x *exchange) {
 	c := h.open.find(token)
+	if c != nil && c.principal.Key() != principal {
+		if err := h.o.Web.Telemetry.Foreign(context.Background(), in, token); err != nil {
+			in.Memory.Release()
+			return answered{Status: http.StatusServiceUnavailable}, nil
+		}
+	}
 	if c == nil || c.principal.Key() != principal {
 		in.Memory.Release()
 		return answered{Status: http.StatusNotFound}, nil
@@ -175,6 +191,9 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered
 	if in.Principal.Key() != principal {
 		in.Principal = c.principal
 	}
+	if in.Token.IsZero() && sameRights(&in.Principal, &c.principal) {
+		in.Token = c.bearer // Another replica has read the message, and tokens are not relayed.
+	}
 	x = newExchange(c)
 	switch c.begin(in, x) {
 	case full:
@@ -185,8 +204,16 @@ func (h *Handler) deliver(token, principal string, in *mcp.Incoming) (_ answered
 		return answered{Status: http.StatusNotFound}, nil
 	}
 	<-x.settled
+	if x.denied != nil {
+		return answered{Status: x.denied.Status, Body: x.refusal.Body, Challenges: x.denied.Challenges}, x
+	}
 	if x.refusal != nil {
 		return answered{Status: status(x.refusal.Kind), Body: x.refusal.Body}, x
 	}
 	return answered{Status: http.StatusAccepted}, x
+}
+
+// sameRights says whether two tokens stand for the same caller with the same rights, so that one may be used for the other.
+func sameRights(a, b *mcp.Principal) bool {
+	return bytes.Equal(a.AppendIdentity(nil, slices.Sorted(maps.Keys(a.Forwarded))), b.AppendIdentity(nil, slices.Sorted(maps.Keys(b.Forwarded))))
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -38,6 +39,8 @@ type Handler struct {
 	open     registry
 	// untold are the exchanges whose 202 another replica is writing, by a random name: *exchange.
 	untold sync.Map
+	// expired counts connections that ended with their caller's credentials.
+	expired atomic.Int64
 }
 
 // New makes the handler. auth may be nil: then everybody is anonymous.
@@ -57,6 +60,8 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := newConn(h, principal)
+	c.bearer = h.guard.Token(r, principal)
+	header := r.Header
 	h.guard.Charge(&c.memory, r, principal)
 	if err := c.memory.Grow(budget.Streams, web.StreamBytes); err != nil {
 		h.guard.Overloaded(w, err)
@@ -65,6 +70,9 @@ func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	below := prefix(r.Header)
 	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer c.memory.Release()
+		if stop := h.guard.Watch(header, c.revoke); stop != nil {
+			defer stop()
+		}
 		h.connect(ctx, w, l, c, below)
 	})
 }
@@ -114,9 +122,9 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 	var a answered
 	var told func()
 	if replica, away := h.elsewhere(token); away {
-		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Address: h.guard.Address(r), Body: body})
+		a, told = h.relay(r.Context(), replica, relayed{Token: token, Principal: principal.Key(), Caller: &principal, Address: h.guard.Address(r), Body: body})
 	} else {
-		in := &mcp.Incoming{Body: body, Header: r.Header, Principal: principal, Address: h.guard.Address(r), Memory: memory}
+		in := &mcp.Incoming{Body: body, Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Address: h.guard.Address(r), Memory: memory}
 		memory = nil // deliver's to release
 		a, told = h.local(token, principal.Key(), in)
 	}
@@ -128,6 +136,7 @@ func (h *Handler) Message(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) answer(w http.ResponseWriter, a answered) {
 	switch {
 	case len(a.Body) > 0:
+		web.Challenge(w, a.Challenges)
 		h.guard.Answer(w, a.Status, a.Body)
 	case a.Status == http.StatusNotFound:
 		h.guard.Refuse(w, a.Status, "no open HTTP+SSE connection has this "+parameter+": its stream has ended, or is at a replica that shares no Redis with this one. Open the stream again")
@@ -159,6 +168,9 @@ func prefix(h http.Header) string {
 	}
 	return p
 }
+
+// Expired is how many connections have ended with their caller's credentials.
+func (h *Handler) Expired() int64 { return h.expired.Load() }
 
 // Drain ends the transport: new connections are refused; each open one is closed as soon as no message
 // of it is being served; those that still are when ctx ends are cut. It returns when no connection is

@@ -59,8 +59,8 @@ func (f *fake) endings() string {
 // bearer takes the Authorization header for the subject.
 type bearer struct{}
 
-func (bearer) Authenticate(_ http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
-	return mcp.Principal{Subject: r.Header.Get("Authorization")}, true
+func (bearer) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
+	return mcp.Principal{Subject: r.Header.Get("Authorization")}, nil
 }
 
 // serve serves both endpoints in front of a fake.

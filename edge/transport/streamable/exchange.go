@@ -14,17 +14,16 @@ import (
 type exchange struct {
 	w        http.ResponseWriter
 	guard    *web.Guard
-	accepted int // the status of Accept
+	path     string // of the request
+	accepted int    // the status of Accept
 	// listener opens the stream if the client asked for one, and for nothing that would come at once.
 	listener *web.Listener
 	events   *web.Events
-	// mayLeave: the connection can be taken from its server. left: it was.
-	mayLeave, left bool
 	// memory is what the exchange holds.
 	memory budget.Reservation
 }
 
-var _ mcp.Leaver = (*exchange)(nil)
+var _ mcp.Outgoing = (*exchange)(nil)
 
 // Session implements mcp.Outgoing.
 func (x *exchange) Session(id string) { x.w.Header().Set(headerSession, id) }
@@ -32,10 +31,14 @@ func (x *exchange) Session(id string) { x.w.Header().Set(headerSession, id) }
 // Respond implements mcp.Outgoing.
 func (x *exchange) Respond(r mcp.Response) {
 	status := Status(r.Modern, r.Kind)
+	if denied := x.guard.Challenge(x.path, r.Challenge); denied != nil {
+		status = denied.Status
+		web.Challenge(x.w, denied.Challenges)
+	}
 	h := x.w.Header()
 	h["Content-Type"] = jsonHeader
 	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
-	web.RetryAfter(x.w, status)
+	web.RetryAfter(x.w, status, r.RetryAfter)
 	if status == http.StatusMethodNotAllowed {
 		h.Set("Allow", allowedWithoutSession)
 	}
@@ -69,22 +72,9 @@ func (x *exchange) Open() (_ mcp.Stream, err error) {
 	return stream{x.events}, err
 }
 
-// MayLeave implements mcp.Leaver.
-func (x *exchange) MayLeave() bool { return x.mayLeave }
-
-// Leave implements mcp.Leaver.
-func (x *exchange) Leave() {
-	x.left = true
-	if x.events != nil {
-		x.events.Leave()
-		return
-	}
-	web.Leave(x.w)
-}
-
 // end is called when the era has let go of the exchange.
 func (x *exchange) end() {
-	if x.events != nil && !x.left {
+	if x.events != nil {
 		x.events.Close()
 	}
 }

@@ -3,6 +3,7 @@ package streamable
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -28,6 +29,8 @@ const (
 type Handler struct {
 	server Server
 	guard  *web.Guard
+	// revoked counts streams that ended with their caller's credentials.
+	revoked atomic.Int64
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -44,7 +47,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	in := &mcp.Incoming{
-		Header: r.Header, Principal: principal, Address: h.guard.Address(r),
+		Header: r.Header, HTTP: web.Seen(r), Principal: principal, Token: h.guard.Token(r, principal), Credentials: h.guard, Address: h.guard.Address(r),
 		Session: r.Header.Get(headerSession), LastEventID: r.Header.Get(headerLastEventID),
 	}
 	switch r.Method {
@@ -53,7 +56,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		h.get(w, r, in)
 	case http.MethodDelete:
-		h.server.End(r.Context(), in, h.exchange(w, http.StatusNoContent))
+		h.server.End(r.Context(), in, h.exchange(w, r, http.StatusNoContent))
 	}
 }
 
@@ -61,7 +64,7 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 	if !h.guard.Accepts(w, r, web.TypeJSON, web.TypeEvents) {
 		return
 	}
-	x := h.exchange(w, http.StatusAccepted)
+	x := h.exchange(w, r, http.StatusAccepted)
 	h.guard.Charge(&x.memory, r, in.Principal)
 	defer x.memory.Release()
 	body, ok := h.guard.Message(w, r, &x.memory)
@@ -69,7 +72,6 @@ func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming)
 		return
 	}
 	in.Body, in.Memory = body, &x.memory
-	x.mayLeave = web.MayLeave(w, r)
 	h.server.Post(r.Context(), in, x)
 	x.end()
 }
@@ -78,7 +80,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	if !h.guard.Accepts(w, r, web.TypeEvents) {
 		return
 	}
-	x := h.exchange(w, http.StatusAccepted)
+	x := h.exchange(w, r, http.StatusAccepted)
 	h.guard.Charge(&x.memory, r, in.Principal)
 	if in.LastEventID != "" {
 		x.memory.Force(budget.Streams, web.StreamBytes) // What was admitted is not to wait for its reader.
@@ -90,15 +92,41 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) 
 	h.guard.Listen(w, r, func(ctx context.Context, l *web.Listener) {
 		defer x.memory.Release()
 		x.listener = l
+		ctx, end := h.whileGood(ctx, in)
+		defer end()
 		h.server.Listen(ctx, in, x)
 		x.end()
 	})
 }
 
+// whileGood is ctx, which ends when the credentials of a request for a stream are found not to be good any more, until end
+// is called. The stream of a call, which a client comes back to, ends with its call.
+func (h *Handler) whileGood(ctx context.Context, in *mcp.Incoming) (_ context.Context, end func()) {
+	if in.LastEventID != "" {
+		return ctx, func() {}
+	}
+	good, cancel := context.WithCancel(ctx)
+	stop := h.guard.Watch(in.Header, func() {
+		h.revoked.Add(1)
+		cancel()
+	})
+	if stop == nil {
+		cancel()
+		return ctx, func() {}
+	}
+	return good, func() {
+		stop()
+		cancel()
+	}
+}
+
+// Expired is how many streams have ended because their caller's credentials were found not to be good any more.
+func (h *Handler) Expired() int64 { return h.revoked.Load() }
+
 // Wait returns when no stream is open any more that a client asked for by GET, or with ctx's error. Call it
 // when the http.Server has been shut down, which does not wait for them.
 func (h *Handler) Wait(ctx context.Context) error { return h.guard.Wait(ctx) }
 
-func (h *Handler) exchange(w http.ResponseWriter, accepted int) *exchange {
-	return &exchange{w: w, guard: h.guard, accepted: accepted}
+func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, accepted int) *exchange {
+	return &exchange{w: w, guard: h.guard, path: r.URL.Path, accepted: accepted}
 }

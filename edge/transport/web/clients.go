@@ -65,7 +65,7 @@ func (s *Server) forwarded(w http.ResponseWriter, r *http.Request) {
 		}
 		w.Header().Set("Connection", "close")
 		w.Header().Set("Content-Type", TypeJSON)
-		RetryAfter(w, http.StatusServiceUnavailable)
+		RetryAfter(w, http.StatusServiceUnavailable, 0)
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_, _ = w.Write(Refusal("your address has as many requests under way as one may have: wait for some responses, or try again later"))
 		return

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,18 +17,52 @@ const (
 	TypeEvents = "text/event-stream"
 )
 
-// The JSON-RPC codes in the body of what a transport itself refuses: it is an invalid request, or the edge cannot
-// serve it now.
+// The JSON-RPC codes in the body of what a transport itself refuses: it is an invalid request, its credentials are
+// missing or not accepted, or the edge cannot serve it now.
 const (
-	codeRefused = -32600
-	codeNotNow  = -31503
+	codeRefused         = -32600
+	codeUnauthenticated = -31401
+	codeNotNow          = -31503
 )
 
 // Authenticator turns a request's credentials into a principal. A nil Authenticator makes everybody
-// anonymous.
+// anonymous. Safe for concurrent use.
 type Authenticator interface {
-	// Authenticate returns false when it refused the request and answered it itself.
-	Authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool)
+	// Authenticate returns who is calling, or why that is not accepted. It may block while it asks an authorization
+	// server, no longer than the request's context lives, and does not read the body.
+	Authenticate(r *http.Request) (mcp.Principal, *Denial)
+}
+
+// Watcher is an Authenticator that finds out when credentials cease to be good which it has accepted, before the time that
+// their principal says, or without one. Safe for concurrent use.
+type Watcher interface {
+	// Watch calls fn, at most once, when it finds out that the credentials in an Authorization header are not good any
+	// more, until stop is called. fn must not block. It returns nil if it would find out nothing.
+	Watch(authorization string, fn func()) (stop func())
+}
+
+// Challenger is an Authenticator that says which credentials a request takes that was understood.
+type Challenger interface {
+	// Challenge is the denial of a request to a path: 401 for an anonymous caller, else 403.
+	Challenge(path string, c *mcp.Challenge) *Denial
+}
+
+// Denial is the answer to a request whose credentials are not accepted.
+type Denial struct {
+	// Status is 400, 401, 403 or 503.
+	Status int
+	// Message says what was wrong and what to do. It holds nothing of a token.
+	Message string
+	// Challenges are the values of WWW-Authenticate (RFC 9110, section 11.6.1); none: the header is not sent.
+	Challenges []string
+	// Reason says in a word why, as metrics and records have it; Issuer is the configured one that was asked. Both may be
+	// empty, and are not sent.
+	Reason, Issuer string
+	// Caller is who it is, where credentials that are good do not allow enough, and Missing are the scopes they lack.
+	Caller  mcp.Principal
+	Missing []string
+	// RetryAfter is when to try again after 503; 0: after a second.
+	RetryAfter time.Duration
 }
 
 // Guard is what every request of an HTTP transport passes first. Safe for concurrent use.
@@ -59,8 +94,9 @@ func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (m
 	}
 	principal := mcp.Principal{}
 	if g.auth != nil {
-		p, ok := g.auth.Authenticate(w, r)
-		if !ok {
+		p, denied := g.auth.Authenticate(r)
+		if denied != nil {
+			g.deny(w, denied)
 			return mcp.Principal{}, false
 		}
 		principal = p
@@ -71,6 +107,49 @@ func (g *Guard) Admit(w http.ResponseWriter, r *http.Request, allowed string) (m
 		return mcp.Principal{}, false
 	}
 	return principal, true
+}
+
+// Watch implements mcp.Credentials, as far as the authenticator is a Watcher.
+func (g *Guard) Watch(h mcp.Header, fn func()) (stop func()) {
+	if w, ok := g.auth.(Watcher); ok && h != nil {
+		return w.Watch(h.Get("Authorization"), fn)
+	}
+	return nil
+}
+
+// Token is the bearer token of a request that was admitted for a principal; none for the anonymous one, and unless the options
+// say that tokens are kept.
+func (g *Guard) Token(r *http.Request, p mcp.Principal) mcp.Token {
+	if !g.o.Tokens || p.Anonymous() {
+		return mcp.Token{}
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return mcp.Token{}
+	}
+	return mcp.NewToken(strings.Trim(token, " \t"))
+}
+
+// Challenge is how a response with a challenge to a request of a path is told; nil: by its body alone.
+func (g *Guard) Challenge(path string, c *mcp.Challenge) *Denial {
+	if by, ok := g.auth.(Challenger); ok && c != nil {
+		return by.Challenge(path, c)
+	}
+	return nil
+}
+
+// Challenge adds WWW-Authenticate to the headers of an answer, once for each challenge.
+func Challenge(w http.ResponseWriter, challenges []string) {
+	for _, c := range challenges {
+		w.Header().Add("WWW-Authenticate", c)
+	}
+}
+
+// deny answers a request whose credentials are not accepted.
+func (g *Guard) deny(w http.ResponseWriter, d *Denial) {
+	Challenge(w, d.Challenges)
+	RetryAfter(w, d.Status, d.RetryAfter)
+	g.Refuse(w, d.Status, d.Message)
 }
 
 func lists(allowed, method string) bool {
@@ -97,16 +176,18 @@ func (g *Guard) Refuse(w http.ResponseWriter, status int, message string) {
 // Answer writes one JSON body and says when to come back where the status asks for it.
 func (g *Guard) Answer(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", TypeJSON)
-	RetryAfter(w, status)
+	RetryAfter(w, status, 0)
 	g.Deadline(w)
 	w.WriteHeader(status)
 	_, _ = w.Write(body)
 }
 
-// RetryAfter sets the header for the statuses after which a client may try again.
-func RetryAfter(w http.ResponseWriter, status int) {
-	if status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
+// RetryAfter sets the header, if it is not set, for the statuses after which a client may try again: after so long, in
+// whole seconds and one at least.
+func RetryAfter(w http.ResponseWriter, status int, after time.Duration) {
+	if (status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests) && w.Header().Get("Retry-After") == "" {
+		seconds := max(1, (after+time.Second-1)/time.Second)
+		w.Header().Set("Retry-After", strconv.FormatInt(int64(seconds), 10))
 	}
 }
 

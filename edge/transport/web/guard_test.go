@@ -12,12 +12,26 @@ import (
 // named knows its callers by a header and refuses the others.
 type named struct{}
 
-func (named) Authenticate(w http.ResponseWriter, r *http.Request) (mcp.Principal, bool) {
+func (named) Authenticate(r *http.Request) (mcp.Principal, *Denial) {
 	p := mcp.Principal{Subject: r.Header.Get("Authorization")}
 	if p.Anonymous() {
-		w.WriteHeader(http.StatusUnauthorized)
+		return p, &Denial{
+			Status: http.StatusUnauthorized, Message: "who are you?", Challenges: []string{"Bearer", "DPoP"},
+		}
 	}
-	return p, !p.Anonymous()
+	return p, nil
+}
+
+// A denial is answered with its status, challenges, time and message.
+func TestDenial(t *testing.T) {
+	w := httptest.NewRecorder()
+	if _, ok := NewGuard(named{}, Options{}).Admit(w, httptest.NewRequest("GET", "/", nil), "GET"); ok {
+		t.Fatal("it was let in")
+	}
+	const body = `{"jsonrpc":"2.0","error":{"code":-31401,"message":"who are you?"}}`
+	if w.Code != 401 || strings.Join(w.Header()["Www-Authenticate"], "|") != "Bearer|DPoP" || w.Body.String() != body {
+		t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
+	}
 }
 
 // What stands in the way comes in a fixed order: host and origin, the preflight, credentials, the method.

@@ -31,6 +31,8 @@ type Options struct {
 	// principal or address.
 	Budget *budget.Budget
 	Holder *budget.Holder
+	// Tokens has requests keep the access token that they came with, see Guard.Token.
+	Tokens bool
 	// Refusal renders the body of what is refused, JSON; nil: a JSON-RPC error without an id.
 	Refusal func(status int, message string) []byte
 }
@@ -52,8 +54,11 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Refusal == nil {
 		o.Refusal = func(status int, message string) []byte {
-			if status == http.StatusServiceUnavailable {
+			switch status {
+			case http.StatusServiceUnavailable:
 				return refusal(codeNotNow, message)
+			case http.StatusUnauthorized:
+				return refusal(codeUnauthenticated, message)
 			}
 			return Refusal(message)
 		}

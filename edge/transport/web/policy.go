@@ -38,26 +38,34 @@ func (p callerPolicy) check(r *http.Request) string {
 		return "origin was sent " + strconv.Itoa(n) + " times: send it once"
 	}
 	origin := r.Header.Get("Origin")
-	if origin == "" || p.allows(origin, r.Host) {
+	if origin == "" || p.allows(origin, r.Host, r.TLS != nil) {
 		return ""
 	}
 	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
 // allows reports whether a page of the origin may call an edge that it addresses as host. That the two are equal
-// proves nothing for a name, which an attacker can have resolve to the edge; an IP address cannot be rebound.
-func (p callerPolicy) allows(origin, host string) bool {
+// proves nothing for a name, which an attacker can have resolve to the edge; an IP address cannot be rebound. Of an
+// edge that was called over TLS, a page that was not loaded over TLS may be anybody's on the network: it is allowed only
+// by its name, or where it is on loopback.
+func (p callerPolicy) allows(origin, host string, secure bool) bool {
 	if p.any || p.origins[strings.ToLower(origin)] {
 		return true
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" {
+	if err != nil || u.Host == "" || secure && u.Scheme == "http" && !loopback(u.Hostname()) {
 		return false
 	}
 	if len(p.hosts) > 0 {
 		return p.hosts[strings.ToLower(u.Hostname())]
 	}
 	return strings.EqualFold(u.Host, host) && net.ParseIP(u.Hostname()) != nil
+}
+
+// loopback reports whether a name of a URL is this machine's own to a browser.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
 // cors sets the response headers of CORS. check must have allowed the origin.

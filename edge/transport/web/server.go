@@ -3,6 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log"
 	"net"
@@ -29,6 +30,9 @@ type ServerOptions struct {
 	MaxPerAddress int
 	// Refused is called for each request beyond MaxPerAddress; nil: nothing is.
 	Refused func()
+	// TLS has the listener speak TLS, with HTTP/2 unless HTTP2Streams is 0: it names the protocols. nil: it does not. A
+	// handshake has as long as a request's header.
+	TLS *tls.Config
 	// ErrorLog is where what goes wrong with a connection is written; nil: the standard logger.
 	ErrorLog *log.Logger
 }
@@ -71,9 +75,10 @@ func NewServer(next http.Handler, o ServerOptions) *Server {
 	}
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(o.HTTP2Streams > 0)
+	protocols.SetUnencryptedHTTP2(o.TLS == nil && o.HTTP2Streams > 0)
+	protocols.SetHTTP2(o.TLS != nil && o.HTTP2Streams > 0)
 	s.Server = http.Server{
-		Handler: http.HandlerFunc(s.serve), Protocols: protocols, ErrorLog: o.ErrorLog,
+		Handler: http.HandlerFunc(s.serve), Protocols: protocols, TLSConfig: o.TLS, ErrorLog: o.ErrorLog,
 		ReadTimeout: o.ReadTimeout, ReadHeaderTimeout: min(headerTimeout, o.ReadTimeout), IdleTimeout: idleTimeout,
 		MaxHeaderBytes: o.MaxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: o.HTTP2Streams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
@@ -87,6 +92,9 @@ func (s *Server) Serve(l *accept.Listener) error {
 	s.listener.Store(l)
 	if d := s.readLimit.Load(); d > 0 {
 		l.LimitReads(time.Duration(d)) // which came before the listener was known
+	}
+	if s.o.TLS != nil {
+		return s.ServeTLS(l, "", "")
 	}
 	return s.Server.Serve(l)
 }
@@ -119,8 +127,8 @@ func (s *Server) LimitReads(d time.Duration) {
 
 // follow reports the states of a connection, as its server sees them, to the connection.
 func follow(c net.Conn, state http.ConnState) {
-	conn, ok := c.(*accept.Conn)
-	if !ok {
+	conn := accepted(c)
+	if conn == nil {
 		return
 	}
 	switch state {
@@ -131,11 +139,20 @@ func follow(c net.Conn, state http.ConnState) {
 	}
 }
 
+// accepted is the connection that a server was given, also below its TLS; nil: it is none of an accept.Listener.
+func accepted(c net.Conn) *accept.Conn {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	conn, _ := c.(*accept.Conn)
+	return conn
+}
+
 type connKey struct{}
 
 // withConn puts a request's connection into its context.
 func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
-	if conn, ok := c.(*accept.Conn); ok && s.clients != nil {
+	if conn := accepted(c); conn != nil && s.clients != nil {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
 	return ctx

@@ -3,16 +3,19 @@ package web
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
+	"github.com/mcpedge/mcpedge/tests/authority"
 )
 
 // pipes is a listener of connections in memory.
@@ -43,15 +46,45 @@ func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
 
 func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
-	p.conns <- theirs
-	return ours, nil
+	p.conns <- proxied{theirs}
+	return &hasty{Conn: ours}, nil
 }
+
+// hasty is a client's connection on which the end of TLS is not awaited: in a bubble, time stands still while somebody
+// waits for a mutex, which the client holds meanwhile.
+type hasty struct {
+	net.Conn
+	closing atomic.Bool
+}
+
+// SetWriteDeadline is called by the client when it ends TLS, and else never.
+func (h *hasty) SetWriteDeadline(t time.Time) error {
+	h.closing.Store(!t.IsZero())
+	return h.Conn.SetWriteDeadline(t)
+}
+
+func (h *hasty) Write(b []byte) (int, error) {
+	if h.closing.Load() {
+		return 0, net.ErrClosed
+	}
+	return h.Conn.Write(b)
+}
+
+// proxied is a connection from a proxy.
+type proxied struct{ net.Conn }
+
+func (proxied) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 1} }
 
 // inMemory serves a handler until the test ends, in a bubble.
 func inMemory(t *testing.T, h http.HandlerFunc) (*pipes, *Server) {
 	t.Helper()
+	return inMemoryWith(t, h, ServerOptions{ReadTimeout: 30 * time.Second, HTTP2Streams: 100})
+}
+
+func inMemoryWith(t *testing.T, h http.HandlerFunc, o ServerOptions) (*pipes, *Server) {
+	t.Helper()
 	p := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	s := NewServer(h, ServerOptions{ReadTimeout: 30 * time.Second, HTTP2Streams: 100})
+	s := NewServer(h, o)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -65,21 +98,49 @@ func inMemory(t *testing.T, h http.HandlerFunc) (*pipes, *Server) {
 	return p, s
 }
 
-// each runs a test over HTTP/1.1 and HTTP/2, in virtual time.
+// each runs a test over HTTP/1.1 and HTTP/2, with TLS and without, in virtual time.
 func each(t *testing.T, h http.HandlerFunc, test func(t *testing.T, c *http.Client, s *Server)) {
-	for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p, s := inMemory(t, h)
-				protocols := &http.Protocols{}
-				protocols.SetHTTP1(!http2)
-				protocols.SetUnencryptedHTTP2(http2)
-				transport := &http.Transport{DialContext: p.dial, Protocols: protocols}
-				t.Cleanup(transport.CloseIdleConnections)
-				test(t, &http.Client{Transport: transport}, s)
+	eachWith(t, h, ServerOptions{ReadTimeout: 30 * time.Second, HTTP2Streams: 100}, test)
+}
+
+func eachWith(t *testing.T, h http.HandlerFunc, o ServerOptions, test func(t *testing.T, c *http.Client, s *Server)) {
+	pair := authority.New(t, "ca").Server(t).TLS(t)
+	for _, secure := range []bool{false, true} {
+		for name, http2 := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+			t.Run(fmt.Sprintf("%s/TLS=%t", name, secure), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					protocols := &http.Protocols{}
+					protocols.SetHTTP1(!http2)
+					protocols.SetHTTP2(http2 && secure)
+					protocols.SetUnencryptedHTTP2(http2 && !secure)
+					transport := &http.Transport{Protocols: protocols}
+					o := o
+					if secure {
+						o.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}
+						// It is valid in a time that is not the bubble's.
+						transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+					}
+					p, s := inMemoryWith(t, h, o)
+					transport.DialContext = p.dial
+					t.Cleanup(transport.CloseIdleConnections)
+					test(t, &http.Client{Transport: scheme{transport, secure}}, s)
+				})
 			})
-		})
+		}
 	}
+}
+
+// scheme makes requests over TLS of those that are not.
+type scheme struct {
+	*http.Transport
+	secure bool
+}
+
+func (s scheme) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.secure {
+		r.URL.Scheme = "https"
+	}
+	return s.Transport.RoundTrip(r)
 }
 
 // A call whose request was read may take minutes, and so may its stream: the deadline of reading is over.
@@ -146,9 +207,8 @@ func TestShutdownOfAConnectionThatBecomesHTTP2(t *testing.T) {
 
 // A stream lives on although its request announced a body that never comes.
 func TestStreamWithoutItsBody(t *testing.T) {
-	d := NewGuard(nil, Options{})
 	h := func(w http.ResponseWriter, r *http.Request) {
-		d.Listen(w, r, func(ctx context.Context, l *Listener) {
+		NewGuard(nil, Options{}).Listen(w, r, func(ctx context.Context, l *Listener) {
 			e, err := l.Events()
 			for range 20 {
 				if err == nil {
@@ -276,4 +336,43 @@ func TestAddressBehindProxies(t *testing.T) {
 			t.Errorf("%s: %v, want %s", name, got, c.want)
 		}
 	}
+}
+
+// A stream counts for the address that a proxy names for as long as it is open, though its connection was taken from
+// the server, with TLS and without.
+func TestStreamsCountForTheirAddress(t *testing.T) {
+	h := func(w http.ResponseWriter, r *http.Request) {
+		NewGuard(nil, Options{}).Listen(w, r, func(ctx context.Context, l *Listener) {
+			if e, err := l.Events(); err == nil {
+				<-ctx.Done()
+				e.Close()
+			}
+		})
+	}
+	o := ServerOptions{ReadTimeout: 30 * time.Second, HTTP2Streams: 100, MaxPerAddress: 1, Proxies: Proxies{netip.MustParsePrefix("10.0.0.0/8")}}
+	eachWith(t, h, o, func(t *testing.T, c *http.Client, _ *Server) {
+		open := func() *http.Response {
+			q, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://x/", nil)
+			q.Header.Set("X-Forwarded-For", "198.51.100.1")
+			r, err := c.Do(q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		first := open()
+		second := open()
+		_ = second.Body.Close()
+		if first.StatusCode != http.StatusOK || second.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("%d and %d, want 200 and 503", first.StatusCode, second.StatusCode)
+		}
+		_ = first.Body.Close()
+		c.CloseIdleConnections()
+		time.Sleep(time.Minute)
+		third := open()
+		_ = third.Body.Close()
+		if third.StatusCode != http.StatusOK {
+			t.Errorf("%d behind the first", third.StatusCode)
+		}
+	})
 }

@@ -1,0 +1,220 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// newAudit makes what records decisions and outcomes, and has telemetry tell it of the latter; nil: nothing is recorded.
+func (a *App) newAudit() (_ *audit.Log, err error) {
+	c := a.cfg.Audit
+	if c == nil {
+		return nil, nil
+	}
+	o := audit.Options{
+		Sinks: map[string]audit.Sink{}, Required: c.Required, Timeout: c.Timeout, Queue: int(c.Queue), Logger: a.log,
+		Arguments: recordedArguments(c.Arguments),
+	}
+	if o.Key, err = readDigestKey(c); err != nil {
+		return nil, err
+	}
+	replica := replicaName(a.cfg)
+	switch c.File {
+	case "":
+	case config.AuditStdout:
+		o.Sinks["stdout"] = audit.NewLines(os.Stdout, replica)
+	default:
+		file, err := audit.NewFile(c.File, replica)
+		if err != nil {
+			return nil, fmt.Errorf("audit.file: %w", err)
+		}
+		o.Sinks["file"] = file
+	}
+	if c.OTLP {
+		res := a.telemetry.Resource()
+		if res == nil {
+			return nil, errors.New("audit.otlp: OTEL_SDK_DISABLED is true: unset it, or record without otlp")
+		}
+		if o.Sinks["otlp"], err = audit.NewOTLP(context.Background(), res); err != nil {
+			return nil, fmt.Errorf("audit.otlp: %w", err)
+		}
+	}
+	records := audit.New(o)
+	a.telemetry.Audit(auditor{records})
+	return records, nil
+}
+
+func recordedArguments(setting string) audit.Arguments {
+	switch setting {
+	case config.AuditDigest:
+		return audit.ArgumentsDigest
+	case config.AuditWhole:
+		return audit.ArgumentsWhole
+	}
+	return audit.ArgumentsNone
+}
+
+// leastDigestKey is that of HMAC-SHA-256 which is as strong as the hash, in bytes.
+const leastDigestKey = 32
+
+// readDigestKey reads the key that arguments are digested with; nil: they are not.
+func readDigestKey(c *config.Audit) ([]byte, error) {
+	if c.DigestKeyFile == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(c.DigestKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("audit.digest-key-file: %w", err)
+	}
+	if key = bytes.TrimSpace(key); len(key) < leastDigestKey {
+		return nil, fmt.Errorf("audit.digest-key-file: %s has %d bytes: give it %d or more, random ones", c.DigestKeyFile, len(key), leastDigestKey)
+	}
+	return key, nil
+}
+
+// CheckAudit says on out, a line each, whether what the setting audit names can be used. Without the setting it says nothing.
+func CheckAudit(cfg config.Config, out io.Writer) error {
+	c := cfg.Audit
+	if c == nil {
+		return nil
+	}
+	var errs []error
+	tell := func(what string, err error) {
+		if err != nil {
+			_, _ = fmt.Fprintf(out, "error   %s: %v\n", what, err)
+			errs = append(errs, fmt.Errorf("%s: %w", what, err))
+			return
+		}
+		_, _ = fmt.Fprintf(out, "ok      %s\n", what)
+	}
+	if c.File != "" && c.File != config.AuditStdout {
+		tell("audit.file "+c.File, audit.CheckFile(c.File))
+	}
+	if c.DigestKeyFile != "" {
+		_, err := readDigestKey(c)
+		tell("audit.digest-key-file "+c.DigestKeyFile, err)
+	}
+	return errors.Join(errs...)
+}
+
+// auditor records what telemetry knows of requests.
+type auditor struct{ records *audit.Log }
+
+var _ telemetry.Auditor = auditor{}
+
+// Ended implements telemetry.Auditor.
+func (x auditor) Ended(a *telemetry.Audited, outcome string, code int, took time.Duration) {
+	r := recordOf(&a.Principal, a)
+	r.Outcome, r.Code, r.Duration = outcome, code, took
+	x.records.Ended(&r)
+}
+
+// Foreign implements telemetry.Auditor.
+func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.Audited) error {
+	r := recordOf(who, a)
+	r.Verdict = audit.Verdict{Effect: audit.Hide, By: audit.ByOwnership}
+	return x.records.Decided(ctx, &r, nil)
+}
+
+func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
+	return audit.Record{
+		Who:  audit.Who{Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID, Session: a.Session},
+		Call: a.Call, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+	}
+}
+
+// recordingAuthenticator records which credentials another authenticator refuses.
+type recordingAuthenticator struct {
+	web.Authenticator
+	listener string
+	records  *audit.Log
+}
+
+// recorded is an authenticator whose refusals are recorded.
+func (a *App) recorded(listener string, of web.Authenticator) web.Authenticator {
+	if a.audit == nil {
+		return of
+	}
+	return recordingAuthenticator{of, listener, a.audit}
+}
+
+// Authenticate implements web.Authenticator.
+func (k recordingAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
+	p, denied := k.Authenticator.Authenticate(r)
+	if denied == nil {
+		return p, nil
+	}
+	effect := audit.Deny
+	if len(denied.Missing) > 0 {
+		effect = audit.StepUp
+	}
+	who := denied.Caller
+	err := k.records.Decided(r.Context(), &audit.Record{
+		Who:      audit.Who{Issuer: denied.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID},
+		Listener: k.listener, Trace: telemetry.TraceOf(r.Header),
+		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
+	}, nil)
+	if err != nil {
+		e := mcp.AsError(err)
+		return mcp.Principal{}, &web.Denial{Status: http.StatusServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
+	}
+	return mcp.Principal{}, denied
+}
+
+// Watch implements web.Watcher, as far as the other authenticator does.
+func (k recordingAuthenticator) Watch(authorization string, fn func()) (stop func()) {
+	if w, ok := k.Authenticator.(web.Watcher); ok {
+		return w.Watch(authorization, fn)
+	}
+	return nil
+}
+
+// Challenge implements web.Challenger, as far as the other authenticator does. What was decided is recorded already.
+func (k recordingAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
+	if by, ok := k.Authenticator.(web.Challenger); ok {
+		return by.Challenge(path, c)
+	}
+	return nil
+}
+
+// observeAudit has telemetry read what became of records.
+func (a *App) observeAudit() []error {
+	if a.audit == nil {
+		return nil
+	}
+	each := func(name string, of func(written, lost int64, waiting int) float64) error {
+		return a.telemetry.Observe(name, func(emit telemetry.Emit) {
+			a.audit.Each(func(sink string, written, lost int64, waiting int) {
+				emit(of(written, lost, waiting), telemetry.AttrSink.String(sink))
+			})
+		})
+	}
+	return []error{
+		each(telemetry.AuditWritten, func(written, _ int64, _ int) float64 { return float64(written) }),
+		each(telemetry.AuditLost, func(_, lost int64, _ int) float64 { return float64(lost) }),
+		each(telemetry.AuditQueue, func(_, _ int64, waiting int) float64 { return float64(waiting) }),
+		a.telemetry.Observe(telemetry.AuditRefused, func(emit telemetry.Emit) { emit(float64(a.audit.Refused())) }),
+	}
+}
+
+// closeAudit writes what waits.
+func (a *App) closeAudit() error {
+	if a.audit == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	return a.audit.Close(ctx)
+}

@@ -1,0 +1,142 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/edge/transport/sse"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// newAuth makes who knows the callers; nil: everybody is anonymous. It reads the files that the settings name.
+// shared gives the proofs that replicas share, once the state was made; nil, or if it gives nil: there are none.
+func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs, log *slog.Logger, t *telemetry.Telemetry) (*auth.Authenticator, error) {
+	if cfg.Auth == nil {
+		return nil, nil
+	}
+	o := auth.Options{
+		Resource: cfg.PublicURLOrListen(), Endpoints: []string{endpointPath}, EndpointOf: endpointOf,
+		DPoP: dpopModes[cfg.Auth.DPoP], Proofs: shared, Optional: cfg.Auth.Optional, AddressOf: proxies.Address, Telemetry: t, Logger: log,
+		Metadata: auth.Metadata{
+			Name: cfg.Server.Title, Scopes: cfg.Auth.Metadata.ScopesSupported, Initial: cfg.Auth.Metadata.InitialScopes,
+			Documentation: cfg.Auth.Metadata.Documentation,
+		},
+	}
+	for i := range cfg.Backends {
+		for _, name := range cfg.Backends[i].Claims {
+			if !slices.Contains(o.Claims, name) {
+				o.Claims = append(o.Claims, name)
+			}
+		}
+	}
+	if cfg.SSE {
+		o.Endpoints = append(o.Endpoints, sse.StreamPath)
+	}
+	for i := range cfg.Auth.Issuers {
+		o.Issuers = append(o.Issuers, issuerOf(&cfg.Auth.Issuers[i]))
+	}
+	if file := cfg.Auth.APIKeys; file != "" {
+		o.ReadAPIKeys = func() ([]auth.APIKey, error) { return readAPIKeys(file) }
+	}
+	return auth.New(o)
+}
+
+// dpopModes are those of the setting.
+var dpopModes = map[string]auth.DPoP{config.DPoPAccept: auth.DPoPAccept, config.DPoPRequire: auth.DPoPRequire}
+
+func issuerOf(c *config.Issuer) auth.Issuer {
+	i := auth.Issuer{
+		URL: c.Issuer, Audiences: c.Audiences, Algorithms: c.Algorithms, Skew: c.SkewOrDefault(),
+		Subject: c.Claims.Subject, Scopes: c.Claims.Scopes, Roles: c.Claims.Roles,
+	}
+	switch {
+	case c.JWKS == "":
+	case config.IsURL(c.JWKS):
+		i.JWKS = c.JWKS
+	default:
+		i.ReadKeys = func() ([]byte, error) { return os.ReadFile(c.JWKS) }
+	}
+	if n := c.Introspection; n != nil {
+		i.Introspection = &auth.Introspection{
+			URL: n.URL, Client: n.ClientID, TTL: n.TTL,
+			ReadSecret: func() ([]byte, error) { return os.ReadFile(n.ClientSecretFile) },
+		}
+	}
+	if x := c.Exchange; x != nil {
+		i.Exchange = &auth.Exchange{
+			URL: x.URL, Client: x.ClientID, ReadSecret: func() ([]byte, error) { return os.ReadFile(x.ClientSecretFile) },
+		}
+	}
+	return i
+}
+
+func readAPIKeys(file string) ([]auth.APIKey, error) {
+	raw, err := os.ReadFile(file) // #nosec G304 -- the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	list, err := config.ParseAPIKeys(raw)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	keys := make([]auth.APIKey, len(list))
+	for i := range list {
+		k := &list[i]
+		keys[i] = auth.APIKey{Name: k.Name, SHA256: k.Sum(), Scopes: k.Scopes, Roles: k.Roles, Expires: k.Expires}
+	}
+	return keys, nil
+}
+
+// endpointOf is the endpoint that a path belongs to, as clients configure it.
+func endpointOf(path string) string {
+	switch path {
+	case sse.StreamPath, sse.MessagePath:
+		return sse.StreamPath
+	}
+	return endpointPath
+}
+
+// authenticator is what the transports ask who calls; nil: nobody.
+func (a *App) authenticator() web.Authenticator {
+	if a.auth == nil {
+		return nil // and no interface that holds nil
+	}
+	return a.recorded("mcp", a.auth)
+}
+
+// adminAuthenticator is what the admin address asks; nil: nobody.
+func (a *App) adminAuthenticator() web.Authenticator {
+	if a.cfg.AdminAuth == nil || a.auth == nil {
+		return nil
+	}
+	return a.recorded("admin", a.auth.Requiring(a.cfg.AdminAuth.Scope))
+}
+
+// CheckAuth reads what auth names and says on out, a line each, whether the keys of the issuers can be read. The error
+// says that some cannot, or that auth cannot be used at all. Without the setting it says nothing.
+func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
+	a, err := newAuth(&cfg, nil, nil, slog.New(slog.DiscardHandler), nil)
+	if a == nil || err != nil {
+		return err
+	}
+	failed := 0
+	for _, t := range a.Try(ctx) {
+		if t.Err != nil {
+			failed++
+			_, _ = fmt.Fprintf(out, "error   issuer %s: its keys, or what is needed to ask it, cannot be read: %v\n", t.Issuer, t.Err)
+			continue
+		}
+		_, _ = fmt.Fprintf(out, "ok      issuer %s: %d keys were read\n", t.Issuer, t.Keys)
+	}
+	if failed > 0 {
+		return fmt.Errorf("auth: %d issuers cannot be used", failed)
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dispatch"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now: on one tool
+// or, if that is empty, on everything. The claims are those of a token, which is not verified; none: the caller is anonymous.
+func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any, tool string, out io.Writer) error {
+	p, err := cfg.CompilePolicy()
+	if err != nil {
+		return err
+	}
+	if p == nil {
+		return errors.New("policy: the settings have none: everything is allowed")
+	}
+	who, err := claimant(&cfg, claims)
+	if err != nil {
+		return err
+	}
+	pool, err := newPool(cfg, slog.New(slog.DiscardHandler), nil, new(ends), shownNothing)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	pool.Start(ctx)
+	bounded, cancel := context.WithTimeout(ctx, cfg.Limits.StartWait)
+	defer cancel()
+	if err := pool.Ready(bounded); err != nil {
+		_, _ = fmt.Fprintf(out, "note: not every backend could be asked: %s\n", strings.Join(pool.Untried(), ", "))
+	}
+	TellExternal(cfg, out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	found := false
+	for _, t := range dispatch.Targets(pool) {
+		if tool != "" && (t.Kind != policy.Tool || t.Name != tool) {
+			continue
+		}
+		found = true
+		d, err := p.Explain(&who, &t, argumentsOf(&t))
+		if err != nil {
+			return err
+		}
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&d)+asked(&cfg, &d), listing(p, &who, &t))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if !found && tool != "" {
+		return fmt.Errorf("policy: no backend has a tool %q now: without --tool everything is explained that there is", tool)
+	}
+	return nil
+}
+
+var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
+
+// argumentsOf are those of what has none; nil: they are not known.
+func argumentsOf(t *policy.Target) policy.Arguments {
+	if t.Kind == policy.Resource {
+		return func() (map[string]any, error) { return nil, nil }
+	}
+	return nil
+}
+
+func effectOf(d *policy.Decision) string {
+	switch {
+	case d.Err != nil:
+		return fmt.Sprintf("deny, by the rule %q, which could not be evaluated: %v", d.Rule, d.Err)
+	case d.Open:
+		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds", d.Effect, d.Rule)
+	case d.Effect == policy.StepUp:
+		return "step-up to the scopes " + strings.Join(d.Need, " ")
+	case d.Rule == policy.RuleDefault:
+		return string(d.Effect) + ", by default"
+	}
+	return fmt.Sprintf("%s, by the rule %q", d.Effect, d.Rule)
+}
+
+// asked says that the policy server decides, too.
+func asked(cfg *config.Config, d *policy.Decision) string {
+	if d.Effect != policy.Allow || externalOf(cfg) == nil {
+		return ""
+	}
+	return ", if the policy server allows it"
+}
+
+func listing(p *policy.Policy, who *mcp.Principal, t *policy.Target) string {
+	if p.Listed(who, t) {
+		return "listed"
+	}
+	return "not listed"
+}
+
+// claimant is the principal that the claims stand for, as their issuer's settings have it or, if it is not configured, the
+// first issuer's.
+func claimant(cfg *config.Config, claims map[string]any) (mcp.Principal, error) {
+	if len(claims) == 0 {
+		return mcp.Principal{}, nil
+	}
+	name, _ := claims["iss"].(string)
+	i := auth.Issuer{URL: name}
+	if cfg.Auth != nil {
+		for n := range cfg.Auth.Issuers {
+			if one := &cfg.Auth.Issuers[n]; n == 0 || one.Issuer == name {
+				i = issuerOf(one)
+			}
+		}
+	}
+	who, err := i.Principal(claims)
+	if err != nil {
+		return who, fmt.Errorf("policy: --claims: %w", err)
+	}
+	return who, nil
+}

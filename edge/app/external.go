@@ -1,0 +1,81 @@
+package app
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+
+	"github.com/mcpedge/mcpedge/edge/certs"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/policy/external"
+)
+
+// externalOf is the policy server of the settings; nil: there is none.
+func externalOf(cfg *config.Config) *config.External {
+	if cfg.Policy == nil {
+		return nil
+	}
+	return cfg.Policy.External
+}
+
+func externalFiles(e *config.External) certs.Files {
+	return certs.Files{Name: "policy.external.tls", Cert: e.TLS.Cert, Key: e.TLS.Key, CA: e.TLS.CA}
+}
+
+// policyServer is a policy server in use. The zero value is none.
+type policyServer struct {
+	settings *config.External
+	client   *external.Client
+	files    *certs.Source // of TLS; nil: plaintext
+}
+
+// newExternal makes who asks the policy server of some settings, which may be nil.
+func (a *App) newExternal(e *config.External) (s policyServer, err error) {
+	if e == nil {
+		return s, nil
+	}
+	s.settings = e
+	o := external.Options{Target: e.Target, Timeout: e.Timeout, Open: e.Allows(), Tracing: a.telemetry.Conn, Logger: a.log}
+	if e.TLS != nil {
+		if s.files, err = a.tls.Open(externalFiles(e), a.log); err != nil {
+			return policyServer{}, err
+		}
+		o.Credentials = s.files.Client(e.TLS.ServerName)
+	}
+	if s.client, err = external.New(o); err != nil {
+		a.closeExternal(s)
+		return policyServer{}, fmt.Errorf("policy.external: %w", err)
+	}
+	return s, nil
+}
+
+// startExternal connects to the policy server, so that the first request need not wait for that.
+func (a *App) startExternal(s policyServer) {
+	if s.client != nil {
+		s.client.Start()
+	}
+}
+
+// closeExternal ends the connection to a policy server, once it has answered what it is being asked.
+func (a *App) closeExternal(s policyServer) {
+	if s.client != nil {
+		s.client.Close()
+	}
+	if s.files != nil {
+		a.tls.Remove(s.files)
+	}
+}
+
+// TellExternal says on out which policy server is asked, and when; of settings without one it says nothing.
+func TellExternal(cfg config.Config, out io.Writer) {
+	e := externalOf(&cfg)
+	if e == nil {
+		return
+	}
+	follows := "denied"
+	if e.Allows() {
+		follows = "allowed"
+	}
+	_, _ = fmt.Fprintf(out, "note    policy.external: the policy server %s is asked about what rules and scopes allow; without an answer within %s it is %s\n",
+		e.Target, cmp.Or(e.Timeout, external.DefaultTimeout), follows)
+}

@@ -1,0 +1,102 @@
+package app
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/policy/external"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// governing is the policy in force.
+type governing struct {
+	rereadable
+	// server is asked about what the policy allows. Of the watching goroutine, and of App.Run and App.Stdio beside it.
+	server policyServer
+	// gone sums up what the policies before have denied and failed, by rule.
+	gone policyCounts
+}
+
+// newControl makes who decides on calls.
+func (a *App) newControl() error {
+	p, err := a.cfg.CompilePolicy()
+	if err != nil {
+		return err
+	}
+	g := &a.governing
+	if g.server, err = a.newExternal(externalOf(&a.cfg)); err != nil {
+		return err
+	}
+	a.access = access.New(access.Options{Quotas: a.quotas, Policy: p, External: g.server.client, Authenticates: a.auth != nil, Records: a.audit, Logger: a.log})
+	if p == nil {
+		return nil
+	}
+	a.keepClaims(p)
+	g.what, g.file, g.log, g.read = "policy", a.cfg.File, a.log, a.rereadPolicy
+	return nil
+}
+
+// keepClaims has principals have the claims that a policy looks at.
+func (a *App) keepClaims(p *policy.Policy) {
+	if a.auth != nil {
+		a.auth.KeepClaims(p.Claims())
+	}
+}
+
+func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
+	p, asked, err := config.ReadPolicy(file)
+	if err != nil {
+		return false, err
+	}
+	g := &a.governing
+	before, server := a.access.Policy(), g.server
+	switch {
+	case !reflect.DeepEqual(asked, server.settings):
+		if server, err = a.newExternal(asked); err != nil {
+			return false, err
+		}
+		a.startExternal(server)
+	case p.ID() == before.ID():
+		return false, nil
+	}
+	a.keepClaims(p)
+	a.dispatch.Exchange(func() { a.access.SetPolicy(p, server.client) }, looksFurther(before, p))
+	g.gone.add(before)
+	if was := g.server; was != server {
+		g.server = server
+		a.closeExternal(was)
+	}
+	return true, nil
+}
+
+// looksFurther says whether a policy looks at claims that the one before did not.
+func looksFurther(before, p *policy.Policy) bool {
+	had, all := before.Claims()
+	names, any := p.Claims()
+	return !all && (any || slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(had, name) }))
+}
+
+// observePolicy has telemetry read what is decided.
+func (a *App) observePolicy() []error {
+	if a.access.Policy() == nil {
+		return nil
+	}
+	g := &a.governing
+	counts := func(emit telemetry.Emit, which func(counted) int64) {
+		for rule, n := range g.gone.with(a.access.Policy()) {
+			emit(float64(which(n)), telemetry.AttrRule.String(rule))
+		}
+	}
+	return []error{
+		a.telemetry.Observe(telemetry.PolicyExternal, func(emit telemetry.Emit) {
+			a.access.Asked(func(o external.Outcome, n int64) { emit(float64(n), telemetry.AttrExternal.String(o.String())) })
+		}),
+		a.telemetry.Observe(telemetry.PolicyDenied, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.denied }) }),
+		a.telemetry.Observe(telemetry.PolicyFailed, func(emit telemetry.Emit) { counts(emit, func(c counted) int64 { return c.failed }) }),
+		a.telemetry.Observe(telemetry.PolicyStale, func(emit telemetry.Emit) { emit(one(g.stale.Load())) }),
+		a.telemetry.Observe(telemetry.PolicyExchanges, func(emit telemetry.Emit) { emit(float64(g.exchanges.Load())) }),
+	}
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// rereadInterval is how often the file of settings is looked at for another policy or other quotas. What cannot be used is told
+// after two readings came to it: the file may be being written.
+const rereadInterval = time.Second
+
+// rereadable is a part of the settings that is read again when its file has changed.
+type rereadable struct {
+	what string // in messages
+	file string // empty: it is not read again
+	log  *slog.Logger
+	// read reads the file again and puts what it says in force. An error leaves what was.
+	read  func(file string) (exchanged bool, err error)
+	stale atomic.Bool
+	// exchanges counts what was put in force after the first.
+	exchanges atomic.Int64
+	// taken is the file from which what is in force was read, last what was read last. Of the watching goroutine.
+	taken, last []byte
+}
+
+// watchSettings reads the policy and the quotas again when their file has changed, until ctx ends. What cannot be used is
+// logged, and what was read before stays in force.
+func (a *App) watchSettings(ctx context.Context) {
+	if a.governing.file == "" && a.limiting.file == "" {
+		return
+	}
+	t := time.NewTicker(rereadInterval)
+	defer t.Stop()
+	for {
+		select {
+		case <-t.C:
+			a.governing.refresh()
+			a.limiting.refresh()
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (r *rereadable) refresh() {
+	if r.file == "" {
+		return
+	}
+	raw, err := os.ReadFile(r.file)
+	if err != nil {
+		raw = nil
+	}
+	settled := bytes.Equal(raw, r.last)
+	r.last = raw
+	if raw != nil && r.taken != nil && bytes.Equal(raw, r.taken) {
+		if r.stale.Swap(false) {
+			r.log.Info("the file with the "+r.what+" is again as it was read before", "file", r.file)
+		}
+		return
+	}
+	exchanged, err := r.read(r.file)
+	switch {
+	case err == nil:
+		r.taken = raw
+		r.stale.Store(false)
+		if exchanged {
+			r.exchanges.Add(1)
+			r.log.Info("another "+r.what+" is in force", "file", r.file)
+		}
+	case settled && !r.stale.Swap(true):
+		r.log.Error("the file with the "+r.what+" cannot be used: what was read before stays in force", "file", r.file, "error", err)
+	}
+}
