@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 func TestChoose(t *testing.T) {
@@ -71,15 +71,15 @@ func TestFiguresWithin(t *testing.T) {
 
 // TestForge: among the forgeries of an event id are ids that the edge can read, other than the true one.
 func TestForge(t *testing.T) {
-	event := state.Position{Stream: "ABCD", Epoch: 1, Seq: 3}.String()
+	event := medium.Position{Epoch: 1, Seq: 3}.EventID("ABCD")
 	readable, highest := 0, uint64(0)
 	for _, f := range forge(event) {
-		if p, err := state.ParsePosition(f); err == nil && f != event {
+		if _, p, err := medium.ParseEventID(f); err == nil && f != event {
 			readable++
-			highest = max(highest, p.Epoch)
+			highest = max(highest, uint64(p.Epoch))
 		}
 	}
-	if readable < 5 || highest < state.MaxPosition-1 {
+	if readable < 5 || highest < medium.MaxPosition-1 {
 		t.Errorf("%d forgeries can be read, the highest epoch is %d", readable, highest)
 	}
 }

@@ -31,8 +31,9 @@ type service struct {
 		Timeout string
 	}
 	Ports []struct {
-		HostIP string `json:"host_ip"`
-		Target int
+		HostIP    string `json:"host_ip"`
+		Target    int
+		Published string
 	}
 	// Profiles it belongs to; without one it always runs.
 	Profiles  []string

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 
@@ -22,13 +23,16 @@ type server struct {
 	redis *replicas.Redis
 	group replicas.Group
 	proxy *replicas.Proxy
+	// front adds the key of a locked edge; nil: it is open.
+	front *httptest.Server
+	key   string
 }
 
 // startServer builds the edge and its backend into a temporary folder, starts both on free loopback
 // ports with their logs in results, and returns once the endpoint is ready. With several replicas it is a
 // proxy's that sends each request to the next of them, and they share a Redis; with none it is the
-// edge's own.
-func startServer(ctx context.Context, results string, several int) (_ *server, err error) {
+// edge's own. With locked, the edge wants a key, which a proxy before it adds.
+func startServer(ctx context.Context, results string, several int, locked bool) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-conformance-")
 	if err != nil {
 		return nil, err
@@ -54,6 +58,19 @@ func startServer(ctx context.Context, results string, several int) (_ *server, e
 	// The suite looks for the keywords of the backend's own schemas, $defs and references among them (its scenario
 	// json-schema-2020-12); the default form is the one without.
 	backend := []string{"--backend", backendName + "=" + target, "--schemas", "full"}
+	var key string
+	if locked {
+		var config string
+		if config, key, err = lock(dir); err != nil {
+			return nil, err
+		}
+		backend = append(backend, "--config", config)
+		defer func() {
+			if err == nil {
+				err = s.unlock(key)
+			}
+		}()
+	}
 	program := filepath.Join(dir, "edge")
 	if several > 0 {
 		return s, s.startReplicas(ctx, replicas.Options{
@@ -66,6 +83,15 @@ func startServer(ctx context.Context, results string, several int) (_ *server, e
 	}
 	s.url = "http://" + listen + "/mcp"
 	return s, process.AwaitOK(ctx, "http://"+admin+"/readyz", s.one, s.backend)
+}
+
+// unlock puts a proxy before the endpoint that adds a key.
+func (s *server) unlock(key string) (err error) {
+	if s.front, err = withKey(s.url, key); err != nil {
+		return err
+	}
+	s.url, s.key = s.front.URL+"/mcp", key
+	return nil
 }
 
 func (s *server) startReplicas(ctx context.Context, o replicas.Options) (err error) {
@@ -89,6 +115,10 @@ func (s *server) startReplicas(ctx context.Context, o replicas.Options) (err err
 // stop ends everything, the edges first so that they drain, and removes the built programs. It reports
 // a process that had ended on its own, did not end well or had to be killed.
 func (s *server) stop() error {
+	if s.front != nil {
+		s.front.CloseClientConnections()
+		s.front.Close()
+	}
 	if s.proxy != nil {
 		s.proxy.Stop()
 	}

@@ -1,9 +1,9 @@
 // Command conformance runs the official MCP conformance suite against an edge.
 //
 // It installs the pinned suite, builds the edge and the backend with the suite's fixtures, starts
-// both on free loopback ports, runs every requirement set the suite ships and judges the outcome
-// against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
-// that sends each request to the next of them. The exit status is 0 when every failure is a listed one
+// both on free loopback ports, runs every requirement set the suite ships, and the scenarios of older
+// revisions, and judges the outcome against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
+// that sends each request to the next of them; with -locked, edges that want a key. The exit status is 0 when every failure is a listed one
 // and every listed failure still fails. With CONFORMANCE_URL (or -url) set, it tests that server and
 // starts none.
 package main
@@ -28,7 +28,8 @@ const folder = "tests/conformance"
 type options struct {
 	url      string        // MCP endpoint to test; "" starts an edge
 	replicas int           // edges on one Redis; 0: one edge without
-	revision string        // the one requirement set to run; "" runs all
+	locked   bool          // the edges want a key, and have a policy, quotas and audit
+	revision string        // the one revision to run; "" runs all
 	counts   string        // file that receives "<passed> <failed>", counted in scenarios; "" for none
 	limit    time.Duration // for the whole run
 }
@@ -42,7 +43,8 @@ func main() {
 	var o options
 	flag.StringVar(&o.url, "url", os.Getenv("CONFORMANCE_URL"), "MCP endpoint to test instead of starting an edge")
 	flag.IntVar(&o.replicas, "replicas", 0, "edges to start behind a proxy, on one Redis; 0: one edge without")
-	flag.StringVar(&o.revision, "revision", os.Getenv("CONFORMANCE_REVISION"), "requirement set to run instead of all")
+	flag.BoolVar(&o.locked, "locked", false, "have the edges want a key, which a proxy adds, and have a policy, quotas and audit")
+	flag.StringVar(&o.revision, "revision", os.Getenv("CONFORMANCE_REVISION"), "revision to run instead of all")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CONFORMANCE_COUNTS"), "file to write the passed and failed scenario counts to")
 	flag.DurationVar(&o.limit, "limit", 10*time.Minute, "time limit of the whole run")
 	flag.Parse()
@@ -67,7 +69,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	revisions, err := suite.revisions(o.revision)
+	selections, err := suite.selections(o.revision)
 	if err != nil {
 		return err
 	}
@@ -79,6 +81,9 @@ func run(ctx context.Context, o options) (err error) {
 	if o.replicas > 0 {
 		results = filepath.Join(results, "replicas")
 	}
+	if o.locked {
+		results = filepath.Join(results, "locked")
+	}
 	if err := os.RemoveAll(results); err != nil {
 		return err
 	}
@@ -88,21 +93,26 @@ func run(ctx context.Context, o options) (err error) {
 
 	url := o.url
 	if url == "" {
-		s, startErr := startServer(ctx, results, o.replicas)
+		s, startErr := startServer(ctx, results, o.replicas, o.locked)
 		if startErr != nil {
 			return startErr
 		}
-		defer func() { err = errors.Join(err, s.stop()) }()
+		defer func() {
+			if o.locked {
+				err = errors.Join(err, kept(s.key, s.dir, results))
+			}
+			err = errors.Join(err, s.stop())
+		}()
 		url = s.url
 	}
 
 	var total tally
 	var failures []error
-	for _, revision := range revisions {
-		t, err := suite.test(ctx, url, revision, results, expected)
+	for _, what := range selections {
+		t, err := suite.test(ctx, url, what, results, expected)
 		total.add(t)
 		if err != nil {
-			failures = append(failures, fmt.Errorf("requirements %s: %w", revision, err))
+			failures = append(failures, fmt.Errorf("%s: %w", what, err))
 		}
 	}
 	if o.counts != "" {

@@ -85,39 +85,66 @@ func findNode(ctx context.Context, candidates ...string) (string, error) {
 	return "", fmt.Errorf("no Node.js %d or later (found %q): the packages bring one for Linux on x64; elsewhere install it", minNode, found)
 }
 
-// revisions lists the requirement sets to run, oldest first: all of the suite's, or only one.
-func (s suite) revisions(only string) ([]string, error) {
+// selection is what one run of the suite tests.
+type selection struct {
+	// flag is how the suite is asked for the revision.
+	flag, revision string
+}
+
+const (
+	// required selects what a revision requires: the set that was frozen with it.
+	required = "--requirements"
+	// applicable selects the scenarios that apply to a revision, of which the suite has no set.
+	applicable = "--spec-version"
+)
+
+func (s selection) String() string { return strings.TrimPrefix(s.flag, "--") + " " + s.revision }
+
+// withoutSet are the revisions that the suite knows scenarios of, and no requirement set.
+var withoutSet = []string{"2025-03-26", "2025-06-18"}
+
+// selections lists what to run: the requirement sets, oldest first, then the scenarios of revisions without one; or only
+// those of one revision.
+func (s suite) selections(only string) ([]selection, error) {
 	files, err := filepath.Glob(filepath.Join(s.sets, "*.yaml"))
 	if err != nil {
 		return nil, err
 	}
-	var all []string
-	for _, f := range files {
-		all = append(all, strings.TrimSuffix(filepath.Base(f), ".yaml"))
-	}
-	slices.Sort(all)
-	switch {
-	case len(all) == 0:
+	if len(files) == 0 {
 		return nil, fmt.Errorf("the suite has no requirement sets in %s: remove node_modules and run again", s.sets)
-	case only == "":
-		return all, nil
-	case slices.Contains(all, only):
-		return []string{only}, nil
 	}
-	return nil, fmt.Errorf("the suite has no requirement set %q, only %q", only, all)
+	var all []selection
+	for _, f := range files {
+		all = append(all, selection{required, strings.TrimSuffix(filepath.Base(f), ".yaml")})
+	}
+	slices.SortFunc(all, func(a, b selection) int { return strings.Compare(a.revision, b.revision) })
+	for _, r := range withoutSet {
+		if slices.ContainsFunc(all, func(a selection) bool { return a.revision == r }) {
+			return nil, fmt.Errorf("the suite has a requirement set of %s by now: take the revision out of withoutSet", r)
+		}
+		all = append(all, selection{applicable, r})
+	}
+	if only == "" {
+		return all, nil
+	}
+	one := slices.DeleteFunc(slices.Clone(all), func(a selection) bool { return a.revision != only })
+	if len(one) == 0 {
+		return nil, fmt.Errorf("the suite has nothing about revision %q, only %q", only, all)
+	}
+	return one, nil
 }
 
-// test runs one requirement set against url, prints the suite's summary and the judgement, and
+// test runs one selection against url, prints the suite's summary and the judgement, and
 // leaves the full output in results. The error names what failed; the tally is valid with it.
-func (s suite) test(ctx context.Context, url, revision, results string, expected entries) (tally, error) {
+func (s suite) test(ctx context.Context, url string, what selection, results string, expected entries) (tally, error) {
 	start := time.Now()
-	details := filepath.Join(results, revision)
-	cmd := exec.CommandContext(ctx, s.node, s.script, "server", "--url", url, "--requirements", revision,
+	details := filepath.Join(results, what.revision)
+	cmd := exec.CommandContext(ctx, s.node, s.script, "server", "--url", url, what.flag, what.revision,
 		"--expected-failures", filepath.Join(folder, expectedFile), "--output-dir", details)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	process.Bind(cmd)
 	out, runErr := cmd.CombinedOutput()
-	log := filepath.Join(results, revision+".log")
+	log := filepath.Join(results, what.revision+".log")
 	if err := os.WriteFile(log, out, 0o644); err != nil {
 		return tally{failed: 1}, err
 	}
@@ -126,7 +153,7 @@ func (s suite) test(ctx context.Context, url, revision, results string, expected
 		return tally{failed: 1}, runErr
 	}
 
-	fmt.Printf("\n--- conformance, requirements %s, against %s ---\n", revision, url)
+	fmt.Printf("\n--- conformance, %s, against %s ---\n", what, url)
 	scenarios, summary := parseSummary(out)
 	if len(scenarios) == 0 {
 		fmt.Printf("%s\n", bytes.TrimSpace(out))
@@ -138,7 +165,7 @@ func (s suite) test(ctx context.Context, url, revision, results string, expected
 	}
 	v := judge(scenarios, expected)
 	v.print(os.Stdout)
-	fmt.Printf("requirements %s: %s in %.1f s\n", revision, v.tally, time.Since(start).Seconds())
+	fmt.Printf("%s: %s in %.1f s\n", what, v.tally, time.Since(start).Seconds())
 	switch {
 	case v.failed > 0:
 		return v.tally, fmt.Errorf("%d of %d scenarios failed; see %s", v.failed, len(scenarios), log)

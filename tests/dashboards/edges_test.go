@@ -3,8 +3,10 @@ package dashboards
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"testing"
 	"time"
@@ -16,6 +18,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/authorizer"
+	"github.com/mcpedge/mcpedge/tests/issuer"
 	"github.com/mcpedge/mcpedge/tests/process"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 	"github.com/mcpedge/mcpedge/tests/replicas"
@@ -70,10 +75,18 @@ func exercise(t *testing.T) *exported {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	f := startFixture(t)
+	ca := authority.New(t, "ca")
+	settings := fmt.Sprintf("quotas: [{per: tool, tools: [seldom], rate: 1/24h}]\npolicy: {default: allow, rules: [{name: claimed, when: 'tool.name == \"forbidden\" && principal.claims.x == 1', then: deny}], external: {target: %[5]q, timeout: 10s}}\nbackends:\n  - {name: fixture, target: %[1]q}\n  - {name: hollow, target: %[2]q, identity: signed, tls: {ca: %[3]q}}\n  - {name: hollower, target: %[2]q, identity: exchange, tls: {ca: %[3]q}}\nidentity-key: %[4]q\n",
+		f.addr, startHollow(t, ca), authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM), authority.File(t, filepath.Join(dir, "identity.pem"), ca.Server(t).Key), authorizer.Serve(t).Addr)
+	id := issuer.Serve(t)
+	settings += fmt.Sprintf("public-url: https://mcp.example.com\nauth: {optional: true, api-keys: %q, issuers: [{issuer: %q, exchange: {client-id: edge, client-secret-file: none}, introspection: {url: %q, client-id: edge, client-secret-file: none}}, {issuer: https://id.example.com, jwks: %q}]}\n",
+		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
+	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit.jsonl"))
+	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
 	group, err := replicas.New(replicas.Options{
 		Program: dir + "/edge", Dir: t.TempDir(), Redis: redisserver.ForTest(t).URL(), Count: 2,
 		Flags: func(int) []string {
-			return []string{"--backend=fixture=" + f.addr, "--backend=hollow=" + startHollow(t), "--lease=1s", "--stream-after=10ms", "--argument-values=8"}
+			return []string{"--config=" + file, "--lease=1s", "--stream-after=10ms", "--argument-values=8"}
 		},
 	})
 	if err != nil {
@@ -193,7 +206,7 @@ func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
 	if _, err := session.ListTools(ctx, nil); err != nil {
 		t.Error(err)
 	}
-	for _, tool := range []string{"count", "ask", "refuse", "break", "ask", "missing"} {
+	for _, tool := range []string{"count", "ask", "refuse", "break", "ask", "missing", "seldom", "seldom", "forbidden"} {
 		p := &mcp.CallToolParams{Name: tool, Arguments: map[string]any{}}
 		p.SetProgressToken(tool)
 		_, err := session.CallTool(ctx, p) // what fails is meant to

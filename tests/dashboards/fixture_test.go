@@ -10,7 +10,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/tests/authority"
 )
 
 // fixture is a backend.
@@ -42,14 +46,15 @@ func startFixture(t *testing.T) *fixture {
 	return f
 }
 
-// startHollow serves a backend that is reached and has nothing to serve, until the test ends.
-func startHollow(t *testing.T) (addr string) {
+// startHollow serves a backend that is reached, over TLS, and has nothing to serve, until the test ends.
+func startHollow(t *testing.T, ca *authority.CA) (addr string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve(t, capability.New("hollow", "1.0.0", capability.WithLogger(slog.New(slog.DiscardHandler))), l)
+	creds := grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t))))
+	serve(t, capability.New("hollow", "1.0.0", capability.WithServerOptions(creds), capability.WithLogger(slog.New(slog.DiscardHandler))), l)
 	return l.Addr().String()
 }
 
@@ -90,6 +95,10 @@ func (f *fixture) tools(s *capability.Server) {
 		})
 	capability.AddTool(s, "refuse", "Fails, and says so",
 		func(context.Context, *capability.Call, nothing) (string, error) { return "", errors.New("no") })
+	capability.AddTool(s, "seldom", "May be called once",
+		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil })
+	capability.AddTool(s, "forbidden", "May not be called by who has no claims",
+		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil })
 	capability.AddTool(s, "break", "Fails as a server",
 		func(context.Context, *capability.Call, nothing) (string, error) {
 			return "", status.Error(codes.Internal, "broken")

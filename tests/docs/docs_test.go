@@ -81,3 +81,25 @@ func TestMakeTargetsExist(t *testing.T) {
 		}
 	}
 }
+
+// AGENTS.md draws the life of a call as the package does that is it.
+func TestDiagramOfACall(t *testing.T) {
+	_, comment, ok := strings.Cut(read(t, "edge/era/stateful/call/doc.go"), "// # A call\n//\n")
+	if !ok {
+		t.Fatal("the package comment of edge/era/stateful/call has no section: A call")
+	}
+	var diagram []string
+	for line := range strings.Lines(comment) {
+		drawn, ok := strings.CutPrefix(line, "//\t")
+		if !ok {
+			break
+		}
+		diagram = append(diagram, drawn)
+	}
+	if len(diagram) < 10 {
+		t.Fatalf("the diagram of edge/era/stateful/call has %d lines", len(diagram))
+	}
+	if !strings.Contains(read(t, "AGENTS.md"), "```\n"+strings.Join(diagram, "")+"```\n") {
+		t.Error("AGENTS.md does not have the diagram of the package comment of edge/era/stateful/call as it is")
+	}
+}

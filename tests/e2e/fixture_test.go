@@ -44,11 +44,11 @@ func (f *fixture) setNote(text string) {
 	f.ResourceUpdated("test://note")
 }
 
-func newFixture() *fixture {
+func newFixture(options ...capability.Option) *fixture {
 	f := &fixture{
-		Server: capability.New("fixture", "1.0.0",
+		Server: capability.New("fixture", "1.0.0", append(options,
 			capability.WithInstructions("Use add for sums."),
-			capability.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))),
+			capability.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))...),
 		started: make(chan string, 64), ended: make(chan error, 64),
 		gates: map[string]chan struct{}{}, note: "first",
 	}
@@ -148,6 +148,9 @@ func (f *fixture) work() {
 	capability.AddTool(f.Server, "big", "Returns a large text",
 		func(_ context.Context, c *capability.Call, in sizeIn) (string, error) {
 			c.Progress(1, 1, "")
+			if in.Times > 0 {
+				<-f.gate("big")
+			}
 			return strings.Repeat("x", in.Bytes), nil
 		})
 	capability.AddTool(f.Server, "rich", "Returns every kind of content",

@@ -118,11 +118,14 @@ func TestRoundsBound(t *testing.T) {
 	}
 }
 
-// TestResultBytes: a response that is too large for a stream's log is replaced by an error.
+// TestResultBytes: a response that is too large for the log of its stream, which is open, is replaced by an error.
 func TestResultBytes(t *testing.T) {
-	_, e := startFixture(t, func(c *config.Config) { c.Limits.ResultBytes = 64 << 10 })
+	f, e := startFixture(t, func(c *config.Config) { c.Limits.ResultBytes = 64 << 10 })
 	s := newSession(t, e.URL, vNov)
-	s.callWithProgress("big", `{"bytes":200000}`, "p").events().awaitError(-31413)
+	stream := s.callWithProgress("big", `{"bytes":200000,"times":1}`, "p").events()
+	stream.awaitMethod("notifications/progress")
+	close(f.gate("big"))
+	stream.awaitError(-31413)
 	if got := s.callWithProgress("big", `{"bytes":20000}`, "p").text(); len(got) != 20_000 {
 		t.Errorf("a smaller result has %d bytes", len(got))
 	}

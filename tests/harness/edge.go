@@ -90,7 +90,8 @@ func (e *Edge) AwaitServing(t testing.TB) {
 		t.Fatalf("the edge did not serve within %v", await.Patience)
 	}
 	e.Admin = e.app.AdminAddr()
-	e.Host = strings.TrimSuffix(strings.TrimPrefix(e.URL, "http://"), "/mcp")
+	_, host, _ := strings.Cut(e.URL, "://")
+	e.Host = strings.TrimSuffix(host, "/mcp")
 }
 
 // HasServed says whether the edge has begun to serve, be it still alive or not.

@@ -1,13 +1,18 @@
 package matrix
 
 import (
+	"crypto/tls"
 	"log/slog"
+	"net/http"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	fixtures "github.com/mcpedge/mcpedge/services/everything/server"
 	tools "github.com/mcpedge/mcpedge/services/tools/server"
+	"github.com/mcpedge/mcpedge/tests/authority"
 	"github.com/mcpedge/mcpedge/tests/harness"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
@@ -36,5 +41,34 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 	for _, b := range backends {
 		cfg.Backends = append(cfg.Backends, b.Backend())
 	}
+	cfg.Backends[len(cfg.Backends)-1].Extensions = config.Names{"io.example/matrix"}
+	if over != "" {
+		p, dir := issuer(t).Server(t), t.TempDir()
+		cfg.TLS.Cert = authority.File(t, filepath.Join(dir, "cert"), p.Cert)
+		cfg.TLS.Key = authority.File(t, filepath.Join(dir, "key"), p.Key)
+	}
 	return cfg
+}
+
+var ca struct {
+	once sync.Once
+	*authority.CA
+}
+
+// issuer is the CA of all edges.
+func issuer(t *testing.T) *authority.CA {
+	ca.once.Do(func() { ca.CA = authority.New(t, "matrix") })
+	return ca.CA
+}
+
+// client is one of the edges, over the protocol whose turn it is.
+func client(t *testing.T) *http.Client {
+	transport := &http.Transport{DisableCompression: true}
+	if over != "" {
+		transport.TLSClientConfig = &tls.Config{RootCAs: authority.Pool(issuer(t))}
+		transport.Protocols = &http.Protocols{}
+		transport.Protocols.SetHTTP1(over == "http/1.1")
+		transport.Protocols.SetHTTP2(over == "h2")
+	}
+	return &http.Client{Transport: transport}
 }

@@ -22,7 +22,13 @@ type fixture struct {
 
 func newFixture(log *slog.Logger) *fixture {
 	f := &fixture{Server: capability.New("matrix", "1.0.0", capability.WithLogger(log), capability.WithInstructions("Only a test."),
-		capability.WithExtension("io.example/matrix", `{"deep":{"er":[1]}}`)),
+		capability.WithExtension("io.example/matrix", `{"deep":{"er":[1]}}`),
+		capability.WithExtension("io.modelcontextprotocol/ui", `{"a":1}`),
+		// None of these can be served by a backend, and the edge is not told that the last could be.
+		capability.WithExtension("io.modelcontextprotocol/tasks", `{}`),
+		capability.WithExtension("io.modelcontextprotocol/enterprise-managed-authorization", `{}`),
+		capability.WithExtension("io.modelcontextprotocol/unheard-of", `{}`),
+		capability.WithExtension("io.example/with-methods", `{}`)),
 		started: make(chan struct{}, 1), ended: make(chan struct{}, 1)}
 	f.addWork()
 	f.addQuestions()

@@ -32,7 +32,7 @@ type httpLink struct {
 
 func newHTTPLink(t *testing.T, backends []*harness.Service, version string, in inbox) *httpLink {
 	l := &httpLink{t: t, edge: harness.Start(t, settings(t, backends)), version: version, in: in, open: map[string]context.CancelFunc{},
-		client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+		client: client(t)}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -51,6 +51,9 @@ func (l *httpLink) do(ctx context.Context, method, url string, body []byte, head
 			l.in.fault("%s %s: %v", method, url, err)
 		}
 		return nil
+	}
+	if over == "h2" && resp.ProtoMajor != 2 || over == "http/1.1" && (resp.TLS == nil || resp.ProtoMajor != 1) {
+		l.in.fault("%s %s: answered over %s, want %s with TLS", method, url, resp.Proto, over)
 	}
 	return resp
 }

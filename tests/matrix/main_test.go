@@ -20,6 +20,12 @@ import (
 // inRedis keeps the state of every edge in a Redis of its own instead of in memory.
 var inRedis = flag.Bool("redis", false, "keep the state in Redis")
 
+// secured are the protocols of clients that speak TLS with the edge, between commas; empty: they speak HTTP/1.1 without.
+var secured = flag.String("tls", "", "have clients speak TLS, and over it each `protocol` in turn: http/1.1,h2")
+
+// over is the one of secured whose turn it is.
+var over string
+
 var update = flag.Bool("update", false, "write the generated parts of docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.

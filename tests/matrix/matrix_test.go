@@ -24,6 +24,16 @@ const (
 // TestMatrix is every method and flow × revision × transport. The outcomes are the table in
 // docs/revisions.md.
 func TestMatrix(t *testing.T) {
+	if *secured == "" {
+		matrix(t)
+		return
+	}
+	for _, over = range strings.Split(*secured, ",") {
+		t.Run(over, matrix)
+	}
+}
+
+func matrix(t *testing.T) {
 	f, backends := startBackends(t)
 	outcomes := map[place]outcome{}
 	for _, version := range versions {

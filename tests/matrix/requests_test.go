@@ -36,7 +36,7 @@ func checkCapabilities(t *testing.T, c *cell, got any) {
 		want["completions"] = object{}
 	}
 	if c.version >= vJun {
-		want["extensions"] = object{"io.example/matrix": object{"deep": object{"er": []any{1.0}}}}
+		want["extensions"] = object{"io.example/matrix": object{"deep": object{"er": []any{1.0}}}, "io.modelcontextprotocol/ui": object{"a": 1.0}}
 	}
 	same(t, "capabilities", got, want)
 }

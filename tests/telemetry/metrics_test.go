@@ -5,19 +5,27 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
+	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/authorizer"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/harness"
+	"github.com/mcpedge/mcpedge/tests/issuer"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
@@ -101,9 +109,29 @@ func scrape(t *testing.T, admin string) map[string]*dto.MetricFamily {
 func TestMetricsOfARealEdge(t *testing.T) {
 	r := newRig(t)
 	url := redisserver.ForTest(t).URL()
+	id := issuer.Serve(t)
+	ca := authority.New(t, "ca")
+	sealed := harness.Serve(t, "sealed", capability.New("sealed", "1", capability.WithServerOptions(grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t))))))).Backend()
+	sealed.Identity = config.IdentitySigned
+	sealed.TLS = &config.TLS{CA: authority.File(t, filepath.Join(t.TempDir(), "ca.crt"), ca.PEM)}
 	e := r.start("a", func(c *config.Config, o *telemetry.Options) {
 		c.Redis, o.SpanProcessors = url, nil
+		c.IdentityKey = authority.File(t, filepath.Join(t.TempDir(), "identity.pem"), ca.Server(t).Key)
+		exchanging := sealed
+		exchanging.Name, exchanging.Identity, exchanging.Prefix = "exchanging", config.IdentityExchange, "x_"
+		c.Backends = append(c.Backends, sealed, exchanging)
+		c.PublicURL, c.Auth = "https://mcp.example.com", &config.Auth{Optional: true, Issuers: []config.Issuer{{
+			Issuer:        id.URL,
+			Introspection: &config.Introspection{URL: id.IntrospectionURL(), ClientID: issuer.ClientID, ClientSecretFile: "none"},
+			Exchange:      &config.IssuerExchange{ClientID: issuer.ClientID, ClientSecretFile: "none"},
+		}, {Issuer: "https://id.example.com", JWKS: id.JWKSFile(t)}}}
+		c.Policy = &config.Policy{
+			Default: "allow", Rules: []config.PolicyRule{{Name: "nobody", When: "false", Then: "deny"}},
+			External: &config.External{Target: authorizer.Serve(t).Addr, Timeout: 10 * time.Second},
+		}
 		c.Limits.Body = 4 << 10
+		c.Quotas = []config.Quota{{Per: "tool", Rate: "10000/1s"}}
+		c.Audit = &config.Audit{File: filepath.Join(t.TempDir(), "audit.jsonl")}
 	})
 	r.exercise(e)
 	families := scrape(t, e.Admin)

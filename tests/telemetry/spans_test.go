@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/authorizer"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
@@ -226,7 +228,9 @@ func TestContextGoesThroughWithoutTracing(t *testing.T) {
 			t.Errorf("%s: the backend got %q, want %q", meta, got, want)
 		}
 	}
-	r.spans.Reset() // the backend's own
+	// The backend makes a span for each call, and ends it after its caller has the response.
+	await.Until(t, "the backend's own 4 spans", func() bool { return len(r.spans.GetSpans()) >= 4 })
+	r.spans.Reset()
 	never := r.start("never", func(_ *config.Config, o *telemetry.Options) { o.Sampler = sdktrace.NeverSample() })
 	callModern(t, never.URL, "echo", `,"arguments":{"name":"x"}`, meta).response()
 	got := r.sent()
@@ -249,4 +253,17 @@ func TestContent(t *testing.T) {
 			t.Errorf("content %t: %d mentions of it", content, got)
 		}
 	}
+}
+
+// What a policy server is asked is part of the trace.
+func TestPolicyServerIsTraced(t *testing.T) {
+	r := newRig(t)
+	pdp := authorizer.Serve(t)
+	e := r.start("a", func(c *config.Config, _ *telemetry.Options) {
+		c.Policy = &config.Policy{External: &config.External{Target: pdp.Addr, Timeout: 10 * time.Second}}
+	})
+	if m := callModern(t, e.URL, "progress", `,"arguments":{}`, "").response(); m.Result == nil {
+		t.Fatalf("%s", m.Error)
+	}
+	r.awaitTree(4, "policy-server")
 }

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+)
+
+// locked is a configuration of an edge whose doors are locked: callers need a key, a policy decides, calls are counted and
+// recorded.
+const locked = `auth:
+  api-keys: %[1]s/keys.yaml
+policy:
+  default: deny
+  scopes: [{need: [use]}]
+  rules: [{name: who may call, when: '"suite" in principal.roles', then: allow}]
+quotas: [{per: principal, rate: 100000/1s, burst: 100000}]
+audit: {file: %[1]s/audit.jsonl, arguments: whole, required: true}
+`
+
+// lock writes the configuration of an edge that is locked into a folder. It returns its file and the key.
+func lock(dir string) (config, key string, _ error) {
+	key = rand.Text()
+	keys := fmt.Sprintf("- {name: suite, sha256: %x, scopes: [use], roles: [suite]}\n", sha256.Sum256([]byte(key)))
+	if err := os.WriteFile(filepath.Join(dir, "keys.yaml"), []byte(keys), 0o600); err != nil {
+		return "", "", err
+	}
+	config = filepath.Join(dir, "edge.yaml")
+	return config, key, os.WriteFile(config, fmt.Appendf(nil, locked, dir), 0o600)
+}
+
+// kept says where a key was kept that nothing may keep: in the audit records in a folder, or in the results, which have
+// the logs and what the suite was answered. Without audit records it fails, too.
+func kept(key, dir, results string) error {
+	records := filepath.Join(dir, "audit.jsonl")
+	if info, err := os.Stat(records); err != nil || info.Size() == 0 {
+		return fmt.Errorf("nothing was recorded in %s (%v)", records, err)
+	}
+	look := func(path string) error {
+		text, err := os.ReadFile(path)
+		if err == nil && bytes.Contains(text, []byte(key)) {
+			err = fmt.Errorf("%s has the caller's key", path)
+		}
+		return err
+	}
+	return errors.Join(look(records), filepath.WalkDir(results, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		return look(path)
+	}))
+}
+
+// withKey is a proxy before an endpoint that adds a key to each request, since the suite has none. A request is read whole
+// before it is passed on, see harness.Balance.
+func withKey(endpoint, key string) (*httptest.Server, error) {
+	to, err := url.Parse(endpoint)
+	if err != nil {
+		return nil, err
+	}
+	pass := &httputil.ReverseProxy{
+		FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = to.Scheme, to.Host, r.In.Host
+			r.Out.Header.Set("Authorization", "Bearer "+key)
+		},
+	}
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		pass.ServeHTTP(w, r)
+	})), nil
+}
