@@ -119,11 +119,16 @@ const perClient = 64
 
 // speaking makes subjects of servers that all get the same work.
 func speaking(e era, w work, connections int, servers ...server) ([]subject, error) {
+	return speakingWith(nil, e, w, connections, servers...)
+}
+
+// speakingWith does so with more headers in each request.
+func speakingWith(more http.Header, e era, w work, connections int, servers ...server) ([]subject, error) {
 	var subjects []subject
 	for _, s := range servers {
 		var calls []load.Call
 		for n := 0; n < connections; n += perClient {
-			c, err := e.connect(s.proc.addr)
+			c, err := e.connect(s.proc.addr, more)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}

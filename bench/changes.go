@@ -47,7 +47,7 @@ func changesCase(e era, sdkFlags ...string) benchCase {
 
 // listening is the subject whose listeners are open.
 func (f *fleet) listening(e era, s server) (subject, error) {
-	c, err := e.connect(s.proc.addr)
+	c, err := e.connect(s.proc.addr, nil)
 	if err != nil {
 		return subject{}, err
 	}

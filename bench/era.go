@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/mcpedge/mcpedge/bench/internal/load"
@@ -12,8 +13,8 @@ type era struct {
 	name string
 	// sdk are the flags that make the SDK's server speak it.
 	sdk []string
-	// connect prepares a client of a server.
-	connect func(addr string) (client, error)
+	// connect prepares a client of a server, whose requests all have more headers than they need; nil: none.
+	connect func(addr string, more http.Header) (client, error)
 }
 
 // client prepares the request of a method. target is the name or URI that it is about, "" for none; params
@@ -31,14 +32,16 @@ const (
 	revisionModern = "2026-07-28"
 )
 
-func plainHeader() http.Header {
-	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+func plainHeader(more http.Header) http.Header {
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	maps.Copy(h, more)
+	return h
 }
 
 // connectModern needs nothing of the server: each request tells everything.
-func connectModern(addr string) (client, error) {
+func connectModern(addr string, more http.Header) (client, error) {
 	return func(method, target, params, meta string) load.Request {
-		h := plainHeader()
+		h := plainHeader(more)
 		h["MCP-Protocol-Version"] = []string{revisionModern}
 		h["Mcp-Method"] = []string{method}
 		if target != "" {
@@ -52,27 +55,27 @@ func connectModern(addr string) (client, error) {
 }
 
 // connectLegacy opens a session, which the client's connections share.
-func connectLegacy(addr string) (client, error) {
+func connectLegacy(addr string, more http.Header) (client, error) {
 	var id []byte
-	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initialize(addr, c); return err }); err != nil {
+	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initialize(addr, more, c); return err }); err != nil {
 		return nil, err
 	}
-	return sessionClient(addr, id), nil
+	return sessionClient(addr, more, id), nil
 }
 
 // sessionClient is the client within a session.
-func sessionClient(addr string, id []byte) client {
+func sessionClient(addr string, more http.Header, id []byte) client {
 	return func(method, _, params, meta string) load.Request {
 		if meta != "" {
 			params = join(params, `"_meta":{`+meta+`}`)
 		}
-		return load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(id),
+		return load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(more, id),
 			`{"jsonrpc":"2.0","id":`+load.IDPlaceholder+`,"method":"`+method+`","params":{`+params+`}}`)
 	}
 }
 
-func sessionHeader(id []byte) http.Header {
-	h := plainHeader()
+func sessionHeader(more http.Header, id []byte) http.Header {
+	h := plainHeader(more)
 	h["MCP-Protocol-Version"] = []string{revisionLegacy}
 	if id != nil {
 		h["Mcp-Session-Id"] = []string{string(id)}
@@ -81,8 +84,8 @@ func sessionHeader(id []byte) http.Header {
 }
 
 // initialize opens a session on a connection and returns its id.
-func initialize(addr string, c *load.Conn) ([]byte, error) {
-	a, err := c.Do(load.Prepare(http.MethodPost, addr, "/mcp", plainHeader(), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
+func initialize(addr string, more http.Header, c *load.Conn) ([]byte, error) {
+	a, err := c.Do(load.Prepare(http.MethodPost, addr, "/mcp", plainHeader(more), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
 		revisionLegacy+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`))
 	if err != nil {
 		return nil, err
@@ -91,7 +94,7 @@ func initialize(addr string, c *load.Conn) ([]byte, error) {
 		return nil, fmt.Errorf("initialize: status %d, session %q: %.300q", a.Status, a.Session, a.Body)
 	}
 	id := append([]byte(nil), a.Session...)
-	a, err = c.Do(load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(id), `{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	a, err = c.Do(load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(more, id), `{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	if err == nil && a.Status != http.StatusAccepted {
 		err = fmt.Errorf("initialized: status %d: %.300q", a.Status, a.Body)
 	}

@@ -44,7 +44,7 @@ func listCase(e era, tools, page int) benchCase {
 		}
 		var subjects []subject
 		for _, s := range []server{{"edge", one}, {"20-backends", many}, {"sdk", sdk}} {
-			cl, err := e.connect(s.proc.addr)
+			cl, err := e.connect(s.proc.addr, nil)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", s.name, err)
 			}

@@ -70,7 +70,7 @@ func residents(f *fleet) ([]subject, error) {
 
 // called has been called by 64 connections for some seconds.
 func called(addr string) (load.Streams, error) {
-	c, err := connectModern(addr)
+	c, err := connectModern(addr, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func called(addr string) (load.Streams, error) {
 func inSession(addr string) (load.Streams, error) {
 	return nil, load.Once(addr, func(c *load.Conn) error {
 		for range few {
-			if _, err := initialize(addr, c); err != nil {
+			if _, err := initialize(addr, nil, c); err != nil {
 				return err
 			}
 		}

@@ -41,11 +41,11 @@ func startingSessions(f *fleet) ([]subject, error) {
 	for _, s := range append(servers, server{"sdk", sdk}) {
 		addr := s.proc.addr
 		subjects = append(subjects, under(s.name, s.proc, 8, func(c *load.Conn) error {
-			id, err := initialize(addr, c)
+			id, err := initialize(addr, nil, c)
 			if err != nil {
 				return err
 			}
-			a, err := c.Do(load.Prepare(http.MethodDelete, addr, "/mcp", sessionHeader(id), ""))
+			a, err := c.Do(load.Prepare(http.MethodDelete, addr, "/mcp", sessionHeader(nil, id), ""))
 			if err == nil && a.Status/100 != 2 {
 				err = fmt.Errorf("DELETE: status %d: %.300q", a.Status, a.Body)
 			}
@@ -58,8 +58,8 @@ func startingSessions(f *fleet) ([]subject, error) {
 // openSessions opens sessions with a GET stream each.
 func openSessions(addr string, n int) (load.Streams, error) {
 	return load.OpenStreams(addr, n, func(c *load.Conn) (load.Request, error) {
-		id, err := initialize(addr, c)
-		h := sessionHeader(id)
+		id, err := initialize(addr, nil, c)
+		h := sessionHeader(nil, id)
 		h.Set("Accept", "text/event-stream")
 		return load.Prepare(http.MethodGet, addr, "/mcp", h, ""), err
 	})
