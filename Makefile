@@ -8,7 +8,7 @@ TOOL     = $(GO) tool -modfile=tools/go.mod
 # (golang/go#75804, "context deadline exceeded").
 FUZZTIME = 120000x
 # Packages whose fuzz targets `make fuzz` runs.
-FUZZPKGS = ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
+FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./...
@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas generate lint fuzz conformance conformance-replicas chaos attack interop examples compose browser apis bench bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos simulate attack access apps interop examples compose browser apis bench bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -42,6 +42,10 @@ test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and t
 	$(NEEDS_REDIS) && \
 	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/e2e ./tests/matrix -args -redis; $(END)
 
+test-tls: ## Run the matrix with clients that speak TLS, over HTTP/1.1 and over HTTP/2
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	bin/gotest -race -count=1 -timeout=10m -run TestMatrix $(TESTFLAGS) ./tests/matrix -args -tls=http/1.1,h2; $(END)
+
 generate: ## Write gen/ and the OpenAPI document anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)
 
@@ -58,11 +62,21 @@ conformance-replicas: ## The same against three replicas on one Redis, behind a 
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
 	bin/conformance -url '' -replicas 3 -counts "$$CONFORMANCE_REPLICAS_COUNTS"; $(END)
 
+conformance-access: ## The same against an edge that wants a key, with a policy, quotas and audit
+	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
+	bin/conformance -url '' -locked -counts "$$CONFORMANCE_ACCESS_COUNTS"; $(END)
+
 # What `make chaos` does, separated by commas, and for how long each; empty is everything.
 CHAOS    ?=
 DURATION ?= 60s
 chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s
 	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
+
+# How many histories of calls are played, each of a new seed.
+HISTORIES ?= 60000
+simulate: ## Play HISTORIES (60000) of calls whose store loses writes, and find the bugs planted among them
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	bin/gotest -count=1 -timeout=30m -run 'TestSimulation|TestOneSeed|TestPlanted' ./tests/simulation -args -simulation.bugs -rapid.checks=$(HISTORIES); $(END)
 
 # Beginnings of the names of the attacks of `make attack`, separated by commas, empty is everything; how long
 # those go on that have no end; and the most resident memory in MiB.
@@ -76,6 +90,11 @@ attack: ## Attack an edge beside honest clients; ATTACK=bodies,http2 ATTACK_DURA
 # Passed to the clients' driver, as in: make interop INTEROPFLAGS='-only python -transport http'; -docs writes the
 # table of docs/clients.md.
 INTEROPFLAGS =
+apps: ## Show the page of an MCP App in a host, @modelcontextprotocol/ext-apps, behind an edge (needs npm)
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=apps ./tests/apps && \
+	npm ci --prefix tests/apps --loglevel=error >/dev/null && \
+	bin/gotest -race -count=1 -timeout=10m -tags=apps $(TESTFLAGS) ./tests/apps; $(END)
+
 interop: ## Drive the edge with the SDKs and clients that people use, over every transport and on two replicas
 	@$(RUN); $(GO) run ./tests/interop $(INTEROPFLAGS); $(END)
 
@@ -90,6 +109,10 @@ browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR write
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
 	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
+
+access: ## Log in at real authorization servers, Keycloak and oidc-provider, by clients in use, and call an edge (needs npm, Python, Java with Maven, Chromium)
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=access ./tests/access && $(GO) vet -C tests/browser ./login && \
+	bin/gotest -race -count=1 -timeout=10m -parallel=16 -tags=access $(TESTFLAGS) ./tests/access; $(END)
 
 apis: ## Put public gRPC APIs behind an edge and hold their tools against the rules of model interfaces
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-apis ./edge && \

@@ -38,7 +38,7 @@ format() {
 }
 
 vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
-static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose; }
+static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose && tool staticcheck -tags=access ./tests/access && tool staticcheck -tags=apps ./tests/apps; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
 contract_lint() { tool buf lint; }
 imports() { go test -count=1 ./tests/imports/; }
