@@ -29,7 +29,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
 		JWKS:               a.jwks(),
-		ClientCertificates: a.cfg.AdminTLS.ClientCA != "",
+		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
 		Auth:               a.adminAuthenticator(),
 		LockProbes:         !a.cfg.Opens(config.OpenProbes), LockMetrics: !a.cfg.Opens(config.OpenMetrics), LockDev: !a.cfg.Opens(config.OpenDev),
 	})

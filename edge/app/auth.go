@@ -113,10 +113,20 @@ func (a *App) authenticator() web.Authenticator {
 
 // adminAuthenticator is what the admin address asks; nil: nobody.
 func (a *App) adminAuthenticator() web.Authenticator {
-	if a.cfg.AdminAuth == nil || a.auth == nil {
+	admin := a.cfg.AdminAuth
+	var by web.Authenticator
+	if admin != nil && a.auth != nil {
+		by = a.auth.Requiring(admin.Scope)
+	}
+	if admin != nil && admin.ClientCert && a.tls.admin != nil {
+		by = &auth.Certificates{
+			Setting: "admin-tls.client-ca", Accepts: a.tls.admin.AcceptsClient, Scope: admin.Scope, Else: by,
+		}
+	}
+	if by == nil {
 		return nil
 	}
-	return a.recorded("admin", a.auth.Requiring(a.cfg.AdminAuth.Scope))
+	return a.recorded("admin", by)
 }
 
 // CheckAuth reads what auth names and says on out, a line each, whether the keys of the issuers can be read. The error

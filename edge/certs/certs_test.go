@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/pem"
 	"log/slog"
 	"net"
@@ -322,11 +323,23 @@ func TestClientCAs(t *testing.T) {
 				if _, err := shake(t, server, conf); err == nil {
 					t.Errorf("%s is let in", who)
 				}
+				for _, one := range conf.Certificates {
+					if e.AcceptsClient([]*x509.Certificate{one.Leaf}) == nil {
+						t.Errorf("%s would be accepted", who)
+					}
+				}
+			}
+			earlier := []*x509.Certificate{known.Certificates[0].Leaf}
+			if err := e.AcceptsClient(earlier); err != nil {
+				t.Error(err)
 			}
 			authority.File(t, e.path("cas"), after.PEM)
 			e.refresh()
 			if _, err := shake(t, server, known); err == nil {
 				t.Error("a session outlives the CA of its client")
+			}
+			if e.AcceptsClient(earlier) == nil {
+				t.Error("a certificate outlives its CA")
 			}
 			known.Certificates = []tls.Certificate{after.Client(t).TLS(t)}
 			if state, err := shake(t, server, known); err != nil || state.DidResume {

@@ -100,8 +100,10 @@ type AuthMetadata struct {
 
 // AdminAuth says who may use the admin address.
 type AdminAuth struct {
-	// Scope that the credentials must have.
+	// Scope that the credentials must have; it may be empty without Config.Auth.
 	Scope string `yaml:"scope"`
+	// ClientCert lets in who has a certificate of AdminTLS.ClientCA, which stands for Scope, beside who has other credentials.
+	ClientCert bool `yaml:"client-cert"`
 	// Open is what needs no credentials: OpenProbes, OpenMetrics and OpenDev; nil: the first two.
 	Open Names `yaml:"open"`
 }
@@ -156,17 +158,7 @@ func (c *Config) validateAuth() (errs []error) {
 		wrong("public-url: %q %s: write it as clients do, such as https://mcp.example.com, without the path of an endpoint", c.PublicURL, why)
 	}
 	if admin := c.AdminAuth; admin != nil {
-		if c.Auth == nil {
-			wrong("admin-auth: there is no auth, so nobody has credentials: say there who may call, or take admin-auth out")
-		}
-		if why := mcp.NotScope(admin.Scope); why != "" {
-			wrong("admin-auth.scope: %q %s", admin.Scope, why)
-		}
-		for _, what := range admin.Open {
-			if !slices.Contains([]string{OpenProbes, OpenMetrics, OpenDev}, what) {
-				wrong("admin-auth.open: %q: use some of probes, metrics and dev", what)
-			}
-		}
+		errs = append(errs, admin.validate(c)...)
 	}
 	a := c.Auth
 	if a == nil {
@@ -208,6 +200,22 @@ func (c *Config) validateAuth() (errs []error) {
 	}
 	if d := a.Metadata.Documentation; d != "" && notURL(d) != "" {
 		wrong("auth.metadata.documentation: %q %s: give the URL of a page", d, notURL(d))
+	}
+	return errs
+}
+
+func (a *AdminAuth) validate(c *Config) (errs []error) {
+	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if c.Auth == nil && !a.ClientCert {
+		wrong("admin-auth: there is no auth, so nobody has credentials: say there who may call, set client-cert, or take admin-auth out")
+	}
+	if why := mcp.NotScope(a.Scope); why != "" && (c.Auth != nil || a.Scope != "") {
+		wrong("admin-auth.scope: %q %s", a.Scope, why)
+	}
+	for _, what := range a.Open {
+		if !slices.Contains([]string{OpenProbes, OpenMetrics, OpenDev}, what) {
+			wrong("admin-auth.open: %q: use some of probes, metrics and dev", what)
+		}
 	}
 	return errs
 }

@@ -20,7 +20,8 @@ type Config struct {
 	Admin string `yaml:"admin"`
 	// TLS of Listen; its zero value: plain HTTP.
 	TLS ListenerTLS `yaml:"tls"`
-	// AdminTLS is TLS of Admin. With ClientCA all but health and readiness demand a client certificate.
+	// AdminTLS is TLS of Admin. With ClientCA all but health and readiness demand a client certificate, unless
+	// AdminAuth.ClientCert is set.
 	AdminTLS ListenerTLS `yaml:"admin-tls"`
 	// AllowRemoteAdmin allows an Admin beyond loopback: nobody is authenticated there.
 	AllowRemoteAdmin bool `yaml:"allow-remote-admin"`
@@ -299,7 +300,7 @@ func (c *Config) validate(command string) error {
 	case serve:
 		errs = c.validateListeners()
 	case check:
-		errs = slices.Concat(c.TLS.validate("tls"), c.AdminTLS.validate("admin-tls"))
+		errs = c.validateTLS()
 	}
 	names := map[string]bool{}
 	for i, b := range c.Backends {
@@ -420,8 +421,7 @@ func (c *Config) validateListeners() (errs []error) {
 	case !loopback && !c.AllowAnonymous && c.Auth.Optional:
 		wrong("listen: %q is reachable from other machines, and with auth.optional nobody needs credentials: take that out, or set allow-anonymous", c.Listen)
 	}
-	errs = append(errs, c.TLS.validate("tls")...)
-	errs = append(errs, c.AdminTLS.validate("admin-tls")...)
+	errs = append(errs, c.validateTLS()...)
 	loopback, err = isLoopback(c.Admin)
 	switch {
 	case err != nil:

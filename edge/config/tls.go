@@ -1,6 +1,10 @@
 package config
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
 
 // ListenerTLS is TLS of a listener. All paths are PEM files, which are read again while the edge runs. The zero value
 // is none.
@@ -8,7 +12,8 @@ type ListenerTLS struct {
 	// Cert is the certificate, followed by its intermediates, and Key its private key; both or none.
 	Cert string `yaml:"cert"`
 	Key  string `yaml:"key"`
-	// ClientCA are the CAs of clients' certificates, which are then demanded; empty: none is asked for.
+	// ClientCA are the CAs of clients' certificates, which are then demanded, unless AdminAuth.ClientCert has them be one way in
+	// of several; empty: none is asked for.
 	ClientCA string `yaml:"client-ca"`
 
 	// given: the section is in the file.
@@ -31,6 +36,15 @@ func (t ListenerTLS) validate(setting string) (errs []error) {
 		errs = append(errs, fmt.Errorf("%[1]s: %[1]s.cert and %[1]s.key go together: give both or none", setting))
 	} else if t.Cert == "" && (t.given || t.ClientCA != "") {
 		errs = append(errs, fmt.Errorf("%[1]s: %[1]s.cert and %[1]s.key are missing: give the PEM files of the listener's certificate and its key, or take %[1]s out", setting))
+	}
+	return errs
+}
+
+// validateTLS checks the TLS of both listeners, and that certificates of clients can be verified where they let in.
+func (c *Config) validateTLS() []error {
+	errs := slices.Concat(c.TLS.validate("tls"), c.AdminTLS.validate("admin-tls"))
+	if c.AdminAuth != nil && c.AdminAuth.ClientCert && c.AdminTLS.ClientCA == "" {
+		errs = append(errs, errors.New("admin-auth.client-cert: there is no admin-tls.client-ca, so no certificate of a client can be verified: name the file of its CAs there, or take client-cert out"))
 	}
 	return errs
 }

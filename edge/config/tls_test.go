@@ -44,12 +44,15 @@ func TestListenerTLS(t *testing.T) {
 // A section that would have the listener speak plain HTTP is an error, and so is what is misspelled in it.
 func TestHalfListenerTLS(t *testing.T) {
 	for yaml, want := range map[string]string{
-		"tls: {}":                       "tls: tls.cert and tls.key are missing: give the PEM files of the listener's certificate and its key, or take tls out",
-		"admin-tls: {client-ca: c}":     "admin-tls: admin-tls.cert and admin-tls.key are missing",
-		"tls: {cert: a}":                "tls: tls.cert and tls.key go together: give both or none",
-		"admin-tls: {key: a}":           "admin-tls: admin-tls.cert and admin-tls.key go together",
-		"tls: {cert: a, key: b, ca: c}": "unknown field \"ca\"",
-		"tls: {cert: a, key: [b]}":      "key",
+		"tls: {}":                         "tls: tls.cert and tls.key are missing: give the PEM files of the listener's certificate and its key, or take tls out",
+		"admin-tls: {client-ca: c}":       "admin-tls: admin-tls.cert and admin-tls.key are missing",
+		"tls: {cert: a}":                  "tls: tls.cert and tls.key go together: give both or none",
+		"admin-tls: {key: a}":             "admin-tls: admin-tls.cert and admin-tls.key go together",
+		"admin-auth: {client-cert: true}": "admin-auth.client-cert: there is no admin-tls.client-ca",
+		"{admin-auth: {client-cert: true}, tls: {cert: a, key: b, client-ca: c}}": "name the file of its CAs there, or take client-cert out",
+		"{admin-auth: {client-cert: true}, admin-tls: {cert: a, key: b}}":         "there is no admin-tls.client-ca",
+		"tls: {cert: a, key: b, ca: c}":                                           "unknown field \"ca\"",
+		"tls: {cert: a, key: [b]}":                                                "key",
 	} {
 		for _, command := range []string{serve, check} {
 			if _, err := loadTLS(t, command, yaml, nil); err == nil || !strings.Contains(err.Error(), want) {

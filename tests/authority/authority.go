@@ -5,9 +5,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -131,6 +133,13 @@ func (p Pair) TLS(t testing.TB) tls.Certificate {
 func (p Pair) Serial(t testing.TB) string {
 	t.Helper()
 	return p.TLS(t).Leaf.SerialNumber.String()
+}
+
+// Fingerprint is the SHA-256 of the certificate, in hexadecimal.
+func (p Pair) Fingerprint(t testing.TB) string {
+	t.Helper()
+	sum := sha256.Sum256(p.TLS(t).Leaf.Raw)
+	return hex.EncodeToString(sum[:])
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {

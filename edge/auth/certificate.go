@@ -1,0 +1,88 @@
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"net/http"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// CertificateIssuer is the issuer of principals that come with a client certificate. It is no URL, so no authorization
+// server's.
+const CertificateIssuer = "mcpedge:client-certificates"
+
+// Certificates is an authenticator that lets in who has shown a client certificate on its connection. A request that has an
+// Authorization header, or a token in its query, is judged by that alone. The listener verifies certificates in the handshake.
+type Certificates struct {
+	// Setting names the file of CAs, for messages: admin-tls.client-ca.
+	Setting string
+	// Accepts says why the CAs of this moment do not accept a certificate, which comes with its intermediates: the file may have
+	// changed since the handshake, and the certificate have expired. nil: they do.
+	Accepts func(chain []*x509.Certificate) error
+	// Scope is what a certificate stands for; empty: for none.
+	Scope string
+	// Else is asked about requests without a certificate and those with other credentials; nil: they are refused.
+	Else web.Authenticator
+}
+
+var _ web.Authenticator = (*Certificates)(nil)
+
+// Authenticate implements web.Authenticator.
+func (c *Certificates) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
+	if c.Else != nil && (len(r.Header["Authorization"]) > 0 || inQuery(r)) {
+		return c.Else.Authenticate(r)
+	}
+	p, why := c.identify(r)
+	switch {
+	case why == "":
+		return p, nil
+	case c.Else == nil:
+		return mcp.Principal{}, &web.Denial{Status: http.StatusForbidden, Message: why, Reason: ReasonMissing.String()}
+	}
+	p, denied := c.Else.Authenticate(r)
+	if denied != nil && denied.Status == http.StatusUnauthorized {
+		denied.Message += "; or " + why
+	}
+	return p, denied
+}
+
+// identify is who has shown the certificate of a request's connection, or why it is nobody, and what to do.
+func (c *Certificates) identify(r *http.Request) (_ mcp.Principal, why string) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return mcp.Principal{}, "a client certificate is needed here: give one that a CA of " + c.Setting + " has issued"
+	}
+	chain := r.TLS.PeerCertificates
+	if err := c.Accepts(chain); err != nil {
+		return mcp.Principal{}, "the client certificate of this connection is not accepted any more, " + err.Error() +
+			": connect again with one that a CA of " + c.Setting + " has issued"
+	}
+	subject := certificateName(chain[0])
+	if checkSubject(subject) != nil {
+		return mcp.Principal{}, "the client certificate names nobody: it needs a subject, or a URI, an email address or a DNS name, of characters that show"
+	}
+	sum := sha256.Sum256(chain[0].Raw)
+	p := mcp.Principal{Issuer: CertificateIssuer, Subject: subject, TokenID: hex.EncodeToString(sum[:]), Until: chain[0].NotAfter}
+	if c.Scope != "" {
+		p.Scopes = []string{c.Scope}
+	}
+	return p, ""
+}
+
+// certificateName is the subject of a certificate as RFC 2253 writes it, or else its first alternative name: a URI, an email
+// address or a DNS name; empty: it has none.
+func certificateName(c *x509.Certificate) string {
+	name := c.Subject.String()
+	switch {
+	case name != "":
+	case len(c.URIs) > 0:
+		name = c.URIs[0].String()
+	case len(c.EmailAddresses) > 0:
+		name = c.EmailAddresses[0]
+	case len(c.DNSNames) > 0:
+		name = c.DNSNames[0]
+	}
+	return name
+}

@@ -1,0 +1,24 @@
+package certs
+
+import (
+	"crypto/x509"
+	"errors"
+	"time"
+)
+
+// AcceptsClient says why a client with these certificates, its own and then its intermediates, would not be accepted in a
+// handshake that begins now; nil: it would.
+func (s *Source) AcceptsClient(chain []*x509.Certificate) error {
+	m := s.Material()
+	if m.roots == nil || len(chain) == 0 {
+		return errors.New("there is no certificate, or no CA that could have issued it")
+	}
+	o := x509.VerifyOptions{
+		Roots: m.roots, Intermediates: x509.NewCertPool(), CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	for _, c := range chain[1:] {
+		o.Intermediates.AddCert(c)
+	}
+	_, err := chain[0].Verify(o)
+	return err
+}
