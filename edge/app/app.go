@@ -245,6 +245,8 @@ func (a *App) servers(router *era.Router) {
 	if a.auth != nil {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)
+		mux.Handle(auth.ServerMetadataPath, a.auth)
+		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // is not there, and pages may read that
 	}
 	about := welcome.Options{Title: a.cfg.Server.Title, Path: endpointPath, Web: options}
 	if a.cfg.SSE {

@@ -22,16 +22,18 @@ import (
 type Authenticator struct {
 	issuers map[string]*issuer
 	// order is that of the settings.
-	order         []*issuer
-	keys          *apiKeys      // nil: there are none
-	opaque        *introspector // nil: opaque tokens are not accepted
-	exchanges     *exchanges    // nil: no token is exchanged
-	cache         *cache
-	optional      bool
-	dpop          DPoP
-	proofs        func() Proofs
-	resource      *url.URL
-	documents     *documents // nil: there are none
+	order     []*issuer
+	keys      *apiKeys      // nil: there are none
+	opaque    *introspector // nil: opaque tokens are not accepted
+	exchanges *exchanges    // nil: no token is exchanged
+	cache     *cache
+	optional  bool
+	dpop      DPoP
+	proofs    func() Proofs
+	resource  *url.URL
+	documents *documents // nil: there are none
+	// passed is the metadata of the first issuer; nil: there is none.
+	passed        *passedDocument
 	endpointOf    func(path string) string
 	addressOf     func(r *http.Request) netip.Addr
 	initialScopes string
@@ -104,6 +106,9 @@ func New(o Options) (*Authenticator, error) {
 		}
 		a.keys.changed = a.recheckKeys
 	}
+	if len(a.order) > 0 {
+		a.passed = &passedDocument{issuer: a.order[0].o.URL, client: client, log: o.Logger}
+	}
 	if a.documents, err = newDocuments(o); err != nil {
 		return nil, err
 	}
@@ -117,6 +122,9 @@ func (a *Authenticator) Start(ctx context.Context) {
 		i.source.start(ctx, &a.work)
 	}
 	a.keys.start(ctx, &a.work)
+	if a.passed != nil {
+		a.passed.start(ctx)
+	}
 	if a.opaque != nil {
 		a.work.Go(func() { a.recheckOpaque(ctx) })
 	}

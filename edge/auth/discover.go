@@ -48,7 +48,7 @@ func discoverAny(ctx context.Context, c *http.Client, issuer, name string, of fu
 	}
 	var errs []error
 	for _, place := range places {
-		m, err := readMetadata(ctx, c, place, issuer)
+		m, _, err := readMetadata(ctx, c, place, issuer)
 		if err == nil {
 			if found := of(&m); usable(found, issuer) {
 				return found, nil
@@ -66,17 +66,17 @@ func usable(text, issuer string) bool {
 	return err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http" && !strings.HasPrefix(issuer, "https:"))
 }
 
-func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m serverMetadata, err error) {
-	raw, err := get(ctx, c, place)
-	if err != nil {
-		return m, err
+// readMetadata reads a document of an issuer, and what of it is used here.
+func readMetadata(ctx context.Context, c *http.Client, place, issuer string) (m serverMetadata, raw []byte, err error) {
+	if raw, err = get(ctx, c, place); err != nil {
+		return m, nil, err
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return m, fmt.Errorf("%s is no metadata: %w", place, err)
+		return m, nil, fmt.Errorf("%s is no metadata: %w", place, err)
 	}
 	// RFC 8414, section 3.3: else one issuer could speak for another.
 	if m.Issuer != issuer {
-		return m, fmt.Errorf("%s is the metadata of %.200q, not of %q: write the issuer as it does", place, m.Issuer, issuer)
+		return m, nil, fmt.Errorf("%s is the metadata of %.200q, not of %q: write the issuer as it does", place, m.Issuer, issuer)
 	}
-	return m, nil
+	return m, raw, nil
 }

@@ -38,6 +38,16 @@ func get(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 	return do(c, r)
 }
 
+// statusError is an answer other than 200.
+type statusError struct {
+	url    string
+	code   int
+	status string
+}
+
+// Error implements error.
+func (e *statusError) Error() string { return e.url + " answers " + e.status }
+
 // do sends a request and reads the body of its response, which must be 200.
 func do(c *http.Client, r *http.Request) ([]byte, error) {
 	resp, err := c.Do(r)
@@ -46,7 +56,7 @@ func do(c *http.Client, r *http.Request) ([]byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", r.URL.Redacted(), resp.Status)
+		return nil, &statusError{r.URL.Redacted(), resp.StatusCode, resp.Status}
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
 	switch {

@@ -1,10 +1,15 @@
 package auth
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // MetadataPath is where the protected-resource metadata is (RFC 9728, section 3), with the path of the resource behind
@@ -77,17 +82,19 @@ func (a *Authenticator) metadataOf(endpoint string) string {
 	return a.documents.urls[""]
 }
 
-// ServeHTTP serves the metadata, to be mounted at MetadataPath and below it. Everybody may read it, pages of every
-// origin included: it has no secrets, and a client needs it before it has credentials.
+// ServeHTTP serves the metadata, to be mounted at MetadataPath and below it, and at ServerMetadataPath. Everybody may read it,
+// pages of every origin included: it has no secrets, and a client needs it before it has credentials.
 func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body []byte
-	if a.documents != nil {
-		body = a.documents.byPath[strings.TrimRight(r.URL.Path, "/")]
+	var read func(context.Context) ([]byte, time.Duration, error)
+	if path := strings.TrimRight(r.URL.Path, "/"); path == ServerMetadataPath && a.passed != nil {
+		read = a.passed.get
+	} else if a.documents != nil && a.documents.byPath[path] != nil {
+		read = func(context.Context) ([]byte, time.Duration, error) { return a.documents.byPath[path], 0, nil }
 	}
 	h := w.Header()
 	h.Set("Access-Control-Allow-Origin", "*")
 	switch {
-	case body == nil:
+	case read == nil:
 		http.NotFound(w, r)
 	case r.Method == http.MethodOptions:
 		h.Set("Access-Control-Allow-Methods", "GET, HEAD, OPTIONS")
@@ -98,8 +105,17 @@ func (a *Authenticator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Allow", "GET, HEAD, OPTIONS")
 		http.Error(w, "the metadata is read with GET", http.StatusMethodNotAllowed)
 	default:
-		h.Set("Content-Type", "application/json")
-		h.Set("Cache-Control", "public, max-age=300")
-		_, _ = w.Write(body)
+		body, again, err := read(r.Context())
+		switch {
+		case errors.Is(err, errNoMetadata):
+			http.Error(w, "the authorization server of this server has no metadata", http.StatusNotFound)
+		case body == nil:
+			web.RetryAfter(w, http.StatusServiceUnavailable, again)
+			http.Error(w, "the metadata of the authorization server cannot be read now", http.StatusServiceUnavailable)
+		default:
+			h.Set("Content-Type", "application/json")
+			h.Set("Cache-Control", "public, max-age=300")
+			_, _ = w.Write(body)
+		}
 	}
 }

@@ -34,6 +34,8 @@ type Issuer struct {
 	Fetches atomic.Int64
 	// Exchanges counts those to exchange a token.
 	Exchanges atomic.Int64
+	// Documents counts those for its metadata.
+	Documents atomic.Int64
 	// Questions counts those about opaque tokens.
 	Questions atomic.Int64
 
@@ -345,6 +347,8 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	delay, down := i.delay, i.down
 	i.mu.Unlock()
 	switch r.URL.Path {
+	case "/.well-known/openid-configuration":
+		i.Documents.Add(1)
 	case "/jwks":
 		i.Fetches.Add(1)
 	case "/introspect":
