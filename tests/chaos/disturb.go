@@ -15,6 +15,8 @@ type mode struct {
 	flags []string
 	// durable: Redis writes everything to disk before it acknowledges it.
 	durable bool
+	// audited: the replicas must record who did what.
+	audited bool
 	// standby: there is a second Redis, a replica of the first.
 	standby bool
 	// disturb does it until ctx ends; by then everything runs again.
@@ -46,6 +48,10 @@ var modes = []mode{
 	{
 		name: "kill", disturb: kill, rules: rules{cuts: true, unknown: true},
 		least: least{losses: 20, takeovers: 20, resumes: 20, answers: 20},
+	},
+	{
+		name: "audit", audited: true, disturb: kill, rules: rules{cuts: true, unknown: true},
+		least: least{losses: 20, takeovers: 20, answers: 20},
 	},
 	{
 		name: "term", disturb: roll, flags: []string{"--drain-delay", "500ms"},

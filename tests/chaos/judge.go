@@ -14,6 +14,7 @@ type evidence struct {
 	losses    []loss
 	stalls    []stall
 	traffic   *traffic
+	trail     *trail // nil: nothing was recorded
 	rules     rules
 	disturbed time.Duration
 }
@@ -57,6 +58,7 @@ func (r *report) judge(e *evidence) {
 	}
 	r.bookings(e)
 	r.count(e)
+	r.audit(e)
 }
 
 // oneResponse judges how a call ended.

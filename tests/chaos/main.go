@@ -7,6 +7,7 @@
 // time and id; the backend lives in this process and knows who ran what. Meanwhile, by mode:
 //
 //	kill       a replica is killed every 2 s and started again
+//	audit      the same, where each replica must record who did what
 //	term       replicas are rolled with SIGTERM, one after the other
 //	redis      Redis is restarted with its data
 //	promotion  a replica of Redis that lacks the last writes takes its place
@@ -88,7 +89,7 @@ func choose(o *options, names string) error {
 	for _, name := range strings.Split(names, ",") {
 		i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
 		if i < 0 {
-			return fmt.Errorf("mode %q is not known: choose from kill, term, redis, promotion", name)
+			return fmt.Errorf("mode %q is not known: choose from kill, audit, term, redis, promotion", name)
 		}
 		o.modes = append(o.modes, modes[i])
 	}
@@ -155,8 +156,14 @@ func runMode(ctx context.Context, dir, program string, o options, m mode) (*repo
 	if err != nil {
 		return r, err
 	}
-	r.judge(&evidence{
+	e := &evidence{
 		clients: clients, ledger: s.ledger, losses: s.losses, stalls: stalls, traffic: traffic, rules: m.rules, disturbed: o.duration,
-	})
+	}
+	if m.audited {
+		if e.trail, err = readTrail(dir, o.replicas); err != nil {
+			return r, err
+		}
+	}
+	r.judge(e)
 	return r, nil
 }

@@ -76,10 +76,19 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 	if err != nil {
 		return nil, err
 	}
+	for n := 1; m.audited && n <= o.replicas; n++ {
+		if err := writeSettings(dir, n); err != nil {
+			return nil, err
+		}
+	}
 	s.edges, err = replicas.New(replicas.Options{
 		Program: program, Dir: dir, Redis: url, Count: o.replicas,
 		Flags: func(n int) []string {
-			return append([]string{"--pprof", "--backend", "chaos=" + backends[n-1]}, m.flags...)
+			flags := append([]string{"--pprof", "--backend", "chaos=" + backends[n-1]}, m.flags...)
+			if m.audited {
+				flags = append(flags, "--config", settingsName(dir, n))
+			}
+			return flags
 		},
 	})
 	if err != nil {
