@@ -84,12 +84,12 @@ func (c *Control) Policy() *policy.Policy {
 
 // Decide decides by the policy on what a request names, which exists. nil: it may be made. Else it is a *mcp.Error, whose
 // Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is run again after its replica
-// was lost is not decided on again: it was, and who had made it is not known any more with all that the policy may look at.
+// was lost is decided on again: nobody knows whether it was.
 // The policy server, if there is one, is asked about what the policy allows: Decide returns once it has answered. What is not
 // allowed is recorded; an allowed call of a tool is by CallTool.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
 	p := c.policy.Load()
-	if p == nil || !rules.Stateless && call.Attempt > 1 {
+	if p == nil {
 		return nil
 	}
 	d, err := p.Decide(&call.Principal, t, args)
@@ -244,13 +244,14 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 
 // CallTool decides by the quotas on a round of a call of a tool, which the backend serves under call.Params.Target. nil: it
 // may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session is counted
-// once, with its first round, also if it is run again after its replica was lost. Without sessions each round is counted: it
-// is a request of its own, which a client can send as often as it likes. What counts is what is decided on and recorded, once.
+// and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
+// counted. Without sessions each round is counted: it is a request of its own, which a client can send as often as it likes.
 func (c *Control) CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
-	if !rules.Stateless && call.Begun {
+	again := !rules.Stateless && call.Begun
+	if again && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}
-	if c.o.Quotas == nil {
+	if again || c.o.Quotas == nil {
 		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Allow}, nil)
 	}
 	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: call.Params.Target, Backend: backend})

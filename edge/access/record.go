@@ -19,7 +19,7 @@ func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v
 	p := &call.Principal
 	r := audit.Record{
 		Who:  audit.Who{Issuer: p.Issuer, Subject: p.Subject, Client: p.Client, TokenID: p.TokenID},
-		Call: call.ID, Round: call.Round, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
+		Call: call.ID, Round: call.Round, Attempt: call.Attempt, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
 		r.Who.Session, r.Trace = a.Session, a.Trace

@@ -102,6 +102,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 	if r.Round != 0 {
 		out = append(out, attribute.Int(prefix+"round", r.Round))
 	}
+	if r.Attempt > 1 {
+		out = append(out, attribute.Int(prefix+"attempt", r.Attempt))
+	}
 	if r.Code != 0 {
 		out = append(out, attribute.Int(prefix+"code", r.Code))
 	}

@@ -83,8 +83,9 @@ type Record struct {
 	Listener string
 	// Call is the id of the call, the same in all its records; empty: it is none.
 	Call string
-	// Round is which of the call's; 0: it is none.
-	Round int
+	// Round is which of the call's; 0: it is none. Attempt is which run of the round, of which there is another for each
+	// replica that was lost with it; at most 1: the first.
+	Round, Attempt int
 	// Method, Target and Backend say what was asked for, of whom; each may be unknown.
 	Method, Target, Backend string
 	Verdict                 Verdict
@@ -138,6 +139,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("listener", r.Listener)
 	text("call", r.Call)
 	number("round", r.Round)
+	if r.Attempt > 1 {
+		number("attempt", r.Attempt)
+	}
 	text("method", r.Method)
 	text("target", r.Target)
 	text("backend", r.Backend)

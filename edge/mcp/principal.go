@@ -23,7 +23,7 @@ type Principal struct {
 	// to be changed.
 	Forwarded map[string]json.RawMessage
 	// Claims are those of the credentials that policy looks at, by their names, decoded as encoding/json does. They are
-	// shared: nobody changes them. Records of sessions and calls do not have them.
+	// shared: nobody changes them. Records of calls have them, for whoever runs a call again; those of sessions do not.
 	Claims map[string]any `json:",omitempty"`
 	// TokenID is the SHA-256 of the id of the token that the credentials are (the claim jti), in hexadecimal, for records;
 	// empty: it has none.

@@ -29,8 +29,7 @@ type Call struct {
 	// RequestID is the client's JSON-RPC id, as JSON text.
 	RequestID string
 	Method    mcp.Method
-	// Principal is who made the request, with the rights of its credentials then. What policies look at is not kept
-	// (mcp.Principal.Claims).
+	// Principal is who made the request, with the rights of its credentials then.
 	Principal mcp.Principal
 	// Params of the request; owned.
 	Params json.RawMessage

@@ -21,7 +21,7 @@ func (f *fixture) addTool(name string) {
 func awaitTool(t *testing.T, s *session, name string) {
 	t.Helper()
 	await.Until(t, "the tool "+name+" is listed", func() bool {
-		for range replicas {
+		for range replicaCount {
 			if !slices.Contains(names(s.request("tools/list", "").result()["tools"], "name"), name) {
 				return false
 			}

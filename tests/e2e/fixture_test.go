@@ -63,7 +63,7 @@ func newFixture(options ...capability.Option) *fixture {
 func startFixture(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness.Edge) {
 	t.Helper()
 	if *inRedis {
-		f, edges, _ := startReplicas(t, replicas, adjust...)
+		f, edges, _ := startReplicas(t, replicaCount, adjust...)
 		return f, harness.Balance(t, edges...)
 	}
 	f := newFixture()

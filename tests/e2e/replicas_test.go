@@ -22,8 +22,8 @@ import (
 // about one process's connections, bounds and drain are not meant for it.
 var inRedis = flag.Bool("redis", false, "run replicas that share a Redis behind one address")
 
-// replicas are how many startFixture then runs.
-const replicas = 2
+// replicaCount is how many startFixture then runs.
+const replicaCount = 2
 
 // startReplicas runs a fixture and edges before it that share a Redis.
 func startReplicas(t *testing.T, n int, adjust ...func(*config.Config)) (*fixture, []*harness.Edge, *redisserver.Server) {

@@ -26,7 +26,7 @@ func small(t *testing.T) (*fixture, *harness.Edge) {
 		f.RemoveTool(name)
 	}
 	await.Until(t, "the tools are gone, on every replica", func() bool {
-		for range replicas {
+		for range replicaCount {
 			if list, _ := s.request("tools/list", "").result()["tools"].([]any); len(list) != len(keep) {
 				return false
 			}

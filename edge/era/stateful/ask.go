@@ -84,7 +84,6 @@ func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, m
 		return nil, nil
 	}
 	given := state.Answer{Result: bytes.Clone(msg.Result), Error: bytes.Clone(msg.Error), Token: rand.Text(), By: in.Principal}
-	given.By.Claims = nil
 	outcome, release, err := e.calls.Answer(ctx, s.id, ask, given, in.Principal)
 	if err != nil {
 		if errors.Is(err, state.ErrLimit) {

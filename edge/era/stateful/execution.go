@@ -171,7 +171,6 @@ func (c *execution) Emit(ctx context.Context, ev mcp.Event) error {
 // Complete implements run.Task.
 func (c *execution) Complete(r *medium.Record) {
 	r.Method, r.Params, r.LogLevel, r.Principal = c.call.Method, c.call.Params.Raw, c.call.LogLevel, c.call.Principal
-	r.Principal.Claims = nil
 	r.Repeatable = c.e.dispatch.Repeatable(&c.call)
 	r.Trace, r.Began = telemetry.FormatParent(c.origin), c.op.Began()
 	c.s.mu.Lock()

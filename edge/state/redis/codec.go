@@ -184,13 +184,30 @@ func (p *packer) principal(who *mcp.Principal) {
 	p.text(who.TokenID)
 	p.time(who.Until)
 	p.forwarded(who.Forwarded)
+	p.claims(who.Claims)
 }
 
 func (u *unpacker) principal() mcp.Principal {
 	return mcp.Principal{
 		Subject: u.text(), Issuer: u.text(), Scopes: u.texts(), Roles: u.texts(), Client: u.text(), Actor: u.text(), TokenID: u.text(),
-		Until: u.time(), Forwarded: u.forwarded(),
+		Until: u.time(), Forwarded: u.forwarded(), Claims: u.claims(),
 	}
+}
+
+// claims are what encoding/json made of a token, so that it can write them.
+func (p *packer) claims(claims map[string]any) {
+	var raw []byte
+	if len(claims) > 0 {
+		raw, _ = json.Marshal(claims)
+	}
+	p.bytes(raw)
+}
+
+func (u *unpacker) claims() (claims map[string]any) {
+	if raw := u.bytes(); raw != nil && json.Unmarshal(raw, &claims) != nil {
+		u.bad = true
+	}
+	return claims
 }
 
 func (p *packer) forwarded(claims map[string]json.RawMessage) {

@@ -226,9 +226,11 @@ func (w *world) session(s *replica, id string) *state.Session {
 }
 
 func record(id string) *state.Session {
+	owner := caller("alice")
+	owner.Claims = nil // of a session they are not kept
 	return &state.Session{
 		ID: id, Version: "some version",
-		Principal:    caller("alice"),
+		Principal:    owner,
 		ClientInfo:   json.RawMessage(`{"name":"c","version":"1"}`),
 		Capabilities: json.RawMessage(`{"elicitation":{}}`),
 		LogLevel:     mcp.LogInfo, Initialized: true, Subscriptions: []string{"file:///1"},
@@ -251,6 +253,7 @@ func caller(subject string) mcp.Principal {
 	return mcp.Principal{
 		Subject: subject, Issuer: "https://issuer.example", Scopes: []string{"x"}, Roles: []string{"y", "z"}, Client: "c", Actor: "agent",
 		TokenID: "7f", Until: time.Unix(1_900_000_000, 1), Forwarded: map[string]json.RawMessage{"tenant": []byte(`"t"`), "n": []byte(`7`)},
+		Claims: map[string]any{"region": "eu", "level": 7.5, "teams": []any{"a", map[string]any{"b": true}}},
 	}
 }
 
