@@ -2,11 +2,14 @@
 package docs
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 const root = "../.."
@@ -51,6 +54,31 @@ func TestReadmeShowsTheExample(t *testing.T) {
 	}
 	if !strings.Contains(read(t, "README.md"), "```go\n"+example+"\n```") {
 		t.Error("README.md does not show capability/example/greeter/main.go as it is")
+	}
+}
+
+var settings = regexp.MustCompile("(?s)```yaml\n(# edge\\.yaml\n.*?)```")
+
+// The files of settings that pages show are good ones, but for the files that they name.
+func TestSettingsAreGood(t *testing.T) {
+	shown := 0
+	for _, page := range pages(t) {
+		for _, m := range settings.FindAllStringSubmatch(read(t, page), -1) {
+			shown++
+			file := filepath.Join(t.TempDir(), "edge.yaml")
+			if err := os.WriteFile(file, []byte(m[1]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cfg, err := config.Load("serve", []string{"--config", file}, func(string) (string, bool) { return "", false }, io.Discard)
+			if err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if _, err := cfg.CompilePolicy(); err != nil {
+				t.Errorf("%s: %v", page, err)
+			}
+		}
+	}
+	if shown < 2 {
+		t.Errorf("%d files of settings were found", shown)
 	}
 }
 
