@@ -33,6 +33,8 @@ type transcript struct {
 	names []string
 	// declined: the user does not log in any more.
 	declined bool
+	// token is the header Authorization that the edge was sent last.
+	token string
 }
 
 // name has text written as name from now on.
@@ -76,6 +78,33 @@ func (t *transcript) has(words ...string) bool {
 		}
 	}
 	return false
+}
+
+// sent keeps the header Authorization, if it has a token.
+func (t *transcript) sent(authorization string) {
+	if strings.HasPrefix(authorization, "Bearer ") {
+		t.mu.Lock()
+		t.token = authorization
+		t.mu.Unlock()
+	}
+}
+
+// refused says whether an edge refuses the token that it was sent last. What is asked here is not told.
+func (t *transcript) refused(ctx context.Context, edge string) bool {
+	t.mu.Lock()
+	token := t.token
+	t.mu.Unlock()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, edge+"/mcp", nil)
+	if err != nil {
+		return false
+	}
+	r.Header.Set("Authorization", token)
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return false
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode == http.StatusUnauthorized
 }
 
 // clear takes out what is there.
@@ -138,6 +167,7 @@ func (t *transcript) proxy(tb testing.TB, target string, describe func(sent []by
 		},
 		FlushInterval: -1,
 		ModifyResponse: func(resp *http.Response) error {
+			t.sent(resp.Request.Header.Get("Authorization"))
 			sent, _ := resp.Request.Context().Value(bodyOf{}).([]byte)
 			if line := describe(sent, resp); line != "" {
 				t.add(line)
@@ -177,7 +207,7 @@ func toEdge(sent []byte, resp *http.Response) string {
 		ID     json.RawMessage
 		Params struct{ Name string }
 	}
-	if r.Method != http.MethodPost || json.Unmarshal(sent, &message) != nil || message.ID == nil {
+	if r.Method != http.MethodPost || json.Unmarshal(sent, &message) != nil || message.ID == nil || message.Method == "subscriptions/listen" {
 		return ""
 	}
 	with := ""
