@@ -28,13 +28,15 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge check [flags]      call every RPC of the backends, print what they serve and what breaks the contract;
                              --call NAME=JSON also calls a tool that is not marked read-only,
                              --answer KEY=JSON answers what tools ask
+  mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
                              --tool NAME asks about one tool
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this
-  mcpedge COMMAND --help     the flags of a command; each has a twin in the environment, MCPEDGE_…
+  mcpedge COMMAND --help     the flags of a command; those that are settings have a twin in the environment,
+                             MCPEDGE_…
 `
 
 func main() {
@@ -72,6 +74,8 @@ func run(ctx context.Context, args []string) error {
 		return stdio(ctx, args)
 	case "check":
 		return checkBackends(ctx, args, os.Stdout)
+	case "call":
+		return callTool(ctx, args, os.Stdout, os.Stderr)
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":

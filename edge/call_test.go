@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/harness"
+)
+
+// lockedEdge is an edge that takes one API key, with tools to call.
+func lockedEdge(t *testing.T) (url, keyFile string) {
+	t.Helper()
+	s := capability.New("fixture", "1")
+	capability.AddTool(s, "add", "Adds", func(_ context.Context, c *capability.Call, in struct{ A, B int }) (struct {
+		Sum int `json:"sum"`
+	}, error,
+	) {
+		c.Progress(1, 2, "half")
+		return struct {
+			Sum int `json:"sum"`
+		}{in.A + in.B}, nil
+	})
+	capability.AddTool(s, "fail", "Fails", func(context.Context, *capability.Call, struct{}) (string, error) {
+		return "", errors.New("no luck")
+	})
+	capability.AddTool(s, "who", "Says who calls", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+		return c.Principal().GetSubject(), nil
+	})
+	dir := t.TempDir()
+	sum := sha256.Sum256([]byte("a-key-that-nobody-knows-of-32-bytes"))
+	keys, keyFile := filepath.Join(dir, "keys.yaml"), filepath.Join(dir, "key")
+	for path, text := range map[string]string{
+		keys:    "- {name: nightly, sha256: " + hex.EncodeToString(sum[:]) + "}\n",
+		keyFile: "a-key-that-nobody-knows-of-32-bytes\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := harness.Config(harness.Serve(t, "fixture", s).Backend())
+	cfg.Auth, cfg.PublicURL = &config.Auth{APIKeys: keys}, "http://edge.example.com"
+	return harness.Start(t, cfg).URL, keyFile
+}
+
+// A tool of a server is called with credentials, and its result printed.
+func TestCall(t *testing.T) {
+	url, key := lockedEdge(t)
+	call := func(args ...string) (out, told string, err error) {
+		var stdout, stderr bytes.Buffer
+		err = callTool(t.Context(), args, &stdout, &stderr)
+		return stdout.String(), stderr.String(), err
+	}
+	if out, told, err := call("--token-file", key, url, "add", `{"A":1,"B":2}`); err != nil || out != "{\"sum\":3}\n" || !strings.Contains(told, "1 of 2 half") {
+		t.Errorf("%q, %q, %v", out, told, err)
+	}
+	if out, _, err := call(url, "who", "--header", "Authorization: Bearer a-key-that-nobody-knows-of-32-bytes"); err != nil || out != "nightly\n" {
+		t.Errorf("%q, %v", out, err)
+	}
+	out, _, err := call(url, "add", `{"A":1,"B":2}`, "--json", "--token-file="+key)
+	var result struct{ StructuredContent struct{ Sum int } }
+	if err != nil || json.Unmarshal([]byte(out), &result) != nil || result.StructuredContent.Sum != 3 {
+		t.Errorf("%q, %v", out, err)
+	}
+	if out, _, err := call("--token-file", key, url, "fail"); err == nil || out != "no luck\n" || !strings.Contains(err.Error(), "fail says that it failed") {
+		t.Errorf("%q, %v", out, err)
+	}
+	for want, args := range map[string][]string{
+		"give --token-file":    {url, "add"},
+		"unknown tool":         {url, "nothing", "--token-file", key},
+		"no URL":               {"127.0.0.1:8080", "add"},
+		"no JSON object":       {url, "add", "[1]"},
+		"mcpedge call URL":     {url},
+		"write it as 'NAME":    {url, "add", "--header", "x"},
+		"no such file":         {url, "add", "--token-file", key + "s"},
+		"flag provided but":    {url, "add", "--no-such-flag"},
+		"4 arguments: write m": {url, "add", "{}", "{}"},
+	} {
+		if _, _, err := call(args...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", args, err, want)
+		}
+	}
+}
+
+// Credentials go to the server that is named, and not to where it redirects.
+func TestCallSendsCredentialsToOneHost(t *testing.T) {
+	_, key := lockedEdge(t)
+	var got []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer other.Close()
+	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer first.Close()
+	if err := callTool(t.Context(), []string{"--token-file", key, first.URL, "add"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+		t.Error("a teapot has answered")
+	}
+	other.Close()
+	if len(got) == 0 {
+		t.Error("the redirect was not followed")
+	}
+	for _, a := range got {
+		if a != "" {
+			t.Errorf("the other host got %q", a)
+		}
+	}
+}
