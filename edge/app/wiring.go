@@ -157,7 +157,7 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 		c := backend.Config{
 			Name: b.Name, Target: b.Target, Prefix: b.Prefix, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
-			Refresh: b.Refresh, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
+			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
 			FullSchemas: cfg.Schemas == config.SchemasFull,
 		}
 		if who := with(&b); who != nil {

@@ -19,6 +19,7 @@ const (
 	DefaultMaxConcurrent   = 1024
 	DefaultMaxMessageBytes = 16 << 20
 	DefaultRefresh         = 60 * time.Second
+	DefaultResolve         = 10 * time.Second
 	DefaultStaleAfter      = 5 * time.Minute
 )
 
@@ -59,6 +60,9 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
+	// DefaultResolve.
+	Resolve time.Duration
 	// Claims of callers that the backend is told beside subject, issuer, client, actor, scopes and roles, by their names in
 	// mcp.Principal.Claims; nil: none.
 	Claims []string
@@ -138,6 +142,7 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault(c.Name, "max concurrent calls", &c.MaxConcurrent, DefaultMaxConcurrent),
 		orDefault(c.Name, "max message bytes", &c.MaxMessageBytes, DefaultMaxMessageBytes),
 		orDefault(c.Name, "refresh", &c.Refresh, DefaultRefresh),
+		orDefault(c.Name, "resolve", &c.Resolve, DefaultResolve),
 		orDefault(c.Name, "stale-after", &c.StaleAfter, DefaultStaleAfter))
 	return c, errors.Join(errs...)
 }

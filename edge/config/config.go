@@ -192,6 +192,8 @@ type Backend struct {
 	MaxMessage Bytes `yaml:"max-message"`
 	// Refresh is how often its lists are read without a change event; 0: 60 s.
 	Refresh time.Duration `yaml:"refresh"`
+	// Resolve is how often DNS is asked for the addresses of the name in Target; 0: 10 s.
+	Resolve time.Duration `yaml:"resolve"`
 	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
 }
@@ -315,6 +317,9 @@ func (c *Config) validate(command string) error {
 		if b.TLS != nil && (b.TLS.Cert == "") != (b.TLS.Key == "") {
 			wrong("backends[%d] %s: tls.cert and tls.key go together: give both or none", i, b.Name)
 		}
+		if b.Resolve != 0 && b.Resolve < minResolve {
+			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
+		}
 		errs = append(errs, b.validateKind(i)...)
 		errs = append(errs, c.validateIdentity(i)...)
 		errs = append(errs, b.validateExtensions(i)...)
@@ -370,6 +375,9 @@ func (c *Config) Deprecated() (notes []string) {
 	}
 	return notes
 }
+
+// minResolve is the least time between two questions to DNS.
+const minResolve = time.Second
 
 // maxClaims bounds the claims that one backend is told.
 const maxClaims = 32

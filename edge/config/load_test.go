@@ -114,6 +114,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"no extension":      {yaml: "backends: [{name: a, target: h:1, extensions: [ui]}]\n", want: []string{"backends[0] a", `"ui"`, "com.example/name"}},
 		"own extension":     {yaml: "backends: [{name: a, target: h:1, extensions: [io.modelcontextprotocol/ui]}]\n", want: []string{"the protocol's own"}},
 		"extension twice":   {yaml: "backends: [{name: a, target: h:1, extensions: [a.b/c, a.b/c]}]\n", want: []string{`"a.b/c"`, "once"}},
+		"too often":         {yaml: "backends: [{name: a, target: h:1, resolve: 10ms}]\n", want: []string{"backends[0] a", "resolve: 10ms", "1s or more"}},
 		"unknown kind":      {yaml: "backends: [{name: a, target: h:1, kind: rest}]\n", want: []string{"backends[0] a", `"rest"`, "use contract or reflect"}},
 		"reflect only":      {yaml: "backends: [{name: a, target: h:1, include: [a.B/C]}]\n", want: []string{"backends[0] a", "kind: reflect"}},
 		"bad pattern":       {yaml: "backends: [{name: a, target: h:1, kind: reflect, exclude: [a/b/c]}]\n", want: []string{`"a/b/c"`}},
