@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -32,6 +34,7 @@ type callSettings struct {
 	arguments json.RawMessage
 	header    http.Header
 	tokenFile string
+	ca        string
 	whole     bool
 	timeout   time.Duration
 }
@@ -54,6 +57,7 @@ func parseCall(args []string, stderr io.Writer) (*callSettings, error) {
 		return nil
 	})
 	flags.StringVar(&s.tokenFile, "token-file", "", "`file` with an access token or an API key, sent as Authorization: Bearer")
+	flags.StringVar(&s.ca, "ca", "", "PEM `file` with the CAs that verify the server; the system's without it")
 	flags.BoolVar(&s.whole, "json", false, "print the whole result, as JSON")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "longest time for all of it")
 	var operands []string
@@ -90,6 +94,7 @@ func parseCall(args []string, stderr io.Writer) (*callSettings, error) {
 type headed struct {
 	header http.Header
 	host   string
+	base   *http.Transport
 	// refused: the credentials, or that there are none.
 	refused atomic.Bool
 }
@@ -102,7 +107,7 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 			r.Header[name] = values
 		}
 	}
-	resp, err := http.DefaultTransport.RoundTrip(r)
+	resp, err := h.base.RoundTrip(r)
 	if err == nil && resp.StatusCode == http.StatusUnauthorized {
 		h.refused.Store(true)
 	}
@@ -139,7 +144,15 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 			_, _ = fmt.Fprintln(stderr, strings.TrimSpace(done+" "+r.Params.Message))
 		},
 	})
-	transport := &headed{header: s.header, host: request.URL.Host}
+	transport := &headed{header: s.header, host: request.URL.Host, base: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}}
+	defer transport.base.CloseIdleConnections()
+	if s.ca != "" {
+		pool, err := readCAs(s.ca)
+		if err != nil {
+			return err
+		}
+		transport.base.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: s.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
 	}, nil)
@@ -163,6 +176,18 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 		return fmt.Errorf("call: %s says that it failed", s.tool)
 	}
 	return nil
+}
+
+func readCAs(file string) (*x509.CertPool, error) {
+	pem, err := os.ReadFile(file) // #nosec G304 G703 -- whoever runs the command names the file
+	if err != nil {
+		return nil, fmt.Errorf("call: --ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("call: --ca %s: it has no certificate: give a PEM file", file)
+	}
+	return pool, nil
 }
 
 // printResult prints text as it is, and of other contents what they are.

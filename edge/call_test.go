@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/authority"
 	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
@@ -89,6 +90,28 @@ func TestCall(t *testing.T) {
 	} {
 		if _, _, err := call(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", args, err, want)
+		}
+	}
+}
+
+// A server whose certificate is by a CA of one's own is verified by that.
+func TestCallByAnotherCA(t *testing.T) {
+	ca := authority.New(t, "ca")
+	server := ca.Server(t)
+	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
+	dir := t.TempDir()
+	cfg.TLS = config.ListenerTLS{
+		Cert: authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert), Key: authority.File(t, filepath.Join(dir, "tls.key"), server.Key),
+	}
+	url := harness.Start(t, cfg).URL
+	for file, want := range map[string]string{
+		authority.File(t, filepath.Join(dir, "ca.crt"), ca.PEM):                           "no backend serves",
+		authority.File(t, filepath.Join(dir, "other.crt"), authority.New(t, "other").PEM): "certificate",
+		authority.File(t, filepath.Join(dir, "none.crt"), []byte("none")):                 "no certificate",
+		filepath.Join(dir, "missing.crt"):                                                 "no such file",
+	} {
+		if err := callTool(t.Context(), []string{"--ca", file, url, "x"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", file, err, want)
 		}
 	}
 }
