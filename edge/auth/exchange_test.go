@@ -114,6 +114,8 @@ func TestExchangeFails(t *testing.T) {
 		"no token":            {200, `{"token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
 		"a token with a line": {200, `{"access_token":"a\r\nb","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
 		"another type":        {200, `{"access_token":"a","token_type":"DPoP"}`, mcp.KindInternal, "its operator", nil, 1},
+		"another kind":        {200, `{"access_token":"a","token_type":"Bearer","issued_token_type":"urn:ietf:params:oauth:token-type:refresh_token"}`, mcp.KindInternal, "its operator", nil, 1},
+		"an odd life":         {200, `{"access_token":"a","token_type":"Bearer","expires_in":"soon"}`, mcp.KindInternal, "its operator", nil, 1},
 		"the caller's own":    {200, `{"access_token":"TOKEN","token_type":"Bearer"}`, mcp.KindInternal, "its operator", nil, 1},
 		"too much":            {200, `{"access_token":"` + strings.Repeat("a", 2<<20) + `"}`, mcp.KindInternal, "its operator", nil, 1},
 		"a redirect":          {307, other.URL, mcp.KindInternal, "its operator", nil, 1},
@@ -194,6 +196,8 @@ func TestExchangedTokensExpire(t *testing.T) {
 		"of twenty seconds": {`{"access_token":"a","token_type":"bearer","expires_in":20}`, time.Hour, 18 * time.Second},
 		"as it likes":       {`{"access_token":"a","token_type":"bearer"}`, time.Hour, time.Minute},
 		"the caller's own":  {`{"access_token":"a","token_type":"bearer","expires_in":300}`, 30 * time.Second, 30 * time.Second},
+		"in a string":       {`{"access_token":"a","token_type":"bearer","expires_in":"300"}`, time.Hour, 290 * time.Second},
+		"not said":          {`{"access_token":"a","token_type":"bearer","expires_in":null}`, time.Hour, time.Minute},
 		"of no life":        {`{"access_token":"a","token_type":"bearer","expires_in":-5}`, time.Hour, 0},
 		"of all life":       {`{"access_token":"a","token_type":"bearer","expires_in":1e300}`, time.Minute, time.Minute},
 		"a refusal":         {`{"error":"access_denied"}`, time.Hour, 10 * time.Second},
@@ -267,6 +271,33 @@ func TestSlowExchange(t *testing.T) {
 		if _, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "4"); err != nil {
 			t.Errorf("when it is back: %v", err)
 		}
+	})
+}
+
+// An issuer that does not answer takes the places of its own callers, not those of another issuer's.
+func TestSlowIssuerDelaysNoOther(t *testing.T) {
+	slow, well := issuer.New("https://slow.example"), issuer.New("https://well.example")
+	synctest.Test(t, func(t *testing.T) {
+		o := remote(slow)
+		o.Issuers = append(o.Issuers, remote(well).Issuers...)
+		for n := range o.Issuers {
+			o.Issuers[n].Exchange = exchangeOf()
+		}
+		o.Transport = direct{"slow.example": slow, "well.example": well}
+		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+		slow.Slow(time.Hour)
+		for n := range auth.MaxExchanging {
+			ctx, who := of(t, slow, slow.Token(fmt.Sprint("caller", n), resource))
+			go func() { _, _, _ = x.Prove(ctx, who, "call") }()
+		}
+		synctest.Wait()
+		ctx, who := of(t, well, well.Token("alice", resource))
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, _, err := x.Prove(ctx, who, "call"); err != nil {
+			t.Errorf("the caller of the issuer that answers: %v", err)
+		}
+		time.Sleep(time.Minute) // until the others have given up
 	})
 }
 

@@ -2,3 +2,6 @@ package auth
 
 // NewProofs are proofs in memory.
 var NewProofs = newProofs
+
+// MaxExchanging is how many exchanges run at a time at one issuer.
+const MaxExchanging = maxExchanging

@@ -1,0 +1,183 @@
+package auth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// exchangeIssuer is an issuer that exchanges tokens.
+type exchangeIssuer struct {
+	issuer *issuer
+	o      Exchange
+	// client follows redirects of metadata, alone none.
+	client, alone *http.Client
+	// places are taken by the exchanges that run, so that an issuer that does not answer delays the callers of no other.
+	places chan struct{}
+
+	mu sync.Mutex
+	// found is the token endpoint as it was discovered last, at is when; again is when it may be looked for next.
+	found     string
+	at, again time.Time
+}
+
+func newExchangeIssuer(i *issuer, o Exchange, c *http.Client) *exchangeIssuer {
+	alone := *c
+	// A redirect of 307 or 308 would have the client send the token, and the edge's own credentials, to somebody else.
+	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &exchangeIssuer{issuer: i, o: o, client: c, alone: &alone, places: make(chan struct{}, maxExchanging)}
+}
+
+// try finds out whether tokens could be exchanged, without a token.
+func (i *exchangeIssuer) try(ctx context.Context) error {
+	if _, err := i.o.ReadSecret(); err != nil {
+		return err
+	}
+	_, err := i.where(ctx)
+	return err
+}
+
+// where is the token endpoint. If the metadata cannot be read it is the one that was found before.
+func (i *exchangeIssuer) where(ctx context.Context) (string, error) {
+	if i.o.URL != "" {
+		return i.o.URL, nil
+	}
+	i.mu.Lock()
+	found, fresh := i.found, time.Since(i.at) < refreshKeys || time.Now().Before(i.again)
+	i.mu.Unlock()
+	if found != "" && fresh {
+		return found, nil
+	}
+	url, err := discoverTokens(ctx, i.client, i.issuer.o.URL)
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	switch {
+	case err == nil:
+		i.found, i.at = url, time.Now()
+	case i.found == "":
+		return "", err
+	default:
+		i.again = time.Now().Add(retryMax)
+	}
+	return i.found, nil
+}
+
+// exchangeAnswer is what is read of a successful response (RFC 8693, section 2.2.1).
+type exchangeAnswer struct {
+	Token string `json:"access_token"`
+	Type  string `json:"token_type"`
+	// Issued is what kind of token it is; empty: the issuer does not say, though it must.
+	Issued    string  `json:"issued_token_type"`
+	ExpiresIn seconds `json:"expires_in"`
+}
+
+// seconds is a number in JSON, or a string of digits, as some servers send it.
+type seconds float64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *seconds) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil || text == "" {
+		return json.Unmarshal(raw, (*float64)(s))
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	*s = seconds(n)
+	return err
+}
+
+// exchangeError says that an issuer gives no token.
+type exchangeError struct {
+	// code is that of RFC 6749, section 5.2; empty: the response has none, or no token that could be used.
+	code string
+	text string
+}
+
+// Error implements error. It has nothing of what the issuer wrote but the code.
+func (e *exchangeError) Error() string { return e.text }
+
+// ask asks the issuer to exchange a token. An error that is no *exchangeError says that it cannot be asked now.
+func (i *exchangeIssuer) ask(ctx context.Context, form url.Values, token mcp.Token) (a exchangeAnswer, _ error) {
+	secret, err := i.o.ReadSecret()
+	if err != nil {
+		return a, err
+	}
+	where, err := i.where(ctx)
+	if err != nil {
+		return a, err
+	}
+	form = cloneForm(form)
+	form.Set("subject_token", token.Reveal())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, where, strings.NewReader(form.Encode()))
+	if err != nil {
+		return a, err
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Accept", "application/json")
+	r.SetBasicAuth(url.QueryEscape(i.o.Client), url.QueryEscape(strings.TrimSpace(string(secret))))
+	resp, err := i.alone.Do(r)
+	if err != nil {
+		return a, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return a, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
+	case len(raw) > maxDocument:
+		return a, &exchangeError{text: fmt.Sprintf("%s answers more than %d bytes", r.URL.Redacted(), maxDocument)}
+	case resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode >= 500:
+		return a, fmt.Errorf("%s answers %s", r.URL.Redacted(), resp.Status)
+	case resp.StatusCode != http.StatusOK:
+		code := errorCode(raw)
+		return a, &exchangeError{code, strings.TrimSpace(fmt.Sprintf("%s answers %s %s", r.URL.Redacted(), resp.Status, code))}
+	}
+	if err := json.Unmarshal(raw, &a); err != nil || !uniqueMembers(raw) {
+		return a, &exchangeError{text: r.URL.Redacted() + " answers what is no JSON object, or one with two members of one name"}
+	}
+	return a, a.check(r.URL.Redacted(), token)
+}
+
+// check finds what keeps an answer from being used.
+func (a *exchangeAnswer) check(where string, token mcp.Token) error {
+	switch {
+	case a.Token == "" || len(a.Token) > maxToken || checkToken(a.Token) != nil:
+		return &exchangeError{text: where + " answers without a token that can be sent on"}
+	case !strings.EqualFold(a.Type, schemeBearer):
+		return &exchangeError{text: where + " answers with a token that is no bearer token (token_type)"}
+	case a.Issued != "" && a.Issued != typeAccess && a.Issued != typeJWT:
+		return &exchangeError{text: where + " answers with a token that is no access token (issued_token_type)"}
+	case a.Token == token.Reveal():
+		return &exchangeError{text: where + " answers with the caller's own token, which no backend is sent"}
+	}
+	return nil
+}
+
+// errorCode is the code of an error response; empty: it has none.
+func errorCode(raw []byte) string {
+	var said struct {
+		Error string `json:"error"`
+	}
+	if json.Unmarshal(raw, &said) != nil || len(said.Error) > 64 ||
+		strings.ContainsFunc(said.Error, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }) {
+		return ""
+	}
+	return said.Error
+}
+
+func cloneForm(form url.Values) url.Values {
+	out := make(url.Values, len(form)+1)
+	for name, values := range form {
+		out[name] = slices.Clone(values)
+	}
+	return out
+}
