@@ -73,6 +73,8 @@ func (a *App) identityOf(b *config.Backend) backend.Identity {
 	return s
 }
 
+var _ backend.AskedIdentity = (*auth.Exchanger)(nil)
+
 // wantedBy is the token that a backend gets for callers.
 func wantedBy(b *config.Backend) auth.Wanted {
 	w := auth.Wanted{Backend: b.Name, Audience: b.Name}

@@ -44,6 +44,8 @@ const (
 	// exchangedTTL is for how long a token is remembered whose issuer does not say how long it is good, and refusedTTL for how
 	// long a refusal is.
 	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
+	// forgetAgain is the least time between two tokens for the same that are forgotten because the backend does not accept them.
+	forgetAgain = 10 * time.Second
 	// exchangeMargin is how long before its end a token is exchanged anew; a tenth of its life, if that is less.
 	exchangeMargin = 10 * time.Second
 	// maxExchanging bounds the exchanges that run at a time at one issuer; one more waits, as long as one may take.
@@ -68,11 +70,13 @@ type exchanges struct {
 	known *simplelru.LRU[digest, exchanged]
 }
 
-// exchanged is what came of an exchange: a token, or a refusal.
+// exchanged is what came of an exchange: a token, or a refusal. Without either it is a token that was forgotten.
 type exchanged struct {
 	token   string
 	refused *mcp.Error
 	until   time.Time
+	// kept is until when the token stays, whatever the backend says of it: the one before was forgotten a moment ago.
+	kept time.Time
 }
 
 func newExchanges(log *slog.Logger) *exchanges {
@@ -88,13 +92,26 @@ func (x *exchanges) get(d digest, now time.Time) (exchanged, bool) {
 		x.known.Remove(d)
 		return exchanged{}, false
 	}
-	return e, ok
+	return e, ok && (e.token != "" || e.refused != nil)
 }
 
 func (x *exchanges) put(d digest, e exchanged) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if before, ok := x.known.Peek(d); ok {
+		e.kept = before.kept
+	}
 	x.known.Add(d, e)
+}
+
+// forget forgets a token, at most once in forgetAgain.
+func (x *exchanges) forget(d digest, token string, now time.Time) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if e, ok := x.known.Peek(d); ok && e.token == token && !now.Before(e.kept) {
+		until := now.Add(forgetAgain)
+		x.known.Add(d, exchanged{until: until, kept: until})
+	}
 }
 
 // exchangeOutcome is how an exchange ended, as metrics name it.
@@ -182,6 +199,13 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 	case <-ctx.Done():
 		x.counts[exchangeUnavailable].Add(1)
 		return "", "", &mcp.Error{Kind: mcp.KindTimeout, Message: fmt.Sprintf("the call ended before its issuer gave a token for the backend %q", x.backend), Err: ctx.Err()}
+	}
+}
+
+// Refused forgets a token that Prove gave and that the backend did not accept, so that the next call has another one.
+func (x *Exchanger) Refused(ctx context.Context, _ *mcp.Principal, value string) {
+	if token := mcp.TokenOf(ctx); !token.IsZero() {
+		x.x.forget(x.digest(token), strings.TrimPrefix(value, schemeBearer+" "), time.Now())
 	}
 }
 

@@ -274,6 +274,39 @@ func TestSlowExchange(t *testing.T) {
 	})
 }
 
+// A token that a backend does not accept is exchanged anew, at most once in ten seconds: a backend that accepts none would have
+// the issuer asked for each call. That an older one is not accepted says nothing about the one at hand.
+func TestRefusedByTheBackend(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctest.Test(t, func(t *testing.T) {
+		o := remote(i)
+		o.Issuers[0].Exchange = exchangeOf()
+		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+		ctx, who := of(t, i, i.Token("alice", resource))
+		prove := func(want int64) string {
+			t.Helper()
+			_, value, err := x.Prove(ctx, who, "call")
+			if n := i.Exchanges.Load(); err != nil || n != want {
+				t.Errorf("%d exchanges, want %d: %v", n, want, err)
+			}
+			return value
+		}
+		first := prove(1)
+		x.Refused(ctx, who, first)
+		x.Refused(ctx, who, first)
+		time.Sleep(time.Second) // so that the issuer makes another token
+		second := prove(2)
+		x.Refused(ctx, who, first)
+		prove(2)
+		x.Refused(ctx, who, second)
+		prove(2)
+		time.Sleep(10 * time.Second)
+		x.Refused(ctx, who, second)
+		prove(3)
+		x.Refused(context.Background(), who, second) // whose caller is not known
+	})
+}
+
 // An issuer that does not answer takes the places of its own callers, not those of another issuer's.
 func TestSlowIssuerDelaysNoOther(t *testing.T) {
 	slow, well := issuer.New("https://slow.example"), issuer.New("https://well.example")

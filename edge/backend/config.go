@@ -86,6 +86,14 @@ type Identity interface {
 	Prove(ctx context.Context, who *mcp.Principal, call string) (key, value string, err error)
 }
 
+// AskedIdentity is an Identity that asks somebody else, who may take long: it is asked before a call has a place of the backend's.
+type AskedIdentity interface {
+	Identity
+	// Refused tells that the backend did not accept the value that Prove had given for a caller (UNAUTHENTICATED). ctx is of the
+	// same request.
+	Refused(ctx context.Context, who *mcp.Principal, value string)
+}
+
 // Tracing watches calls. Safe for concurrent use.
 type Tracing interface {
 	// Conn is the connection for lists and calls that c is to be used through.

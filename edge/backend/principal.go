@@ -3,7 +3,9 @@ package backend
 import (
 	"context"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
@@ -41,11 +43,24 @@ func (b *Backend) Prove(ctx context.Context, who *mcp.Principal, call string) (k
 	return b.cfg.Identity.Prove(ctx, who, call)
 }
 
-// proving adds that metadata to the context of a list or a watch.
-func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (context.Context, error) {
+// AsksToProve says whether Prove asks somebody else, and so may take long.
+func (b *Backend) AsksToProve() bool {
+	_, asks := b.cfg.Identity.(AskedIdentity)
+	return asks
+}
+
+// Proved tells who gave the value of Prove how its RPC ended.
+func (b *Backend) Proved(ctx context.Context, who *mcp.Principal, value string, err error) {
+	if i, asks := b.cfg.Identity.(AskedIdentity); asks && value != "" && status.Code(err) == codes.Unauthenticated {
+		i.Refused(ctx, who, value)
+	}
+}
+
+// proving adds that metadata to the context of a list or a watch. proved is told how that ended.
+func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (_ context.Context, proved func(error), _ error) {
 	key, value, err := b.Prove(ctx, who, "")
 	if err != nil || key == "" {
-		return ctx, err
+		return ctx, func(error) {}, err
 	}
-	return metadata.AppendToOutgoingContext(ctx, key, value), nil
+	return metadata.AppendToOutgoingContext(ctx, key, value), func(err error) { b.Proved(ctx, who, value, err) }, nil
 }

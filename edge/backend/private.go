@@ -123,7 +123,7 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 	now := b.content.Load()
 	lists := now.lists
 	who := b.principal(p)
-	ctx, err := b.proving(ctx, &p)
+	ctx, proved, err := b.proving(ctx, &p)
 	if err != nil {
 		return nil, err
 	}
@@ -133,6 +133,7 @@ func (b *Backend) readOwn(ctx context.Context, p mcp.Principal) (*Catalog, error
 		}
 		l, err := b.read(ctx, kind, who)
 		if err != nil {
+			proved(err)
 			return nil, err
 		}
 		l.private = true

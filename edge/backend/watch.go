@@ -146,7 +146,7 @@ func (b *Backend) follow(ctx context.Context, w *watch) {
 
 // watchOnce opens the stream, calls started with its first event, and passes events on until it ends.
 // A backend that does not begin within the timeout fails with DEADLINE_EXCEEDED.
-func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts ...grpc.CallOption) error {
+func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts ...grpc.CallOption) (ended error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	slow := status.Errorf(codes.DeadlineExceeded, "WatchResource did not send started within %v", b.cfg.Timeout)
@@ -155,11 +155,12 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	request := &pb.WatchResourceRequest{Uri: w.key.uri}
 	if w.who != nil {
 		request.Principal = b.principal(*w.who)
-		proven, err := b.proving(ctx, w.who)
+		proven, proved, err := b.proving(ctx, w.who)
 		if err != nil {
 			return err
 		}
 		ctx = proven
+		defer func() { proved(ended) }()
 	}
 	stream, err := b.watcher.WatchResource(ctx, request, opts...)
 	for begun := false; err == nil; {

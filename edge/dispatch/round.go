@@ -24,6 +24,12 @@ type round struct {
 	call  *mcp.Call
 	sink  mcp.Sink
 
+	// key and value are the metadata that shows the backend who is calling, once proven is true; an empty key: none does.
+	key, value string
+	proven     bool
+	// deadline is when the backend's timeout is over, once proven is true.
+	deadline time.Time
+
 	// owner is the backend that does the work, from begin on.
 	owner *backend.Backend
 	began time.Time
@@ -42,7 +48,7 @@ type round struct {
 
 // begin is admit and enter.
 func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end func(), _ error) {
-	release, err := r.admit(b)
+	release, err := r.admit(ctx, b)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -54,8 +60,18 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 	return ctx, func() { cancel(); release() }, nil
 }
 
-// admit takes one of the backend's places; release gives it back.
-func (r *round) admit(b *backend.Backend) (release func(), _ error) {
+// admit takes one of the backend's places; release gives it back. Where somebody else has to be asked who is calling, that is
+// done before: it takes as long as they like, and would keep the callers away who are known. The backend's timeout counts from then.
+func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), _ error) {
+	if b.AsksToProve() {
+		r.deadline = time.Now().Add(b.Timeout())
+		bounded, cancel := context.WithDeadline(ctx, r.deadline)
+		err := r.prove(bounded, b)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+	}
 	release, err := b.Acquire()
 	if err != nil {
 		r.d.opts.Telemetry.Hit(telemetry.BoundConcurrent)
@@ -64,20 +80,33 @@ func (r *round) admit(b *backend.Backend) (release func(), _ error) {
 	return release, nil
 }
 
+// prove finds out what shows the backend who is calling. An error says that it cannot be shown.
+func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
+	if r.key, r.value, err = b.Prove(ctx, &r.call.Principal, r.call.ID); err != nil {
+		return r.unproven(b, err)
+	}
+	r.proven = true
+	return nil
+}
+
 // enter gives an admitted round its deadline and metadata. target is the backend's own name for what is
 // called. end cancels what still runs. An error says that the backend cannot be shown who is calling.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
-	ctx, cancel := context.WithTimeout(ctx, b.Timeout())
-	key, value, err := b.Prove(ctx, &r.call.Principal, r.call.ID)
-	if err != nil {
-		cancel()
-		return nil, nil, r.unproven(b, err)
+	if !r.proven {
+		r.deadline = time.Now().Add(b.Timeout())
+	}
+	ctx, cancel := context.WithDeadline(ctx, r.deadline)
+	if !r.proven {
+		if err := r.prove(ctx, b); err != nil {
+			cancel()
+			return nil, nil, err
+		}
 	}
 	r.owner, r.began = b, time.Now()
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())
-	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, key, value), cancel, nil
+	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value), cancel, nil
 }
 
 // unproven is why a backend cannot be shown who is calling. A call that was begun before and has lost its token was so with the
@@ -105,6 +134,7 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 
 // status is a failed RPC as an error.
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
+	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
 	e := translate.Status(err, r.owner.Name())
 	if e.Kind == mcp.KindCancelled && ctx.Err() == nil {
 		// Nobody here cancelled: the client waits for an answer.

@@ -109,7 +109,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	// What follows takes memory and time, so that it is done for as many calls as the backend has places.
-	release, err := r.admit(t.owner)
+	release, err := r.admit(ctx, t.owner)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

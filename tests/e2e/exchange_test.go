@@ -296,3 +296,52 @@ func TestExchangedIdentityIsLost(t *testing.T) {
 		t.Errorf("another call: %q", got)
 	}
 }
+
+// TestExchangeTakesNoPlace: who waits for an issuer has none of the backend's places, so that an issuer which does not answer
+// keeps nobody from the backend whose token is at hand.
+func TestExchangeTakesNoPlace(t *testing.T) {
+	x := startExchanging(t, 1, func(c *config.Config) { c.Backends[0].MaxConcurrent = 1 })
+	alice, bob := x.id.Token("alice", public), x.id.Token("bob", public)
+	e := x.edges[0]
+	statelessAs(t, e, alice).call("whoami", "").text()
+	asked, answer := make(chan struct{}), make(chan struct{})
+	x.id.ExchangeWith(func(*http.Request) (int, string) {
+		close(asked)
+		<-answer
+		return http.StatusServiceUnavailable, ""
+	})
+	waiting := make(chan *reply)
+	other := statelessAs(t, e, bob)
+	go func() { waiting <- other.call("whoami", "") }()
+	<-asked
+	for name, r := range map[string]*reply{
+		"without a session": statelessAs(t, e, alice).call("whoami", ""), "in a session": sessionAs(t, e, vNov, alice).call("whoami", ""),
+	} {
+		if !strings.Contains(string(r.body), "alice ") {
+			t.Errorf("%s, while another one's token is waited for: %s", name, r.body)
+		}
+	}
+	close(answer)
+	if got := <-waiting; !strings.Contains(string(got.body), "-31502") {
+		t.Errorf("who waited: %s", got.body)
+	}
+}
+
+// TestRefusedTokenIsForgotten: a token that the backend does not accept is not sent again. The call is not made again.
+func TestRefusedTokenIsForgotten(t *testing.T) {
+	x := startExchanging(t, 1)
+	e, token := x.edges[0], x.id.Token("alice", public)
+	call := func() string { return string(statelessAs(t, e, token).call("whoami", "").body) }
+	call()
+	revoked := x.sent(t)
+	x.own.refuse(revoked)
+	if got := call(); !strings.Contains(got, "-32603") || x.own.calls() != 2 {
+		t.Errorf("with a token that is not accepted: %s, %d calls", got, x.own.calls())
+	}
+	if got := call(); !strings.Contains(got, "alice ") || x.sent(t) == revoked {
+		t.Errorf("the next call: %s", got)
+	}
+	if n := len(x.given(token)); n != 2 {
+		t.Errorf("the issuer was asked %d times", n)
+	}
+}

@@ -9,12 +9,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -55,6 +58,15 @@ func freeAddr(t *testing.T) string {
 type witness struct {
 	mu   sync.Mutex
 	seen []metadata.MD
+	// refused is the access token that calls are refused with; empty: none is.
+	refused string
+}
+
+// refuse has calls with an access token end with UNAUTHENTICATED.
+func (w *witness) refuse(token string) {
+	w.mu.Lock()
+	w.refused = token
+	w.mu.Unlock()
 }
 
 func (w *witness) option() capability.Option {
@@ -63,7 +75,11 @@ func (w *witness) option() capability.Option {
 			md, _ := metadata.FromIncomingContext(s.Context())
 			w.mu.Lock()
 			w.seen = append(w.seen, md)
+			refused := w.refused != "" && slices.Contains(md.Get("authorization"), "Bearer "+w.refused)
 			w.mu.Unlock()
+			if refused {
+				return status.Error(codes.Unauthenticated, "the token is not accepted")
+			}
 		}
 		return next(srv, s)
 	}))
