@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(issuers, cmp.Or(files, err))
 	}
-	for _, note := range cfg.Deprecated() {
+	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed()) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	paging := app.Paging(cfg)

@@ -27,7 +27,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.notReady("starting")
 	logGRPC(log)
-	warnOfDeprecated(cfg, log)
+	warnOfSettings(cfg, log)
 	proxies, err := cfg.Proxies()
 	if err != nil {
 		return nil, err
@@ -103,10 +103,13 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	return a, nil
 }
 
-// warnOfDeprecated logs the settings that are accepted for now only.
-func warnOfDeprecated(cfg config.Config, log *slog.Logger) {
+// warnOfSettings logs the settings that are accepted for now only, and those that show credentials to others.
+func warnOfSettings(cfg config.Config, log *slog.Logger) {
 	for _, note := range cfg.Deprecated() {
 		log.Warn("a setting is deprecated", "setting", note)
+	}
+	for _, note := range cfg.Exposed() {
+		log.Warn("a setting has credentials, or keys, sent without TLS", "setting", note)
 	}
 }
 

@@ -9,16 +9,21 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-func TestDeprecatedSettingsAreLogged(t *testing.T) {
+// Settings that are deprecated, or show credentials to others, are logged at the start.
+func TestSettingsAreWarnedOf(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
 	cfg := config.Default()
 	cfg.Backends = []config.Backend{{Name: "a", Target: "h:1"}, {Name: "b", Target: "h:2", Kind: config.KindContract}}
-	if warnOfDeprecated(cfg, log); out.Len() > 0 {
+	if warnOfSettings(cfg, log); out.Len() > 0 {
 		t.Errorf("logged for settings in use: %s", out.String())
 	}
 	cfg.Backends = append(cfg.Backends, config.Backend{Name: "c", Target: "h:3", Kind: "mcp"})
-	if warnOfDeprecated(cfg, log); !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "backends[2] c: kind: mcp is deprecated") {
+	if warnOfSettings(cfg, log); !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "backends[2] c: kind: mcp is deprecated") {
+		t.Errorf("logged %q", out.String())
+	}
+	cfg.Backends[1].Identity = config.IdentityExchange
+	if warnOfSettings(cfg, log); !strings.Contains(out.String(), "sent without TLS") || !strings.Contains(out.String(), "backends[1] b: identity: exchange") {
 		t.Errorf("logged %q", out.String())
 	}
 }

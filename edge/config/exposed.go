@@ -1,0 +1,89 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+)
+
+// Exposed are notes on credentials, and on what they are verified by, that go over the network without TLS, where others may read
+// or change them. Whether something else secures the connection, such as a mesh, cannot be known.
+func (c *Config) Exposed() (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	for i := range c.Backends {
+		b := &c.Backends[i]
+		if b.TLS != nil || isLocalTarget(b.Target) {
+			continue
+		}
+		switch b.Identity {
+		case IdentityExchange:
+			note("backends[%d] %s: identity: exchange sends callers' access tokens to %s without TLS, where others on the network may read and use them: "+
+				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
+		case IdentitySigned:
+			note("backends[%d] %s: identity: signed tells %s without TLS who is calling, where others on the network may read it and change the rest of the call: "+
+				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
+		}
+	}
+	if c.Auth == nil {
+		return notes
+	}
+	for i := range c.Auth.Issuers {
+		for _, text := range c.Auth.Issuers[i].exposed() {
+			note("auth.issuers[%d] %s: %s: use https, unless a mesh or the like encrypts the connection", i, c.Auth.Issuers[i].Issuer, text)
+		}
+	}
+	return notes
+}
+
+// exposed are what an issuer is asked for, or told, without TLS.
+func (i *Issuer) exposed() (notes []string) {
+	switch {
+	case i.JWKS == "" && isExposed(i.Issuer):
+		notes = append(notes, "its metadata and keys are read without TLS, so that others on the network may give keys of their own and sign tokens")
+	case IsURL(i.JWKS) && isExposed(i.JWKS):
+		notes = append(notes, "jwks: its keys are read without TLS, so that others on the network may give keys of their own and sign tokens")
+	}
+	if n := i.Introspection; n != nil && isExposed(n.URL) {
+		notes = append(notes, "introspection.url: the edge's secret and callers' tokens are sent without TLS")
+	}
+	if x := i.Exchange; x != nil && (isExposed(x.URL) || x.URL == "" && isExposed(i.Issuer)) {
+		notes = append(notes, "exchange: the edge's secret and callers' tokens are sent without TLS")
+	}
+	return notes
+}
+
+// isExposed says whether a URL is one without TLS of another machine.
+func isExposed(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme == "http" && !isLocalHost(u.Hostname())
+}
+
+// isLocalTarget says whether a gRPC target is certain to be on this machine.
+func isLocalTarget(target string) bool {
+	scheme, rest, found := strings.Cut(target, ":")
+	switch {
+	case found && (scheme == "unix" || scheme == "unix-abstract"):
+		return true
+	case found && (scheme == "dns" || scheme == "passthrough" || scheme == "ipv4" || scheme == "ipv6"):
+		if after, absolute := strings.CutPrefix(rest, "//"); absolute {
+			_, rest, _ = strings.Cut(after, "/") // behind the authority
+		}
+		target = rest
+	}
+	for _, address := range strings.Split(target, ",") {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			host = strings.Trim(address, "[]")
+		}
+		if !isLocalHost(host) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLocalHost(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
