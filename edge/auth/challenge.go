@@ -55,7 +55,7 @@ func quotable(s string) string {
 }
 
 // deny answers a request whose credentials are refused, with a challenge that names scope and metadata: 400 for a header
-// that cannot be read, 503 where the issuer cannot be asked, else 401. Who sent none is told of no error (RFC 6750,
+// that cannot be read, 503 where the issuer cannot be asked, 429 for too many proofs, else 401. Who sent none is told of no error (RFC 6750,
 // section 3.1).
 func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) *web.Denial {
 	a.refused[why.reason].Add(1)
@@ -70,6 +70,9 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 		if from.issuer != nil && why != errUnspent {
 			d.RetryAfter = from.issuer.source.again()
 		}
+		return d
+	case ReasonLimit:
+		d.Status, d.RetryAfter = http.StatusTooManyRequests, sweepProofs
 		return d
 	case ReasonMissing:
 	case ReasonMalformed:

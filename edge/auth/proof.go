@@ -14,6 +14,8 @@ import (
 
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // DPoP says whether tokens may, or must, be bound to a key of their client, which proves with each request that it has
@@ -32,9 +34,10 @@ const (
 
 // Proofs remembers proofs that were used. Safe for concurrent use.
 type Proofs interface {
-	// Spend notes that a proof was used, for as long as it would be accepted. fresh: it was not used before. An error says
-	// that this is not known; then the request is answered 503.
-	Spend(ctx context.Context, id string, life time.Duration) (fresh bool, err error)
+	// Spend notes that a proof of a caller was used, to be remembered for so long. fresh: it was not used before. An error says
+	// that this is not known; then the request is answered 503. A *mcp.Error of KindLimit says that most proofs of the caller are
+	// remembered; then it is 429.
+	Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error)
 }
 
 const (
@@ -46,6 +49,9 @@ const (
 	maxProof, maxProofID = 8 << 10, 256
 	// proofAge is how old a proof may be, and proofAhead by how much its client's clock may be ahead.
 	proofAge, proofAhead = time.Minute, time.Minute
+	// proofSpare is for how much longer a proof is remembered: another replica, whose clock is behind by so much, accepts it
+	// still.
+	proofSpare = 10 * time.Second
 	// spendTimeout bounds how long it takes to find out whether a proof was used.
 	spendTimeout = 2 * time.Second
 )
@@ -61,6 +67,7 @@ func badProof(text string) *refusal { return &refusal{ReasonProof, text} }
 var (
 	errUnbound  = &refusal{ReasonBound, "the access token is not bound to a key, so that a proof says nothing: send it as Bearer"}
 	errUnspent  = &refusal{ReasonUnavailable, "whether the DPoP proof was used before cannot be found out now: try again later, with a new one"}
+	errProofs   = &refusal{ReasonLimit, "the caller has used " + strconv.Itoa(maxProofsOfOne) + " DPoP proofs of about a minute, the most that are remembered of one: send requests more slowly"}
 	errUnproved = &refusal{ReasonBound, "this server takes access tokens only that are bound to a key of their client (DPoP): get such a one, and send it with a proof"}
 )
 
@@ -103,8 +110,10 @@ func (a *Authenticator) prove(r *http.Request, c credentials, v verified) *refus
 	ctx, cancel := context.WithTimeout(r.Context(), spendTimeout)
 	defer cancel()
 	// The thumbprint and the claim have no NUL.
-	fresh, err := a.proofs().Spend(ctx, v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+time.Second)
+	fresh, err := a.proofs().Spend(ctx, v.principal.Key(), v.boundTo+"\x00"+p.id, time.Until(p.issued.Add(proofAge))+proofSpare, maxProofsOfOne)
 	switch {
+	case err != nil && mcp.AsError(err).Kind == mcp.KindLimit:
+		return errProofs
 	case err != nil:
 		return errUnspent
 	case !fresh:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/tests/issuer"
 )
 
@@ -215,44 +216,88 @@ func TestProofsAreForThePublicURL(t *testing.T) {
 	}
 }
 
-// away cannot say whether a proof was used.
-type away struct{}
+// storing is a store of proofs that a test writes.
+type storing func(caller, id string, life time.Duration, most int) (bool, error)
 
-func (away) Spend(context.Context, string, time.Duration) (bool, error) {
-	return false, errors.New("away")
+func (s storing) Spend(_ context.Context, caller, id string, life time.Duration, most int) (bool, error) {
+	return s(caller, id, life, most)
 }
 
+// What the store of proofs says: one that cannot be asked is no fault of the caller's, and a caller with too many proofs is told
+// to come back.
 func TestProofsNeedTheirStore(t *testing.T) {
 	i, client := issuer.New("https://id.example"), issuer.NewProver()
-	o := options(i)
-	o.DPoP, o.Proofs = auth.DPoPAccept, func() auth.Proofs { return away{} }
-	a := newAuth(t, o)
-	token := i.Token("alice", resource, client.Bound())
-	_, denied := a.Authenticate(proved("DPoP", token, client.Proof("POST", resource+"/mcp", token, nil, nil)))
-	if denied == nil || denied.Status != 503 || len(denied.Challenges) != 0 {
-		t.Errorf("without its store: %+v", denied)
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		says   string
+		after  time.Duration
+	}{
+		"away":     {errors.New("away"), 503, "cannot be found out now", 0},
+		"too many": {mcp.Errorf(mcp.KindLimit, "full"), 429, "65536 DPoP proofs", 10 * time.Second},
+	} {
+		o := options(i)
+		o.DPoP, o.Proofs = auth.DPoPAccept, func() auth.Proofs {
+			return storing(func(string, string, time.Duration, int) (bool, error) { return false, c.err })
+		}
+		token := i.Token("alice", resource, client.Bound())
+		_, denied := newAuth(t, o).Authenticate(proved("DPoP", token, client.Proof("POST", resource+"/mcp", token, nil, nil)))
+		if denied == nil || denied.Status != c.status || len(denied.Challenges) != 0 || !strings.Contains(denied.Message, c.says) || denied.RetryAfter != c.after {
+			t.Errorf("%s: %+v", name, denied)
+		}
 	}
 }
 
-// Proofs are remembered as long as they would be accepted, in bounded memory: when that is full, no more are taken.
+// A proof is remembered for ten seconds longer than it is accepted here, since the clock of another replica may be behind.
+func TestProofsOutlastTheClocksOfReplicas(t *testing.T) {
+	i, client := issuer.New("https://id.example"), issuer.NewProver()
+	synctest.Test(t, func(t *testing.T) {
+		o := options(i)
+		o.DPoP, o.Proofs = auth.DPoPAccept, func() auth.Proofs {
+			return storing(func(caller, _ string, life time.Duration, _ int) (bool, error) {
+				if caller != i.URL+"\x00alice" || life != 20*time.Second {
+					t.Errorf("a proof of %q is remembered for %v", caller, life)
+				}
+				return true, nil
+			})
+		}
+		a := newAuth(t, o)
+		token := i.Token("alice", resource, client.Bound())
+		proof := client.Proof("POST", resource+"/mcp", token, nil, map[string]any{"iat": time.Now().Add(-50 * time.Second).Unix()})
+		if _, denied := a.Authenticate(proved("DPoP", token, proof)); denied != nil {
+			t.Errorf("%+v", denied)
+		}
+	})
+}
+
+// Proofs are remembered as long as they would be accepted, in bounded memory: when that is full, no more are taken, and one caller
+// cannot fill it.
 func TestProofsInMemoryAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := auth.NewProofs(2)
-		spend := func(id string, life time.Duration) (bool, error) { return p.Spend(t.Context(), id, life) }
+		p := auth.NewProofs(3)
+		spend := func(caller, id string) (bool, error) { return p.Spend(t.Context(), caller, id, time.Minute, 2) }
 		for _, id := range []string{"a", "b"} {
-			if fresh, err := spend(id, time.Minute); !fresh || err != nil {
+			if fresh, err := spend("ann", id); !fresh || err != nil {
 				t.Errorf("%s: %t, %v", id, fresh, err)
 			}
 		}
-		if fresh, err := spend("a", time.Minute); fresh || err != nil {
+		if fresh, err := spend("ann", "a"); fresh || err != nil {
 			t.Errorf("the same again: %t, %v", fresh, err)
 		}
-		if fresh, err := spend("c", time.Minute); fresh || err == nil {
-			t.Errorf("a third, where two are remembered: %t, %v", fresh, err)
+		if fresh, err := spend("ann", "c"); fresh || mcp.AsError(err).Kind != mcp.KindLimit {
+			t.Errorf("a third of one who may have two: %t, %v", fresh, err)
+		}
+		if fresh, err := spend("bob", "c"); !fresh || err != nil {
+			t.Errorf("another caller's: %t, %v", fresh, err)
+		}
+		if fresh, err := spend("bob", "d"); fresh || err == nil || mcp.AsError(err).Kind == mcp.KindLimit {
+			t.Errorf("a fourth, where three are remembered: %t, %v", fresh, err)
 		}
 		time.Sleep(time.Minute + 10*time.Second)
-		if fresh, err := spend("c", time.Minute); !fresh || err != nil {
-			t.Errorf("later: %t, %v", fresh, err)
+		for _, id := range []string{"c", "d"} {
+			if fresh, err := spend("ann", id); !fresh || err != nil {
+				t.Errorf("later: %t, %v", fresh, err)
+			}
 		}
 	})
 }

@@ -6,11 +6,18 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// maxProofs bounds the proofs that one process remembers: those of 4,000 requests a second, for the minute that a proof is
-// accepted.
-const maxProofs = 256 << 10
+const (
+	// maxProofs bounds the proofs that one process remembers: those of 3,700 requests a second, for as long as each is.
+	maxProofs = 256 << 10
+	// maxProofsOfOne bounds those of one caller, on all replicas: those of 900 requests a second.
+	maxProofsOfOne = 64 << 10
+	// sweepProofs is how often proofs are forgotten that are over.
+	sweepProofs = 10 * time.Second
+)
 
 // errManyProofs says that no more proofs can be remembered.
 var errManyProofs = errors.New("too many proofs are remembered")
@@ -21,36 +28,73 @@ type proofs struct {
 	most int
 
 	mu sync.Mutex
-	// used has until when each is remembered, by its digest.
-	used map[digest]time.Time
+	// used are the proofs, by their digests.
+	used map[digest]usedProof
+	// callers are those who have some, by the digests of their names.
+	callers map[digest]*prover
 	// swept is when those were last forgotten that are over.
 	swept time.Time
 }
 
-func newProofs(most int) *proofs { return &proofs{most: most, used: map[digest]time.Time{}} }
+// usedProof is one proof.
+type usedProof struct {
+	until time.Time
+	of    *prover
+}
 
-// sweepProofs is how often proofs are forgotten that are over.
-const sweepProofs = 10 * time.Second
+// prover is a caller who has count proofs.
+type prover struct {
+	name  digest
+	count int
+}
+
+func newProofs(most int) *proofs {
+	return &proofs{most: most, used: map[digest]usedProof{}, callers: map[digest]*prover{}}
+}
 
 // Spend implements Proofs.
-func (p *proofs) Spend(_ context.Context, id string, life time.Duration) (fresh bool, _ error) {
-	d, now := digest(sha256.Sum256([]byte(id))), time.Now()
+func (p *proofs) Spend(_ context.Context, caller, id string, life time.Duration, most int) (fresh bool, _ error) {
+	d, name, now := digest(sha256.Sum256([]byte(id))), digest(sha256.Sum256([]byte(caller))), time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.swept) >= sweepProofs {
-		p.swept = now
-		for other, until := range p.used {
-			if !now.Before(until) {
-				delete(p.used, other)
-			}
-		}
+		p.sweep(now)
 	}
-	if until, there := p.used[d]; there && now.Before(until) {
+	before, there := p.used[d]
+	if there && now.Before(before.until) {
 		return false, nil
 	}
-	if len(p.used) >= p.most {
-		return false, errManyProofs
+	if there {
+		p.forget(d, before)
 	}
-	p.used[d] = now.Add(life)
+	of := p.callers[name]
+	switch {
+	case of != nil && of.count >= most:
+		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are remembered, the limit", most)
+	case len(p.used) >= p.most:
+		return false, errManyProofs
+	case of == nil:
+		of = &prover{name: name}
+		p.callers[name] = of
+	}
+	of.count++
+	p.used[d] = usedProof{now.Add(life), of}
 	return true, nil
+}
+
+// sweep forgets the proofs that are over. p.mu is locked, as it is for forget.
+func (p *proofs) sweep(now time.Time) {
+	p.swept = now
+	for d, one := range p.used {
+		if !now.Before(one.until) {
+			p.forget(d, one)
+		}
+	}
+}
+
+func (p *proofs) forget(d digest, one usedProof) {
+	delete(p.used, d)
+	if one.of.count--; one.of.count == 0 {
+		delete(p.callers, one.of.name)
+	}
 }

@@ -41,12 +41,14 @@ const (
 	ReasonScope
 	// ReasonProof: the proof of the key that the token is bound to is missing, or none for this request.
 	ReasonProof
+	// ReasonLimit: the caller has used more proofs than are remembered, and the request is answered 429.
+	ReasonLimit
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"missing", "malformed", "too_large", "unknown", "issuer", "algorithm", "key", "signature", "expired", "early",
-	"audience", "kind", "bound", "subject", "unavailable", "scope", "proof",
+	"audience", "kind", "bound", "subject", "unavailable", "scope", "proof", "limit",
 }
 
 // String is the reason's name in metrics.

@@ -4,38 +4,45 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
+	"fmt"
 	"time"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
+
+var proofScript = own("proof")
 
 // Proofs are those by which clients prove that they have the key of their token, each of which may be used once.
 func (r *Replica) Proofs() *Proofs { return &Proofs{r} }
 
-// Proofs keeps a key for each proof that was used, as long as it would be accepted. Its name tells nobody what the proof
-// was. Safe for concurrent use.
+// Proofs keeps a key for each caller, with the proofs that were used, as long as they would be accepted. It tells nobody who the
+// caller is, and what the proofs were. Safe for concurrent use.
 type Proofs struct{ r *Replica }
 
-// Spend notes that a proof was used. fresh: it was not used before, on any replica. One whose reply was lost may be told
+// Spend notes that a proof of a caller was used, to be remembered for so long. fresh: it was not used before, on any replica. A
+// *mcp.Error of KindLimit says that as many of the caller's are remembered as may be. One whose reply was lost may be told
 // not to be fresh when it is sent again.
-func (p *Proofs) Spend(ctx context.Context, id string, life time.Duration) (fresh bool, err error) {
-	key := p.r.proof(id)
-	err = p.r.send(ctx, key, func() error {
-		_, err := p.r.client.SetArgs(ctx, key, 1, redis.SetArgs{Mode: "NX", TTL: life}).Result()
-		if fresh = err == nil; errors.Is(err, redis.Nil) {
-			return nil
-		}
-		return err
-	})
+func (p *Proofs) Spend(ctx context.Context, caller, id string, life time.Duration, most int) (fresh bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	sum := sha256.Sum256([]byte(id))
+	v, err := p.r.eval(ctx, proofScript, []string{p.r.proofs(caller)}, sum[:16], max(life.Milliseconds(), 1), most)
 	if err != nil {
 		return false, unavailable(ctx, err)
 	}
-	return fresh, nil
+	switch v {
+	case int64(1), int64(0):
+		return v == int64(1), nil
+	case int64(-1):
+		return false, mcp.Errorf(mcp.KindLimit, "%d proofs of the caller are remembered, the limit", most)
+	}
+	return false, fmt.Errorf("a script returned %v: %w", v, state.ErrUnavailable)
 }
 
-// proof is the key of a proof.
-func (r *Replica) proof(id string) string {
-	sum := sha256.Sum256([]byte(id))
-	return r.prefix + ":p:{" + hex.EncodeToString(sum[:]) + "}"
+// proofs is the key of a caller's proofs, which is not among those of principals' sessions.
+func (r *Replica) proofs(caller string) string {
+	sum := sha256.Sum256([]byte(caller))
+	return r.prefix + ":dpop:{" + hex.EncodeToString(sum[:16]) + "}"
 }

@@ -8,12 +8,14 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
-// A proof is used once on all replicas, its key expires, and without Redis it is not known.
+// A proof is used once on all replicas, a caller has so many at a time, their key expires, and without Redis it is not known.
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	server := redisserver.ForTest(t)
@@ -31,25 +33,72 @@ func TestProofs(t *testing.T) {
 		t.Cleanup(func() { _ = r.Close() })
 		replicas[i] = r.Proofs()
 	}
+	spend := func(replica int, caller, id string, most int) (bool, error) {
+		return replicas[replica].Spend(t.Context(), caller, id, time.Minute, most)
+	}
 	for i, want := range []bool{true, false} {
-		if fresh, err := replicas[i].Spend(t.Context(), "key of ann", time.Minute); fresh != want || err != nil {
+		if fresh, err := spend(i, "ann", "first", 2); fresh != want || err != nil {
 			t.Errorf("replica %d: %t, %v, want %t", i, fresh, err, want)
 		}
 	}
-	if fresh, err := replicas[1].Spend(t.Context(), "another", time.Minute); !fresh || err != nil {
-		t.Errorf("another proof: %t, %v", fresh, err)
+	for i, c := range []struct {
+		caller, id string
+		fresh      bool
+		full       bool
+	}{
+		{"ann", "second", true, false}, {"ann", "third", false, true}, {"ann", "second", false, false}, {"bob", "first", true, false},
+	} {
+		fresh, err := spend(i%2, c.caller, c.id, 2)
+		if full := err != nil && mcp.AsError(err).Kind == mcp.KindLimit; fresh != c.fresh || full != c.full || err != nil && !full {
+			t.Errorf("%s's %s: %t, %v", c.caller, c.id, fresh, err)
+		}
 	}
-	keys, err := client.Keys(t.Context(), "mcpedge:p*").Result()
+	keys, err := client.Keys(t.Context(), "mcpedge:dpop:*").Result()
 	if err != nil || len(keys) != 2 {
 		t.Fatalf("%q, %v", keys, err)
 	}
 	for _, key := range keys {
-		if ttl := client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > time.Minute || strings.Contains(key, "ann") {
-			t.Errorf("the key %s expires in %s", key, ttl)
+		members, err := client.ZRange(t.Context(), key, 0, -1).Result()
+		if ttl := client.PTTL(t.Context(), key).Val(); err != nil || ttl <= 0 || ttl > time.Minute || strings.Contains(key+strings.Join(members, ""), "ann") {
+			t.Errorf("the key %s with %q expires in %s: %v", key, members, ttl, err)
 		}
 	}
+	for _, want := range []time.Duration{time.Millisecond, time.Hour} { // one that is over frees its place; the key stays for the longest
+		if fresh, err := replicas[0].Spend(t.Context(), "cid", want.String(), want, 2); !fresh || err != nil {
+			t.Errorf("for %v: %t, %v", want, fresh, err)
+		}
+	}
+	await.Until(t, "the place of the proof that is over is free", func() bool {
+		fresh, _ := replicas[1].Spend(t.Context(), "cid", "next", time.Minute, 2)
+		return fresh
+	})
+	if fresh, err := replicas[1].Spend(t.Context(), "cid", time.Hour.String(), time.Minute, 3); fresh || err != nil {
+		t.Errorf("one that lasts longer than those after it: %t, %v", fresh, err)
+	}
 	server.Kill()
-	if fresh, err := replicas[0].Spend(t.Context(), "a third", time.Minute); fresh || !errors.Is(err, state.ErrUnavailable) {
+	if fresh, err := replicas[0].Spend(t.Context(), "ann", "another", time.Minute, 9); fresh || !errors.Is(err, state.ErrUnavailable) {
 		t.Errorf("without Redis: %t, %v", fresh, err)
+	}
+}
+
+// Proofs are nobody's sessions: the list of sessions, and what bounds those of a principal, do not come upon them.
+func TestProofsAreNoSessions(t *testing.T) {
+	t.Parallel()
+	c := connect(t, startServer(t))
+	r, ctx := start(t, c, redis.Options{}), t.Context()
+	who := mcp.Principal{Subject: "ann", Issuer: "https://id.example"}
+	for _, proof := range []string{"one", "two"} {
+		fresh, err := r.Proofs().Spend(ctx, who.Key(), proof, time.Minute, 9)
+		if must(t, err); !fresh {
+			t.Errorf("the proof %s is not fresh", proof)
+		}
+	}
+	must(t, r.Create(ctx, &state.Session{ID: "s", Principal: who}))
+	page, next, err := r.List(ctx, "", 10)
+	if must(t, err); len(page) != 1 || page[0].ID != "s" || next != "" {
+		t.Errorf("the list has %d sessions, %q follows", len(page), next)
+	}
+	if fresh, err := r.Proofs().Spend(ctx, who.Key(), "one", time.Minute, 9); fresh || err != nil {
+		t.Errorf("a proof again: %t, %v", fresh, err)
 	}
 }

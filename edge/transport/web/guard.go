@@ -18,10 +18,11 @@ const (
 )
 
 // The JSON-RPC codes in the body of what a transport itself refuses: it is an invalid request, its credentials are
-// missing or not accepted, or the edge cannot serve it now.
+// missing or not accepted, its caller sends too much, or the edge cannot serve it now.
 const (
 	codeRefused         = -32600
 	codeUnauthenticated = -31401
+	codeLimit           = -31429
 	codeNotNow          = -31503
 )
 
@@ -49,7 +50,7 @@ type Challenger interface {
 
 // Denial is the answer to a request whose credentials are not accepted.
 type Denial struct {
-	// Status is 400, 401, 403 or 503.
+	// Status is 400, 401, 403, 429 or 503.
 	Status int
 	// Message says what was wrong and what to do. It holds nothing of a token.
 	Message string
@@ -61,7 +62,7 @@ type Denial struct {
 	// Caller is who it is, where credentials that are good do not allow enough, and Missing are the scopes they lack.
 	Caller  mcp.Principal
 	Missing []string
-	// RetryAfter is when to try again after 503; 0: after a second.
+	// RetryAfter is when to try again after 429 or 503; 0: after a second.
 	RetryAfter time.Duration
 }
 

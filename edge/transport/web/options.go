@@ -59,6 +59,8 @@ func (o Options) withDefaults() Options {
 				return refusal(codeNotNow, message)
 			case http.StatusUnauthorized:
 				return refusal(codeUnauthenticated, message)
+			case http.StatusTooManyRequests:
+				return refusal(codeLimit, message)
 			}
 			return Refusal(message)
 		}
