@@ -345,3 +345,18 @@ func TestRefusedTokenIsForgotten(t *testing.T) {
 		t.Errorf("the issuer was asked %d times", n)
 	}
 }
+
+// TestBoundTokensAreExchanged: a token that is bound to its client's key is exchanged like another one.
+func TestBoundTokensAreExchanged(t *testing.T) {
+	x := startExchanging(t, 1, func(c *config.Config) { c.Auth.DPoP = config.DPoPRequire })
+	client := issuer.NewProver()
+	token := x.id.Token("alice", public, client.Bound())
+	headers := append(modernHeaders("tools/call", "whoami"), "Authorization", "DPoP "+token, "DPoP", client.Proof("POST", public+"/mcp", token, nil, nil))
+	got := newCaller(t, x.edges[0].URL).send(t, "POST", envelope("1", "tools/call", `{"name":"whoami","arguments":{},"_meta":{`+metaBoth+`}}`), headers...)
+	if got.status != 200 || !strings.Contains(string(got.body), "alice ") {
+		t.Fatalf("%d %s", got.status, got.body)
+	}
+	if given := x.given(token); len(given) != 1 || given[0] != x.sent(t) {
+		t.Errorf("the backend got another token than the %d that the issuer gave", len(given))
+	}
+}

@@ -118,14 +118,14 @@ func (g *Guard) Watch(h mcp.Header, fn func()) (stop func()) {
 	return nil
 }
 
-// Token is the bearer token of a request that was admitted for a principal; none for the anonymous one, and unless the options
-// say that tokens are kept.
+// Token is the access token, of the scheme Bearer or DPoP, of a request that was admitted for a principal; none for the anonymous
+// one, and unless the options say that tokens are kept.
 func (g *Guard) Token(r *http.Request, p mcp.Principal) mcp.Token {
 	if !g.o.Tokens || p.Anonymous() {
 		return mcp.Token{}
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
+	if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "DPoP") {
 		return mcp.Token{}
 	}
 	return mcp.NewToken(strings.Trim(token, " \t"))
