@@ -86,7 +86,7 @@ func (c *Control) Policy() *policy.Policy {
 // Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is run again after its replica
 // was lost is decided on again: nobody knows whether it was.
 // The policy server, if there is one, is asked about what the policy allows: Decide returns once it has answered. What is not
-// allowed is recorded; an allowed call of a tool is by CallTool.
+// allowed is recorded, and what is because the policy server did not decide; an allowed call of a tool is by CallTool.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
 	p := c.policy.Load()
 	if p == nil {
@@ -131,7 +131,12 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 		return err
 	}
 	c.asked[a.Outcome].Add(1)
-	if a.Allow {
+	v := audit.Verdict{Effect: audit.Deny, By: audit.ByExternal, Rule: a.Outcome.String()}
+	switch {
+	case a.Allow && a.Outcome == external.Failed:
+		v.Effect = audit.Allow
+		return c.decided(ctx, call, t.Backend, v, nil)
+	case a.Allow:
 		return nil
 	}
 	e := &mcp.Error{Kind: mcp.KindForbidden}
@@ -143,7 +148,7 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	default:
 		e.Message = "you may not: the policy server denies it"
 	}
-	return c.decided(ctx, call, t.Backend, audit.Verdict{Effect: audit.Deny, By: audit.ByExternal, Rule: a.Outcome.String()}, e)
+	return c.decided(ctx, call, t.Backend, v, e)
 }
 
 // Asked calls fn with how many requests policy servers were asked about so far, by outcome.

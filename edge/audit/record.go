@@ -49,7 +49,8 @@ const (
 	ByOwnership By = "ownership"
 	// ByPolicy: the rules and scopes of the policy.
 	ByPolicy By = "policy"
-	// ByExternal: the policy server. The rule is denied, or failed where it could not be asked.
+	// ByExternal: the policy server. The rule is denied, or failed where it did not decide; then what the setting on-failure says
+	// is the effect. That it allowed something is not recorded by itself.
 	ByExternal By = "external"
 	// ByQuota: the quotas.
 	ByQuota By = "quota"

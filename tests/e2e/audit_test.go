@@ -16,6 +16,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/authorizer"
 	"github.com/mcpedge/mcpedge/tests/await"
 	"github.com/mcpedge/mcpedge/tests/issuer"
 )
@@ -297,5 +298,26 @@ func TestAuditOfPolicy(t *testing.T) {
 			"cem deny policy default add", "cem tools/call add forbidden",
 			"dora hide policy hidden greet", "dora prompts/get greet unknown_prompt")
 	}
+	wantRecords(t, records(t, path), want...)
+}
+
+// TestAuditOfWhatNobodyDecided: what is allowed because the policy server did not decide is recorded as that, whatever it is, in
+// either era.
+func TestAuditOfWhatNobodyDecided(t *testing.T) {
+	pdp, path := authorizer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
+	e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) { e.OnFailure = "allow" }), auditTo(path))
+	allowed := toolParams("add", `{"a":1,"b":2}`, "")
+	clientOf(t, e, v2026, "").ask("tools/call", allowed).final()
+	pdp.Stop()
+	want := []string{"allow   add", " tools/call add ok"}
+	for _, version := range []string{v2026, vNov} {
+		c := clientOf(t, e, version, "")
+		c.ask("tools/call", allowed).final()
+		c.ask("prompts/get", `{"name":"greet","arguments":{"name":"Ada"}}`).final()
+		want = append(want,
+			"allow external failed add", "allow   add", " tools/call add ok",
+			"allow external failed greet", " prompts/get greet ok")
+	}
+	e.End(t)
 	wantRecords(t, records(t, path), want...)
 }
