@@ -305,6 +305,26 @@ func TestRotate(t *testing.T) {
 }
 
 // BenchmarkProve is what the signature of one call costs.
+// A file that changes again and again before a new key of it signs leaves the one that signs among those that are published.
+func TestManyRotations(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k, f := open(t, newEd25519(t))
+		now := time.Now()
+		for range 3 * maxKeys {
+			f.set(newEd25519(t), nil)
+			now = now.Add(Announced - Interval)
+			k.refresh(now)
+			if keys, ids := published(t, k); keys[k.ID()] == nil || len(keys) != len(ids) || len(ids) > 1+maxKeys {
+				t.Fatalf("%s signs, and %v are published", k.ID(), ids)
+			}
+		}
+		k.refresh(now.Add(Announced))
+		if _, ids := published(t, k); ids[0] != k.ID() {
+			t.Errorf("%s signs, and %v are published", k.ID(), ids)
+		}
+	})
+}
+
 func BenchmarkProve(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -172,16 +172,23 @@ func (k *Keys) advance(now time.Time) {
 	_ = k.use(r) // its keys were encoded before
 }
 
-// replacedBy are the keys that stay in the set beside those of a file.
-func (k *Keys) replacedBy(keys []key, now time.Time) []replaced {
+// replacedBy are the keys that stay in the set beside those of a file: the one that signs still, then those that were replaced
+// last.
+func (k *Keys) replacedBy(keys []key, now time.Time) (gone []replaced) {
 	r := k.current.Load()
-	var gone []replaced
-	for _, one := range r.keys {
-		gone = append(gone, replaced{one, now.Add(KeepReplaced)})
+	stay := func(one replaced) {
+		is := func(other key) bool { return other.id == one.id }
+		if len(gone) < maxKeys && !slices.ContainsFunc(keys, is) && !slices.ContainsFunc(gone, func(other replaced) bool { return is(other.key) }) {
+			gone = append(gone, one)
+		}
 	}
-	gone = append(gone, r.replaced...)
-	gone = slices.DeleteFunc(gone, func(one replaced) bool {
-		return slices.ContainsFunc(keys, func(k key) bool { return k.id == one.id })
-	})
-	return gone[:min(len(gone), maxKeys)]
+	until := now.Add(KeepReplaced)
+	stay(replaced{r.signs, until})
+	for _, one := range r.keys {
+		stay(replaced{one, until})
+	}
+	for _, one := range r.replaced {
+		stay(one)
+	}
+	return gone
 }
