@@ -313,9 +313,13 @@ func TestActorAndClaims(t *testing.T) {
 				t.Errorf("%s: actor %q, claims -want +got\n%s", name, p.Actor, diff)
 			}
 		}
+		if p, denied := a.Authenticate(bearer(i.Token("alice", resource, claims{"act": claims{"sub": "agent", "iss": i.URL}}))); denied != nil || p.Actor != "agent" {
+			t.Errorf("an actor of the same issuer: %q, %+v", p.Actor, denied)
+		}
 		for name, change := range map[string]claims{
 			"an actor that is no object": {"act": "agent"}, "an actor without a name": {"act": claims{}}, "an actor of null": {"act": json.RawMessage("null")},
-			"an actor of controls": {"act": claims{"sub": "a\nb"}}, "a claim that is too long": {"tenant": strings.Repeat("x", 5000)},
+			"an actor of controls": {"act": claims{"sub": "a\nb"}}, "an actor of another issuer": {"act": claims{"sub": "agent", "iss": "https://other.example"}},
+			"an actor of no issuer": {"act": claims{"sub": "agent", "iss": 7}}, "a claim that is too long": {"tenant": strings.Repeat("x", 5000)},
 		} {
 			if got := status(a, i.Token("alice", resource, change)); got != 401 {
 				t.Errorf("%s: status %d", name, got)

@@ -66,11 +66,13 @@ func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *r
 			break
 		}
 	}
+	known := map[string]bool{"": true}
 	for _, path := range i.o.Roles {
 		v, _ := claim(claims, path)
 		list, _ := texts(v)
 		for _, role := range list {
-			if role != "" && !slices.Contains(p.Roles, role) {
+			if !known[role] {
+				known[role] = true
 				p.Roles = append(p.Roles, role)
 			}
 		}
@@ -83,7 +85,7 @@ func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *r
 			break
 		}
 	}
-	if p.Actor, r = actor(claims); r != nil {
+	if p.Actor, r = i.actor(claims); r != nil {
 		return mcp.Principal{}, r
 	}
 	if p.Forwarded, r = i.chosen(text); r != nil {
@@ -97,8 +99,9 @@ func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *r
 	return p, nil
 }
 
-// actor is who acts for the subject, the newest of a chain (RFC 8693, section 4.1).
-func actor(claims jwt.MapClaims) (string, *refusal) {
+// actor is who acts for the subject, the newest of a chain (RFC 8693, section 4.1). Principal.Actor is one of the subject's issuer,
+// so that of another one could be taken for somebody else.
+func (i *issuer) actor(claims jwt.MapClaims) (string, *refusal) {
 	v, there := claims["act"]
 	if !there {
 		return "", nil
@@ -107,6 +110,9 @@ func actor(claims jwt.MapClaims) (string, *refusal) {
 	s, _ := act["sub"].(string)
 	if checkSubject(s) != nil {
 		return "", &refusal{ReasonSubject, "the access token does not say who acts for its subject: its claim act has no sub that can be read"}
+	}
+	if name, said := act["iss"]; said && name != i.o.URL {
+		return "", &refusal{ReasonSubject, "the access token says that somebody of another issuer acts for its subject (act.iss), which is not accepted"}
 	}
 	return s, nil
 }

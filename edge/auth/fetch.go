@@ -35,7 +35,7 @@ func get(ctx context.Context, c *http.Client, url string) ([]byte, error) {
 		return nil, err
 	}
 	r.Header.Set("Accept", "application/json")
-	return do(c, r)
+	return do(c, r, maxDocument)
 }
 
 // statusError is an answer other than 200.
@@ -48,8 +48,19 @@ type statusError struct {
 // Error implements error.
 func (e *statusError) Error() string { return e.url + " answers " + e.status }
 
-// do sends a request and reads the body of its response, which must be 200.
-func do(c *http.Client, r *http.Request) ([]byte, error) {
+// tooLargeError says that a response has more bytes than are read.
+type tooLargeError struct {
+	from string
+	most int
+}
+
+// Error implements error.
+func (e *tooLargeError) Error() string {
+	return fmt.Sprintf("%s answers more than %d bytes", e.from, e.most)
+}
+
+// do sends a request and reads the body of its response, which must be 200 and have most bytes, or it is a *tooLargeError.
+func do(c *http.Client, r *http.Request, most int) ([]byte, error) {
 	resp, err := c.Do(r)
 	if err != nil {
 		return nil, err
@@ -58,12 +69,12 @@ func do(c *http.Client, r *http.Request) ([]byte, error) {
 	if resp.StatusCode != http.StatusOK {
 		return nil, &statusError{r.URL.Redacted(), resp.StatusCode, resp.Status}
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxDocument+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.URL.Redacted(), err)
-	case len(body) > maxDocument:
-		return nil, fmt.Errorf("%s answers more than %d bytes", r.URL.Redacted(), maxDocument)
+	case len(body) > most:
+		return nil, &tooLargeError{r.URL.Redacted(), most}
 	}
 	return body, nil
 }

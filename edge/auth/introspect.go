@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -146,7 +147,7 @@ func (n *introspector) note(err error) {
 	}
 }
 
-// answer is what an issuer says of a token: the members, and its JSON.
+// answer is what an issuer says of a token: the members, and its JSON. Without them it is more than maxAnswer.
 type answer struct {
 	claims jwt.MapClaims
 	text   []byte
@@ -166,7 +167,10 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("Accept", "application/json")
 	r.SetBasicAuth(url.QueryEscape(n.o.Client), url.QueryEscape(strings.TrimSpace(string(secret))))
-	raw, err := do(n.client, r)
+	raw, err := do(n.client, r, maxAnswer)
+	if large := (*tooLargeError)(nil); errors.As(err, &large) {
+		return none, nil // of this token alone
+	}
 	if err != nil {
 		return none, err
 	}
@@ -184,6 +188,9 @@ func (n *introspector) answer(ctx context.Context, token string) (none answer, _
 // judge judges what the issuer says of a token (RFC 7662, section 2.2).
 func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 	claims := a.claims
+	if claims == nil {
+		return v, &refusal{ReasonTooLarge, "the access token's issuer says more of it than " + strconv.Itoa(maxAnswer) + " bytes: get one with fewer roles or claims"}
+	}
 	if active, _ := claims["active"].(bool); !active {
 		return v, errInactive
 	}

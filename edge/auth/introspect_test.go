@@ -61,6 +61,28 @@ func TestOpaqueTokens(t *testing.T) {
 	})
 }
 
+// What an issuer says of a token is bounded, as a JWT is: what is remembered of many tokens is. That is no fault of the issuer's.
+func TestLargeAnswers(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, asked(i), func(a *auth.Authenticator) {
+		with := func(roles int) string {
+			c, list := i.Claims("alice", resource), make([]string, roles)
+			for n := range list {
+				list[n] = fmt.Sprintf("role-%05d", n)
+			}
+			c["roles"] = list
+			return i.Opaque(c)
+		}
+		p, denied := a.Authenticate(bearer(with(4000)))
+		if denied != nil || len(p.Roles) != 4000 {
+			t.Errorf("%d roles, %+v", len(p.Roles), denied)
+		}
+		if _, denied = a.Authenticate(bearer(with(6000))); denied == nil || denied.Status != 401 || denied.Reason != "too_large" {
+			t.Errorf("with more: %+v", denied)
+		}
+	})
+}
+
 // An issuer is asked once in a minute, and about a token that it does not know once in ten seconds. A token that it
 // revokes ceases to count within the minute.
 func TestOpaqueTokensAreRemembered(t *testing.T) {

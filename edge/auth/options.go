@@ -98,8 +98,10 @@ const (
 	maxSubject = 1 << 10
 	// maxClaim bounds the JSON of one of Options.Claims, in bytes.
 	maxClaim = 4 << 10
-	// maxDocument bounds what is read of an issuer: its metadata, its keys, an answer; in bytes.
+	// maxDocument bounds what is read of an issuer: its metadata, its keys, an exchanged token; in bytes.
 	maxDocument = 1 << 20
+	// maxAnswer bounds what an issuer says of one opaque token, in bytes.
+	maxAnswer = 64 << 10
 	// maxKeys bounds the keys of one issuer, and maxTried those that a token is tried with that names none.
 	maxKeys, maxTried = 256, 8
 	// cacheEntries bounds the verified tokens that are remembered, and cacheTTL how long one is.
