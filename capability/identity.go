@@ -43,9 +43,9 @@ const (
 // is. Lists and watches need none.
 //
 // jwksURL is where the edge tells its public keys: /.well-known/jwks.json on its admin address. Keys are fetched when they
-// are first needed, then every five minutes, and when one is not known; those that there are serve on for an hour while the edge's
-// admin address is away. Without any, work is UNAVAILABLE. audience is the backend's name in the edge's settings, which
-// has identity: signed. It panics when one of them is empty.
+// are first needed, then every five minutes while calls come, and when one is not known; those that there are serve on for an
+// hour while the edge's admin address is away. Without any, work is UNAVAILABLE. audience is the backend's name in the edge's
+// settings, which has identity: signed. It panics when one of them is empty.
 func RequireIdentity(jwksURL, audience string) Option {
 	if jwksURL == "" || audience == "" {
 		panic("capability: RequireIdentity needs the URL of the edge's keys and the backend's name")
@@ -70,9 +70,11 @@ type identities struct {
 	parser *jwt.Parser
 	keys   atomic.Pointer[knownKeys]
 
-	// fetching is held by whoever fetches. It guards tried, when the last fetch began, and failed, why it failed.
+	// tried is when the last fetch began; nil: none has.
+	tried atomic.Pointer[time.Time]
+
+	// fetching is held by whoever fetches. It guards failed, why the last fetch failed.
 	fetching chan struct{}
-	tried    time.Time
 	failed   error
 }
 
@@ -165,9 +167,13 @@ func (u *unavailable) Error() string {
 	return "the keys of the edge, by which callers are known, cannot be read: " + u.cause.Error()
 }
 
-// key finds a key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew.
+// key finds a key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
+// nobody has tried that for long: they may be gone since.
 func (v *identities) key(ctx context.Context, id string) (any, error) {
 	known := v.keys.Load()
+	if known != nil && time.Since(known.at) >= keysRefresh && time.Since(*v.tried.Load()) >= 2*keysRefresh {
+		known, _ = v.fetch(ctx, known)
+	}
 	if known != nil && time.Since(known.at) < keysKept {
 		if k := known.byID[id]; k != nil {
 			if time.Since(known.at) >= keysRefresh {
@@ -199,10 +205,10 @@ func (v *identities) fetch(ctx context.Context, before *knownKeys) (*knownKeys, 
 	if now != before {
 		return now, nil
 	}
-	if !v.tried.IsZero() && time.Since(v.tried) < keysAgain {
+	if tried := v.tried.Load(); tried != nil && time.Since(*tried) < keysAgain {
 		return now, v.failed
 	}
-	v.tried = time.Now()
+	v.tried.Store(new(time.Now()))
 	// Whoever waits needs them, too: it does not end with the call.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTimeout)
 	defer cancel()
