@@ -46,6 +46,8 @@ const (
 	exchangedTTL, refusedTTL = time.Minute, 10 * time.Second
 	// forgetAgain is the least time between two tokens for the same that are forgotten because the backend does not accept them.
 	forgetAgain = 10 * time.Second
+	// noteAgain is the least time between two lines of the log about the exchanges for one backend.
+	noteAgain = time.Minute
 	// exchangeMargin is how long before its end a token is exchanged anew; a tenth of its life, if that is less.
 	exchangeMargin = 10 * time.Second
 	// maxExchanging bounds the exchanges that run at a time at one issuer; one more waits, as long as one may take.
@@ -134,9 +136,13 @@ type Exchanger struct {
 	backend string
 	form    url.Values
 	// key tells what is wanted from what other backends want.
-	key     []byte
-	counts  [exchangeOutcomeCount]atomic.Int64
-	failing atomic.Pointer[string]
+	key    []byte
+	counts [exchangeOutcomeCount]atomic.Int64
+
+	// noted guards failing, the error that was logged, empty: none, or that it is well again; and told, when that was.
+	noted   sync.Mutex
+	failing string
+	told    time.Time
 }
 
 // Exchanger is for what a backend wants. Some issuer must have Exchange. Call it before Start.
@@ -290,17 +296,25 @@ func (x *Exchanger) refusal(e *exchangeError) *mcp.Error {
 	}
 }
 
-// note logs an exchange that fails in another way than the one before, and the first that is well again.
+// note logs an exchange that fails in another way than the one that was logged before, and the first that is well again, at most
+// once in noteAgain: some callers may be refused, and others not.
 func (x *Exchanger) note(from *exchangeIssuer, err error) {
-	var text *string
+	text := ""
 	if err != nil {
-		text = new(err.Error())
+		text = err.Error()
 	}
-	before := x.failing.Swap(text)
+	x.noted.Lock()
+	now := time.Now()
+	silent := text == x.failing || !x.told.IsZero() && now.Sub(x.told) < noteAgain
+	if !silent {
+		x.failing, x.told = text, now
+	}
+	x.noted.Unlock()
 	switch {
-	case err != nil && (before == nil || *before != *text):
+	case silent:
+	case err != nil:
 		x.x.log.Warn("tokens cannot be exchanged for a backend, for some callers at least", "backend", x.backend, "issuer", from.issuer.o.URL, "error", err)
-	case err == nil && before != nil:
+	default:
 		x.x.log.Info("tokens are exchanged for a backend again", "backend", x.backend, "issuer", from.issuer.o.URL)
 	}
 }

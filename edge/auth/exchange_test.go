@@ -307,6 +307,44 @@ func TestRefusedByTheBackend(t *testing.T) {
 	})
 }
 
+// Callers who are refused beside others who are not do not fill the log.
+func TestExchangesAreLoggedOnceInAWhile(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		o := remote(i)
+		o.Issuers[0].Exchange, o.Logger = exchangeOf(), slog.New(slog.NewTextHandler(&log, nil))
+		x := newAuth(t, o).Exchanger(auth.Wanted{Backend: "crm", Audience: "crm"})
+		exchange := func(n int, refused bool) {
+			i.ExchangeWith(func(*http.Request) (int, string) {
+				if refused {
+					return http.StatusForbidden, `{"error":"access_denied"}`
+				}
+				return http.StatusOK, `{"access_token":"a","token_type":"Bearer"}`
+			})
+			ctx, who := of(t, i, i.Token(fmt.Sprint("caller", n), resource))
+			_, _, _ = x.Prove(ctx, who, "call")
+		}
+		counts := func(failed, again int) {
+			t.Helper()
+			text := log.String()
+			if f, a := strings.Count(text, "cannot be exchanged"), strings.Count(text, "are exchanged for a backend again"); f != failed || a != again {
+				t.Errorf("%d and %d lines, want %d and %d:\n%s", f, a, failed, again, text)
+			}
+		}
+		for n := range 100 {
+			exchange(n, n%2 == 0)
+		}
+		counts(1, 0)
+		time.Sleep(time.Minute)
+		exchange(101, false)
+		counts(1, 1)
+		time.Sleep(time.Minute)
+		exchange(102, true)
+		counts(2, 1)
+	})
+}
+
 // An issuer that does not answer takes the places of its own callers, not those of another issuer's.
 func TestSlowIssuerDelaysNoOther(t *testing.T) {
 	slow, well := issuer.New("https://slow.example"), issuer.New("https://well.example")
