@@ -35,6 +35,9 @@ const (
 	// maxAsking bounds the introspections that run at a time, and maxAskingOfOne those for the requests of one address, so
 	// that a few do not keep all others waiting; one more waits, as long as one may take.
 	maxAsking, maxAskingOfOne = 64, 16
+	// maxWaiting bounds the questions that are asked or wait, of all addresses, and maxWaitingOfOne those of one: each has its token,
+	// and goes on when its request has ended. One more is refused at once.
+	maxWaiting, maxWaitingOfOne = 8 << 10, 1 << 10
 	// inactiveEntries bounds the tokens that are remembered as not active, and inactiveTTL is for how long they are.
 	inactiveEntries = 16 << 10
 	inactiveTTL     = 10 * time.Second
@@ -106,9 +109,15 @@ func (n *introspector) ask(ctx context.Context, token string, d digest, client n
 	}
 }
 
+// errWaiting says that too many questions wait.
+var errWaiting = errors.New("too many questions about opaque tokens wait for their turn")
+
 // enter waits for a place among the questions of an address, and among all, until leave gives them back.
 func (n *introspector) enter(ctx context.Context, client netip.Addr) (leave func(), _ error) {
 	own := n.ofOne.of(client)
+	if own == nil {
+		return nil, errWaiting
+	}
 	select {
 	case own.places <- struct{}{}:
 	case <-ctx.Done():
@@ -234,6 +243,8 @@ func (n *introspector) judge(a answer) (v verified, _ *refusal) {
 type shares struct {
 	mu  sync.Mutex
 	all map[netip.Addr]*share
+	// users is how many all shares have.
+	users int
 }
 
 // share is the places of an address.
@@ -244,12 +255,15 @@ type share struct {
 }
 
 // of is the share of an address, until the caller drops it. IPv6 addresses of one network of 64 bits, which is what a
-// client has, share one.
+// client has, share one. nil: as many have it as may, or there are as many in all.
 func (s *shares) of(client netip.Addr) *share {
 	client = network(client)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.all[client]
+	if s.users >= maxWaiting || own != nil && own.users >= maxWaitingOfOne {
+		return nil
+	}
 	if own == nil {
 		if s.all == nil {
 			s.all = map[netip.Addr]*share{}
@@ -258,6 +272,7 @@ func (s *shares) of(client netip.Addr) *share {
 		s.all[client] = own
 	}
 	own.users++
+	s.users++
 	return own
 }
 
@@ -266,6 +281,7 @@ func (s *shares) drop(client netip.Addr) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.all[client]
+	s.users--
 	if own.users--; own.users == 0 {
 		delete(s.all, client)
 	}

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -11,9 +12,11 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
 	"github.com/mcpedge/mcpedge/tests/issuer"
 )
 
@@ -162,5 +165,37 @@ func TestQuestionsOfOneAddress(t *testing.T) {
 			t.Errorf("status %d after %v, beside somebody with many", got, time.Since(began))
 		}
 		work.Wait()
+	})
+}
+
+// Questions that wait for their turn are bounded, also those whose request has ended: one more of the same address is refused
+// at once, and another address's waits.
+func TestQuestionsThatWaitAreBounded(t *testing.T) {
+	i := issuer.New("https://id.example")
+	synctestRun(t, asked(i), func(a *auth.Authenticator) {
+		i.Slow(time.Hour)
+		ask := func(ctx context.Context, address, token string) (denied *web.Denial, took time.Duration) {
+			r, began := bearer(token).WithContext(ctx), time.Now()
+			r.RemoteAddr = address
+			_, denied = a.Authenticate(r)
+			return denied, time.Since(began)
+		}
+		leaving, leave := context.WithCancel(context.Background())
+		for n := range auth.MaxWaitingOfOne {
+			go ask(leaving, "192.0.2.1:1", fmt.Sprint("token", n))
+		}
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		if denied, took := ask(context.Background(), "192.0.2.1:2", "another"); denied == nil || denied.Status != 503 || took != 0 {
+			t.Errorf("of the same address: %+v after %v", denied, took)
+		}
+		if denied, took := ask(context.Background(), "192.0.2.2:1", "another"); denied == nil || denied.Status != 503 || took == 0 {
+			t.Errorf("of another address: %+v after %v", denied, took)
+		}
+		i.Slow(0)
+		if denied, _ := ask(context.Background(), "192.0.2.1:1", i.Opaque(i.Claims("alice", resource))); denied != nil {
+			t.Errorf("afterwards: %+v", denied)
+		}
 	})
 }
