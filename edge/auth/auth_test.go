@@ -233,6 +233,8 @@ func TestTokens(t *testing.T) {
 		"two subjects":                  {bearer(raw(head, `{"sub":"bob",`+body[1:])), mcp.Principal{}, 401, "invalid_token"},
 		"two subjects, one escaped":     {bearer(raw(head, `{"s\u0075b":"bob",`+body[1:])), mcp.Principal{}, 401, "invalid_token"},
 		"two of a member below":         {bearer(raw(head, `{"realm_access":{"roles":["a"],"roles":["b"]},`+body[1:])), mcp.Principal{}, 401, "invalid_token"},
+		"a role that is no UTF-8":       {bearer(raw(head, "{\"roles\":[\"a\xff\"],"+body[1:])), mcp.Principal{}, 401, "invalid_token"},
+		"a header that is no UTF-8":     {bearer(raw("{\"x\":\"\xff\","+head[1:], body)), mcp.Principal{}, 401, "invalid_token"},
 		"one of each":                   {bearer(raw(head, body)), alice, 0, ""},
 		"not before a time of no clock": {bearer(token(claims{"nbf": 1e19})), mcp.Principal{}, 401, "invalid_token"},
 		"not before the end of time":    {bearer(token(claims{"nbf": 1e300})), mcp.Principal{}, 401, "invalid_token"},

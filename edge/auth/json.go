@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 )
@@ -11,9 +12,12 @@ import (
 // maxDepth bounds the depth of JSON in tokens: claims are a few levels deep.
 const maxDepth = 100
 
-// uniqueMembers says whether a text is one JSON value, of maxDepth levels at most, in which no object has two members of
-// one name.
+// uniqueMembers says whether a text is one JSON value in UTF-8, of maxDepth levels at most, in which no object has two members of
+// one name. Decoding makes the same of bytes that are no UTF-8, whatever they are, and no protobuf message can have them.
 func uniqueMembers(text []byte) bool {
+	if !utf8.Valid(text) {
+		return false
+	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if !uniqueIn(d, maxDepth) {
 		return false
