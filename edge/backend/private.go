@@ -2,6 +2,7 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -150,8 +151,13 @@ func appendUint(dst []byte, n uint64) []byte {
 	return dst
 }
 
-// unreachable reports whether an error says nothing about the request, but that nobody answered.
+// unreachable reports whether an error says nothing about the request, but that nobody answered: the backend, or who proves to it
+// who is calling.
 func unreachable(err error) bool {
+	var e *mcp.Error
+	if errors.As(err, &e) {
+		return e.Kind == mcp.KindUnavailable || e.Kind == mcp.KindTimeout
+	}
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded:
 		return true

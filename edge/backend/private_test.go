@@ -190,6 +190,44 @@ func TestPrivateWhileDown(t *testing.T) {
 	}
 }
 
+// prover proves who calls while it has no error. failed counts when it had.
+type prover struct {
+	err    atomic.Pointer[mcp.Error]
+	failed atomic.Int32
+}
+
+func (p *prover) Prove(context.Context, *mcp.Principal, string) (key, value string, err error) {
+	if e := p.err.Load(); e != nil {
+		p.failed.Add(1)
+		return "", "", e
+	}
+	return "mcp-identity", "x", nil
+}
+
+// The lists of a caller outlast the outage of whoever proves who that is, as they do the backend's; not that it refuses.
+func TestPrivateWhileNobodyProves(t *testing.T) {
+	f := newFake()
+	f.tools = privateTools(nil)
+	addr, _ := f.serve(t, "")
+	who := &prover{}
+	p, b, _ := started(t, Config{Target: addr, Refresh: time.Millisecond, StaleAfter: time.Hour, Identity: who}, fast)
+	ready(t, p)
+	for kind, kept := range map[mcp.Kind]bool{mcp.KindUnavailable: true, mcp.KindTimeout: true, mcp.KindForbidden: false} {
+		who.err.Store(nil)
+		seen(t, b, "ann")
+		who.err.Store(mcp.Errorf(kind, "not now"))
+		before := who.failed.Load()
+		await.Until(t, "the list to be asked for", func() bool {
+			c, err := b.CatalogFor(t.Context(), mcp.Principal{Subject: "ann"})
+			failed := who.failed.Load() > before
+			if failed && (err == nil) != kept || kept && (err != nil || !slices.Equal(names(c), []string{"ann"})) {
+				t.Fatalf("%v: %v", kind, err)
+			}
+			return failed
+		})
+	}
+}
+
 func TestPrivateRefused(t *testing.T) {
 	f := newFake()
 	list := privateTools(nil)
