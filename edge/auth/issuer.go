@@ -65,22 +65,14 @@ func isObject(encoded string) bool {
 // verifyJWT returns what a JWT stands for. A refusal of ReasonUnavailable says that its issuer cannot be asked for keys;
 // from is the issuer whose it is said to be, nil if no such one is configured.
 func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified, from *issuer, _ *refusal) {
-	var why *refusal
 	if !unambiguous(token) {
 		return v, nil, errUnreadable
 	}
-	claims := jwt.MapClaims{}
-	_, err := parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
-		if from, why = a.issuerOf(claims); why != nil {
-			return nil, why
-		}
-		var keys jwt.VerificationKeySet
-		keys, why = from.keysFor(ctx, t)
-		if why != nil {
-			return nil, why
-		}
-		return keys, nil
-	})
+	claims, from, named, why, err := a.parse(ctx, token)
+	if err != nil && why == nil && !named && errors.Is(err, jwt.ErrTokenSignatureInvalid) && from.source.ask(ctx) {
+		// Its key may be a new one, without an id by which that could be told.
+		claims, from, _, why, err = a.parse(ctx, token)
+	}
 	switch {
 	case why != nil:
 		return v, from, why
@@ -96,6 +88,24 @@ func (a *Authenticator) verifyJWT(ctx context.Context, token string) (v verified
 	text, _ := parser.DecodeSegment(payload) // parsed above
 	v, why = from.judge(claims, text)
 	return v, from, why
+}
+
+// parse reads a JWT and verifies its signature. named: its issuer has a key of the id that it names. why is the refusal, if there is
+// one for err.
+func (a *Authenticator) parse(ctx context.Context, token string) (claims jwt.MapClaims, from *issuer, named bool, why *refusal, err error) {
+	claims = jwt.MapClaims{}
+	_, err = parser.ParseWithClaims(token, claims, func(t *jwt.Token) (any, error) {
+		if from, why = a.issuerOf(claims); why != nil {
+			return nil, why
+		}
+		var keys jwt.VerificationKeySet
+		keys, named, why = from.keysFor(ctx, t)
+		if why != nil {
+			return nil, why
+		}
+		return keys, nil
+	})
+	return claims, from, named, why, err
 }
 
 // errUnreadable says that what has the form of a JWT is none.
@@ -123,33 +133,34 @@ func (a *Authenticator) issuerOf(claims jwt.MapClaims) (*issuer, *refusal) {
 	return nil, &refusal{ReasonIssuer, "the access token is of an issuer that is not accepted here"}
 }
 
-// keysFor finds the keys that may have signed a token. One that is not known is asked for.
-func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, _ *refusal) {
+// keysFor finds the keys that may have signed a token; named: one has the id that it names. One that is not known is asked for.
+func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.VerificationKeySet, named bool, _ *refusal) {
 	algorithm := t.Method.Alg()
 	if !slices.Contains(i.o.Algorithms, algorithm) {
-		return keys, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
+		return keys, false, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that is not accepted"}
 	}
 	if r := checkHeader(t.Header); r != nil {
-		return keys, r
+		return keys, false, r
 	}
 	id, ok := t.Header["kid"].(string)
 	if _, there := t.Header["kid"]; there && !ok {
-		return keys, &refusal{ReasonKey, "the access token's header names a key (kid) that is no string"}
+		return keys, false, &refusal{ReasonKey, "the access token's header names a key (kid) that is no string"}
 	}
 	for tries := 0; ; tries++ {
 		set := i.source.keys(ctx)
 		if set == nil {
-			return keys, &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
+			return keys, false, &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
 		}
-		found, known := set.find(id, algorithm)
+		found, known, named := set.find(id, algorithm)
+		last := tries == 2 || len(found) == 0 && !named && !i.source.ask(ctx)
 		switch {
 		case len(found) > 0:
-			return jwt.VerificationKeySet{Keys: found}, nil
-		case known:
-			return keys, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that does not suit its key"}
-		case tries == 2 || !i.source.ask(ctx):
+			return jwt.VerificationKeySet{Keys: found}, named, nil
+		case named, known && last:
+			return keys, false, &refusal{ReasonAlgorithm, "the access token's signature has an algorithm that does not suit its key"}
+		case last:
 			// The second fetch is for who joined one that had begun before the issuer had the key.
-			return keys, &refusal{ReasonKey, "the access token is signed with a key that its issuer does not have"}
+			return keys, false, &refusal{ReasonKey, "the access token is signed with a key that its issuer does not have"}
 		}
 	}
 }

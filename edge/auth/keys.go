@@ -86,19 +86,20 @@ func parseKey(raw []byte) (key, error) {
 	return key{id: m.KID, algorithm: string(m.ALG), public: jwk.Key()}, nil
 }
 
-// find returns the keys that may have made a signature, maxTried at most. known says whether there is a key of that id,
-// whatever its algorithm; of a token without a key id the first keys come into question that suit the algorithm.
-func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known bool) {
+// find returns the keys that may have made a signature, maxTried at most: those of that id, and those without one; of a token
+// without a key id the first that suit the algorithm. known says whether there is such a key, whatever its algorithm, and named
+// whether there is one of that id.
+func (s *keySet) find(id, algorithm string) (found []jwt.VerificationKey, known, named bool) {
 	for _, k := range s.keys {
 		if id != "" && k.id != "" && k.id != id {
 			continue
 		}
-		known = true
+		known, named = true, named || id != "" && k.id == id
 		if len(found) < maxTried && (k.algorithm == "" || k.algorithm == algorithm) && suits(algorithm, k.public) {
 			found = append(found, k.public)
 		}
 	}
-	return found, known
+	return found, known, named
 }
 
 // suits says whether a signature of an algorithm can be a key's (RFC 7518, section 3.1; RFC 8037).

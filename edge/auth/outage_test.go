@@ -3,6 +3,8 @@ package auth_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -10,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/tests/issuer"
@@ -106,6 +110,43 @@ func TestIssuerDownLater(t *testing.T) {
 		time.Sleep(31 * time.Second)
 		if got := status(a, i.Token("alice", resource)); got != 200 {
 			t.Errorf("status %d, the issuer is back", got)
+		}
+	})
+}
+
+// A new key of an issuer whose keys have no ids, or some of them, is asked for as any other is: when no key verifies a token that
+// names none of them.
+func TestRotationOfKeysWithoutIDs(t *testing.T) {
+	i := issuer.New("https://id.example")
+	unnamed := func() issuer.Key {
+		_, private, err := ed25519.GenerateKey(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return issuer.Key{Method: jwt.SigningMethodEdDSA, Private: private}
+	}
+	synctestRun(t, remote(i), func(a *auth.Authenticator) {
+		time.Sleep(time.Second)
+		for n, use := range []func(){func() { i.Use(unnamed()) }, func() { i.Use(unnamed()) }, i.Rotate} {
+			use()
+			claims := i.Claims("alice", resource)
+			header := map[string]any{"kid": i.Newest().ID}
+			if header["kid"] == "" {
+				header["kid"] = nil
+			}
+			if got := status(a, i.Sign(claims, header)); got != 200 {
+				t.Errorf("exchange %d: status %d", n, got)
+			}
+			before := i.Fetches.Load()
+			for range 10 {
+				if got := status(a, unnamed().Sign(claims, map[string]any{"kid": nil})); got != 401 {
+					t.Errorf("exchange %d: status %d for a stranger's", n, got)
+				}
+			}
+			if got := i.Fetches.Load(); got != before {
+				t.Errorf("exchange %d: the keys were fetched %d times in 30 s", n, got-before)
+			}
+			time.Sleep(31 * time.Second)
 		}
 	})
 }
