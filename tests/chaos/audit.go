@@ -36,6 +36,7 @@ func writeSettings(dir string, replica int) error {
 type record struct {
 	Event     string
 	Call      string
+	Attempt   int // of a decision, from 2 on
 	Decision  string
 	Outcome   string
 	Code      int
@@ -45,16 +46,15 @@ type record struct {
 
 // trail is what the audits of all replicas say.
 type trail struct {
-	// decisions have the edge's ids of a call, by its tag, an id for each decision; outcomes are by that id.
-	decisions map[string][]string
-	outcomes  map[string][]record
+	// decisions on a call are by its tag, its outcomes by the edge's id.
+	decisions, outcomes map[string][]record
 	// torn are the lines that are no record.
 	torn []string
 }
 
 // readTrail reads the audits of so many replicas, which have ended.
 func readTrail(dir string, replicas int) (*trail, error) {
-	t := &trail{decisions: map[string][]string{}, outcomes: map[string][]record{}}
+	t := &trail{decisions: map[string][]record{}, outcomes: map[string][]record{}}
 	for n := 1; n <= replicas; n++ {
 		raw, err := os.ReadFile(auditName(dir, n))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,7 +74,7 @@ func (t *trail) add(raw []byte) {
 			t.torn = append(t.torn, fmt.Sprintf("%q: %v", line, err))
 		case r.Method != "tools/call":
 		case r.Event == "decision":
-			t.decisions[r.Arguments.Call] = append(t.decisions[r.Arguments.Call], r.Call)
+			t.decisions[r.Arguments.Call] = append(t.decisions[r.Arguments.Call], r)
 		case r.Event == "outcome":
 			t.outcomes[r.Call] = append(t.outcomes[r.Call], r)
 		}
@@ -87,7 +87,7 @@ func (r *report) audit(e *evidence) {
 	if t == nil {
 		return
 	}
-	decided := r.check("every call that ran, or was answered, has one record of its decision")
+	decided := r.check("every call that ran, or was answered, has one record of its decision, and one for each time that it was run again")
 	ended := r.check("every call that was answered has one record of how, unless its replica was lost then")
 	whole := r.check("every line of the audit is a record, but for one of each replica that was lost")
 	happened, decisions, outcomes, missing := e.happened(), 0, 0, 0
@@ -116,21 +116,29 @@ func (r *report) audit(e *evidence) {
 // id is the edge's of a call; empty: nothing was decided.
 func (t *trail) id(c *call) string {
 	if ids := t.decisions[c.tag]; len(ids) > 0 {
-		return ids[0]
+		return ids[0].Call
 	}
 	return ""
 }
 
-// decision judges the records of decisions on a call: what is not recorded does not take effect, and the replica that takes a
-// call over decides nothing.
+// decision judges the records of decisions on a call: what is not recorded does not take effect, and who runs the first round
+// again decides on it again.
 func (t *trail) decision(c *call, runs []*run) string {
-	n := len(t.decisions[c.tag])
-	switch {
-	case n > 1:
-		return fmt.Sprintf("%d decisions", n)
-	case n == 0 && len(runs) > 0:
-		return "it ran, and no decision is recorded"
-	case n == 0 && c.response() != nil:
+	attempts := map[int]int{}
+	for _, d := range t.decisions[c.tag] {
+		attempts[max(d.Attempt, 1)]++
+	}
+	for attempt, n := range attempts {
+		if n > 1 {
+			return fmt.Sprintf("%d decisions on attempt %d", n, attempt)
+		}
+	}
+	for _, x := range runs {
+		if x.round == 1 && attempts[x.attempt] == 0 {
+			return fmt.Sprintf("it ran, and no decision on attempt %d is recorded", x.attempt)
+		}
+	}
+	if len(attempts) == 0 && c.response() != nil {
 		return "it was answered, and no decision is recorded"
 	}
 	return ""

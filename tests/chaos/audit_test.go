@@ -2,12 +2,13 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
 // trailOf reads lines as those of an audit.
 func trailOf(lines ...string) *trail {
-	t := &trail{decisions: map[string][]string{}, outcomes: map[string][]record{}}
+	t := &trail{decisions: map[string][]record{}, outcomes: map[string][]record{}}
 	for _, line := range lines {
 		t.add([]byte(line))
 	}
@@ -19,7 +20,11 @@ func TestTrail(t *testing.T) {
 	outcome := func(call, outcome string, code int) string {
 		return fmt.Sprintf(`{"event":"outcome","call":%q,"method":"tools/call","outcome":%q,"code":%d}`+"\n", call, outcome, code)
 	}
+	again := strings.Replace(decided, `"call":"Q"`, `"call":"Q","attempt":2`, 1)
 	ended, runs := asking(response(400, "", 0))
+	second := *runs[0]
+	second.attempt = 2
+	twice := []*run{runs[0], &second}
 	failed, _ := asking(response(400, "lost", codeUnknownOutcome))
 	open, _ := asking()
 	silent := &call{tag: "1-1-1", fate: cut, entries: []entry{line(0, entry{kind: sent})}}
@@ -38,7 +43,11 @@ func TestTrail(t *testing.T) {
 		"answered, not run":               {trailOf(), ended, nil, nil, "it was answered, and no decision", "no outcome", false},
 		"nothing to record":               {trailOf(), silent, nil, nil, "", "", false},
 		"run, not answered":               {trailOf(), silent, runs, nil, "it ran, and no decision", "", false},
-		"two decisions":                   {trailOf(decided, decided, outcome("Q", "ok", 0)), ended, runs, nil, "2 decisions", "", false},
+		"two decisions":                   {trailOf(decided, decided, outcome("Q", "ok", 0)), ended, runs, nil, "2 decisions on attempt 1", "", false},
+		"decided again":                   {trailOf(decided, again, outcome("Q", "ok", 0)), ended, twice, nil, "", "", false},
+		"not decided again":               {trailOf(decided, outcome("Q", "ok", 0)), ended, twice, nil, "no decision on attempt 2", "", false},
+		"decided again, never before":     {trailOf(again, outcome("Q", "ok", 0)), ended, twice[1:], nil, "", "", false},
+		"decided again twice":             {trailOf(decided, again, again, outcome("Q", "ok", 0)), ended, twice, nil, "2 decisions on attempt 2", "", false},
 		"two outcomes":                    {trailOf(decided, outcome("Q", "ok", 0), outcome("Q", "ok", 0)), ended, runs, nil, "", "2 outcomes", false},
 		"another outcome":                 {trailOf(decided, outcome("Q", "internal", -32603)), ended, runs, nil, "", "its client was told 0", false},
 		"another code":                    {trailOf(decided, outcome("Q", "unknown_outcome", -32603)), failed, runs, nil, "", "its client was told -31520", false},

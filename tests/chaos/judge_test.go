@@ -100,7 +100,7 @@ func asking(more ...entry) (*call, []*run) {
 		line(100, entry{kind: asked, by: "1.1", id: "s.1.1", text: `"q"`}),
 		line(200, entry{kind: answering, text: `"q"`}), line(205, entry{kind: taken, by: "2.1", text: `"q"`}),
 	}, more...)}
-	return c, []*run{{by: "1.1", start: at(5), end: at(20)}, {by: "2.1", start: at(210), end: at(400)}}
+	return c, []*run{{by: "1.1", attempt: 1, round: 1, start: at(5), end: at(20)}, {by: "2.1", attempt: 1, round: 2, start: at(210), end: at(400)}}
 }
 
 func TestLossesOf(t *testing.T) {
