@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/mcpedge/mcpedge/tests/process"
 )
@@ -59,6 +61,25 @@ func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err e
 		return false, err
 	}
 	return true, os.WriteFile(stamp, []byte(want), 0o644)
+}
+
+// installAll installs what the clients need, one after the other in their order, beside whatever else is done, and returns
+// for each a function that waits until that is done and says what went wrong. Once ctx ends the rest fails at once. One at
+// a time suffices, since runs take longer than installations, and Maven may not write its repository twice at a time.
+func installAll(ctx context.Context, clients []*client) (waits []func() error) {
+	var ends []chan error
+	for range clients {
+		end := make(chan error, 1)
+		ends = append(ends, end)
+		waits = append(waits, sync.OnceValue(func() error { return <-end }))
+	}
+	go func() {
+		runtime.LockOSThread() // until the last child has ended, see process.Bind
+		for i, c := range clients {
+			ends[i] <- c.install(ctx)
+		}
+	}()
+	return waits
 }
 
 // command runs a program in dir; need is what the user has to have for it.

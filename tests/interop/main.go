@@ -2,7 +2,7 @@
 // Inspector, each in a folder of its own beside this file.
 //
 // It builds the edge and the bundled services, starts the services and an edge on free loopback
-// ports, installs what each client needs (kept for the next run), and runs every client over every
+// ports, installs what each client needs (kept for the next run) while clients before it run, and runs every client over every
 // transport: Streamable HTTP and HTTP+SSE to the running edge, stdio, where the client starts an edge
 // itself, and Streamable HTTP to two replicas behind a load balancer, one of which is drained while the
 // client's call runs on it. Every step that a client gets through counts as passed; a client that stops early
@@ -86,6 +86,14 @@ func run(ctx context.Context, o options) (err error) {
 	if err := errors.Join(os.RemoveAll(results), os.MkdirAll(results, 0o755)); err != nil {
 		return err
 	}
+	installing, stop := context.WithCancel(ctx)
+	installed := installAll(installing, clients)
+	defer func() {
+		stop()
+		for _, await := range installed {
+			_ = await() // it was told, or nobody asks any more
+		}
+	}()
 	w, err := startWorld(ctx, results, slices.Contains(o.transports, "replicas"))
 	if err != nil {
 		return err
@@ -93,14 +101,14 @@ func run(ctx context.Context, o options) (err error) {
 	defer func() { err = errors.Join(err, w.stop()) }()
 
 	var all []outcome
-	for _, c := range clients {
-		installed := c.install(ctx)
+	for i, c := range clients {
+		missing := installed[i]()
 		for _, transport := range o.transports {
 			if !c.has(transport) {
 				continue
 			}
-			r := outcome{client: c.name, transport: transport, err: installed}
-			if installed == nil {
+			r := outcome{client: c.name, transport: transport, err: missing}
+			if missing == nil {
 				r = c.run(ctx, w, transport, results, o.verbose)
 			}
 			all = append(all, r)
