@@ -150,7 +150,9 @@ func distribution(ctx context.Context) (string, error) {
 	repository := filepath.Join(dir, "repository")
 	maven := func(args ...string) error {
 		args = append([]string{"-B", "-q", "-C", "-Dmaven.repo.local=" + repository, "-Dartifact=org.keycloak:keycloak-quarkus-dist:" + keycloakVersion + ":zip"}, args...)
-		if out, err := exec.CommandContext(ctx, "mvn", args...).CombinedOutput(); err != nil {
+		cmd := exec.CommandContext(ctx, "mvn", args...)
+		cmd.Dir = dir // where it leaves what it marks, in a directory of an odd name
+		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("fetching Keycloak takes Maven 3.8 or later and Maven Central: %w\n%s", err, out)
 		}
 		return nil

@@ -13,6 +13,8 @@ type attack struct {
 	name, what string
 	// redis: the edge must have its state in Redis.
 	redis bool
+	// locked: the edge must want tokens, which honest clients have.
+	locked bool
 	// run attacks until it has done what it does, and returns what did not hold. What it opened, it closes.
 	run func(context.Context, *site) error
 }
@@ -20,7 +22,7 @@ type attack struct {
 // attacks in the order in which they run.
 var attacks = concat(
 	bodyAttacks, schemaAttacks, argumentAttacks, memoryAttacks, floodAttacks, http2Attacks, forgeryAttacks, raceAttacks, backendAttacks,
-	redisAttacks,
+	tokenAttacks, redisAttacks,
 )
 
 func concat(groups ...[]attack) (all []attack) {
@@ -40,7 +42,7 @@ func (s *site) attackAll(ctx context.Context, chosen []attack, r *report) {
 			return
 		}
 		row := outcome{name: a.name, what: a.what}
-		if err := s.ready(ctx, a.redis || s.o.redis); err != nil {
+		if err := s.ready(ctx, a.redis || s.o.redis, a.locked); err != nil {
 			row.miss("no edge to attack: %v", err)
 			r.rows = append(r.rows, row)
 			continue

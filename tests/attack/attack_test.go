@@ -83,3 +83,48 @@ func TestForge(t *testing.T) {
 		t.Errorf("%d forgeries can be read, the highest epoch is %d", readable, highest)
 	}
 }
+
+// TestRefusedFor: a kind of token that is refused for another reason than its own is told.
+func TestRefusedFor(t *testing.T) {
+	before, after, sent := map[string]int{}, map[string]int{}, make([]int, len(bogusKinds))
+	for k, kind := range bogusKinds {
+		sent[k] = 3
+		before[kind.reasons[0]] = 7
+	}
+	for reason, n := range before {
+		after[reason] = n
+	}
+	for _, kind := range bogusKinds {
+		after[kind.reasons[len(kind.reasons)-1]] += 3 // of several reasons, any
+	}
+	if err := refusedFor(sent, before, after); err != nil {
+		t.Error(err)
+	}
+	after["expired"]--
+	after["audience"]++
+	err := refusedFor(sent, before, after)
+	for _, want := range []string{`2 requests were refused for the reasons "expired", want 3`, `4 requests were refused for the reasons "audience", want 3`} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestBogusKinds: what a kind makes is a header, and a proof where the scheme wants one.
+func TestBogusKinds(t *testing.T) {
+	l, err := newLock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.stop()
+	f, err := newForger(l, "http://127.0.0.1:1/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range bogusKinds {
+		authorization, proof := kind.make(f)
+		if authorization == "" || strings.HasPrefix(authorization, "DPoP ") != (proof != "") {
+			t.Errorf("%s: %.60q with the proof %.60q", kind.name, authorization, proof)
+		}
+	}
+}

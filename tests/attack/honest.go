@@ -30,13 +30,14 @@ type tally struct {
 	lost    []string // how, the first few
 }
 
-// gather begins with so many clients as the options say, and returns when each has had an answer.
-func gather(ctx context.Context, o options, url string) (*crowd, error) {
+// gather begins with so many clients as the options say, and returns when each has had an answer. They have tokens of the
+// lock; nil: none.
+func gather(ctx context.Context, o options, url string, l *lock) (*crowd, error) {
 	c := &crowd{late: o.late}
 	ctx, c.end = context.WithCancel(ctx)
 	began := make(chan error, o.clients)
 	for n := range o.clients {
-		c.working.Go(func() { c.live(ctx, n, url, began) })
+		c.working.Go(func() { c.live(ctx, n, url, l, began) })
 	}
 	var errs []error
 	for range o.clients {
@@ -56,9 +57,10 @@ func (c *crowd) leave() {
 }
 
 // live is the life of one client. Every other one has a session.
-func (c *crowd) live(ctx context.Context, n int, url string, began chan<- error) {
+func (c *crowd) live(ctx context.Context, n int, url string, l *lock, began chan<- error) {
 	r := newRogue(url, fmt.Sprintf("127.0.1.%d", 1+n%250))
 	defer r.close()
+	r.authorization = l.bearer(fmt.Sprintf("honest-%d", n), url)
 	session := ""
 	if n%2 == 1 {
 		id, err := r.hello(ctx, `{"name":"honest","version":"1"}`)

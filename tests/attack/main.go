@@ -16,6 +16,8 @@
 //   - nothing was left once it ended: files, goroutines, sessions and live memory are, within -within, what
 //     they were before any attack.
 //
+// Some attacks are on an edge that is locked: it wants tokens of an issuer, and the honest clients have some.
+//
 // An edge that failed is replaced, so that the next attack is judged by itself. Meanwhile slow, deaf and
 // silent clients of every kind wait at a second edge, with the defaults, until they are disconnected: their
 // table is the second that is printed.

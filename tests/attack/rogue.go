@@ -26,6 +26,8 @@ type rogue struct {
 	dialer    *net.Dialer
 	http      *http.Client
 	next      atomic.Int64
+	// authorization gives the header of that name for each request; nil: there is none.
+	authorization func() string
 }
 
 // newRogue makes a client that calls from ip, one of 127.0.0.0/8.
@@ -76,6 +78,9 @@ func (r *rogue) open(ctx context.Context, method, body string, header ...string)
 	h.Set("Accept", "application/json, text/event-stream")
 	if body != "" {
 		h.Set("Content-Type", "application/json")
+	}
+	if r.authorization != nil {
+		h.Set("Authorization", r.authorization())
 	}
 	for i := 0; i+1 < len(header); i += 2 {
 		if header[i] == "Host" {

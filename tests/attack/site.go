@@ -20,6 +20,7 @@ type site struct {
 
 	edge    *edge // nil: none runs
 	redis   *redisserver.Server
+	lock    *lock // nil: the edge is open
 	crowd   *crowd
 	fresh   figures // before any attack
 	started int     // edges
@@ -30,8 +31,12 @@ type site struct {
 // The edge's settings in this run: short times, so that what is left after an attack is soon gone. The rest
 // is as it is by default.
 func (s *site) settings() []setting {
+	config, level := s.config, "warn"
+	if s.lock != nil {
+		config, level = s.lock.config, "info" // an attack on it counts what is logged
+	}
 	all := []setting{
-		{"config", s.config}, {"log-level", "warn"},
+		{"config", config}, {"log-level", level},
 		{"read-timeout", readTimeout.String()}, {"write-timeout", writeTimeout.String()}, {"session-ttl", sessionTTL.String()},
 		{"log-ttl", "5s"}, {"call-lifetime", "10s"}, {"keep-alive", "2s"},
 	}
@@ -57,9 +62,9 @@ func newSite(dir string, o options) (*site, error) {
 	return s, s.backends.configure(s.config)
 }
 
-// ready sees to an edge with its honest clients, with or without Redis.
-func (s *site) ready(ctx context.Context, redis bool) error {
-	if s.edge != nil && (s.redis != nil) == redis {
+// ready sees to an edge with its honest clients, with or without Redis, locked or open.
+func (s *site) ready(ctx context.Context, redis, locked bool) error {
+	if s.edge != nil && (s.redis != nil) == redis && (s.lock != nil) == locked {
 		return nil
 	}
 	s.replace()
@@ -71,11 +76,19 @@ func (s *site) ready(ctx context.Context, redis bool) error {
 	}
 	s.started++
 	var err error
+	if locked {
+		if s.lock, err = newLock(); err != nil {
+			return err
+		}
+		if err = s.lock.configure(s.backends, filepath.Join(s.dir, "locked.yaml")); err != nil {
+			return err
+		}
+	}
 	if s.edge, err = startEdge(s.o, s.log(), s.settings()...); err != nil {
 		return err
 	}
 	if err = s.edge.awaitReady(ctx); err == nil {
-		s.crowd, err = gather(ctx, s.o, s.edge.url())
+		s.crowd, err = gather(ctx, s.o, s.edge.url(), s.lock)
 	}
 	if err == nil {
 		err = s.served(ctx)
@@ -95,6 +108,7 @@ func (s *site) log() string { return filepath.Join(s.dir, fmt.Sprintf("edge%d.lo
 func (s *site) served(ctx context.Context) error {
 	r := s.rogue()
 	defer r.close()
+	r.authorization = s.lock.bearer("who looks around", s.edge.url())
 	for _, tool := range []string{"echo", "numbers", "t0_0", stockTool, "flap"} {
 		a, err := r.call(ctx, tool, "{}")
 		if err != nil {
@@ -187,7 +201,10 @@ func (s *site) replace() {
 	if s.redis != nil {
 		s.redis.Close()
 	}
-	s.crowd, s.edge, s.redis, s.fresh = nil, nil, nil, figures{}
+	if s.lock != nil {
+		s.lock.stop()
+	}
+	s.crowd, s.edge, s.redis, s.lock, s.fresh = nil, nil, nil, nil, figures{}
 }
 
 // retire ends the edge as its operator does.
