@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos simulate attack access apps interop examples compose browser apis bench bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos simulate attack access apps interop interop-access examples compose browser apis bench bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -97,6 +97,9 @@ apps: ## Show the page of an MCP App in a host, @modelcontextprotocol/ext-apps, 
 
 interop: ## Drive the edge with the SDKs and clients that people use, over every transport and on two replicas
 	@$(RUN); $(GO) run ./tests/interop $(INTEROPFLAGS); $(END)
+
+interop-access: ## The same but for stdio against edges that want a key, with a policy, quotas and audit
+	@$(RUN); $(GO) run ./tests/interop -locked $(INTEROPFLAGS); $(END)
 
 examples: ## Build the example backends of every language and use them through an edge
 	@$(RUN); $(GO) run ./tests/examples; $(END)

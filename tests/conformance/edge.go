@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/mcpedge/mcpedge/tests/locked"
 	"github.com/mcpedge/mcpedge/tests/process"
 	"github.com/mcpedge/mcpedge/tests/replicas"
 )
@@ -31,8 +32,9 @@ type server struct {
 // startServer builds the edge and its backend into a temporary folder, starts both on free loopback
 // ports with their logs in results, and returns once the endpoint is ready. With several replicas it is a
 // proxy's that sends each request to the next of them, and they share a Redis; with none it is the
-// edge's own. With locked, the edge wants a key, which a proxy before it adds.
-func startServer(ctx context.Context, results string, several int, locked bool) (_ *server, err error) {
+// edge's own. With wantsKey it is a locked edge, and a proxy before it adds the
+// key.
+func startServer(ctx context.Context, results string, several int, wantsKey bool) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-conformance-")
 	if err != nil {
 		return nil, err
@@ -59,9 +61,9 @@ func startServer(ctx context.Context, results string, several int, locked bool) 
 	// json-schema-2020-12); the default form is the one without.
 	backend := []string{"--backend", backendName + "=" + target, "--schemas", "full"}
 	var key string
-	if locked {
+	if wantsKey {
 		var config string
-		if config, key, err = lock(dir); err != nil {
+		if config, key, err = locked.Configure(dir); err != nil {
 			return nil, err
 		}
 		backend = append(backend, "--config", config)
@@ -87,7 +89,7 @@ func startServer(ctx context.Context, results string, several int, locked bool) 
 
 // unlock puts a proxy before the endpoint that adds a key.
 func (s *server) unlock(key string) (err error) {
-	if s.front, err = withKey(s.url, key); err != nil {
+	if s.front, err = locked.WithKey(s.url, key); err != nil {
 		return err
 	}
 	s.url, s.key = s.front.URL+"/mcp", key

@@ -19,6 +19,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/locked"
 )
 
 // folder holds the package files, the expected failures and the results, seen from the module root.
@@ -99,7 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 		}
 		defer func() {
 			if o.locked {
-				err = errors.Join(err, kept(s.key, s.dir, results))
+				err = errors.Join(err, locked.Kept(s.key, s.dir, results))
 			}
 			err = errors.Join(err, s.stop())
 		}()

@@ -135,7 +135,7 @@ func (c *client) run(ctx context.Context, w *world, transport, results string, v
 	case "stdio":
 		args = append(append(args, "--"), w.stdio(!c.FirstPage)...)
 	case "replicas":
-		args = append(args, "--url", w.fleet.url(), "--drain", w.fleet.drain)
+		args = append(args, "--url", w.fleet.url, "--drain", w.fleet.drain)
 	}
 	log := filepath.Join(results, c.name+"-"+transport+".log")
 	out, err := os.Create(log)

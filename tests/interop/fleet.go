@@ -17,9 +17,11 @@ import (
 // fleet is two replicas on one Redis behind a plain load balancer, and a way to drain the replica that serves a
 // call. Not safe for concurrent use, but for its control address.
 type fleet struct {
-	redis   *replicas.Redis
-	group   replicas.Group
-	proxy   *replicas.Proxy
+	redis *replicas.Redis
+	group replicas.Group
+	proxy *replicas.Proxy
+	// url is the endpoint for clients.
+	url     string
 	control *http.Server
 	// drain is the URL of the control address: a POST there ends the replica that serves the most POSTs with
 	// SIGTERM, and answers with its name at once.
@@ -65,9 +67,6 @@ func startFleet(ctx context.Context, dir, results, program string, flags []strin
 	go func() { _ = f.control.Serve(l) }() // ends by stop
 	return f, nil
 }
-
-// url is the endpoint.
-func (f *fleet) url() string { return f.proxy.URL }
 
 func (f *fleet) serveDrain(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {

@@ -25,6 +25,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/locked"
 )
 
 // folder holds the clients and the results, seen from the module root.
@@ -41,6 +43,7 @@ type options struct {
 	verbose    bool          // print every step
 	counts     string        // file for the totals; empty: none
 	docs       bool          // write the table of a whole run into the documentation
+	locked     bool          // the edges want a key, and have a policy, quotas and audit
 }
 
 func init() {
@@ -57,8 +60,12 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print every step")
 	flag.StringVar(&o.counts, "counts", os.Getenv("INTEROP_COUNTS"), "file to write the passed and failed counts to")
 	flag.BoolVar(&o.docs, "docs", false, "write the table of a whole run into "+documented+" instead of comparing it")
+	flag.BoolVar(&o.locked, "locked", false, "have the edges want a key, which proxies add, and have a policy, quotas and audit; not over stdio, where nobody is asked")
 	flag.Parse()
 	o.only, o.transports = split(only), split(over)
+	if o.locked {
+		o.transports = slices.DeleteFunc(o.transports, func(t string) bool { return t == "stdio" })
+	}
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	ctx, cancel := context.WithTimeout(ctx, o.limit)
@@ -94,11 +101,16 @@ func run(ctx context.Context, o options) (err error) {
 			_ = await() // it was told, or nobody asks any more
 		}
 	}()
-	w, err := startWorld(ctx, results, slices.Contains(o.transports, "replicas"))
+	w, err := startWorld(ctx, results, slices.Contains(o.transports, "replicas"), o.locked)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, w.stop()) }()
+	defer func() {
+		if o.locked {
+			err = errors.Join(err, locked.Kept(w.key, w.dir, results))
+		}
+		err = errors.Join(err, w.stop())
+	}()
 
 	var all []outcome
 	for i, c := range clients {

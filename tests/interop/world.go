@@ -3,9 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
+	"github.com/mcpedge/mcpedge/tests/locked"
 	"github.com/mcpedge/mcpedge/tests/process"
 )
 
@@ -25,6 +29,9 @@ type world struct {
 	breaker  *breaker
 	wide     string // URL of an edge whose lists are one page long
 	fleet    *fleet // nil: not asked for
+	// key is that of locked edges, which the fronts add to requests; empty: they are open.
+	key    string
+	fronts []*httptest.Server
 }
 
 // program is the path of a built program.
@@ -48,8 +55,8 @@ func (w *world) stdio(pages bool) []string {
 }
 
 // startWorld builds and starts everything, with logs in results, and returns once the edges are ready. There are
-// two replicas more if fleet says so.
-func startWorld(ctx context.Context, results string, fleet bool) (_ *world, err error) {
+// two replicas more if fleet says so. The edges want a key if wantKey does, which proxies before them add.
+func startWorld(ctx context.Context, results string, fleet, wantKey bool) (_ *world, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-interop-")
 	if err != nil {
 		return nil, err
@@ -84,17 +91,31 @@ func startWorld(ctx context.Context, results string, fleet bool) (_ *world, err 
 		}
 		w.backends = append(w.backends, "--backend", name+"="+ports[i])
 	}
-	return w, w.startEdges(ctx, results, ports[len(services):], fleet)
+	flags := w.backends
+	if wantKey {
+		var config string
+		if config, w.key, err = locked.Configure(dir); err != nil {
+			return nil, err
+		}
+		flags = append(slices.Clone(flags), "--config", config)
+	}
+	return w, w.startEdges(ctx, results, ports[len(services):], flags, fleet)
 }
 
-func (w *world) startEdges(ctx context.Context, results string, ports []string, fleet bool) (err error) {
-	narrow := append([]string{"--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, w.backends...)
-	wide := append([]string{"--listen", ports[2], "--admin", ports[3]}, w.backends...)
+func (w *world) startEdges(ctx context.Context, results string, ports, flags []string, fleet bool) (err error) {
+	narrow := append([]string{"--listen", ports[0], "--admin", ports[1], "--page-size", pageSize}, flags...)
+	wide := append([]string{"--listen", ports[2], "--admin", ports[3]}, flags...)
 	if err := errors.Join(w.start("edge", "edge", results, narrow...), w.start("edge-wide", "edge", results, wide...)); err != nil {
 		return err
 	}
-	w.wide = "http://" + ports[2]
-	if w.breaker, err = startBreaker(ports[0]); err != nil {
+	if w.wide, err = w.front("http://" + ports[2]); err != nil {
+		return err
+	}
+	behind, err := w.front("http://" + ports[0])
+	if err != nil {
+		return err
+	}
+	if w.breaker, err = startBreaker(strings.TrimPrefix(behind, "http://")); err != nil {
 		return err
 	}
 	for _, admin := range []string{ports[1], ports[3]} {
@@ -103,9 +124,26 @@ func (w *world) startEdges(ctx context.Context, results string, ports []string, 
 		}
 	}
 	if fleet {
-		w.fleet, err = startFleet(ctx, w.dir, results, w.program("edge"), w.backends)
+		if w.fleet, err = startFleet(ctx, w.dir, results, w.program("edge"), flags); err != nil {
+			return err
+		}
+		w.fleet.url, err = w.front(strings.TrimSuffix(w.fleet.proxy.URL, "/mcp"))
+		w.fleet.url += "/mcp"
 	}
 	return err
+}
+
+// front is where clients reach an edge: at a proxy that adds the key, if there is one.
+func (w *world) front(url string) (string, error) {
+	if w.key == "" {
+		return url, nil
+	}
+	s, err := locked.WithKey(url, w.key)
+	if err != nil {
+		return "", err
+	}
+	w.fronts = append(w.fronts, s)
+	return s.URL, nil
 }
 
 // build builds all programs.
@@ -129,6 +167,10 @@ func (w *world) start(name, program, results string, args ...string) error {
 func (w *world) stop() error {
 	if w.breaker != nil {
 		w.breaker.stop()
+	}
+	for _, s := range w.fronts {
+		s.CloseClientConnections()
+		s.Close()
 	}
 	var errs []error
 	if w.fleet != nil {

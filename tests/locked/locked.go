@@ -1,4 +1,6 @@
-package main
+// Package locked has the settings of an edge whose callers need a key, and puts that key into the requests of clients that know
+// none: what others test of an open edge, they test of a locked one so.
+package locked
 
 import (
 	"bytes"
@@ -17,9 +19,8 @@ import (
 	"path/filepath"
 )
 
-// locked is a configuration of an edge whose doors are locked: callers need a key, a policy decides, calls are counted and
-// recorded.
-const locked = `auth:
+// settings of an edge: callers need a key, a policy decides, calls are counted and recorded.
+const settings = `auth:
   api-keys: %[1]s/keys.yaml
 policy:
   default: deny
@@ -29,20 +30,21 @@ quotas: [{per: principal, rate: 100000/1s, burst: 100000}]
 audit: {file: %[1]s/audit.jsonl, arguments: whole, required: true}
 `
 
-// lock writes the configuration of an edge that is locked into a folder. It returns its file and the key.
-func lock(dir string) (config, key string, _ error) {
+// Configure writes the settings of a locked edge into a folder, which gets its audit, too. It returns their file and the key,
+// which is random.
+func Configure(dir string) (config, key string, _ error) {
 	key = rand.Text()
 	keys := fmt.Sprintf("- {name: suite, sha256: %x, scopes: [use], roles: [suite]}\n", sha256.Sum256([]byte(key)))
 	if err := os.WriteFile(filepath.Join(dir, "keys.yaml"), []byte(keys), 0o600); err != nil {
 		return "", "", err
 	}
 	config = filepath.Join(dir, "edge.yaml")
-	return config, key, os.WriteFile(config, fmt.Appendf(nil, locked, dir), 0o600)
+	return config, key, os.WriteFile(config, fmt.Appendf(nil, settings, dir), 0o600)
 }
 
-// kept says where a key was kept that nothing may keep: in the audit records in a folder, or in the results, which have
-// the logs and what the suite was answered. Without audit records it fails, too.
-func kept(key, dir, results string) error {
+// Kept says where a key was kept that nothing may keep: in the audit of a locked edge, in the folder of its settings, or in the
+// results of a run, which have the logs and what clients were answered. Without records in the audit it fails, too.
+func Kept(key, dir, results string) error {
 	records := filepath.Join(dir, "audit.jsonl")
 	if info, err := os.Stat(records); err != nil || info.Size() == 0 {
 		return fmt.Errorf("nothing was recorded in %s (%v)", records, err)
@@ -62,9 +64,9 @@ func kept(key, dir, results string) error {
 	}))
 }
 
-// withKey is a proxy before an endpoint that adds a key to each request, since the suite has none. A request is read whole
-// before it is passed on, see harness.Balance.
-func withKey(endpoint, key string) (*httptest.Server, error) {
+// WithKey is a proxy before the host of an endpoint that adds a key to each request. A request is read whole before it is passed
+// on, see harness.Balance. The caller closes it.
+func WithKey(endpoint, key string) (*httptest.Server, error) {
 	to, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, err
