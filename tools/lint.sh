@@ -40,6 +40,15 @@ format() {
 vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
 static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose && tool staticcheck -tags=access ./tests/access && tool staticcheck -tags=apps ./tests/apps; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
+
+# Each module builds as it is, without changes to its go.mod.
+modules() {
+  local mod
+  for mod in $(git ls-files -- go.mod '*/go.mod'); do
+    go list -C "$(dirname "$mod")" -mod=readonly -deps ./... >/dev/null || { echo "$mod is not what it needs; run go mod tidy there"; return 1; }
+  done
+}
+
 contract_lint() { tool buf lint; }
 imports() { go test -count=1 ./tests/imports/; }
 
@@ -103,6 +112,7 @@ check staticcheck static
 check gosec security
 check govulncheck vulnerabilities
 check 'tools module' tools_module
+check modules modules
 check 'buf lint' contract_lint
 check 'buf breaking' contract_breaking
 check 'generated code' generated
