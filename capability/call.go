@@ -20,6 +20,7 @@ type Call struct {
 	over     bool       // the handler has returned
 	progress float64    // the highest sent
 	sent     bool       // some progress was sent
+	deferred bool       // Defer was sent
 	answers  answers
 	state    []byte
 	meta     string

@@ -82,3 +82,7 @@ func (e toolEvents) sendProgress(p *mcpedgev1.Progress) error {
 func (e toolEvents) sendLog(l *mcpedgev1.LogMessage) error {
 	return e.stream.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Log{Log: l}})
 }
+
+func (e toolEvents) sendDefer() error {
+	return e.stream.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Defer{Defer: &mcpedgev1.Defer{}}})
+}

@@ -251,8 +251,8 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 // may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session is counted
 // and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
 // counted. Without sessions each round is counted: it is a request of its own, which a client can send as often as it likes.
-func (c *Control) CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
-	again := !rules.Stateless && call.Begun
+func (c *Control) CallTool(ctx context.Context, _ *revision.Rules, call *mcp.Call, backend string) error {
+	again := call.Begun
 	if again && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}

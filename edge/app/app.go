@@ -25,6 +25,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/tasks"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
 	"github.com/mcpedge/mcpedge/edge/transport/sse"
@@ -41,6 +42,7 @@ type App struct {
 	durable   durable
 	store     medium.Store
 	dispatch  *dispatch.Dispatch
+	tasks     *tasks.Tasks
 	stateful  *stateful.Era
 	stateless *stateless.Era
 	endpoint  *streamable.Handler
@@ -127,6 +129,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	a.notReady("waiting for the backends to be tried")
 	a.startQuotas(run)
+	a.tasks.Start()
 	a.stateful.Start(run)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	if ctx.Err() != nil {
@@ -159,7 +162,9 @@ func (a *App) shutdown() error {
 	a.stateless.Drain()
 	connections := make(chan error, 1)
 	go func() { connections <- a.drainSSE(grace) }()
-	err := errors.Join(a.stateful.Drain(grace), <-connections)
+	tasks := make(chan error, 1)
+	go func() { tasks <- a.tasks.Drain(grace) }()
+	err := errors.Join(a.stateful.Drain(grace), <-connections, <-tasks)
 	a.limitReads(min(reading, left(grace)/2))
 	e := a.mcp.Shutdown(grace)
 	if e == nil {
@@ -200,6 +205,7 @@ func (a *App) close(grace context.Context) error {
 		a.log.Warn("some requests to the admin address did not end within the grace")
 	}
 	a.stateful.Close()
+	a.tasks.Close()
 	a.endQuotas()
 	a.pool.Close()
 	return errors.Join(a.durable.Close(), a.admin.Close(), a.closeAudit(), a.closeTelemetry())

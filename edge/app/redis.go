@@ -28,7 +28,9 @@ import (
 // newDurable makes the medium the settings name. Nothing is dialled yet.
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
 	if cfg.Redis == "" {
-		return inMemory{memory.New(stateLimits(cfg.Limits), memory.WithBudget(b))}, nil
+		return inMemory{
+			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b)), memory.New(taskLimits(cfg.Limits), memory.WithBudget(b)),
+		}, nil
 	}
 	client, err := redisClient(cfg)
 	if err != nil {
@@ -36,19 +38,24 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	}
 	client.AddHook(redisHook{t})
 	goredis.SetLogger(redisLogger{log.With("component", "redis")})
-	r, err := redis.New(client, redis.Options{
-		Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: log,
-	})
+	o := redis.Options{Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: log}
+	r, err := redis.New(client, o)
 	if err != nil {
 		return nil, err
 	}
-	return inRedis{r, client}, nil
+	o.Limits, o.Prefix = taskLimits(cfg.Limits), cfg.RedisPrefix+":task"
+	tasks, err := redis.New(client, o)
+	if err != nil {
+		return nil, err
+	}
+	return inRedis{r, tasks, client}, nil
 }
 
 // inMemory has nothing to start and nobody to share with.
-type inMemory struct{ medium *memory.Medium }
+type inMemory struct{ medium, tasks *memory.Medium }
 
 func (m inMemory) Store(h medium.Hooks) medium.Store    { return m.medium.Store(rand.Text(), h) }
+func (m inMemory) Tasks(h medium.Hooks) medium.Store    { return m.tasks.Store(rand.Text(), h) }
 func (inMemory) Start(context.Context) error            { return nil }
 func (inMemory) Secret(context.Context) ([]byte, error) { return nil, nil }
 func (inMemory) Close() error                           { return nil }
@@ -60,10 +67,21 @@ func (inMemory) Relay() sse.Relay                       { return nil }
 // inRedis owns its client.
 type inRedis struct {
 	*redis.Replica
+	tasks  *redis.Replica
 	client goredis.UniversalClient
 }
 
 func (m inRedis) Store(h medium.Hooks) medium.Store { return m.Replica.Store(h) }
+
+func (m inRedis) Tasks(h medium.Hooks) medium.Store { return m.tasks.Store(h) }
+
+// Start starts both of its keepers; after an error it may be called again.
+func (m inRedis) Start(ctx context.Context) error {
+	if err := m.Replica.Start(ctx); err != nil {
+		return err
+	}
+	return m.tasks.Start(ctx)
+}
 
 func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
 
@@ -72,7 +90,7 @@ func (m inRedis) Proofs() auth.Proofs { return m.Replica.Proofs() }
 func (m inRedis) Dropped() uint64 { return m.Stats().Dropped }
 
 func (m inRedis) Close() error {
-	err := m.Replica.Close()
+	err := errors.Join(m.tasks.Close(), m.Replica.Close())
 	if e := m.client.Close(); err == nil {
 		err = e
 	}

@@ -18,6 +18,8 @@ import (
 type durable interface {
 	// Store gives this replica its view, once.
 	Store(h medium.Hooks) medium.Store
+	// Tasks gives this replica its view of what keeps tasks, once.
+	Tasks(h medium.Hooks) medium.Store
 	// Start connects. An error that is state.ErrUnavailable may pass.
 	Start(ctx context.Context) error
 	// Secret is the key that replicas on this medium share; nil when there is none to share.
@@ -92,5 +94,15 @@ func stateLimits(l config.Limits) state.Limits {
 	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
 	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
 	out.SessionBytes, out.Subscriptions, out.Lease = int(l.SessionBytes), l.Subscriptions, l.Lease
+	return out
+}
+
+// taskEvents bounds the status messages that are kept of a task, its questions and its end aside: the last one is shown.
+const taskEvents = 8
+
+// taskLimits are those of the medium of tasks, of which each is a session.
+func taskLimits(l config.Limits) state.Limits {
+	out := stateLimits(l)
+	out.SessionTTL, out.LogTTL, out.LogEvents, out.SessionsPerPrincipal = l.TaskTTL, l.TaskTTL, taskEvents, l.TasksPerPrincipal
 	return out
 }

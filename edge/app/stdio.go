@@ -31,6 +31,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 		return errors.Join(err, a.abandon())
 	}
 	a.startQuotas(run)
+	a.tasks.Start()
 	a.stateful.Start(run)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/tasks"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -74,7 +75,13 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		a.store = a.durable.Store(h)
 		return a.store
 	}
-	a.stateful = stateful.New(a.dispatch, open, stateful.Options{
+	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
+		Grace: cfg.Limits.TaskGrace, Lifetime: cfg.Limits.TaskLifetime, TTL: cfg.Limits.TaskTTL, Poll: cfg.Limits.TaskPoll,
+		MaxRunning: cfg.Limits.RunningTasks, MaxRunningPerPrincipal: cfg.Limits.RunningTasksPerPrincipal,
+		MaxRounds: cfg.Limits.Rounds, MaxAttempts: cfg.Limits.Attempts, Heartbeat: min(cfg.Limits.Lease/4, time.Second),
+		Memory: a.memory, Logger: log, Telemetry: a.telemetry,
+	})
+	a.stateful = stateful.New(a.tasks, open, stateful.Options{
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxAttempts: cfg.Limits.Attempts, MaxCallsPerSession: cfg.Limits.CallsPerSession,
@@ -87,7 +94,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.stateless, err = stateless.New(a.dispatch, stateless.Options{
+	a.stateless, err = stateless.New(a.tasks, stateless.Options{
 		Keys: keys, MaxRounds: cfg.Limits.Rounds, CallLifetime: cfg.Limits.CallLifetime,
 		KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
 		MaxListenBytes:   int(cfg.Limits.ListenBytes),

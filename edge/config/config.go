@@ -234,11 +234,19 @@ type Limits struct {
 	Rounds               int           `yaml:"rounds"`
 	CallLifetime         time.Duration `yaml:"call-lifetime"`
 	Attempts             int           `yaml:"attempts"`
-	PageSize             int           `yaml:"page-size"`
-	PageBytes            Bytes         `yaml:"page-bytes"`
-	ArgumentValues       int           `yaml:"argument-values"`
-	Lease                time.Duration `yaml:"lease"`
-	HTTP2Streams         int           `yaml:"http2-streams"`
+	TaskGrace            time.Duration `yaml:"task-grace"`
+	TaskTTL              time.Duration `yaml:"task-ttl"`
+	TaskLifetime         time.Duration `yaml:"task-lifetime"`
+	TaskPoll             time.Duration `yaml:"task-poll"`
+	TasksPerPrincipal    int           `yaml:"tasks-per-principal"`
+	// RunningTasks and RunningTasksPerPrincipal bound those that run on one replica.
+	RunningTasks             int           `yaml:"running-tasks"`
+	RunningTasksPerPrincipal int           `yaml:"running-tasks-per-principal"`
+	PageSize                 int           `yaml:"page-size"`
+	PageBytes                Bytes         `yaml:"page-bytes"`
+	ArgumentValues           int           `yaml:"argument-values"`
+	Lease                    time.Duration `yaml:"lease"`
+	HTTP2Streams             int           `yaml:"http2-streams"`
 	// Connections to Listen; 0: 0.8 of the files that the process may have open.
 	Connections int `yaml:"connections"`
 	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.
@@ -263,12 +271,17 @@ func Default() Config {
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, HTTP2Streams: 1000,
+			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: 24 * time.Hour, TaskPoll: time.Second,
+			TasksPerPrincipal: 1000, RunningTasks: 1024, RunningTasksPerPrincipal: 100,
 			Lease: 3 * time.Second, StartWait: 2 * time.Second,
 		},
 		Log:        Log{Level: "info", Format: "text"},
 		DrainDelay: 0, Grace: 30 * time.Second,
 	}
 }
+
+// maxTaskTTL bounds how long tasks are kept that have ended.
+const maxTaskTTL = 7 * 24 * time.Hour
 
 // minLease leaves room for three signs of life within a lease.
 const minLease = 500 * time.Millisecond
@@ -346,6 +359,9 @@ func (c *Config) validate(command string) error {
 	}
 	if c.RedisPrefix == "" || strings.ContainsAny(c.RedisPrefix, "{ ") {
 		wrong("redis-prefix: %q: give a word without { and spaces", c.RedisPrefix)
+	}
+	if c.Limits.TaskTTL > maxTaskTTL {
+		wrong("limits.task-ttl: %s: give %s or less", c.Limits.TaskTTL, maxTaskTTL)
 	}
 	if c.Limits.Lease < minLease {
 		wrong("limits.lease: %s: give %s or more, so that a replica which is merely busy is not given up", c.Limits.Lease, minLease)

@@ -198,6 +198,15 @@ func (d *Dispatch) Repeatable(call *mcp.Call) bool {
 	return t != nil && t.repeatable()
 }
 
+// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody.
+func (d *Dispatch) TaskSupport(call *mcp.Call) mcp.TaskSupport {
+	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
+	if t == nil {
+		return mcp.TaskSupport{}
+	}
+	return t.tasks
+}
+
 // Served names the backend of the tool or prompt that a call is about. Names of neither are what a client
 // made up.
 func (d *Dispatch) Served(call *mcp.Call) (backend string, ok bool) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
@@ -114,8 +115,25 @@ func (m *merge) features() translate.Features {
 		m.extensions(&f, p.backend, c.Describe.GetExtensionsJson())
 	}
 	m.skillsFeature(&f)
+	m.tasksFeature(&f)
 	f.ToolsChanged, f.ResourcesChanged, f.PromptsChanged = f.Tools, f.Resources, f.Prompts
 	return f
+}
+
+// tasksFeature says that there are tasks if some tool has them. The extension is the edge's own, whatever backends announce.
+func (m *merge) tasksFeature(f *translate.Features) {
+	for _, p := range m.parts {
+		for _, t := range p.catalog.Tools {
+			if s := translate.TaskSupport(t.GetTaskSupport()); s.Optional || s.Required {
+				f.Tasks = true
+				if f.Extensions == nil {
+					f.Extensions = map[string]string{}
+				}
+				f.Extensions[mcp.ExtensionTasks] = "{}"
+				return
+			}
+		}
+	}
 }
 
 func canSubscribe(c *backend.Catalog) bool {

@@ -64,7 +64,7 @@ func (r *round) begin(ctx context.Context, b *backend.Backend, target string) (_
 // done before: it takes as long as they like, and would keep the callers away who are known. The backend's timeout counts from then.
 func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), _ error) {
 	if b.AsksToProve() {
-		r.deadline = time.Now().Add(b.Timeout())
+		r.deadline = r.due(b)
 		bounded, cancel := context.WithDeadline(ctx, r.deadline)
 		err := r.prove(bounded, b)
 		cancel()
@@ -80,6 +80,14 @@ func (r *round) admit(ctx context.Context, b *backend.Backend) (release func(), 
 	return release, nil
 }
 
+// due is when the backend's time is over: that of a task is its own.
+func (r *round) due(b *backend.Backend) time.Time {
+	if r.call.Task != nil {
+		return r.call.Task.Until
+	}
+	return time.Now().Add(b.Timeout())
+}
+
 // prove finds out what shows the backend who is calling. An error says that it cannot be shown.
 func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 	if r.key, r.value, err = b.Prove(ctx, &r.call.Principal, r.call.ID); err != nil {
@@ -93,7 +101,7 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 // called. end cancels what still runs. An error says that the backend cannot be shown who is calling.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if !r.proven {
-		r.deadline = time.Now().Add(b.Timeout())
+		r.deadline = r.due(b)
 	}
 	ctx, cancel := context.WithDeadline(ctx, r.deadline)
 	if !r.proven {

@@ -34,6 +34,8 @@ type tool struct {
 	// stray: it is shown without the page that its `_meta` names, see strays.
 	stray bool
 	check *toolCheck
+	// tasks says whether a call of it may become a task.
+	tasks mcp.TaskSupport
 	// target is what policy knows of it.
 	target policy.Target
 	// size is where that of its messages is kept; nil: not looked up yet.
@@ -53,7 +55,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				add("", entry{})
 				continue
 			}
-			t := &tool{name: p.backend.Prefix() + x.GetName(), owner: p.backend, pb: x}
+			t := &tool{name: p.backend.Prefix() + x.GetName(), owner: p.backend, pb: x, tasks: translate.TaskSupport(x.GetTaskSupport())}
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
 				return translate.AppendTool(dst, r, t.shown, t.name)
 			}

@@ -90,6 +90,9 @@ func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outco
 	if failure = m.GetFailure(); failure != nil {
 		return out, failure, true, nil
 	}
+	if d, ok := m.(interface{ GetDefer() *pb.Defer }); ok && d.GetDefer() != nil {
+		return out, nil, false, r.onDefer(ctx)
+	}
 	return out, nil, false, r.broken("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
 }
 
@@ -119,6 +122,14 @@ func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 	}
 	r.progress, r.told = value, true
 	return r.emit(ctx, ev)
+}
+
+// onDefer passes on that the backend wants a task, where there may be one.
+func (r *round) onDefer(ctx context.Context) error {
+	if d, ok := r.sink.(mcp.Deferrer); ok {
+		return d.Defer(ctx)
+	}
+	return nil
 }
 
 // onLog passes messages on from the call's level up.

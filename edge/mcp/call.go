@@ -45,6 +45,8 @@ type Call struct {
 	Responses []InputResponse
 	// State is the backend's own state from the round before, verbatim.
 	State []byte
+	// Task is the task that the call is, or may become; nil: it is a plain call.
+	Task *CallTask
 	// Memory is charged with what the call takes and with its result, from the goroutine that runs the round; its
 	// owner releases it when the result is not needed any more. nil: nothing is counted.
 	Memory *budget.Reservation

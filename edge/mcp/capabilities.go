@@ -17,6 +17,19 @@ type Capabilities struct {
 	Roots, RootsChanged        bool
 }
 
+// Extension says whether the client declared a protocol extension: its id is a member of `extensions`, with an object.
+func (c *Capabilities) Extension(id string) bool {
+	if jsonrpc.TypeOf(c.Raw) != jsonrpc.Object {
+		return false
+	}
+	extensions, ok := jsonrpc.Member(c.Raw, "extensions")
+	if !ok || jsonrpc.TypeOf(extensions) != jsonrpc.Object {
+		return false
+	}
+	settings, ok := jsonrpc.Member(extensions, id)
+	return ok && jsonrpc.TypeOf(settings) == jsonrpc.Object
+}
+
 // ParseCapabilities reads a ClientCapabilities object. An `elicitation` without modes means forms.
 // Anything but an object is an error. The result aliases raw.
 func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {

@@ -10,6 +10,8 @@ type Filter struct {
 	Tools, Resources, Prompts bool
 	// URIs are the resources whose updates are wanted; each at most once.
 	URIs []string
+	// Tasks are the ids of tasks whose states are wanted; each at most once.
+	Tasks []string
 }
 
 // ChangeKind is what changed.
@@ -21,6 +23,7 @@ const (
 	ResourcesChanged
 	PromptsChanged
 	ResourceUpdated
+	TaskChanged
 )
 
 // Notification is the method that tells a client of the change.
@@ -32,15 +35,20 @@ func (k ChangeKind) Notification() Method {
 		return NotifyResourcesChanged
 	case PromptsChanged:
 		return NotifyPromptsChanged
+	case TaskChanged:
+		return NotifyTask
 	default:
 		return NotifyResourceUpdated
 	}
 }
 
-// Change is one change. URI is set for ResourceUpdated: the resource that changed.
+// Change is one change.
 type Change struct {
 	Kind ChangeKind
-	URI  string
+	// URI of ResourceUpdated is the resource that changed.
+	URI string
+	// Task of TaskChanged is the task as it is now: the members of the notification's params, without braces.
+	Task []byte
 }
 
 // Feed delivers changes to one subscriber. Changes are state, not history: while nobody calls Next,

@@ -22,3 +22,13 @@ func (k Kind) String() string {
 	}
 	return "internal"
 }
+
+// KindNamed is the kind that String names; KindInternal where none is.
+func KindNamed(name string) Kind {
+	for k, n := range kindNames {
+		if n == name && n != "" {
+			return Kind(k) // #nosec G115 -- there are few
+		}
+	}
+	return KindInternal
+}

@@ -22,6 +22,10 @@ const (
 	MethodSkillsList       Method = "skills/list"
 	MethodSkillsGet        Method = "skills/get"
 	MethodDirectoryRead    Method = "resources/directory/read"
+	MethodTasksGet         Method = "tasks/get"
+	MethodTasksUpdate      Method = "tasks/update"
+	MethodTasksCancel      Method = "tasks/cancel"
+	MethodTasksResult      Method = "tasks/result"
 	MethodSetLevel         Method = "logging/setLevel"
 	MethodElicit           Method = "elicitation/create"
 	MethodCreateMessage    Method = "sampling/createMessage"
@@ -37,6 +41,7 @@ const (
 	NotifyResourceUpdated  Method = "notifications/resources/updated"
 	NotifyElicitComplete   Method = "notifications/elicitation/complete"
 	NotifyAcknowledged     Method = "notifications/subscriptions/acknowledged"
+	NotifyTask             Method = "notifications/tasks"
 )
 
 // target is the member of the params that says what the request is about; empty: it is about nothing.
@@ -46,17 +51,20 @@ func (m Method) target() string {
 		return "name"
 	case MethodResourcesRead, MethodSubscribe, MethodUnsubscribe, MethodSkillsGet, MethodDirectoryRead:
 		return "uri"
+	case MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult:
+		return "taskId"
 	}
 	return ""
 }
 
 // Repeatable says whether a request of this method may be run again when its outcome was lost: reads,
-// prompts, completions and lists. A tool call is repeatable only by the tool's own annotations.
+// prompts, completions, lists, and what is about a task. A tool call is repeatable only by the tool's own annotations.
 func (m Method) Repeatable() bool {
 	switch m {
 	case MethodResourcesRead, MethodPromptsGet, MethodComplete,
 		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList,
-		MethodSkillsList, MethodSkillsGet, MethodDirectoryRead:
+		MethodSkillsList, MethodSkillsGet, MethodDirectoryRead,
+		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult:
 		return true
 	}
 	return false

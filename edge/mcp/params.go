@@ -27,6 +27,7 @@ type Params struct {
 	Level          json.RawMessage // logging/setLevel
 	RequestID      json.RawMessage // notifications/cancelled
 	Notifications  json.RawMessage // subscriptions/listen
+	Task           json.RawMessage // tools/call of 2025-11-25: the client wants a task
 	Version        json.RawMessage // initialize: protocolVersion
 	Capabilities   json.RawMessage // initialize
 	ClientInfo     json.RawMessage // initialize
@@ -129,6 +130,8 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 			return once(&p.RequestID, key, value)
 		case "notifications":
 			return once(&p.Notifications, key, value)
+		case "task":
+			return once(&p.Task, key, value)
 		case "protocolVersion":
 			return once(&p.Version, key, value)
 		case "capabilities":

@@ -56,6 +56,8 @@ type Rules struct {
 	SamplingTools bool
 	// Extensions: an extensions map among the capabilities.
 	Extensions bool
+	// Tasks of the core: `task` in tools/call, tasks/result, and `execution` of a tool. Stateless revisions have the extension.
+	Tasks bool
 
 	// What every result holds.
 

@@ -31,6 +31,7 @@ func TestFlags(t *testing.T) {
 		"ElicitationID":            "- - - x -",
 		"SamplingTools":            "- - - x x",
 		"Extensions":               "- - x x x",
+		"Tasks":                    "- - - x -",
 		"ResultType":               "- - - - x",
 		"CacheHints":               "- - - - x",
 		"ArgumentErrorsAreResults": "- - - x x",

@@ -25,7 +25,7 @@ var (
 		Audio: true, ToolAnnotations: true, ProgressMessage: true, CompletionsCapability: true,
 		ResourceLinks: true, Structured: true, Titles: true, CompletionContext: true, ElicitForm: true,
 		Icons: true, ElicitMode: true, ElicitationID: true, SamplingTools: true,
-		Extensions:               true,
+		Extensions: true, Tasks: true,
 		ArgumentErrorsAreResults: true,
 		codes:                    codes(legacyCodes),
 	}

@@ -26,6 +26,7 @@ const (
 	BoundConnections
 	BoundAddress
 	BoundAddressSessions
+	BoundTasks
 	// BoundFiles is the process's limit of open files, which is no setting of the edge.
 	BoundFiles
 	boundCount
@@ -36,7 +37,7 @@ var boundNames = [boundCount]string{
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
 	"session-bytes", "listen-bytes",
-	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "files",
+	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "files",
 }
 
 // String is the setting's name.

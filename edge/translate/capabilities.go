@@ -15,6 +15,8 @@ type Features struct {
 	Tools, Resources, Prompts                      bool
 	ToolsChanged, ResourcesChanged, PromptsChanged bool
 	Subscribe, Completions                         bool
+	// Tasks: calls of some tool may become tasks.
+	Tasks bool
 	// Skills: skills/list and skills/get are served; Directories: resources/directory/read, too.
 	Skills, Directories bool
 	// Extensions are settings of protocol extensions: id to a JSON object. Others than objects are left out.
@@ -32,6 +34,9 @@ func Capabilities(r *revision.Rules, f Features) json.RawMessage {
 	}
 	if f.Resources {
 		dst = appendFlags(append(dst, `,"resources":`...), f.ResourcesChanged, f.Subscribe)
+	}
+	if f.Tasks && r.Tasks {
+		dst = append(dst, `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`...)
 	}
 	if f.Tools {
 		dst = appendFlags(append(dst, `,"tools":`...), f.ToolsChanged, false)

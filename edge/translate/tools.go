@@ -2,6 +2,7 @@ package translate
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -28,12 +29,43 @@ func AppendTool(dst []byte, r *revision.Rules, t *pb.Tool, name string) ([]byte,
 		out, err = appendIcons(appendToolAnnotations(out, r, t), r, t.GetIcons())
 	}
 	if err == nil {
-		out, err = appendObjectMeta(out, r, t.GetMetaJson())
+		out, err = appendObjectMeta(appendExecution(out, r, t.GetTaskSupport()), r, t.GetMetaJson())
 	}
 	if err != nil {
 		return dst, err
 	}
 	return append(out, '}'), nil
+}
+
+// appendExecution says whether a client may, or has to, ask for a task.
+func appendExecution(dst []byte, r *revision.Rules, t *pb.TaskSupport) []byte {
+	if !r.Tasks {
+		return dst
+	}
+	switch s := TaskSupport(t); {
+	case s.Optional:
+		return append(dst, `,"execution":{"taskSupport":"optional"}`...)
+	case s.Required:
+		return append(dst, `,"execution":{"taskSupport":"required"}`...)
+	}
+	return dst
+}
+
+// The bounds of what a tool may suggest for how often to ask for a task.
+const minPoll, maxPoll = 100 * time.Millisecond, time.Hour
+
+// TaskSupport reads whether calls of a tool may become tasks; nil: they may not. A mode that is not known forbids it, and an interval beyond its
+// bounds is brought within them.
+func TaskSupport(t *pb.TaskSupport) mcp.TaskSupport {
+	s := mcp.TaskSupport{
+		Optional: t.GetMode() == pb.TaskMode_TASK_MODE_OPTIONAL,
+		Required: t.GetMode() == pb.TaskMode_TASK_MODE_REQUIRED,
+	}
+	s.AtOnce = t.GetStart() == pb.TaskStart_TASK_START_AT_ONCE || s.Required && t.GetStart() != pb.TaskStart_TASK_START_DEFERRED
+	if p := t.GetPollInterval(); p != nil {
+		s.Poll = min(max(p.AsDuration(), minPoll), maxPoll).Truncate(time.Millisecond)
+	}
+	return s
 }
 
 // appendToolAnnotations appends a tool's hints; its title is among them where tools have no own.

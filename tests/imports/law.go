@@ -26,6 +26,7 @@ var Law = []Package{
 	{"edge/era/stateful/run", "drives the machines of calls on one replica", []string{"edge/era/stateful/call", "edge/mcp", "edge/state", "edge/state/medium"}},
 	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/era/stateful/call", "edge/era/stateful/run", "edge/state/medium", "edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
+	{"edge/tasks", "tasks, in both eras: calls that nobody has to hold a connection for", []string{"edge/budget", "edge/era", "edge/era/stateful/call", "edge/era/stateful/run", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
 	{"edge/schema", "JSON Schemas of tools, checked within a computed cost", []string{"edge/jsonrpc"}},
 	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/policy", "edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
 	{"edge/dispatch/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
@@ -55,7 +56,7 @@ var Law = []Package{
 	{"edge/config", "the only reader of files, flags and environment", []string{"edge/mcp", "edge/policy", "edge/quota"}},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
-		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
+		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 

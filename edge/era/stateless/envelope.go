@@ -32,6 +32,10 @@ var methods = map[mcp.Method]bool{
 	mcp.MethodSkillsList:    false,
 	mcp.MethodSkillsGet:     false,
 	mcp.MethodDirectoryRead: false,
+	// Of the extension io.modelcontextprotocol/tasks.
+	mcp.MethodTasksGet:    true,
+	mcp.MethodTasksUpdate: true,
+	mcp.MethodTasksCancel: true,
 }
 
 // envelope checks what every request must carry, in the order that decides which error is told: the
@@ -108,7 +112,7 @@ func once(h mcp.Header, name string) error {
 // name holds Mcp-Name against the request's target.
 func name(in *mcp.Incoming, params *mcp.Params) error {
 	if !params.HasTarget {
-		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name or uri of what is asked for, as a string")
+		return mcp.Errorf(mcp.KindInvalidParams, "params lacks the name, uri or taskId of what is asked for, as a string")
 	}
 	if in.Header == nil {
 		return nil

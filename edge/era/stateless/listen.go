@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -26,6 +27,12 @@ func (e *Era) listen(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message,
 	if err != nil {
 		refuse(&op, out, rules, id, err)
 		return
+	}
+	if len(filter.Tasks) > 0 {
+		if caps, _ := mcp.ParseCapabilities(params.Meta.Capabilities); !caps.Extension(mcp.ExtensionTasks) {
+			refuse(&op, out, rules, id, era.TasksUndeclared("params.notifications.taskIds"))
+			return
+		}
 	}
 	if filter.URIs, err = e.permitWatches(ctx, in, rules, id, filter.URIs); err != nil {
 		refuse(&op, out, rules, id, err)
@@ -193,9 +200,12 @@ func (s *subscription) follow(ctx context.Context, e *Era) error {
 func (s *subscription) send(changes []mcp.Change) error {
 	for _, c := range changes {
 		params := s.params()
-		if c.Kind == mcp.ResourceUpdated {
+		switch c.Kind {
+		case mcp.ResourceUpdated:
 			params = append(params, `,"uri":`...)
 			params = jsonrpc.AppendString(params, c.URI)
+		case mcp.TaskChanged:
+			params = append(append(params, ','), c.Task...)
 		}
 		if err := s.notify(c.Kind.Notification(), append(params, '}')); err != nil {
 			return err
@@ -219,6 +229,13 @@ func (s *subscription) acknowledge() error {
 		params = append(params, `"resourceSubscriptions":[`...)
 		for _, uri := range f.URIs {
 			params = append(jsonrpc.AppendString(params, uri), ',')
+		}
+		params = append(params[:len(params)-1], `],`...)
+	}
+	if len(f.Tasks) > 0 {
+		params = append(params, `"taskIds":[`...)
+		for _, id := range f.Tasks {
+			params = append(jsonrpc.AppendString(params, id), ',')
 		}
 		params = append(params[:len(params)-1], `],`...)
 	}
@@ -266,6 +283,8 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 			into = &f.Resources
 		case "resourceSubscriptions":
 			into = &f.URIs
+		case "taskIds":
+			into = &f.Tasks
 		default:
 			return nil
 		}
@@ -283,7 +302,18 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 			return f, err
 		}
 	}
-	slices.Sort(f.URIs)
-	f.URIs = slices.Compact(f.URIs)
+	if n := len(f.Tasks); n > e.opts.MaxSubscriptions {
+		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)
+		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications.taskIds has %d entries: the limit is %d", n, e.opts.MaxSubscriptions)
+	}
+	for _, id := range f.Tasks {
+		if err := mcp.CheckName("an entry of params.notifications.taskIds", id); err != nil {
+			return f, err
+		}
+	}
+	for _, list := range []*[]string{&f.URIs, &f.Tasks} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
 	return f, nil
 }

@@ -1175,7 +1175,9 @@ type RequestContext struct {
 	// False: progress is dropped by the edge, so it need not be sent.
 	ProgressWanted bool `protobuf:"varint,8,opt,name=progress_wanted,json=progressWanted,proto3" json:"progress_wanted,omitempty"`
 	// `_meta` of the client's request without what the edge consumed, a JSON object; empty: none.
-	MetaJson      string `protobuf:"bytes,9,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
+	MetaJson string `protobuf:"bytes,9,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
+	// Present: the call is a task, or may become one.
+	Task          *TaskContext `protobuf:"bytes,10,opt,name=task,proto3" json:"task,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1273,6 +1275,59 @@ func (x *RequestContext) GetMetaJson() string {
 	return ""
 }
 
+func (x *RequestContext) GetTask() *TaskContext {
+	if x != nil {
+		return x.Task
+	}
+	return nil
+}
+
+// TaskContext is about the task that a call is, or may become (TaskSupport).
+type TaskContext struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The task's id, which clients know it by; it is unguessable, and not to be shown to others. Empty: the call is none yet, and may become one.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskContext) Reset() {
+	*x = TaskContext{}
+	mi := &file_mcpedge_v1_common_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskContext) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskContext) ProtoMessage() {}
+
+func (x *TaskContext) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_common_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskContext.ProtoReflect.Descriptor instead.
+func (*TaskContext) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_common_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *TaskContext) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
 var File_mcpedge_v1_common_proto protoreflect.FileDescriptor
 
 const file_mcpedge_v1_common_proto_rawDesc = "" +
@@ -1352,7 +1407,7 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.mcpedge.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1b\n" +
 	"\tdata_json\x18\x03 \x01(\tR\bdataJson\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\x95\x03\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\xc2\x03\n" +
 	"\x0eRequestContext\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -1363,7 +1418,11 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\x13client_capabilities\x18\x06 \x01(\v2\x1e.mcpedge.v1.ClientCapabilitiesR\x12clientCapabilities\x121\n" +
 	"\tlog_level\x18\a \x01(\x0e2\x14.mcpedge.v1.LogLevelR\blogLevel\x12'\n" +
 	"\x0fprogress_wanted\x18\b \x01(\bR\x0eprogressWanted\x12\x1b\n" +
-	"\tmeta_json\x18\t \x01(\tR\bmetaJson*?\n" +
+	"\tmeta_json\x18\t \x01(\tR\bmetaJson\x12+\n" +
+	"\x04task\x18\n" +
+	" \x01(\v2\x17.mcpedge.v1.TaskContextR\x04task\"\x1d\n" +
+	"\vTaskContext\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id*?\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tROLE_USER\x10\x01\x12\x12\n" +
@@ -1408,7 +1467,7 @@ func file_mcpedge_v1_common_proto_rawDescGZIP() []byte {
 }
 
 var file_mcpedge_v1_common_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_mcpedge_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_mcpedge_v1_common_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_mcpedge_v1_common_proto_goTypes = []any{
 	(Role)(0),                     // 0: mcpedge.v1.Role
 	(LogLevel)(0),                 // 1: mcpedge.v1.LogLevel
@@ -1427,31 +1486,33 @@ var file_mcpedge_v1_common_proto_goTypes = []any{
 	(*LogMessage)(nil),            // 14: mcpedge.v1.LogMessage
 	(*Failure)(nil),               // 15: mcpedge.v1.Failure
 	(*RequestContext)(nil),        // 16: mcpedge.v1.RequestContext
-	nil,                           // 17: mcpedge.v1.Principal.ClaimsJsonEntry
-	nil,                           // 18: mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
-	(*durationpb.Duration)(nil),   // 19: google.protobuf.Duration
+	(*TaskContext)(nil),           // 17: mcpedge.v1.TaskContext
+	nil,                           // 18: mcpedge.v1.Principal.ClaimsJsonEntry
+	nil,                           // 19: mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
+	(*durationpb.Duration)(nil),   // 20: google.protobuf.Duration
 }
 var file_mcpedge_v1_common_proto_depIdxs = []int32{
 	0,  // 0: mcpedge.v1.Annotations.audience:type_name -> mcpedge.v1.Role
 	4,  // 1: mcpedge.v1.Implementation.icons:type_name -> mcpedge.v1.Icon
-	17, // 2: mcpedge.v1.Principal.claims_json:type_name -> mcpedge.v1.Principal.ClaimsJsonEntry
-	19, // 3: mcpedge.v1.CacheHint.ttl:type_name -> google.protobuf.Duration
+	18, // 2: mcpedge.v1.Principal.claims_json:type_name -> mcpedge.v1.Principal.ClaimsJsonEntry
+	20, // 3: mcpedge.v1.CacheHint.ttl:type_name -> google.protobuf.Duration
 	2,  // 4: mcpedge.v1.CacheHint.scope:type_name -> mcpedge.v1.CacheScope
 	10, // 5: mcpedge.v1.ClientCapabilities.elicitation:type_name -> mcpedge.v1.ElicitationCapability
 	11, // 6: mcpedge.v1.ClientCapabilities.sampling:type_name -> mcpedge.v1.SamplingCapability
 	12, // 7: mcpedge.v1.ClientCapabilities.roots:type_name -> mcpedge.v1.RootsCapability
-	18, // 8: mcpedge.v1.ClientCapabilities.extensions_json:type_name -> mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
+	19, // 8: mcpedge.v1.ClientCapabilities.extensions_json:type_name -> mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry
 	1,  // 9: mcpedge.v1.LogMessage.level:type_name -> mcpedge.v1.LogLevel
 	3,  // 10: mcpedge.v1.Failure.reason:type_name -> mcpedge.v1.FailureReason
 	7,  // 11: mcpedge.v1.RequestContext.principal:type_name -> mcpedge.v1.Principal
 	6,  // 12: mcpedge.v1.RequestContext.client_info:type_name -> mcpedge.v1.Implementation
 	9,  // 13: mcpedge.v1.RequestContext.client_capabilities:type_name -> mcpedge.v1.ClientCapabilities
 	1,  // 14: mcpedge.v1.RequestContext.log_level:type_name -> mcpedge.v1.LogLevel
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	17, // 15: mcpedge.v1.RequestContext.task:type_name -> mcpedge.v1.TaskContext
+	16, // [16:16] is the sub-list for method output_type
+	16, // [16:16] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_common_proto_init() }
@@ -1467,7 +1528,7 @@ func file_mcpedge_v1_common_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_common_proto_rawDesc), len(file_mcpedge_v1_common_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -79,6 +79,117 @@ func (ElicitAction) EnumDescriptor() ([]byte, []int) {
 	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{0}
 }
 
+// TaskMode says which calls become tasks.
+type TaskMode int32
+
+const (
+	// Not said: forbidden.
+	TaskMode_TASK_MODE_UNSPECIFIED TaskMode = 0
+	// None. MCP: "forbidden".
+	TaskMode_TASK_MODE_FORBIDDEN TaskMode = 1
+	// Those of clients that can have tasks, and others are answered when they end. MCP: "optional".
+	TaskMode_TASK_MODE_OPTIONAL TaskMode = 2
+	// All: the edge refuses those of clients that cannot have tasks. MCP: "required".
+	TaskMode_TASK_MODE_REQUIRED TaskMode = 3
+)
+
+// Enum value maps for TaskMode.
+var (
+	TaskMode_name = map[int32]string{
+		0: "TASK_MODE_UNSPECIFIED",
+		1: "TASK_MODE_FORBIDDEN",
+		2: "TASK_MODE_OPTIONAL",
+		3: "TASK_MODE_REQUIRED",
+	}
+	TaskMode_value = map[string]int32{
+		"TASK_MODE_UNSPECIFIED": 0,
+		"TASK_MODE_FORBIDDEN":   1,
+		"TASK_MODE_OPTIONAL":    2,
+		"TASK_MODE_REQUIRED":    3,
+	}
+)
+
+func (x TaskMode) Enum() *TaskMode {
+	p := new(TaskMode)
+	*p = x
+	return p
+}
+
+func (x TaskMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TaskMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcpedge_v1_input_proto_enumTypes[1].Descriptor()
+}
+
+func (TaskMode) Type() protoreflect.EnumType {
+	return &file_mcpedge_v1_input_proto_enumTypes[1]
+}
+
+func (x TaskMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TaskMode.Descriptor instead.
+func (TaskMode) EnumDescriptor() ([]byte, []int) {
+	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{1}
+}
+
+// TaskStart says when a call becomes a task that may. A client of 2025-11-25 chooses itself: a task then begins at once.
+type TaskStart int32
+
+const (
+	// Not said: deferred where tasks are optional, at once where they are required.
+	TaskStart_TASK_START_UNSPECIFIED TaskStart = 0
+	// Before the backend is called. Questions to the client are then the task's.
+	TaskStart_TASK_START_AT_ONCE TaskStart = 1
+	// When the call has run for the edge's setting `task-grace`, or its backend sends Defer; a call that has ended before has its
+	// result in place of a task, unless tasks are required. Questions before that are answered first, without a task.
+	TaskStart_TASK_START_DEFERRED TaskStart = 2
+)
+
+// Enum value maps for TaskStart.
+var (
+	TaskStart_name = map[int32]string{
+		0: "TASK_START_UNSPECIFIED",
+		1: "TASK_START_AT_ONCE",
+		2: "TASK_START_DEFERRED",
+	}
+	TaskStart_value = map[string]int32{
+		"TASK_START_UNSPECIFIED": 0,
+		"TASK_START_AT_ONCE":     1,
+		"TASK_START_DEFERRED":    2,
+	}
+)
+
+func (x TaskStart) Enum() *TaskStart {
+	p := new(TaskStart)
+	*p = x
+	return p
+}
+
+func (x TaskStart) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (TaskStart) Descriptor() protoreflect.EnumDescriptor {
+	return file_mcpedge_v1_input_proto_enumTypes[2].Descriptor()
+}
+
+func (TaskStart) Type() protoreflect.EnumType {
+	return &file_mcpedge_v1_input_proto_enumTypes[2]
+}
+
+func (x TaskStart) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use TaskStart.Descriptor instead.
+func (TaskStart) EnumDescriptor() ([]byte, []int) {
+	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{2}
+}
+
 // InputRequired ends a round: the call goes on when the client has answered. The handler then runs
 // again from its top with the answers and the state. No side effect before the last answer.
 // At least one of requests and state is set. MCP: `InputRequiredResult`, 2026-07-28; legacy clients
@@ -1437,7 +1548,9 @@ type Tool struct {
 	// MCP: `icons`, 2025-11-25 and later.
 	Icons []*Icon `protobuf:"bytes,7,rep,name=icons,proto3" json:"icons,omitempty"`
 	// MCP: `_meta`, a JSON object; empty: none.
-	MetaJson      string `protobuf:"bytes,8,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
+	MetaJson string `protobuf:"bytes,8,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
+	// Whether a call may become a task. Absent: forbidden. MCP: `execution`, 2025-11-25.
+	TaskSupport   *TaskSupport `protobuf:"bytes,9,opt,name=task_support,json=taskSupport,proto3" json:"task_support,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1528,6 +1641,79 @@ func (x *Tool) GetMetaJson() string {
 	return ""
 }
 
+func (x *Tool) GetTaskSupport() *TaskSupport {
+	if x != nil {
+		return x.TaskSupport
+	}
+	return nil
+}
+
+// TaskSupport says whether a call of the tool may become a task: one that its client need not hold a connection for, and asks
+// about by an id. The edge keeps the task; the backend serves it as any other call. Any revision's client sees the same task.
+type TaskSupport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// MCP: `execution.taskSupport`, 2025-11-25.
+	Mode TaskMode `protobuf:"varint,1,opt,name=mode,proto3,enum=mcpedge.v1.TaskMode" json:"mode,omitempty"`
+	// When the call becomes a task, where that is not its client's choice.
+	Start TaskStart `protobuf:"varint,2,opt,name=start,proto3,enum=mcpedge.v1.TaskStart" json:"start,omitempty"`
+	// How often a client should ask how the task is, 100 ms to 1 h, whole milliseconds. Absent: the edge's choice. MCP: `pollIntervalMs`, before 2026-07-28
+	// `pollInterval`.
+	PollInterval  *durationpb.Duration `protobuf:"bytes,3,opt,name=poll_interval,json=pollInterval,proto3" json:"poll_interval,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TaskSupport) Reset() {
+	*x = TaskSupport{}
+	mi := &file_mcpedge_v1_input_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TaskSupport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TaskSupport) ProtoMessage() {}
+
+func (x *TaskSupport) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_input_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TaskSupport.ProtoReflect.Descriptor instead.
+func (*TaskSupport) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *TaskSupport) GetMode() TaskMode {
+	if x != nil {
+		return x.Mode
+	}
+	return TaskMode_TASK_MODE_UNSPECIFIED
+}
+
+func (x *TaskSupport) GetStart() TaskStart {
+	if x != nil {
+		return x.Start
+	}
+	return TaskStart_TASK_START_UNSPECIFIED
+}
+
+func (x *TaskSupport) GetPollInterval() *durationpb.Duration {
+	if x != nil {
+		return x.PollInterval
+	}
+	return nil
+}
+
 // ToolAnnotations are hints. The edge itself relies on read_only and idempotent: such a call may be
 // run again after a replica was lost.
 type ToolAnnotations struct {
@@ -1548,7 +1734,7 @@ type ToolAnnotations struct {
 
 func (x *ToolAnnotations) Reset() {
 	*x = ToolAnnotations{}
-	mi := &file_mcpedge_v1_input_proto_msgTypes[17]
+	mi := &file_mcpedge_v1_input_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1746,7 @@ func (x *ToolAnnotations) String() string {
 func (*ToolAnnotations) ProtoMessage() {}
 
 func (x *ToolAnnotations) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_input_proto_msgTypes[17]
+	mi := &file_mcpedge_v1_input_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1759,7 @@ func (x *ToolAnnotations) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolAnnotations.ProtoReflect.Descriptor instead.
 func (*ToolAnnotations) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{17}
+	return file_mcpedge_v1_input_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ToolAnnotations) GetTitle() string {
@@ -1716,7 +1902,7 @@ const file_mcpedge_v1_input_proto_rawDesc = "" +
 	"\x04Root\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
-	"\tmeta_json\x18\x03 \x01(\tR\bmetaJson\"\xb0\x02\n" +
+	"\tmeta_json\x18\x03 \x01(\tR\bmetaJson\"\xec\x02\n" +
 	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -1725,7 +1911,12 @@ const file_mcpedge_v1_input_proto_rawDesc = "" +
 	"\x12output_schema_json\x18\x05 \x01(\tR\x10outputSchemaJson\x12=\n" +
 	"\vannotations\x18\x06 \x01(\v2\x1b.mcpedge.v1.ToolAnnotationsR\vannotations\x12&\n" +
 	"\x05icons\x18\a \x03(\v2\x10.mcpedge.v1.IconR\x05icons\x12\x1b\n" +
-	"\tmeta_json\x18\b \x01(\tR\bmetaJson\"\xf5\x01\n" +
+	"\tmeta_json\x18\b \x01(\tR\bmetaJson\x12:\n" +
+	"\ftask_support\x18\t \x01(\v2\x17.mcpedge.v1.TaskSupportR\vtaskSupport\"\xa4\x01\n" +
+	"\vTaskSupport\x12(\n" +
+	"\x04mode\x18\x01 \x01(\x0e2\x14.mcpedge.v1.TaskModeR\x04mode\x12+\n" +
+	"\x05start\x18\x02 \x01(\x0e2\x15.mcpedge.v1.TaskStartR\x05start\x12>\n" +
+	"\rpoll_interval\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\fpollInterval\"\xf5\x01\n" +
 	"\x0fToolAnnotations\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
 	"\tread_only\x18\x02 \x01(\bH\x00R\breadOnly\x88\x01\x01\x12%\n" +
@@ -1744,7 +1935,16 @@ const file_mcpedge_v1_input_proto_rawDesc = "" +
 	"\x19ELICIT_ACTION_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14ELICIT_ACTION_ACCEPT\x10\x01\x12\x19\n" +
 	"\x15ELICIT_ACTION_DECLINE\x10\x02\x12\x18\n" +
-	"\x14ELICIT_ACTION_CANCEL\x10\x03BF\n" +
+	"\x14ELICIT_ACTION_CANCEL\x10\x03*n\n" +
+	"\bTaskMode\x12\x19\n" +
+	"\x15TASK_MODE_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13TASK_MODE_FORBIDDEN\x10\x01\x12\x16\n" +
+	"\x12TASK_MODE_OPTIONAL\x10\x02\x12\x16\n" +
+	"\x12TASK_MODE_REQUIRED\x10\x03*X\n" +
+	"\tTaskStart\x12\x1a\n" +
+	"\x16TASK_START_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12TASK_START_AT_ONCE\x10\x01\x12\x17\n" +
+	"\x13TASK_START_DEFERRED\x10\x02BF\n" +
 	"\rio.mcpedge.v1P\x01Z3github.com/mcpedge/mcpedge/gen/mcpedge/v1;mcpedgev1b\x06proto3"
 
 var (
@@ -1759,70 +1959,77 @@ func file_mcpedge_v1_input_proto_rawDescGZIP() []byte {
 	return file_mcpedge_v1_input_proto_rawDescData
 }
 
-var file_mcpedge_v1_input_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_mcpedge_v1_input_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_mcpedge_v1_input_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_mcpedge_v1_input_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_mcpedge_v1_input_proto_goTypes = []any{
 	(ElicitAction)(0),           // 0: mcpedge.v1.ElicitAction
-	(*InputRequired)(nil),       // 1: mcpedge.v1.InputRequired
-	(*InputRequest)(nil),        // 2: mcpedge.v1.InputRequest
-	(*InputResponse)(nil),       // 3: mcpedge.v1.InputResponse
-	(*ElicitForm)(nil),          // 4: mcpedge.v1.ElicitForm
-	(*ElicitUrl)(nil),           // 5: mcpedge.v1.ElicitUrl
-	(*ElicitResult)(nil),        // 6: mcpedge.v1.ElicitResult
-	(*CreateMessage)(nil),       // 7: mcpedge.v1.CreateMessage
-	(*ModelPreferences)(nil),    // 8: mcpedge.v1.ModelPreferences
-	(*SamplingMessage)(nil),     // 9: mcpedge.v1.SamplingMessage
-	(*SamplingContent)(nil),     // 10: mcpedge.v1.SamplingContent
-	(*ToolUse)(nil),             // 11: mcpedge.v1.ToolUse
-	(*ToolResult)(nil),          // 12: mcpedge.v1.ToolResult
-	(*CreateMessageResult)(nil), // 13: mcpedge.v1.CreateMessageResult
-	(*ListRoots)(nil),           // 14: mcpedge.v1.ListRoots
-	(*ListRootsResult)(nil),     // 15: mcpedge.v1.ListRootsResult
-	(*Root)(nil),                // 16: mcpedge.v1.Root
-	(*Tool)(nil),                // 17: mcpedge.v1.Tool
-	(*ToolAnnotations)(nil),     // 18: mcpedge.v1.ToolAnnotations
-	(*durationpb.Duration)(nil), // 19: google.protobuf.Duration
-	(Role)(0),                   // 20: mcpedge.v1.Role
-	(*TextContent)(nil),         // 21: mcpedge.v1.TextContent
-	(*ImageContent)(nil),        // 22: mcpedge.v1.ImageContent
-	(*AudioContent)(nil),        // 23: mcpedge.v1.AudioContent
-	(*Annotations)(nil),         // 24: mcpedge.v1.Annotations
-	(*ContentBlock)(nil),        // 25: mcpedge.v1.ContentBlock
-	(*Icon)(nil),                // 26: mcpedge.v1.Icon
+	(TaskMode)(0),               // 1: mcpedge.v1.TaskMode
+	(TaskStart)(0),              // 2: mcpedge.v1.TaskStart
+	(*InputRequired)(nil),       // 3: mcpedge.v1.InputRequired
+	(*InputRequest)(nil),        // 4: mcpedge.v1.InputRequest
+	(*InputResponse)(nil),       // 5: mcpedge.v1.InputResponse
+	(*ElicitForm)(nil),          // 6: mcpedge.v1.ElicitForm
+	(*ElicitUrl)(nil),           // 7: mcpedge.v1.ElicitUrl
+	(*ElicitResult)(nil),        // 8: mcpedge.v1.ElicitResult
+	(*CreateMessage)(nil),       // 9: mcpedge.v1.CreateMessage
+	(*ModelPreferences)(nil),    // 10: mcpedge.v1.ModelPreferences
+	(*SamplingMessage)(nil),     // 11: mcpedge.v1.SamplingMessage
+	(*SamplingContent)(nil),     // 12: mcpedge.v1.SamplingContent
+	(*ToolUse)(nil),             // 13: mcpedge.v1.ToolUse
+	(*ToolResult)(nil),          // 14: mcpedge.v1.ToolResult
+	(*CreateMessageResult)(nil), // 15: mcpedge.v1.CreateMessageResult
+	(*ListRoots)(nil),           // 16: mcpedge.v1.ListRoots
+	(*ListRootsResult)(nil),     // 17: mcpedge.v1.ListRootsResult
+	(*Root)(nil),                // 18: mcpedge.v1.Root
+	(*Tool)(nil),                // 19: mcpedge.v1.Tool
+	(*TaskSupport)(nil),         // 20: mcpedge.v1.TaskSupport
+	(*ToolAnnotations)(nil),     // 21: mcpedge.v1.ToolAnnotations
+	(*durationpb.Duration)(nil), // 22: google.protobuf.Duration
+	(Role)(0),                   // 23: mcpedge.v1.Role
+	(*TextContent)(nil),         // 24: mcpedge.v1.TextContent
+	(*ImageContent)(nil),        // 25: mcpedge.v1.ImageContent
+	(*AudioContent)(nil),        // 26: mcpedge.v1.AudioContent
+	(*Annotations)(nil),         // 27: mcpedge.v1.Annotations
+	(*ContentBlock)(nil),        // 28: mcpedge.v1.ContentBlock
+	(*Icon)(nil),                // 29: mcpedge.v1.Icon
 }
 var file_mcpedge_v1_input_proto_depIdxs = []int32{
-	2,  // 0: mcpedge.v1.InputRequired.requests:type_name -> mcpedge.v1.InputRequest
-	19, // 1: mcpedge.v1.InputRequired.retry_after:type_name -> google.protobuf.Duration
-	4,  // 2: mcpedge.v1.InputRequest.elicit_form:type_name -> mcpedge.v1.ElicitForm
-	5,  // 3: mcpedge.v1.InputRequest.elicit_url:type_name -> mcpedge.v1.ElicitUrl
-	7,  // 4: mcpedge.v1.InputRequest.create_message:type_name -> mcpedge.v1.CreateMessage
-	14, // 5: mcpedge.v1.InputRequest.list_roots:type_name -> mcpedge.v1.ListRoots
-	6,  // 6: mcpedge.v1.InputResponse.elicit:type_name -> mcpedge.v1.ElicitResult
-	13, // 7: mcpedge.v1.InputResponse.create_message:type_name -> mcpedge.v1.CreateMessageResult
-	15, // 8: mcpedge.v1.InputResponse.list_roots:type_name -> mcpedge.v1.ListRootsResult
+	4,  // 0: mcpedge.v1.InputRequired.requests:type_name -> mcpedge.v1.InputRequest
+	22, // 1: mcpedge.v1.InputRequired.retry_after:type_name -> google.protobuf.Duration
+	6,  // 2: mcpedge.v1.InputRequest.elicit_form:type_name -> mcpedge.v1.ElicitForm
+	7,  // 3: mcpedge.v1.InputRequest.elicit_url:type_name -> mcpedge.v1.ElicitUrl
+	9,  // 4: mcpedge.v1.InputRequest.create_message:type_name -> mcpedge.v1.CreateMessage
+	16, // 5: mcpedge.v1.InputRequest.list_roots:type_name -> mcpedge.v1.ListRoots
+	8,  // 6: mcpedge.v1.InputResponse.elicit:type_name -> mcpedge.v1.ElicitResult
+	15, // 7: mcpedge.v1.InputResponse.create_message:type_name -> mcpedge.v1.CreateMessageResult
+	17, // 8: mcpedge.v1.InputResponse.list_roots:type_name -> mcpedge.v1.ListRootsResult
 	0,  // 9: mcpedge.v1.ElicitResult.action:type_name -> mcpedge.v1.ElicitAction
-	9,  // 10: mcpedge.v1.CreateMessage.messages:type_name -> mcpedge.v1.SamplingMessage
-	8,  // 11: mcpedge.v1.CreateMessage.model_preferences:type_name -> mcpedge.v1.ModelPreferences
-	17, // 12: mcpedge.v1.CreateMessage.tools:type_name -> mcpedge.v1.Tool
-	20, // 13: mcpedge.v1.SamplingMessage.role:type_name -> mcpedge.v1.Role
-	10, // 14: mcpedge.v1.SamplingMessage.content:type_name -> mcpedge.v1.SamplingContent
-	21, // 15: mcpedge.v1.SamplingContent.text:type_name -> mcpedge.v1.TextContent
-	22, // 16: mcpedge.v1.SamplingContent.image:type_name -> mcpedge.v1.ImageContent
-	23, // 17: mcpedge.v1.SamplingContent.audio:type_name -> mcpedge.v1.AudioContent
-	11, // 18: mcpedge.v1.SamplingContent.tool_use:type_name -> mcpedge.v1.ToolUse
-	12, // 19: mcpedge.v1.SamplingContent.tool_result:type_name -> mcpedge.v1.ToolResult
-	24, // 20: mcpedge.v1.SamplingContent.annotations:type_name -> mcpedge.v1.Annotations
-	25, // 21: mcpedge.v1.ToolResult.content:type_name -> mcpedge.v1.ContentBlock
-	20, // 22: mcpedge.v1.CreateMessageResult.role:type_name -> mcpedge.v1.Role
-	10, // 23: mcpedge.v1.CreateMessageResult.content:type_name -> mcpedge.v1.SamplingContent
-	16, // 24: mcpedge.v1.ListRootsResult.roots:type_name -> mcpedge.v1.Root
-	18, // 25: mcpedge.v1.Tool.annotations:type_name -> mcpedge.v1.ToolAnnotations
-	26, // 26: mcpedge.v1.Tool.icons:type_name -> mcpedge.v1.Icon
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	11, // 10: mcpedge.v1.CreateMessage.messages:type_name -> mcpedge.v1.SamplingMessage
+	10, // 11: mcpedge.v1.CreateMessage.model_preferences:type_name -> mcpedge.v1.ModelPreferences
+	19, // 12: mcpedge.v1.CreateMessage.tools:type_name -> mcpedge.v1.Tool
+	23, // 13: mcpedge.v1.SamplingMessage.role:type_name -> mcpedge.v1.Role
+	12, // 14: mcpedge.v1.SamplingMessage.content:type_name -> mcpedge.v1.SamplingContent
+	24, // 15: mcpedge.v1.SamplingContent.text:type_name -> mcpedge.v1.TextContent
+	25, // 16: mcpedge.v1.SamplingContent.image:type_name -> mcpedge.v1.ImageContent
+	26, // 17: mcpedge.v1.SamplingContent.audio:type_name -> mcpedge.v1.AudioContent
+	13, // 18: mcpedge.v1.SamplingContent.tool_use:type_name -> mcpedge.v1.ToolUse
+	14, // 19: mcpedge.v1.SamplingContent.tool_result:type_name -> mcpedge.v1.ToolResult
+	27, // 20: mcpedge.v1.SamplingContent.annotations:type_name -> mcpedge.v1.Annotations
+	28, // 21: mcpedge.v1.ToolResult.content:type_name -> mcpedge.v1.ContentBlock
+	23, // 22: mcpedge.v1.CreateMessageResult.role:type_name -> mcpedge.v1.Role
+	12, // 23: mcpedge.v1.CreateMessageResult.content:type_name -> mcpedge.v1.SamplingContent
+	18, // 24: mcpedge.v1.ListRootsResult.roots:type_name -> mcpedge.v1.Root
+	21, // 25: mcpedge.v1.Tool.annotations:type_name -> mcpedge.v1.ToolAnnotations
+	29, // 26: mcpedge.v1.Tool.icons:type_name -> mcpedge.v1.Icon
+	20, // 27: mcpedge.v1.Tool.task_support:type_name -> mcpedge.v1.TaskSupport
+	1,  // 28: mcpedge.v1.TaskSupport.mode:type_name -> mcpedge.v1.TaskMode
+	2,  // 29: mcpedge.v1.TaskSupport.start:type_name -> mcpedge.v1.TaskStart
+	22, // 30: mcpedge.v1.TaskSupport.poll_interval:type_name -> google.protobuf.Duration
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_input_proto_init() }
@@ -1855,14 +2062,14 @@ func file_mcpedge_v1_input_proto_init() {
 		(*SamplingContent_ToolResult)(nil),
 		(*SamplingContent_RawJson)(nil),
 	}
-	file_mcpedge_v1_input_proto_msgTypes[17].OneofWrappers = []any{}
+	file_mcpedge_v1_input_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_input_proto_rawDesc), len(file_mcpedge_v1_input_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   18,
+			NumEnums:      3,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -243,6 +243,7 @@ type CallToolResponse struct {
 	//	*CallToolResponse_Result
 	//	*CallToolResponse_InputRequired
 	//	*CallToolResponse_Failure
+	//	*CallToolResponse_Defer
 	Message       isCallToolResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -330,6 +331,15 @@ func (x *CallToolResponse) GetFailure() *Failure {
 	return nil
 }
 
+func (x *CallToolResponse) GetDefer() *Defer {
+	if x != nil {
+		if x, ok := x.Message.(*CallToolResponse_Defer); ok {
+			return x.Defer
+		}
+	}
+	return nil
+}
+
 type isCallToolResponse_Message interface {
 	isCallToolResponse_Message()
 }
@@ -359,6 +369,11 @@ type CallToolResponse_Failure struct {
 	Failure *Failure `protobuf:"bytes,5,opt,name=failure,proto3,oneof"`
 }
 
+type CallToolResponse_Defer struct {
+	// Event.
+	Defer *Defer `protobuf:"bytes,6,opt,name=defer,proto3,oneof"`
+}
+
 func (*CallToolResponse_Progress) isCallToolResponse_Message() {}
 
 func (*CallToolResponse_Log) isCallToolResponse_Message() {}
@@ -368,6 +383,46 @@ func (*CallToolResponse_Result) isCallToolResponse_Message() {}
 func (*CallToolResponse_InputRequired) isCallToolResponse_Message() {}
 
 func (*CallToolResponse_Failure) isCallToolResponse_Message() {}
+
+func (*CallToolResponse_Defer) isCallToolResponse_Message() {}
+
+// Defer makes the call a task now, where it may become one (TaskSupport) and is none yet; else it says nothing. Send it only where
+// RequestContext.task is present: an edge that does not know the message takes it for a broken contract.
+type Defer struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Defer) Reset() {
+	*x = Defer{}
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Defer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Defer) ProtoMessage() {}
+
+func (x *Defer) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Defer.ProtoReflect.Descriptor instead.
+func (*Defer) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{4}
+}
 
 // CallToolResult is what the tool gives. MCP: `CallToolResult`.
 type CallToolResult struct {
@@ -386,7 +441,7 @@ type CallToolResult struct {
 
 func (x *CallToolResult) Reset() {
 	*x = CallToolResult{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -398,7 +453,7 @@ func (x *CallToolResult) String() string {
 func (*CallToolResult) ProtoMessage() {}
 
 func (x *CallToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -411,7 +466,7 @@ func (x *CallToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolResult.ProtoReflect.Descriptor instead.
 func (*CallToolResult) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CallToolResult) GetContent() []*ContentBlock {
@@ -453,7 +508,7 @@ type WatchToolsRequest struct {
 
 func (x *WatchToolsRequest) Reset() {
 	*x = WatchToolsRequest{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +520,7 @@ func (x *WatchToolsRequest) String() string {
 func (*WatchToolsRequest) ProtoMessage() {}
 
 func (x *WatchToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +533,7 @@ func (x *WatchToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchToolsRequest.ProtoReflect.Descriptor instead.
 func (*WatchToolsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WatchToolsRequest) GetPrincipal() *Principal {
@@ -504,7 +559,7 @@ type WatchToolsResponse struct {
 
 func (x *WatchToolsResponse) Reset() {
 	*x = WatchToolsResponse{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -516,7 +571,7 @@ func (x *WatchToolsResponse) String() string {
 func (*WatchToolsResponse) ProtoMessage() {}
 
 func (x *WatchToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -529,7 +584,7 @@ func (x *WatchToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchToolsResponse.ProtoReflect.Descriptor instead.
 func (*WatchToolsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *WatchToolsResponse) GetEvent() isWatchToolsResponse_Event {
@@ -584,7 +639,7 @@ type WatchStarted struct {
 
 func (x *WatchStarted) Reset() {
 	*x = WatchStarted{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -596,7 +651,7 @@ func (x *WatchStarted) String() string {
 func (*WatchStarted) ProtoMessage() {}
 
 func (x *WatchStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -609,7 +664,7 @@ func (x *WatchStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStarted.ProtoReflect.Descriptor instead.
 func (*WatchStarted) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{7}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{8}
 }
 
 // ListChanged: the list would answer differently.
@@ -621,7 +676,7 @@ type ListChanged struct {
 
 func (x *ListChanged) Reset() {
 	*x = ListChanged{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +688,7 @@ func (x *ListChanged) String() string {
 func (*ListChanged) ProtoMessage() {}
 
 func (x *ListChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +701,7 @@ func (x *ListChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChanged.ProtoReflect.Descriptor instead.
 func (*ListChanged) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{8}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{9}
 }
 
 var File_mcpedge_v1_tools_proto protoreflect.FileDescriptor
@@ -669,14 +724,16 @@ const file_mcpedge_v1_tools_proto_rawDesc = "" +
 	"\x0earguments_json\x18\x02 \x01(\tR\rargumentsJson\x124\n" +
 	"\acontext\x18\x03 \x01(\v2\x1a.mcpedge.v1.RequestContextR\acontext\x12B\n" +
 	"\x0finput_responses\x18\x04 \x03(\v2\x19.mcpedge.v1.InputResponseR\x0einputResponses\x12\x14\n" +
-	"\x05state\x18\x05 \x01(\fR\x05state\"\xa8\x02\n" +
+	"\x05state\x18\x05 \x01(\fR\x05state\"\xd3\x02\n" +
 	"\x10CallToolResponse\x122\n" +
 	"\bprogress\x18\x01 \x01(\v2\x14.mcpedge.v1.ProgressH\x00R\bprogress\x12*\n" +
 	"\x03log\x18\x02 \x01(\v2\x16.mcpedge.v1.LogMessageH\x00R\x03log\x124\n" +
 	"\x06result\x18\x03 \x01(\v2\x1a.mcpedge.v1.CallToolResultH\x00R\x06result\x12B\n" +
 	"\x0einput_required\x18\x04 \x01(\v2\x19.mcpedge.v1.InputRequiredH\x00R\rinputRequired\x12/\n" +
-	"\afailure\x18\x05 \x01(\v2\x13.mcpedge.v1.FailureH\x00R\afailureB\t\n" +
-	"\amessage\"\xb4\x01\n" +
+	"\afailure\x18\x05 \x01(\v2\x13.mcpedge.v1.FailureH\x00R\afailure\x12)\n" +
+	"\x05defer\x18\x06 \x01(\v2\x11.mcpedge.v1.DeferH\x00R\x05deferB\t\n" +
+	"\amessage\"\a\n" +
+	"\x05Defer\"\xb4\x01\n" +
 	"\x0eCallToolResult\x122\n" +
 	"\acontent\x18\x01 \x03(\v2\x18.mcpedge.v1.ContentBlockR\acontent\x126\n" +
 	"\x17structured_content_json\x18\x02 \x01(\tR\x15structuredContentJson\x12\x19\n" +
@@ -709,54 +766,56 @@ func file_mcpedge_v1_tools_proto_rawDescGZIP() []byte {
 	return file_mcpedge_v1_tools_proto_rawDescData
 }
 
-var file_mcpedge_v1_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_mcpedge_v1_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_mcpedge_v1_tools_proto_goTypes = []any{
 	(*ListToolsRequest)(nil),   // 0: mcpedge.v1.ListToolsRequest
 	(*ListToolsResponse)(nil),  // 1: mcpedge.v1.ListToolsResponse
 	(*CallToolRequest)(nil),    // 2: mcpedge.v1.CallToolRequest
 	(*CallToolResponse)(nil),   // 3: mcpedge.v1.CallToolResponse
-	(*CallToolResult)(nil),     // 4: mcpedge.v1.CallToolResult
-	(*WatchToolsRequest)(nil),  // 5: mcpedge.v1.WatchToolsRequest
-	(*WatchToolsResponse)(nil), // 6: mcpedge.v1.WatchToolsResponse
-	(*WatchStarted)(nil),       // 7: mcpedge.v1.WatchStarted
-	(*ListChanged)(nil),        // 8: mcpedge.v1.ListChanged
-	(*Principal)(nil),          // 9: mcpedge.v1.Principal
-	(*Tool)(nil),               // 10: mcpedge.v1.Tool
-	(*CacheHint)(nil),          // 11: mcpedge.v1.CacheHint
-	(*RequestContext)(nil),     // 12: mcpedge.v1.RequestContext
-	(*InputResponse)(nil),      // 13: mcpedge.v1.InputResponse
-	(*Progress)(nil),           // 14: mcpedge.v1.Progress
-	(*LogMessage)(nil),         // 15: mcpedge.v1.LogMessage
-	(*InputRequired)(nil),      // 16: mcpedge.v1.InputRequired
-	(*Failure)(nil),            // 17: mcpedge.v1.Failure
-	(*ContentBlock)(nil),       // 18: mcpedge.v1.ContentBlock
+	(*Defer)(nil),              // 4: mcpedge.v1.Defer
+	(*CallToolResult)(nil),     // 5: mcpedge.v1.CallToolResult
+	(*WatchToolsRequest)(nil),  // 6: mcpedge.v1.WatchToolsRequest
+	(*WatchToolsResponse)(nil), // 7: mcpedge.v1.WatchToolsResponse
+	(*WatchStarted)(nil),       // 8: mcpedge.v1.WatchStarted
+	(*ListChanged)(nil),        // 9: mcpedge.v1.ListChanged
+	(*Principal)(nil),          // 10: mcpedge.v1.Principal
+	(*Tool)(nil),               // 11: mcpedge.v1.Tool
+	(*CacheHint)(nil),          // 12: mcpedge.v1.CacheHint
+	(*RequestContext)(nil),     // 13: mcpedge.v1.RequestContext
+	(*InputResponse)(nil),      // 14: mcpedge.v1.InputResponse
+	(*Progress)(nil),           // 15: mcpedge.v1.Progress
+	(*LogMessage)(nil),         // 16: mcpedge.v1.LogMessage
+	(*InputRequired)(nil),      // 17: mcpedge.v1.InputRequired
+	(*Failure)(nil),            // 18: mcpedge.v1.Failure
+	(*ContentBlock)(nil),       // 19: mcpedge.v1.ContentBlock
 }
 var file_mcpedge_v1_tools_proto_depIdxs = []int32{
-	9,  // 0: mcpedge.v1.ListToolsRequest.principal:type_name -> mcpedge.v1.Principal
-	10, // 1: mcpedge.v1.ListToolsResponse.tools:type_name -> mcpedge.v1.Tool
-	11, // 2: mcpedge.v1.ListToolsResponse.cache:type_name -> mcpedge.v1.CacheHint
-	12, // 3: mcpedge.v1.CallToolRequest.context:type_name -> mcpedge.v1.RequestContext
-	13, // 4: mcpedge.v1.CallToolRequest.input_responses:type_name -> mcpedge.v1.InputResponse
-	14, // 5: mcpedge.v1.CallToolResponse.progress:type_name -> mcpedge.v1.Progress
-	15, // 6: mcpedge.v1.CallToolResponse.log:type_name -> mcpedge.v1.LogMessage
-	4,  // 7: mcpedge.v1.CallToolResponse.result:type_name -> mcpedge.v1.CallToolResult
-	16, // 8: mcpedge.v1.CallToolResponse.input_required:type_name -> mcpedge.v1.InputRequired
-	17, // 9: mcpedge.v1.CallToolResponse.failure:type_name -> mcpedge.v1.Failure
-	18, // 10: mcpedge.v1.CallToolResult.content:type_name -> mcpedge.v1.ContentBlock
-	9,  // 11: mcpedge.v1.WatchToolsRequest.principal:type_name -> mcpedge.v1.Principal
-	7,  // 12: mcpedge.v1.WatchToolsResponse.started:type_name -> mcpedge.v1.WatchStarted
-	8,  // 13: mcpedge.v1.WatchToolsResponse.changed:type_name -> mcpedge.v1.ListChanged
-	0,  // 14: mcpedge.v1.ToolService.ListTools:input_type -> mcpedge.v1.ListToolsRequest
-	2,  // 15: mcpedge.v1.ToolService.CallTool:input_type -> mcpedge.v1.CallToolRequest
-	5,  // 16: mcpedge.v1.ToolService.WatchTools:input_type -> mcpedge.v1.WatchToolsRequest
-	1,  // 17: mcpedge.v1.ToolService.ListTools:output_type -> mcpedge.v1.ListToolsResponse
-	3,  // 18: mcpedge.v1.ToolService.CallTool:output_type -> mcpedge.v1.CallToolResponse
-	6,  // 19: mcpedge.v1.ToolService.WatchTools:output_type -> mcpedge.v1.WatchToolsResponse
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	10, // 0: mcpedge.v1.ListToolsRequest.principal:type_name -> mcpedge.v1.Principal
+	11, // 1: mcpedge.v1.ListToolsResponse.tools:type_name -> mcpedge.v1.Tool
+	12, // 2: mcpedge.v1.ListToolsResponse.cache:type_name -> mcpedge.v1.CacheHint
+	13, // 3: mcpedge.v1.CallToolRequest.context:type_name -> mcpedge.v1.RequestContext
+	14, // 4: mcpedge.v1.CallToolRequest.input_responses:type_name -> mcpedge.v1.InputResponse
+	15, // 5: mcpedge.v1.CallToolResponse.progress:type_name -> mcpedge.v1.Progress
+	16, // 6: mcpedge.v1.CallToolResponse.log:type_name -> mcpedge.v1.LogMessage
+	5,  // 7: mcpedge.v1.CallToolResponse.result:type_name -> mcpedge.v1.CallToolResult
+	17, // 8: mcpedge.v1.CallToolResponse.input_required:type_name -> mcpedge.v1.InputRequired
+	18, // 9: mcpedge.v1.CallToolResponse.failure:type_name -> mcpedge.v1.Failure
+	4,  // 10: mcpedge.v1.CallToolResponse.defer:type_name -> mcpedge.v1.Defer
+	19, // 11: mcpedge.v1.CallToolResult.content:type_name -> mcpedge.v1.ContentBlock
+	10, // 12: mcpedge.v1.WatchToolsRequest.principal:type_name -> mcpedge.v1.Principal
+	8,  // 13: mcpedge.v1.WatchToolsResponse.started:type_name -> mcpedge.v1.WatchStarted
+	9,  // 14: mcpedge.v1.WatchToolsResponse.changed:type_name -> mcpedge.v1.ListChanged
+	0,  // 15: mcpedge.v1.ToolService.ListTools:input_type -> mcpedge.v1.ListToolsRequest
+	2,  // 16: mcpedge.v1.ToolService.CallTool:input_type -> mcpedge.v1.CallToolRequest
+	6,  // 17: mcpedge.v1.ToolService.WatchTools:input_type -> mcpedge.v1.WatchToolsRequest
+	1,  // 18: mcpedge.v1.ToolService.ListTools:output_type -> mcpedge.v1.ListToolsResponse
+	3,  // 19: mcpedge.v1.ToolService.CallTool:output_type -> mcpedge.v1.CallToolResponse
+	7,  // 20: mcpedge.v1.ToolService.WatchTools:output_type -> mcpedge.v1.WatchToolsResponse
+	18, // [18:21] is the sub-list for method output_type
+	15, // [15:18] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_tools_proto_init() }
@@ -773,8 +832,9 @@ func file_mcpedge_v1_tools_proto_init() {
 		(*CallToolResponse_Result)(nil),
 		(*CallToolResponse_InputRequired)(nil),
 		(*CallToolResponse_Failure)(nil),
+		(*CallToolResponse_Defer)(nil),
 	}
-	file_mcpedge_v1_tools_proto_msgTypes[6].OneofWrappers = []any{
+	file_mcpedge_v1_tools_proto_msgTypes[7].OneofWrappers = []any{
 		(*WatchToolsResponse_Started)(nil),
 		(*WatchToolsResponse_Changed)(nil),
 	}
@@ -784,7 +844,7 @@ func file_mcpedge_v1_tools_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_tools_proto_rawDesc), len(file_mcpedge_v1_tools_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -46,6 +46,7 @@ func New(o Options) *capability.Server {
 	addRunning(s, o.ReconnectionDelay)
 	addAsking(s)
 	addRounds(s)
+	addTasks(s)
 	addChanges(s)
 	addSchemas(s)
 	addResources(s, o.WatchInterval)

@@ -93,6 +93,8 @@ const (
 type Reply struct {
 	Kind     ReplyKind
 	Response []byte
+	// Cancelled: the client has cancelled the call.
+	Cancelled bool
 	// Failure that the Response tells of; zero: it is the backend's.
 	Failure Failure
 	// Err is what the store said of it, where Failure is Full; nil: not known.

@@ -88,7 +88,7 @@ func (c *Call) finishBefore(r *Reply, buf []Effect) []Effect {
 
 func finishSilently(c *Call, _ Event, buf []Effect) []Effect {
 	c.cancelled = true
-	return c.finishBefore(Silent, buf)
+	return c.finishBefore(c.silent(), buf)
 }
 func finishLate(c *Call, _ Event, buf []Effect) []Effect {
 	return c.finishBefore(c.failure(Late), buf)
@@ -267,7 +267,7 @@ func park(c *Call, e Event, buf []Effect) []Effect {
 func cancelFinishing(c *Call, _ Event, buf []Effect) []Effect {
 	c.cancelled = true
 	if c.reply.Kind == Asks && c.j.untaken() {
-		return c.end(Silent, buf)
+		return c.end(c.silent(), buf)
 	}
 	return buf
 }

@@ -42,6 +42,8 @@ type Config struct {
 	// Render makes the response of a failure, of which the store has said err where that is not nil. It is a pure function,
 	// and takes no lock.
 	Render func(c *medium.Record, f Failure, err error) []byte
+	// Cancelled makes the response of a call that its client has cancelled; nil: it ends without one. It is a pure function.
+	Cancelled func(c *medium.Record) []byte
 	// Completed makes the notices of the open URL elicitations (Record.Open) that asks do not ask for again: they are over
 	// when a call ends, or asks. It is a pure function; nil: there are none.
 	Completed func(c *medium.Record, asks []state.Ask) []state.Entry
@@ -77,8 +79,16 @@ type Call struct {
 	suppressed bool
 }
 
-// Silent is the end of a call whose client has cancelled it.
-var Silent = &Reply{Kind: Final}
+// Silent is the end of a call whose client has cancelled it, without a response.
+var Silent = &Reply{Kind: Final, Cancelled: true}
+
+// silent is the end of a call that its client has cancelled.
+func (c *Call) silent() *Reply {
+	if c.o.Cancelled == nil {
+		return Silent
+	}
+	return &Reply{Kind: Final, Response: c.o.Cancelled(c.Record()), Cancelled: true}
+}
 
 // State is where the machine is.
 func (c *Call) State() State { return c.state }

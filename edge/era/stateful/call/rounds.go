@@ -24,7 +24,7 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	r := c.round
 	switch {
 	case r.Cancelled:
-		return c.end(Silent, buf)
+		return c.end(c.silent(), buf)
 	case e.Late:
 		return c.fail(Late, buf)
 	case e.Reply != nil: // The client refused what only it could give.
@@ -152,7 +152,7 @@ func (c *Call) failureOf(f Failure, err error) *Reply {
 }
 
 func decideSilently(c *Call, _ Event, buf []Effect) []Effect {
-	return c.decideBy(Silent, buf)
+	return c.decideBy(c.silent(), buf)
 }
 func decideLate(c *Call, _ Event, buf []Effect) []Effect { return c.decideBy(c.failure(Late), buf) }
 func decideGone(c *Call, _ Event, buf []Effect) []Effect {
@@ -171,7 +171,7 @@ func (c *Call) withdraw(r *Reply, buf []Effect) []Effect {
 }
 
 func withdrawSilently(c *Call, _ Event, buf []Effect) []Effect {
-	return c.withdraw(Silent, buf)
+	return c.withdraw(c.silent(), buf)
 }
 func withdrawLate(c *Call, _ Event, buf []Effect) []Effect { return c.withdraw(c.failure(Late), buf) }
 func withdrawGone(c *Call, _ Event, buf []Effect) []Effect {

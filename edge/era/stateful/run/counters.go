@@ -46,7 +46,7 @@ func (c *Counters) over(how call.How, r *call.Reply) {
 	case how == call.HowParked:
 		c.CallsParked.Add(1)
 	case how != call.HowEnded:
-	case r == call.Silent:
+	case r != nil && r.Cancelled:
 		c.CallsCancelled.Add(1)
 	case r != nil && (r.Failure == call.UnknownOutcome || r.Failure == call.Poison):
 		c.UnknownOutcomes.Add(1)

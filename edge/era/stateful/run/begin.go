@@ -1,0 +1,35 @@
+package run
+
+import (
+	"context"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Begin begins a call that comes in no exchange: when it returns, the store has the call's record, ready to be run, and its log with
+// the entries. rec is as for Unit.Add, and all else that Task.Complete would give it; it is not changed any more. begin, which is to be called once,
+// runs the call: any other replica does too, should this one be lost. After an error of which the caller must take it that the record may
+// be there, which errors.Is(err, state.ErrUnavailable) and those of a context say, nobody runs it. The caller is inside Options.Work.
+func (r *Replica) Begin(ctx context.Context, rec *medium.Record, entries []state.Entry, c *Claimed) (begin func(), err error) {
+	began := *rec
+	began.Stream, began.Phase, began.Epoch = r.o.Name(), state.PhaseDispatched, medium.Epoch(0).Next(r.o.Random())
+	w := &medium.Write{
+		Session: rec.Session, Stream: began.Stream, Begin: []*medium.Record{&began},
+		Call: rec.ID, Epoch: began.Epoch, N: 1, Seq: 1, Entries: entries, Next: medium.NextReady,
+	}
+	returns := r.returns.Load()
+	for try := 1; ; try++ {
+		if err = r.commit(c.Task, w); err == nil {
+			break
+		}
+		if call.FaultOf(err) != call.Unavailable || try == claimTries || ctx.Err() != nil || !r.sleep(claimPause) {
+			return nil, err
+		}
+	}
+	r.count.CallsOpened.Add(1)
+	ready := began
+	ready.Apply(w)
+	return func() { r.run(c, call.Event{Kind: call.Claimed, Why: call.ByAnswer, Record: &ready}, returns) }, nil
+}

@@ -1,0 +1,32 @@
+package tasks
+
+import (
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+)
+
+// Counters count, since the stage was made, what somebody who operates it wants to know. Read them at any time.
+type Counters struct {
+	run.Counters
+	// Created: requests that were answered with a task.
+	Created atomic.Int64
+	// AnswersUnknown: answers to no question that waits for one.
+	AnswersUnknown atomic.Int64
+	// Completed, Failed and Cancelled are the tasks that ended here.
+	Completed, Failed, Cancelled atomic.Int64
+}
+
+// over counts a task that does not run here any more.
+func (c *Counters) over(how call.How, r *call.Reply) {
+	switch {
+	case how != call.HowEnded || r == nil:
+	case r.Cancelled:
+		c.Cancelled.Add(1)
+	case r.Failure != 0 || failedEnd(r.Response):
+		c.Failed.Add(1)
+	default:
+		c.Completed.Add(1)
+	}
+}

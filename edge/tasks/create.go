@@ -1,0 +1,271 @@
+package tasks
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// callTool serves tools/call: plainly, at once as a task, or as a call that may become one.
+func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	s := t.TaskSupport(c)
+	declared, wanted := false, false
+	switch {
+	case rules.Stateless:
+		declared = (s.Optional || s.Required) && c.Client.Capabilities.Extension(mcp.ExtensionTasks)
+	case rules.Tasks:
+		wanted = c.Params.Task != nil
+	}
+	switch {
+	case wanted && !s.Optional && !s.Required:
+		return mcp.Reply{}, t.notAsTask(ctx, rules, c)
+	case s.Required && rules.Stateless && !declared:
+		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Target)
+	case s.Required && !rules.Stateless && !wanted:
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Target, how(rules))
+	case !declared && !wanted:
+		return t.Dispatcher.Call(ctx, rules, c, sink)
+	}
+	if !t.work.Enter() {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+	}
+	defer t.work.Leave()
+	x, err := t.execution(ctx, rules, c, s)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if wanted || s.AtOnce {
+		return t.atOnce(ctx, rules, c, x)
+	}
+	return t.deferred(ctx, rules, c, x, sink)
+}
+
+// notAsTask refuses a task of a tool that has none. A tool that does not exist is told by who would serve it.
+func (t *Tasks) notAsTask(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
+	if _, ok := t.Served(c); !ok {
+		_, err := t.Dispatcher.Call(ctx, rules, c, nil)
+		if err != nil {
+			return err
+		}
+	}
+	return mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Target)
+}
+
+// checkTask says what is wrong with params.task. Its ttl is not followed: every task lives for as long as the setting says.
+func checkTask(raw json.RawMessage) error {
+	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
+		return mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
+	}
+	if ttl, ok := jsonrpc.Member(raw, "ttl"); ok && jsonrpc.TypeOf(ttl) != jsonrpc.Number && jsonrpc.TypeOf(ttl) != jsonrpc.Null {
+		return mcp.Errorf(mcp.KindInvalidParams, "params.task.ttl must be a number of milliseconds, or left out")
+	}
+	return nil
+}
+
+// how says how a task is asked for.
+func how(rules *revision.Rules) string {
+	if rules.Tasks {
+		return `send "task":{} in the params`
+	}
+	return "protocol version " + revision.Since(func(r *revision.Rules) bool { return r.Tasks }) + " and later can"
+}
+
+// execution is that of a request.
+func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, s mcp.TaskSupport) (*execution, error) {
+	if raw := c.Params.Task; raw != nil && rules.Tasks {
+		if err := checkTask(raw); err != nil {
+			return nil, err
+		}
+	}
+	id := rand.Text()
+	x := &execution{
+		rules: rules, first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
+		session: sessionOf(id, rules.Version, c, time.Now()),
+	}
+	raw, err := x.origin.encode() // a copy: the body is its transport's
+	if err != nil {
+		return nil, err
+	}
+	x.init(t, c.Memory.Holder())
+	if n := int64(len(raw)); n > smallParams {
+		if err := x.memory.Grow(budget.Calls, copies*n); err != nil {
+			return nil, mcp.Overloaded(err)
+		}
+	}
+	if x.origin, err = readOrigin(raw); err != nil {
+		return nil, err
+	}
+	began := medium.Record{Session: id}
+	began.ID, began.Method, began.Principal = id, c.Method, c.Principal
+	first, err := x.origin.call(&began, x.session)
+	if err != nil {
+		return nil, err
+	}
+	first.ID = id
+	first.HTTP, first.Header, first.From, first.Begun = c.HTTP, c.Header, c.From, c.Begun
+	x.first = first
+	t.making.Store(id, x.session)
+	return x, nil
+}
+
+// record is what the task begins with.
+func (x *execution) record() *medium.Record {
+	r := &medium.Record{Session: x.session.ID}
+	r.ID, r.RequestID, r.Round, r.Attempt = x.session.ID, requestID, 1, 1
+	r.Deadline = x.session.Created.Add(x.t.o.Lifetime)
+	return r
+}
+
+// begins is the first entry of the task's log.
+func (x *execution) begins() state.Entry {
+	return begins(x.first.Params.Target, x.support.Poll, x.session.Created)
+}
+
+// atOnce makes a task before the backend is called.
+func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution) (mcp.Reply, error) {
+	early := *c
+	early.Early = true
+	if err := t.Permit(ctx, rules, &early); err != nil {
+		x.discard()
+		return mcp.Reply{}, err
+	}
+	rec := x.record()
+	x.isTask.Store(true)
+	x.fill(rec)
+	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins()}, &run.Claimed{Task: x, Context: context.WithoutCancel(ctx)})
+	if err != nil {
+		x.discard()
+		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)
+	}
+	t.counters.Created.Add(1)
+	t.turns.take(c.Principal.Key(), x, begin)
+	return t.made(ctx, rules, c, &view{
+		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, poll: x.support.Poll,
+	}), nil
+}
+
+// notBegun tells why a task could not begin. Of one that may have nobody hears any more.
+func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
+	if errors.Is(err, state.ErrLimit) {
+		t.o.Telemetry.Hit(telemetry.BoundTasks)
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
+			Message: "you have as many tasks as you may, those that have ended and can still be read included: cancel some that work, or try again later"}
+	}
+	if call.FaultOf(err) == call.Unavailable {
+		t.counters.StateErrors.Add(1)
+		t.o.Logger.Warn("a task could not be created", "error", err)
+		t.work.Spawn(func() { t.discard(id) })
+		return unavailable(err)
+	}
+	if errors.Is(err, state.ErrTooLarge) {
+		return &mcp.Error{Kind: mcp.KindTooLarge, Err: err, Message: "the request is larger than what may be kept for a task"}
+	}
+	return mcp.AsError(err)
+}
+
+// discard erases a task of which it is not known whether it is there, and which nobody knows.
+func (t *Tasks) discard(id string) {
+	for range discardTries {
+		ctx, cancel := bounded(context.Background())
+		err := t.store.Delete(ctx, id)
+		cancel()
+		if call.FaultOf(err) != call.Unavailable {
+			return
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-t.draining:
+			return
+		}
+	}
+}
+
+// discardTries bounds how often that is tried, once a second.
+const discardTries = 30
+
+// deferred runs a call that becomes a task when it has run for a while, or its backend wants it.
+func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution, sink mcp.Sink) (mcp.Reply, error) {
+	x.sink = sink
+	if len(c.Params.Meta.ProgressToken) > 0 {
+		x.first.Params.Meta.ProgressToken = c.Params.Meta.ProgressToken
+	}
+	x.first.LogLevel = c.LogLevel
+	u := new(run.Unit)
+	t.calls.Init(u, 1)
+	u.Ready([]state.Entry{x.begins()})
+	out := &request{x: x, call: u.Add(ctx, x.record(), x)}
+	u.Serve(ctx, out)
+	x.unheard()
+	if reply, err, ok := x.outcome(); ok {
+		return reply, err
+	}
+	switch {
+	case ctx.Err() != nil:
+		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
+	case out.failed != nil:
+		return mcp.Reply{}, out.failed
+	}
+	t.counters.Created.Add(1)
+	v, err := t.view(ctx, x.session)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	return t.made(ctx, rules, c, v), nil
+}
+
+// request is the way back of a call that may become a task.
+type request struct {
+	x    *execution
+	call *run.Call
+	// failed is why the call ended, where the edge ended it and there is no task.
+	failed *mcp.Error
+}
+
+var _ run.Outgoing = (*request)(nil)
+
+// Respond implements run.Outgoing: the call has ended, and is no task.
+func (r *request) Respond(replies []*call.Reply) {
+	if f := replies[0].Failure; f != 0 {
+		r.failed = mcp.AsError(r.x.t.failureOf(&medium.Record{}, f))
+	}
+}
+
+// Accept implements run.Outgoing: the client has left, or cancelled, before there was a task.
+func (r *request) Accept() { r.call.Cancel() }
+
+// Open implements run.Outgoing: there is a task.
+func (r *request) Open(context.Context, string) {}
+
+// sessions is the store of tasks: the session of one is made with its record.
+type sessions struct {
+	medium.Store
+	t *Tasks
+}
+
+// Commit implements medium.Calls.
+func (s sessions) Commit(ctx context.Context, w *medium.Write) error {
+	for _, r := range w.Begin {
+		made, ok := s.t.making.Load(r.Session)
+		if !ok {
+			return fmt.Errorf("task %.40q is not made here: %w", r.Session, state.ErrNotFound)
+		}
+		if err := s.Create(ctx, made.(*state.Session)); err != nil && !errors.Is(err, state.ErrExists) {
+			return err
+		}
+	}
+	return s.Store.Commit(ctx, w)
+}

@@ -1,0 +1,106 @@
+package tasks
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// entry is what one entry of a task's log says; which members it has follows from its kind.
+type entry struct {
+	// At is when it was written.
+	At time.Time `json:"at"`
+	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice.
+	Tool string `json:"tool"`
+	Poll int64  `json:"poll"`
+	// Message of an EntryLog.
+	Message string `json:"message"`
+	// Key, Method and Params of an EntryRequest. The key is the id of its Ask.
+	Key    string          `json:"key"`
+	Method mcp.Method      `json:"method"`
+	Params json.RawMessage `json:"params"`
+	// Of an EntryResponse: Result, Failure, or Cancelled. ToolError: the result says isError.
+	Result    json.RawMessage `json:"result"`
+	ToolError bool            `json:"toolError"`
+	Failure   *failure        `json:"error"`
+	Cancelled bool            `json:"cancelled"`
+}
+
+// failure is an error as it is kept: each revision has its own code for the kind.
+type failure struct {
+	Kind    string          `json:"kind"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// encode keeps what is raw as it is.
+func (e entry) encode() []byte {
+	if e.At.IsZero() {
+		e.At = time.Now()
+	}
+	dst := append(make([]byte, 0, len(e.Result)+len(e.Params)+128), `{"at":"`...)
+	dst = append(e.At.UTC().AppendFormat(dst, time.RFC3339Nano), '"')
+	text := func(key, value string) {
+		if value != "" {
+			dst = jsonrpc.AppendString(append(dst, key...), value)
+		}
+	}
+	raw := func(key string, value json.RawMessage) {
+		if value != nil {
+			dst = append(append(dst, key...), value...)
+		}
+	}
+	text(`,"tool":`, e.Tool)
+	if e.Poll > 0 {
+		dst = strconv.AppendInt(append(dst, `,"poll":`...), e.Poll, 10)
+	}
+	text(`,"message":`, e.Message)
+	text(`,"key":`, e.Key)
+	text(`,"method":`, string(e.Method))
+	raw(`,"params":`, e.Params)
+	raw(`,"result":`, e.Result)
+	if e.ToolError {
+		dst = append(dst, `,"toolError":true`...)
+	}
+	if f := e.Failure; f != nil {
+		text(`,"error":{"kind":`, f.Kind)
+		dst = jsonrpc.AppendString(append(dst, `,"message":`...), f.Message)
+		raw(`,"data":`, f.Data)
+		dst = append(dst, '}')
+	}
+	if e.Cancelled {
+		dst = append(dst, `,"cancelled":true`...)
+	}
+	return append(dst, '}')
+}
+
+// begins is the first entry of a task's log.
+func begins(tool string, poll time.Duration, at time.Time) state.Entry {
+	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds()}.encode()}
+}
+
+// says is a status message.
+func says(message string) *state.Entry {
+	return &state.Entry{Kind: state.EntryLog, Data: entry{Message: message}.encode()}
+}
+
+// failed is the end of a task with an error.
+func failed(err error) []byte {
+	me := mcp.AsError(err)
+	return entry{Failure: &failure{Kind: me.Kind.String(), Message: me.Message, Data: me.Data}}.encode()
+}
+
+// failedEnd says whether the end of a task is an error, or a result that says so.
+func failedEnd(end []byte) bool {
+	var e entry
+	return json.Unmarshal(end, &e) == nil && (e.Failure != nil || e.ToolError)
+}
+
+// error is the error that was kept.
+func (f *failure) error() *mcp.Error {
+	return &mcp.Error{Kind: mcp.KindNamed(f.Kind), Message: f.Message, Data: f.Data}
+}

@@ -1,0 +1,388 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// execution is one task while this replica runs it, or a call that may become one. It is run's Task.
+type execution struct {
+	t     *Tasks
+	rules *revision.Rules
+	// first is the request, and what its rounds are made from.
+	first  mcp.Call
+	origin *origin
+	// session is that of the task, made when the task is.
+	session *state.Session
+	support mcp.TaskSupport
+	// repeatable: a run may be lost, since the next replica runs it again.
+	repeatable bool
+	// leave is called when the task does not run here any more; nil: nobody waits.
+	leave func()
+
+	// memory is what the call holds as long as there are users: the execution, and a round.
+	memory budget.Reservation
+	users  atomic.Int32
+
+	// isTask: it has a record, or is about to have one. events takes the status of one.
+	isTask atomic.Bool
+	events run.Sink
+
+	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
+	mu      sync.Mutex
+	sink    mcp.Sink
+	decided bool
+	reply   mcp.Reply
+	err     error
+}
+
+var _ run.Task = (*execution)(nil)
+var _ mcp.Deferrer = (*execution)(nil)
+
+// init charges a holder with what the execution holds.
+func (x *execution) init(t *Tasks, h *budget.Holder) {
+	x.t, x.memory = t, h.Begin()
+	x.users.Store(1)
+}
+
+func (x *execution) release() {
+	if x.users.Add(-1) == 0 {
+		x.memory.Release()
+	}
+}
+
+// Run implements run.Task.
+func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Sink) *call.Reply {
+	x.users.Add(1)
+	defer x.release()
+	if x.repeatable { // Whoever drains need not wait: neither for the call nor for this.
+		x.t.work.Rest()
+		x.t.work.Rest()
+		defer x.t.work.Unrest()
+		defer x.t.work.Unrest()
+	}
+	x.events = events
+	m := x.first
+	asked, own, kept := openState(round.State)
+	if kept {
+		m.State, m.Responses = own, nil
+	} else {
+		asked = x.origin.Asked
+	}
+	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
+	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
+	m.Memory = &x.memory
+	m.Task = &mcp.CallTask{Until: round.Deadline}
+	if x.isTask.Load() {
+		m.Task.ID = x.session.ID
+	}
+	for i := range round.Asked {
+		if q := &round.Asked[i]; q.Answer != nil {
+			m.Responses = append(m.Responses, mcp.InputResponse{Key: q.Key, Method: q.Method, Result: q.Answer.Result})
+		}
+	}
+	reply, err := x.dispatch(ctx, &m)
+	x.first.HTTP, x.first.Header = mcp.HTTP{}, nil // They are of the first round.
+	if err == nil && reply.Input != nil {
+		return x.asks(round, asked, reply)
+	}
+	return x.ends(reply, err)
+}
+
+// dispatch calls the backend. A panic there ends this task alone.
+func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			x.t.o.Logger.ErrorContext(ctx, "a call panicked", "panic", p, "method", m.Method, "stack", string(debug.Stack()))
+			err = mcp.Errorf(mcp.KindInternal, "internal error")
+		}
+	}()
+	return x.t.Dispatcher.Call(ctx, x.rules, m, x)
+}
+
+// asks is what comes of a round that needs another one.
+func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
+	in := reply.Input
+	switch {
+	case !x.isTask.Load(): // The era asks, and there is no task yet.
+		return x.answer(reply, nil)
+	case len(in.Requests) == 0:
+		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State)}
+	case asked+2 > x.t.o.MaxRounds:
+		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
+	}
+	asks := make([]state.Ask, len(in.Requests))
+	for i, q := range in.Requests {
+		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
+		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
+	}
+	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State)}
+}
+
+// keyOf is the name of a question in the task, which none other of the task ever has: the backend's, and the round.
+func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
+
+// roundOf is the round of a question's name.
+func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// renamed gives questions other names, where those were taken.
+func renamed(asks *call.Reply) *call.Reply {
+	out := *asks
+	out.Asks = slices.Clone(asks.Asks)
+	for i := range out.Asks {
+		a := &out.Asks[i]
+		var e entry
+		if json.Unmarshal(a.Message, &e) != nil {
+			continue
+		}
+		e.Key = "again." + e.Key
+		a.ID, a.Message = e.Key, e.encode()
+	}
+	return &out
+}
+
+// ends is what comes of a round that ended the call.
+func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
+	plain := !x.isTask.Load()
+	if plain && (!x.support.Required || err != nil) {
+		return x.answer(reply, err)
+	}
+	if err != nil {
+		return &call.Reply{Kind: call.Final, Response: failed(err)}
+	}
+	if plain { // It is to be a task, though it has ended.
+		_ = x.Defer(context.Background())
+	}
+	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
+}
+
+// answer notes the outcome of a call that has not become a task. Should it become one at the same time, nobody hears of that.
+func (x *execution) answer(reply mcp.Reply, err error) *call.Reply {
+	x.mu.Lock()
+	x.decided, x.reply, x.err = true, reply, err
+	x.mu.Unlock()
+	switch {
+	case err != nil:
+		return &call.Reply{Kind: call.Final, Response: failed(err)}
+	case reply.Input != nil:
+		return &call.Reply{Kind: call.Final}
+	}
+	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
+}
+
+// Emit implements mcp.Sink: the progress of a task is its status, that of a call that may become one is its client's.
+func (x *execution) Emit(ctx context.Context, ev mcp.Event) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !x.isTask.Load() {
+		return x.emitPlain(ctx, ev)
+	}
+	if ev.Method != mcp.NotifyProgress {
+		return nil
+	}
+	if text := statusOf(ev.Params); text != "" {
+		x.events.Emit(says(text))
+	}
+	return nil
+}
+
+// emitPlain tells the client of a call that may become a task, where it asked to be told, until the request was answered.
+func (x *execution) emitPlain(ctx context.Context, ev mcp.Event) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.sink == nil {
+		return nil
+	}
+	return x.sink.Emit(ctx, ev)
+}
+
+// unheard says that the request was answered: nobody hears events any more.
+func (x *execution) unheard() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.sink = nil
+}
+
+// outcome is how the call ended without becoming a task; false: it did not.
+func (x *execution) outcome() (mcp.Reply, error, bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.reply, x.err, x.decided
+}
+
+// statusOf is progress in words.
+func statusOf(params json.RawMessage) string {
+	if raw, ok := jsonrpc.Member(params, "message"); ok {
+		if text, ok := jsonrpc.Unquote(raw); ok && text != "" {
+			return text
+		}
+	}
+	progress, _ := jsonrpc.Member(params, "progress")
+	if total, ok := jsonrpc.Member(params, "total"); ok {
+		return string(progress) + " of " + string(total)
+	}
+	return string(progress)
+}
+
+// Defer implements mcp.Deferrer.
+func (x *execution) Defer(context.Context) error {
+	if !x.isTask.Load() {
+		x.events.Emit(says(""))
+	}
+	return nil
+}
+
+// Complete implements run.Task: the call becomes a task.
+func (x *execution) Complete(r *medium.Record) {
+	x.isTask.Store(true)
+	x.fill(r)
+}
+
+// fill gives the record of a task what is in it beside names, deadline and round.
+func (x *execution) fill(r *medium.Record) {
+	r.Method, r.Principal, r.Repeatable = x.first.Method, x.first.Principal, x.repeatable
+	r.Began = x.session.Created
+	r.Params, _ = x.origin.encode() // It was encoded before, to be counted.
+}
+
+// Stored implements run.Task.
+func (x *execution) Stored(_ *medium.Write, _ time.Time, err error) {
+	if err != nil {
+		x.t.o.Logger.Debug("a step of a task was not stored", "error", err)
+	}
+}
+
+// Free implements run.Task.
+func (x *execution) Free() {}
+
+// Over implements run.Task.
+func (x *execution) Over(how call.How, r *call.Reply) {
+	if x.isTask.Load() {
+		x.t.counters.over(how, r)
+	}
+	if x.leave != nil {
+		x.leave()
+	}
+	x.discard()
+}
+
+// discard says that the execution is over, or never began.
+func (x *execution) discard() {
+	x.t.making.Delete(x.session.ID)
+	x.release()
+}
+
+// resume makes the execution of a task that was claimed.
+func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
+	r, s := o.Record, o.Session
+	ctx := mcp.WithToken(context.Background(), why.Token)
+	x := &execution{rules: rulesOf(s.Version), session: s, repeatable: r.Repeatable}
+	x.isTask.Store(true)
+	x.init(t, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
+	if len(r.Params) == 0 { // It has ended, and only that is written again.
+		return &run.Claimed{Task: x, Context: ctx}, nil
+	}
+	var err error
+	if x.origin, err = readOrigin(r.Params); err != nil {
+		return nil, err
+	}
+	if x.first, err = x.origin.call(r, s); err != nil {
+		return nil, err
+	}
+	x.first.Principal = callerOf(r, why)
+	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
+	return &run.Claimed{Task: x, Context: ctx}, nil
+}
+
+// call is the first round of the request, as its record has it.
+func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
+	caps, err := mcp.ParseCapabilities(s.Capabilities)
+	if err != nil {
+		return mcp.Call{}, err
+	}
+	c := mcp.Call{
+		ID: r.ID, Method: r.Method, Principal: r.Principal, State: o.State,
+		Client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
+	}
+	if err := c.Params.Parse(r.Method, o.Params); err != nil {
+		return mcp.Call{}, err
+	}
+	c.Params.Meta.ProgressToken = progressToken
+	for _, a := range o.Responses {
+		c.Responses = append(c.Responses, mcp.InputResponse{Key: a.Key, Method: a.Method, Result: a.Result})
+	}
+	return c, nil
+}
+
+// progressToken has backends send their progress, which is the task's status.
+var progressToken = json.RawMessage(`"task"`)
+
+// callerOf is with whose rights a task goes on: those of the answer that it was claimed by, or of the last one that its round has, else
+// those that it began with.
+func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
+	if why.By != nil {
+		return *why.By
+	}
+	for _, q := range slices.Backward(r.Asked) {
+		if q.Answer != nil {
+			return q.Answer.By
+		}
+	}
+	return r.Principal
+}
+
+// render makes the end of a task that the edge itself ended (call.Config). It takes no lock.
+func (t *Tasks) render(r *medium.Record, f call.Failure, _ error) []byte {
+	return failed(t.failureOf(r, f))
+}
+
+// cancelled is the end of a task that was cancelled (call.Config).
+func cancelled(*medium.Record) []byte { return entry{Cancelled: true}.encode() }
+
+// failureOf is the error of a failure.
+func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
+	switch f {
+	case call.Late:
+		return mcp.Errorf(mcp.KindTimeout, "the task did not end within %s, answers of the client included", t.o.Lifetime)
+	case call.Leaving, call.NoSession:
+		return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+	case call.Oversized:
+		return mcp.Errorf(mcp.KindTooLarge, "the result is larger than what may be kept for a task; ask for less")
+	case call.OversizedAsk:
+		return mcp.Errorf(mcp.KindTooLarge, "what the task asks of the client is larger than what may be kept")
+	case call.Full:
+		return mcp.Errorf(mcp.KindLimit, "the task has no room for what it asks, or was asked")
+	case call.NoIDs:
+		return mcp.Errorf(mcp.KindInternal, "no name was found for a question of the task")
+	case call.NoStore:
+		return unavailable(state.ErrUnavailable)
+	case call.Unheard:
+		return mcp.Errorf(mcp.KindCancelled, "nobody can be asked: the client has left")
+	case call.Poison:
+		t.o.Logger.Error("a task was lost with every replica that ran it, and is not run again: it may be what ends them",
+			"call", r.ID, "replicas", r.Lapses, "attempts", t.o.MaxAttempts)
+		return mcp.Errorf(mcp.KindUnknownOutcome,
+			"%d servers were lost, one after the other, while they ran the task, and it is not run again: it may be what ends them, do not send it again unchanged",
+			r.Lapses)
+	}
+	return mcp.Errorf(mcp.KindUnknownOutcome,
+		"the server that ran the task was lost; whether it took effect is not known: check before you send it again")
+}

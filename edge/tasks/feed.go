@@ -1,0 +1,179 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// feed tells one subscriber of tasks, beside all else that it subscribed to: first how each is, and then whenever one has changed. What
+// changes several times while nobody looks is told once.
+type feed struct {
+	mcp.Feed
+	t       *Tasks
+	who     mcp.Principal
+	watched []*watched
+
+	mu sync.Mutex
+	// wake ends the wait that goes on; nil: none does.
+	wake context.CancelFunc
+}
+
+// watched is one task of a feed.
+type watched struct {
+	id      string
+	changed atomic.Bool
+	stop    func()
+	// told is what the subscriber was told last, but for what changes by itself. It belongs to Next.
+	told []byte
+	over bool
+}
+
+// Changes implements era.Dispatcher. Tasks that are not the caller's are not honoured.
+func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	ids := f.Tasks
+	f.Tasks = nil
+	inner, err := t.Dispatcher.Changes(ctx, p, f)
+	if err != nil || len(ids) == 0 {
+		return inner, err
+	}
+	w := &feed{Feed: inner, t: t, who: p}
+	for _, id := range ids {
+		_, err := t.sessionOf(ctx, id, &p)
+		if err != nil && mcp.AsError(err).Kind == mcp.KindStateUnavailable {
+			w.Close()
+			return nil, err
+		}
+		if err != nil {
+			continue
+		}
+		one := &watched{id: id}
+		one.changed.Store(true)
+		one.stop = t.store.Follow(id, stream, func() { w.changed(one) })
+		w.watched = append(w.watched, one)
+	}
+	return w, nil
+}
+
+// changed notes that a task may have changed. It does not block.
+func (w *feed) changed(one *watched) {
+	one.changed.Store(true)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.wake != nil {
+		w.wake()
+	}
+}
+
+// Honoured implements mcp.Feed.
+func (w *feed) Honoured() mcp.Filter {
+	f := w.Feed.Honoured()
+	for _, one := range w.watched {
+		f.Tasks = append(f.Tasks, one.id)
+	}
+	return f
+}
+
+// Next implements mcp.Feed. Tasks are looked at once in a while, too: a hint may be lost.
+func (w *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
+	for left := idle; ; {
+		if changes := w.take(ctx); len(changes) > 0 {
+			return changes, nil
+		}
+		began, pause := time.Now(), min(left, lookAtWatched)
+		changes, woken, err := w.wait(ctx, pause)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && !woken:
+			return nil, err
+		case err == nil && len(changes) > 0:
+			return changes, nil
+		}
+		if !woken {
+			w.lookAtAll()
+		}
+		if left -= time.Since(began); left <= 0 {
+			return w.take(ctx), nil
+		}
+	}
+}
+
+// lookAtWatched is how often watched tasks are read without having been told of.
+const lookAtWatched = 5 * time.Second
+
+func (w *feed) lookAtAll() {
+	for _, one := range w.watched {
+		if !one.over {
+			one.changed.Store(true)
+		}
+	}
+}
+
+// wait waits for the changes of all else, until a task has changed.
+func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Change, woken bool, err error) {
+	wait, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w.mu.Lock()
+	w.wake = cancel
+	w.mu.Unlock()
+	if slices.ContainsFunc(w.watched, func(one *watched) bool { return one.changed.Load() && !one.over }) {
+		cancel()
+	}
+	changes, err = w.Feed.Next(wait, idle)
+	w.mu.Lock()
+	w.wake = nil
+	w.mu.Unlock()
+	return changes, wait.Err() != nil && ctx.Err() == nil, err
+}
+
+// take are the tasks that are not as the subscriber was told last.
+func (w *feed) take(ctx context.Context) (out []mcp.Change) {
+	for _, one := range w.watched {
+		if one.over || !one.changed.Swap(false) {
+			continue
+		}
+		v, err := w.t.load(ctx, one.id, &w.who)
+		if err != nil {
+			one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.
+			continue
+		}
+		state := w.t.appendState(nil, v)
+		one.over = v.over()
+		if bytes.Equal(state, one.told) {
+			continue
+		}
+		one.told = state
+		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: w.t.appendDetailed(nil, revision.Stateless(), v)})
+	}
+	return out
+}
+
+// appendState is what makes one state of a task another than the one before.
+func (t *Tasks) appendState(dst []byte, v *view) []byte {
+	dst = v.updated.AppendFormat(append(append(dst, v.status...), ' '), time.RFC3339Nano)
+	for _, e := range v.asks {
+		dst = append(append(dst, ' '), e.Key...)
+	}
+	return dst
+}
+
+// Update implements mcp.Feed: tasks are of the era in which a feed stays as it is.
+func (w *feed) Update(ctx context.Context, f mcp.Filter, tell bool) (mcp.Filter, error) {
+	f.Tasks = nil
+	return w.Feed.Update(ctx, f, tell)
+}
+
+// Close implements mcp.Feed.
+func (w *feed) Close() {
+	for _, one := range w.watched {
+		one.stop()
+	}
+	w.Feed.Close()
+}

@@ -1,0 +1,159 @@
+package tasks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// How a task is shown in either era.
+
+// metaRelated is the key of `_meta` that names the task which a message of 2025-11-25 is about.
+const metaRelated = "io.modelcontextprotocol/related-task"
+
+// made is the answer to a request that has become a task.
+func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
+	if rules.Stateless {
+		return t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
+	}
+	dst := append(t.appendTask([]byte(`{"task":{`), rules, v), '}', '}')
+	return mcp.Reply{Result: dst}
+}
+
+// shown is the answer to tasks/get, and to tasks/cancel of 2025-11-25.
+func (t *Tasks) shown(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
+	if !rules.Stateless {
+		return mcp.Reply{Result: append(t.appendTask([]byte{'{'}, rules, v), '}')}, nil
+	}
+	return t.complete(ctx, rules, c, "complete", t.appendDetailed(nil, rules, v)), nil
+}
+
+// complete is a result of a stateless revision; members may be empty.
+func (t *Tasks) complete(ctx context.Context, rules *revision.Rules, c *mcp.Call, kind string, members []byte) mcp.Reply {
+	dst := append(make([]byte, 0, len(members)+256), `{"resultType":"`+kind+`",`...)
+	if len(members) > 0 {
+		dst = append(append(dst, members...), ',')
+	}
+	dst = append(dst, `"_meta":{"`+mcp.MetaServerInfo+`":`...)
+	dst = append(dst, t.Describe(ctx, rules, c.Principal).ServerInfo...)
+	return mcp.Reply{Result: append(dst, '}', '}')}
+}
+
+// appendTask appends the members of a Task, which has neither results nor questions.
+func (t *Tasks) appendTask(dst []byte, rules *revision.Rules, v *view) []byte {
+	now, status := time.Now(), v.status
+	if !rules.Stateless && v.over() && v.end.ToolError {
+		status = Failed // Since 2026-07-28 a result with isError is completed, and before it is failed.
+	}
+	dst = jsonrpc.AppendString(append(dst, `"taskId":`...), v.id)
+	dst = append(dst, `,"status":"`+string(status)+`"`...)
+	if v.message != "" {
+		dst = jsonrpc.AppendString(append(dst, `,"statusMessage":`...), v.message)
+	}
+	dst = append(dst, `,"createdAt":"`+v.created.UTC().Format(time.RFC3339Nano)+`","lastUpdatedAt":"`+v.updated.UTC().Format(time.RFC3339Nano)+`"`...)
+	ttl, poll := `,"ttl":`, `,"pollInterval":`
+	if rules.Stateless {
+		ttl, poll = `,"ttlMs":`, `,"pollIntervalMs":`
+	}
+	dst = strconv.AppendInt(append(dst, ttl...), t.ttl(v, now).Milliseconds(), 10)
+	return strconv.AppendInt(append(dst, poll...), t.pollOf(v, now).Milliseconds(), 10)
+}
+
+// appendDetailed appends the members of a DetailedTask of the extension.
+func (t *Tasks) appendDetailed(dst []byte, rules *revision.Rules, v *view) []byte {
+	dst = t.appendTask(dst, rules, v)
+	switch v.status {
+	case InputRequired:
+		dst = append(dst, `,"inputRequests":`...)
+		for i, e := range v.asks {
+			dst = jsonrpc.AppendString(append(dst, "{,"[min(i, 1)]), e.Key)
+			dst = append(dst, `:{"method":"`+string(e.Method)+`"`...)
+			if e.Params != nil {
+				dst = append(append(dst, `,"params":`...), e.Params...)
+			}
+			dst = append(dst, '}')
+		}
+		dst = append(dst, '}')
+	case Completed:
+		dst = append(append(dst, `,"result":`...), resultFor(rules, v)...)
+	case Failed:
+		e := v.end.Failure
+		dst = append(strconv.AppendInt(append(dst, `,"error":{"code":`...), int64(rules.Code(e.error().Kind)), 10), `,"message":`...)
+		dst = jsonrpc.AppendString(dst, e.Message)
+		if e.Data != nil {
+			dst = append(append(dst, `,"data":`...), e.Data...)
+		}
+		dst = append(dst, '}')
+	}
+	return dst
+}
+
+// resultFor is the result of a completed task under a revision. A stateless one says resultType, which those before do not know; they know
+// structured content that is an object, and nothing of who answered.
+func resultFor(rules *revision.Rules, v *view) json.RawMessage {
+	of := rulesOf(v.version)
+	if of.ResultType == rules.ResultType && rules.Stateless {
+		return v.end.Result
+	}
+	dst := []byte{'{'}
+	if rules.ResultType {
+		dst = append(dst, `"resultType":"complete",`...)
+	}
+	add := func(key string, value []byte) {
+		dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
+	}
+	var meta []byte
+	_ = jsonrpc.Members(v.end.Result, func(key string, value json.RawMessage) error {
+		switch {
+		case key == "resultType":
+		case key == "structuredContent" && !rules.StructuredAny && jsonrpc.TypeOf(value) != jsonrpc.Object:
+		case key == "_meta" && !rules.Stateless:
+			meta = value
+		default:
+			add(key, value)
+		}
+		return nil
+	})
+	if !rules.Stateless {
+		add("_meta", related(meta, v.id))
+	}
+	return append(bytes.TrimSuffix(dst, []byte{','}), '}')
+}
+
+// related is a `_meta` object, or nil, that names the task as well.
+func related(meta []byte, id string) []byte {
+	dst := []byte{'{'}
+	if jsonrpc.TypeOf(meta) == jsonrpc.Object {
+		_ = jsonrpc.Members(meta, func(key string, value json.RawMessage) error {
+			if key != mcp.MetaServerInfo && key != metaRelated {
+				dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
+			}
+			return nil
+		})
+	}
+	dst = append(dst, `"`+metaRelated+`":{"taskId":`...)
+	return append(jsonrpc.AppendString(dst, id), '}', '}')
+}
+
+// withRelated names the task in the `_meta` of a params object.
+func withRelated(params json.RawMessage, id string) json.RawMessage {
+	dst := []byte{'{'}
+	var meta []byte
+	if jsonrpc.TypeOf(params) == jsonrpc.Object {
+		_ = jsonrpc.Members(params, func(key string, value json.RawMessage) error {
+			if key == "_meta" {
+				meta = value
+				return nil
+			}
+			dst = append(append(append(jsonrpc.AppendString(dst, key), ':'), value...), ',')
+			return nil
+		})
+	}
+	return append(append(append(dst, `"_meta":`...), related(meta, id)...), '}')
+}

@@ -1,0 +1,150 @@
+package tasks
+
+import (
+	"context"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/era"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Dispatcher is what is behind the stage.
+type Dispatcher interface {
+	era.Dispatcher
+	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody.
+	TaskSupport(call *mcp.Call) mcp.TaskSupport
+}
+
+// Tasks is the stage. It is the Dispatcher of the eras. Safe for concurrent use.
+type Tasks struct {
+	Dispatcher
+	o     Options
+	store medium.Store
+	calls *run.Replica
+	// work counts what goes on here: requests about tasks, tasks that run, and their goroutines.
+	work     run.InFlight
+	turns    turns
+	counters Counters
+	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
+	making sync.Map
+
+	draining, closing    chan struct{}
+	drainOnce, closeOnce sync.Once
+}
+
+var _ era.Dispatcher = (*Tasks)(nil)
+
+// New makes the stage before a Dispatcher, on a store that open makes with the hooks it is given; they may be called from then on.
+// The store is for tasks alone: a session of it is a task. It is the caller's, and must outlive Close. Start begins what runs by itself.
+func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
+	t := &Tasks{Dispatcher: d, o: o.withDefaults(), draining: make(chan struct{}), closing: make(chan struct{})}
+	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
+	ready := make(chan struct{})
+	defer close(ready)
+	t.store = open(medium.Hooks{
+		Event:     func(e state.SessionEvent) { <-ready; t.onEvent(e) },
+		Returning: func() { <-ready; t.calls.Returning() },
+	})
+	t.calls = run.New(sessions{t.store, t}, run.Options{
+		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled},
+		Resume: t.resume, Number: renamed, Cancel: t.tellCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
+		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, Timeout: storeTimeout,
+		Log: t.o.Logger, Name: func() string { return stream },
+	})
+	return t
+}
+
+// Start begins to say that this replica lives, and to take over lost tasks. Call it once.
+func (t *Tasks) Start() { t.calls.Start() }
+
+// Counters are the live counters.
+func (t *Tasks) Counters() *Counters { return &t.counters }
+
+// Drain leaves tasks to other replicas: no lost one is taken over any more, and it returns as soon as none runs here whose run may not be
+// lost, or with ctx's error. A task may be lost where it can be run again: the next replica does so. Call Close afterwards.
+func (t *Tasks) Drain(ctx context.Context) error {
+	t.drainOnce.Do(func() { close(t.draining) })
+	return t.work.WaitBusy(ctx)
+}
+
+// Close cuts off what still runs, and leaves it to other replicas. It returns when no goroutine is left. It may be called more than
+// once.
+func (t *Tasks) Close() {
+	t.work.Close()
+	t.drainOnce.Do(func() { close(t.draining) })
+	t.closeOnce.Do(func() { close(t.closing) })
+	t.turns.close()
+	t.calls.Close()
+}
+
+// Call implements era.Dispatcher.
+func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	switch c.Method {
+	case mcp.MethodToolsCall:
+		return t.callTool(ctx, rules, c, sink)
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
+		return t.about(ctx, rules, c)
+	}
+	return t.Dispatcher.Call(ctx, rules, c, sink)
+}
+
+// Repeatable implements era.Dispatcher. A call that makes a task is not: another run would make another one.
+func (t *Tasks) Repeatable(c *mcp.Call) bool {
+	if c.Method == mcp.MethodToolsCall && c.Params.Task != nil {
+		return false
+	}
+	return t.Dispatcher.Repeatable(c)
+}
+
+// about serves a request about one task.
+func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
+	if !has(rules, c.Method) {
+		return t.Dispatcher.Call(ctx, rules, c, nil) // which says that it does not exist
+	}
+	if rules.Stateless && !c.Client.Capabilities.Extension(mcp.ExtensionTasks) {
+		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
+	}
+	if !c.Params.HasTarget {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or no string: name the task")
+	}
+	if !t.work.Enter() {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+	}
+	defer t.work.Leave()
+	id := c.Params.Target
+	switch c.Method {
+	case mcp.MethodTasksGet:
+		v, err := t.load(ctx, id, &c.Principal)
+		if err != nil {
+			return mcp.Reply{}, err
+		}
+		return t.shown(ctx, rules, c, v)
+	case mcp.MethodTasksUpdate:
+		return t.update(ctx, rules, c)
+	case mcp.MethodTasksCancel:
+		return t.cancel(ctx, rules, c)
+	default:
+		return t.result(ctx, rules, c)
+	}
+}
+
+// has says whether a revision has a method about tasks.
+func has(rules *revision.Rules, m mcp.Method) bool {
+	switch m {
+	case mcp.MethodTasksUpdate:
+		return rules.Stateless
+	case mcp.MethodTasksResult:
+		return rules.Tasks
+	}
+	return rules.Stateless || rules.Tasks
+}
+
+// bounded is a context for one operation on the store. A client that leaves does not interrupt it.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+}

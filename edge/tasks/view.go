@@ -1,0 +1,195 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// Status is how a task is. Its text is that of the wire, in both eras.
+type Status string
+
+// The states of a task. Those from Completed on are final.
+const (
+	Working       Status = "working"
+	InputRequired Status = "input_required"
+	Completed     Status = "completed"
+	Failed        Status = "failed"
+	Cancelled     Status = "cancelled"
+)
+
+// view is a task at one moment, as its session, its log and its record say.
+type view struct {
+	id     string
+	status Status
+	// version is the revision under which the result was rendered.
+	version          string
+	message          string
+	created, updated time.Time
+	poll             time.Duration
+	// asks are the questions that wait for an answer.
+	asks []entry
+	// end is how it ended; nil: it goes on.
+	end *entry
+}
+
+func (v *view) over() bool { return v.end != nil }
+
+// unknown is the error about a task that does not exist for the caller.
+func unknown(id string) *mcp.Error {
+	return mcp.Errorf(mcp.KindInvalidParams, "there is no task %.64q: its id is wrong, or it has expired", id)
+}
+
+// load reads a task of a principal's.
+func (t *Tasks) load(ctx context.Context, id string, who *mcp.Principal) (*view, error) {
+	s, err := t.sessionOf(ctx, id, who)
+	if err != nil {
+		return nil, err
+	}
+	return t.view(ctx, s)
+}
+
+// sessionOf is the session of a task of a principal's.
+func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*state.Session, error) {
+	if id == "" || len(id) > maxID {
+		return nil, unknown(id)
+	}
+	sctx, cancel := bounded(ctx)
+	defer cancel()
+	s, err := t.store.Load(sctx, id, false)
+	if err != nil {
+		return nil, t.storeError(id, err)
+	}
+	if s.Principal.Subject != who.Subject || s.Principal.Subject != "" && s.Principal.Issuer != who.Issuer {
+		return nil, unknown(id)
+	}
+	return s.Session, nil
+}
+
+// storeError tells a client what the store said about a task.
+func (t *Tasks) storeError(id string, err error) *mcp.Error {
+	if errors.Is(err, state.ErrNotFound) {
+		return unknown(id)
+	}
+	t.counters.StateErrors.Add(1)
+	t.o.Logger.Warn("state operation failed", "error", err)
+	return unavailable(err)
+}
+
+func unavailable(err error) *mcp.Error {
+	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err, Message: "the state of tasks cannot be reached; try again later"}
+}
+
+// view reads the task of a session.
+func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
+	v := &view{id: s.ID, status: Working, version: s.Version, created: s.Created, updated: s.Created}
+	var asked []entry
+	for after, more := (medium.Position{}), true; more; {
+		sctx, cancel := bounded(ctx)
+		page, err := t.store.Read(sctx, s.ID, stream, after, 0)
+		cancel()
+		if err != nil {
+			return nil, t.storeError(s.ID, err)
+		}
+		for i := range page.Entries {
+			x := &page.Entries[i]
+			after = x.Position()
+			var e entry
+			if err := json.Unmarshal(x.Data, &e); err != nil {
+				return nil, fmt.Errorf("the log of task %s: %w", s.ID, err)
+			}
+			v.updated = e.At
+			switch x.Kind {
+			case state.EntryNotice:
+				v.poll = time.Duration(e.Poll) * time.Millisecond
+			case state.EntryLog:
+				if e.Message != "" {
+					v.message = e.Message
+				}
+			case state.EntryRequest:
+				asked = append(asked, e)
+			case state.EntryResponse:
+				v.end = &e
+			}
+		}
+		more = page.More && len(page.Entries) > 0
+		if page.Ended && !more && v.end == nil {
+			v.end = &entry{At: v.updated, Cancelled: true} // It ended with nothing to tell.
+		}
+	}
+	if v.end == nil {
+		return v, t.waits(ctx, v, asked)
+	}
+	switch {
+	case v.end.Cancelled:
+		v.status = Cancelled
+	case v.end.Failure != nil:
+		v.status, v.message = Failed, v.end.Failure.Message
+	default:
+		v.status = Completed
+	}
+	return v, nil
+}
+
+// waits finds out whether a task that has asked waits for answers, and for which.
+func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
+	for _, e := range slices.Backward(asked) {
+		if roundOf(e.Key) != roundOf(asked[len(asked)-1].Key) {
+			break // Those of earlier rounds have their answers.
+		}
+		sctx, cancel := bounded(ctx)
+		rec, err := t.store.Asking(sctx, v.id, e.Key)
+		cancel()
+		if err != nil {
+			return t.storeError(v.id, err)
+		}
+		if rec == nil {
+			continue // It was answered, or the backend runs again.
+		}
+		for i := range rec.Asked {
+			q := &rec.Asked[i]
+			n := slices.IndexFunc(asked, func(e entry) bool { return e.Key == q.ID })
+			if q.Answer == nil && n >= 0 {
+				v.asks = append(v.asks, asked[n])
+			}
+		}
+		v.status = InputRequired
+		return nil
+	}
+	return nil
+}
+
+// ttl is how long the task lives from its creation on, as far as is known: it lives for as long as it works or waits, and then for the
+// setting.
+func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
+	end := now
+	if v.over() {
+		end = v.updated
+	}
+	return max(end.Sub(v.created), 0).Truncate(time.Second) + t.o.TTL
+}
+
+// pollOf is how often a client should ask for the task.
+func (t *Tasks) pollOf(v *view, now time.Time) time.Duration {
+	if v.poll > 0 {
+		return v.poll
+	}
+	const patience = 10 // A task that has run for 10 s is asked for every second, and so on.
+	return min(max(now.Sub(v.created)/patience, t.o.Poll), slowest*t.o.Poll).Truncate(time.Millisecond)
+}
+
+// rulesOf are those of the revision that the task runs under.
+func rulesOf(version string) *revision.Rules {
+	if r, ok := revision.ByVersion(version); ok {
+		return r
+	}
+	return revision.Stateless()
+}
