@@ -1,0 +1,381 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/memory"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// limits are those of the media under test: losses are found soon.
+func limits(adjust func(*state.Limits)) state.Limits {
+	l := state.DefaultLimits()
+	l.Lease, l.SessionTTL, l.LogTTL, l.LogEvents = 600*time.Millisecond, time.Minute, time.Minute, 8
+	if adjust != nil {
+		adjust(&l)
+	}
+	return l
+}
+
+// media open a medium for a test, of which each replica then opens its store.
+var media = map[string]func(t *testing.T, l state.Limits) func(medium.Hooks) medium.Store{
+	"memory": func(_ *testing.T, l state.Limits) func(medium.Hooks) medium.Store {
+		m, n := memory.New(l), 0
+		return func(h medium.Hooks) medium.Store {
+			n++
+			return m.Store(strings.Repeat("r", n), h)
+		}
+	},
+	"redis": func(t *testing.T, l state.Limits) func(medium.Hooks) medium.Store {
+		server := redisserver.ForTest(t)
+		return func(h medium.Hooks) medium.Store {
+			client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+			r, err := redis.New(client, redis.Options{Limits: l, Prefix: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := r.Store(h)
+			if err := r.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = r.Close(); _ = client.Close() })
+			return s
+		}
+	},
+}
+
+// onMedia runs a test on every medium.
+func onMedia(t *testing.T, adjust func(*state.Limits), fn func(t *testing.T, w *world)) {
+	for name, open := range media {
+		t.Run(name, func(t *testing.T) {
+			fn(t, &world{t: t, open: open(t, limits(adjust)), backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}}})
+		})
+	}
+}
+
+// world is replicas on one medium, before one backend.
+type world struct {
+	t       *testing.T
+	open    func(medium.Hooks) medium.Store
+	backend *backend
+}
+
+// replica is one of them. Its store can be cut off.
+type replica struct {
+	*Tasks
+	w   *world
+	cut *cut
+}
+
+func (w *world) replica(adjust ...func(*Options)) *replica {
+	w.t.Helper()
+	r := &replica{w: w}
+	o := Options{
+		Heartbeat: 50 * time.Millisecond, Grace: 100 * time.Millisecond, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+	for _, fn := range adjust {
+		fn(&o)
+	}
+	r.Tasks = New(w.backend, func(h medium.Hooks) medium.Store {
+		r.cut = &cut{Store: w.open(h)}
+		return r.cut
+	}, o)
+	r.Start()
+	w.t.Cleanup(r.Close)
+	return r
+}
+
+// back lets it reach the medium again, as a medium tells that was away.
+func (r *replica) back() {
+	r.cut.off.Store(false)
+	r.calls.Returning()
+}
+
+// cut is a store that can be cut off from the medium.
+type cut struct {
+	medium.Store
+	off atomic.Bool
+}
+
+func (c *cut) err() error {
+	if c.off.Load() {
+		return state.ErrUnavailable
+	}
+	return nil
+}
+
+func (c *cut) Create(ctx context.Context, s *state.Session) error {
+	if err := c.err(); err != nil {
+		return err
+	}
+	return c.Store.Create(ctx, s)
+}
+
+func (c *cut) Load(ctx context.Context, id string, use bool) (*state.Sighting, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Store.Load(ctx, id, use)
+}
+
+func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
+	if err := c.err(); err != nil {
+		return err
+	}
+	return c.Store.Commit(ctx, w)
+}
+
+func (c *cut) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Store.Claim(ctx, w)
+}
+
+func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.Which, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Store.Beat(ctx, max, leaving)
+}
+
+// tool is one tool of the backend.
+type tool struct {
+	support    mcp.TaskSupport
+	repeatable bool
+	run        func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
+}
+
+// backend is what is behind the stage: tools, and nothing else.
+type backend struct {
+	tools map[string]tool
+	// running is how many runs there are now, most the most at a time, ran how many there were.
+	running, most, ran atomic.Int64
+
+	mu    sync.Mutex
+	gates map[string]chan struct{}
+}
+
+var _ Dispatcher = (*backend)(nil)
+
+// gate is what runs of the tool gate wait for that have the name; close it to let them go on.
+func (b *backend) gate(name string) chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gates[name] == nil {
+		b.gates[name] = make(chan struct{})
+	}
+	return b.gates[name]
+}
+
+func (b *backend) Describe(context.Context, *revision.Rules, mcp.Principal) mcp.Description {
+	return mcp.Description{ServerInfo: json.RawMessage(`{"name":"t","version":"1"}`)}
+}
+
+func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	t, ok := b.tools[c.Params.Target]
+	if c.Method != mcp.MethodToolsCall || !ok {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "no %s %s", c.Method, c.Params.Target)
+	}
+	n := b.running.Add(1)
+	defer b.running.Add(-1)
+	b.most.Store(max(b.most.Load(), n))
+	b.ran.Add(1)
+	reply, err := t.run(ctx, c, sink)
+	if reply.Result != nil && rules.ResultType {
+		reply.Result = append(json.RawMessage(`{"resultType":"complete",`), reply.Result[1:]...)
+	}
+	return reply, err
+}
+
+func (b *backend) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
+func (b *backend) Challenges() bool                                         { return false }
+func (b *backend) Repeatable(c *mcp.Call) bool                              { return b.tools[c.Params.Target].repeatable }
+func (b *backend) Served(c *mcp.Call) (string, bool) {
+	_, ok := b.tools[c.Params.Target]
+	return "b", ok
+}
+func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed, error) {
+	return quiet{}, nil
+}
+func (b *backend) TaskSupport(c *mcp.Call) mcp.TaskSupport { return b.tools[c.Params.Target].support }
+
+// quiet is a feed of nothing.
+type quiet struct{}
+
+func (quiet) Honoured() mcp.Filter { return mcp.Filter{} }
+func (quiet) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, error) {
+	select {
+	case <-time.After(idle):
+		return nil, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+func (quiet) Update(context.Context, mcp.Filter, bool) (mcp.Filter, error) { return mcp.Filter{}, nil }
+func (quiet) Close()                                                       {}
+
+// result is a tool's result with a text.
+func result(text string) mcp.Reply {
+	return mcp.Reply{Result: json.RawMessage(`{"content":[{"type":"text","text":"` + text + `"}]}`)}
+}
+
+// gated is a tool that waits for the gate that its argument `name` names, and says what it was told before, as status.
+func (b *backend) gated(s mcp.TaskSupport, repeatable bool) tool {
+	return tool{s, repeatable, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		name, _ := jsonString(c.Params.Arguments, "name")
+		if err := sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Progress: 1, Params: json.RawMessage(`{"progress":1,"message":"waiting for ` + name + `"}`)}); err != nil {
+			return mcp.Reply{}, err
+		}
+		select {
+		case <-b.gate(name):
+			return result("passed " + name), nil
+		case <-ctx.Done():
+			return mcp.Reply{}, context.Cause(ctx)
+		}
+	}}
+}
+
+// asking is a tool that asks for two names, one after the other, under one key.
+func asking() tool {
+	question := mcp.InputRequest{Key: "name", Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"Your name?"}`)}
+	return tool{mcp.TaskSupport{Required: true, AtOnce: true}, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+		said := string(c.State)
+		for _, r := range c.Responses {
+			text, _ := jsonString(r.Result, "name")
+			said += text + " "
+		}
+		if strings.Count(said, " ") < 2 {
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{question}, State: []byte(said)}}, nil
+		}
+		return result("Hello, " + strings.TrimSpace(said)), nil
+	}}
+}
+
+func jsonString(raw json.RawMessage, member string) (string, bool) {
+	var m map[string]any
+	_ = json.Unmarshal(raw, &m)
+	s, ok := m[member].(string)
+	return s, ok
+}
+
+var (
+	modern = revision.Stateless()
+	legacy = revision.Negotiate("2025-11-25")
+	atOnce = mcp.TaskSupport{Optional: true, AtOnce: true}
+	later  = mcp.TaskSupport{Optional: true}
+)
+
+// requestOf makes a call of a principal's; params without braces.
+func requestOf(t *testing.T, rules *revision.Rules, who string, m mcp.Method, params string) *mcp.Call {
+	t.Helper()
+	c := &mcp.Call{ID: mcp.NewCallID(), Attempt: 1, Round: 1, Method: m, Principal: mcp.Principal{Subject: who, Issuer: "test"}}
+	if err := c.Params.Parse(m, json.RawMessage("{"+params+"}")); err != nil {
+		t.Fatal(err)
+	}
+	caps := `{"elicitation":{}}`
+	if rules.Stateless {
+		caps = `{"elicitation":{},"extensions":{"` + mcp.ExtensionTasks + `":{}}}`
+	}
+	c.Client.Capabilities, _ = mcp.ParseCapabilities(json.RawMessage(caps))
+	return c
+}
+
+// ask is a request and what comes of it, decoded.
+func (r *replica) ask(rules *revision.Rules, who string, m mcp.Method, params string) (map[string]any, error) {
+	r.w.t.Helper()
+	reply, err := r.Call(r.w.t.Context(), rules, requestOf(r.w.t, rules, who, m, params), nil)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	if err := json.Unmarshal(reply.Result, &out); err != nil {
+		r.w.t.Fatalf("%v: %s", err, reply.Result)
+	}
+	return out, nil
+}
+
+func (r *replica) must(rules *revision.Rules, who string, m mcp.Method, params string) map[string]any {
+	r.w.t.Helper()
+	out, err := r.ask(rules, who, m, params)
+	if err != nil {
+		r.w.t.Fatalf("%s %s: %v", m, params, err)
+	}
+	return out
+}
+
+// begin makes a task of alice's.
+func (r *replica) begin(tool, name string) (id string) {
+	r.w.t.Helper()
+	out := r.must(modern, "alice", mcp.MethodToolsCall, `"name":"`+tool+`","arguments":{"name":"`+name+`"}`)
+	id, _ = out["taskId"].(string)
+	if out["resultType"] != "task" || id == "" {
+		r.w.t.Fatalf("%s made no task: %v", tool, out)
+	}
+	return id
+}
+
+func about(id string) string { return `"taskId":"` + id + `"` }
+
+func (r *replica) get(id string) map[string]any {
+	r.w.t.Helper()
+	return r.must(modern, "alice", mcp.MethodTasksGet, about(id))
+}
+
+// awaits waits until a task has a status, and gives it.
+func (r *replica) awaits(id string, status Status) (out map[string]any) {
+	r.w.t.Helper()
+	await.Until(r.w.t, "the task to be "+string(status), func() bool {
+		got, err := r.ask(modern, "alice", mcp.MethodTasksGet, about(id))
+		out = got
+		return err == nil && got["status"] == string(status)
+	})
+	return out
+}
+
+// text is that of a task's result.
+func text(task map[string]any) string {
+	r, _ := task["result"].(map[string]any)
+	content, _ := r["content"].([]any)
+	if len(content) == 0 {
+		return ""
+	}
+	block, _ := content[0].(map[string]any)
+	s, _ := block["text"].(string)
+	return s
+}
+
+// keys are those of a task's questions.
+func keys(task map[string]any) (out []string) {
+	requests, _ := task["inputRequests"].(map[string]any)
+	for k := range requests {
+		out = append(out, k)
+	}
+	return out
+}
+
+func kindOf(err error) mcp.Kind {
+	if err == nil {
+		return mcp.KindNone
+	}
+	return mcp.AsError(err).Kind
+}

@@ -1,0 +1,324 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/state/redis"
+	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
+)
+
+// TestT1DurableBeforeTheReply: whoever has the id of a task finds it, at any replica, though the one that made it is cut off at the
+// same moment; and without the state there is no task.
+func TestT1DurableBeforeTheReply(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
+		w.backend.tools["later"] = w.backend.gated(later, true)
+		a, b := w.replica(), w.replica()
+		for _, tool := range []string{"gate", "later"} {
+			id := a.begin(tool, tool)
+			a.cut.off.Store(true)
+			if got := b.get(id)["status"]; got != "working" {
+				t.Errorf("%s: %v", tool, got)
+			}
+			close(w.backend.gate(tool))
+			if got := text(b.awaits(id, Completed)); got != "passed "+tool {
+				t.Errorf("%s gave %q elsewhere", tool, got)
+			}
+			a.back()
+			if tool == "gate" { // Its lease was lost; it begins anew as another replica would.
+				a = w.replica()
+			}
+		}
+		a.cut.off.Store(true)
+		before := w.backend.ran.Load()
+		if _, err := a.ask(modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"never"}`); kindOf(err) != mcp.KindStateUnavailable {
+			t.Errorf("without the state: %v", err)
+		}
+		if w.backend.ran.Load() != before {
+			t.Error("the backend was called for a task that could not be made")
+		}
+	})
+}
+
+// TestT2OneTerminalState: a task that is cancelled while it ends is one or the other, everywhere and for ever.
+func TestT2OneTerminalState(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a, b := w.replica(), w.replica()
+		for i := range 20 {
+			name := fmt.Sprint("race", i)
+			id := a.begin("gate", name)
+			var both sync.WaitGroup
+			both.Go(func() { close(w.backend.gate(name)) })
+			both.Go(func() {
+				if i%2 == 0 {
+					_, _ = b.ask(modern, "alice", mcp.MethodTasksCancel, about(id))
+				} else {
+					_, _ = a.ask(modern, "alice", mcp.MethodTasksCancel, about(id))
+				}
+			})
+			both.Wait()
+			first := a.get(id)["status"]
+			if first != string(Completed) && first != string(Cancelled) {
+				t.Fatalf("after its cancellation was acknowledged the task is %v", first)
+			}
+			for _, r := range []*replica{a, b} {
+				_ = r.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+				if got := r.get(id)["status"]; got != first {
+					t.Errorf("it was %v and is %v", first, got)
+				}
+			}
+		}
+	})
+}
+
+// TestT3Fenced: who lost a task writes nothing about it any more.
+func TestT3Fenced(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a, b := w.replica(), w.replica()
+		id := a.begin("gate", "x")
+		await.Until(t, "the backend to run", func() bool { return w.backend.running.Load() == 1 })
+		await.Until(t, "the run to be in the record", func() bool { return a.get(id)["statusMessage"] == "waiting for x" })
+		a.cut.off.Store(true)
+		lost := b.awaits(id, Failed) // It is not repeatable.
+		if code := lost["error"].(map[string]any)["code"]; code != float64(-31520) {
+			t.Errorf("the code is %v", code)
+		}
+		close(w.backend.gate("x"))
+		await.Until(t, "the backend to end", func() bool { return w.backend.running.Load() == 0 })
+		a.back()
+		await.Until(t, "the loser to hear", func() bool { return a.calls.Call(id) == nil })
+		for _, r := range []*replica{a, b} {
+			if got := r.get(id)["status"]; got != string(Failed) {
+				t.Errorf("the task is %v", got)
+			}
+		}
+	})
+}
+
+// TestT4NoInputKeyTwice: a question has a key that no other of the task ever has, though its backend uses one for all.
+func TestT4NoInputKeyTwice(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		a, b := w.replica(), w.replica()
+		id := a.begin("ask", "")
+		var seen []string
+		for i, r := range []*replica{a, b} {
+			var now []string
+			await.Until(t, "a question that was not asked before", func() bool {
+				now = keys(r.get(id))
+				return len(now) == 1 && !slices.Contains(seen, now[0])
+			})
+			seen = append(seen, now[0])
+			r.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+now[0]+`":{"name":"N`+fmt.Sprint(i)+`"}}`)
+			if again := keys(r.get(id)); slices.Contains(again, now[0]) {
+				t.Errorf("the question %q was answered and is still asked", now[0])
+			}
+		}
+		if got := text(a.awaits(id, Completed)); got != "Hello, N0 N1" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestT5NoAnswerLostOrTakenTwice: of answers to one question that come at the same time, everywhere, one is taken, once.
+func TestT5NoAnswerLostOrTakenTwice(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		a, b := w.replica(), w.replica()
+		for i := range 10 {
+			before := w.backend.ran.Load()
+			id := a.begin("ask", "")
+			for round := range 2 {
+				var key string
+				await.Until(t, "the question", func() bool {
+					now := keys(b.get(id))
+					if len(now) == 1 && strings.HasSuffix(now[0], fmt.Sprint(".", round+1)) {
+						key = now[0]
+					}
+					return key != ""
+				})
+				var all sync.WaitGroup
+				for n, r := range []*replica{a, b, a, b} {
+					all.Go(func() {
+						_, _ = r.ask(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+key+`":{"name":"N`+fmt.Sprint(n)+`"}}`)
+					})
+				}
+				all.Wait()
+			}
+			b.awaits(id, Completed)
+			if n := w.backend.ran.Load() - before; n != 3 {
+				t.Fatalf("task %d: %d runs, want 3: one to begin with, and one for each answer", i, n)
+			}
+		}
+	})
+}
+
+// TestT6OneRunAtATime: a task that is taken over runs once under each epoch, and the run of who lost it is cancelled once that hears.
+func TestT6OneRunAtATime(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
+		a, b := w.replica(), w.replica()
+		id := a.begin("gate", "x")
+		await.Until(t, "the first run", func() bool { return w.backend.running.Load() == 1 })
+		a.cut.off.Store(true)
+		await.Until(t, "the second run", func() bool { return w.backend.ran.Load() == 2 })
+		a.back()
+		await.Until(t, "the first run to be cancelled", func() bool { return w.backend.running.Load() == 1 })
+		close(w.backend.gate("x"))
+		if got := text(b.awaits(id, Completed)); got != "passed x" || w.backend.ran.Load() != 2 {
+			t.Errorf("got %q after %d runs", got, w.backend.ran.Load())
+		}
+	})
+}
+
+// TestT7InvisibleToStrangers: to others a task does not exist, whatever they ask, in either era; and it is not to be told from one that never was.
+func TestT7InvisibleToStrangers(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		a, b := w.replica(), w.replica()
+		id := a.begin("ask", "")
+		a.awaits(id, InputRequired)
+		const none = "NNNNNNNNNNNNNNNNNNNNNNNNNN"
+		same := func(err error, of string) string { return strings.ReplaceAll(fmt.Sprint(kindOf(err), err), of, "") }
+		for _, who := range []string{"mallory", ""} {
+			for m, more := range map[mcp.Method]string{
+				mcp.MethodTasksGet: "", mcp.MethodTasksCancel: "", mcp.MethodTasksUpdate: `,"inputResponses":{"name.1":{"name":"Mallory"}}`,
+			} {
+				_, foreign := b.ask(modern, who, m, about(id)+more)
+				_, unknown := b.ask(modern, who, m, about(none)+more)
+				if kindOf(foreign) != mcp.KindInvalidParams || same(foreign, id) != same(unknown, none) {
+					t.Errorf("%q, %s: %v, of an unknown one %v", who, m, foreign, unknown)
+				}
+			}
+			for _, m := range []mcp.Method{mcp.MethodTasksGet, mcp.MethodTasksCancel, mcp.MethodTasksResult} {
+				_, foreign := b.ask(legacy, who, m, about(id))
+				_, unknown := b.ask(legacy, who, m, about(none))
+				if kindOf(foreign) != mcp.KindInvalidParams || same(foreign, id) != same(unknown, none) {
+					t.Errorf("%q, %s with sessions: %v, of an unknown one %v", who, m, foreign, unknown)
+				}
+			}
+			feed, err := b.Changes(t.Context(), mcp.Principal{Subject: who, Issuer: "test"}, mcp.Filter{Tasks: []string{id, none}})
+			if err != nil || len(feed.Honoured().Tasks) > 0 {
+				t.Errorf("%q subscribed: %v, %v", who, err, feed.Honoured())
+			}
+			feed.Close()
+		}
+		if got := b.get(id)["status"]; got != string(InputRequired) {
+			t.Errorf("the task is %v: a stranger changed it", got)
+		}
+	})
+}
+
+// TestT8ReachableUntilTTL: a task can be read until createdAt + ttl, as was told last, and expires after that.
+func TestT8ReachableUntilTTL(t *testing.T) {
+	const ttl = 1500 * time.Millisecond
+	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a := w.replica(func(o *Options) { o.TTL = ttl })
+		id := a.begin("gate", "x")
+		// It lives for as long as it works, longer than a task lives that has ended.
+		worked := time.Now().Add(2 * ttl)
+		await.Until(t, "the task to have worked for longer than it is kept", func() bool {
+			if got := a.get(id)["status"]; got != "working" {
+				t.Fatalf("it is %v", got)
+			}
+			return time.Now().After(worked)
+		})
+		close(w.backend.gate("x"))
+		ended := a.awaits(id, Completed)
+		created, err := time.Parse(time.RFC3339Nano, ended["createdAt"].(string))
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := created.Add(time.Duration(ended["ttlMs"].(float64)) * time.Millisecond)
+		await.Until(t, "the task to expire", func() bool {
+			asked := time.Now()
+			_, err := a.ask(modern, "alice", mcp.MethodTasksGet, about(id))
+			if err != nil && asked.Before(until) {
+				t.Fatalf("%s before it was to: %v", until.Sub(asked), err)
+			}
+			return err != nil
+		})
+	})
+}
+
+// TestT10BoundedAndExpiring: a principal has so many tasks, another is not hindered, those beyond what may run wait, and all that was
+// written expires.
+func TestT10BoundedAndExpiring(t *testing.T) {
+	onMedia(t, func(l *state.Limits) { l.SessionsPerPrincipal = 4 }, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a := w.replica(func(o *Options) { o.MaxRunning, o.MaxRunningPerPrincipal = 3, 2 })
+		var ids []string
+		for i := range 4 {
+			ids = append(ids, a.begin("gate", fmt.Sprint(i)))
+		}
+		if _, err := a.ask(modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"5"}`); kindOf(err) != mcp.KindLimit {
+			t.Errorf("a fifth task: %v", err)
+		}
+		_ = a.must(modern, "bob", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"bob"}`)
+		await.Until(t, "three to run, one of them bob's", func() bool { return w.backend.running.Load() == 3 })
+		if n := a.turns.waiting(); n != 2 {
+			t.Errorf("%d wait", n)
+		}
+		_ = a.must(modern, "alice", mcp.MethodTasksCancel, about(ids[3])) // which waits
+		for i := range 4 {
+			close(w.backend.gate(fmt.Sprint(i)))
+		}
+		for _, id := range ids[:3] {
+			a.awaits(id, Completed)
+		}
+		if got := a.get(ids[3])["status"]; got != string(Cancelled) || w.backend.most.Load() > 3 {
+			t.Errorf("%v, and %d ran at once", got, w.backend.most.Load())
+		}
+		close(w.backend.gate("bob"))
+		await.Until(t, "all to have ended", func() bool { return w.backend.running.Load() == 0 && a.turns.waiting() == 0 })
+	})
+	t.Run("every key expires", func(t *testing.T) {
+		server := redisserver.ForTest(t)
+		client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+		t.Cleanup(func() { _ = client.Close() })
+		w := &world{t: t, backend: &backend{tools: map[string]tool{"ask": asking()}, gates: map[string]chan struct{}{}}}
+		w.open = func(h medium.Hooks) medium.Store {
+			r, err := redis.New(client, redis.Options{Limits: limits(nil), Prefix: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := r.Store(h)
+			if err := r.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = r.Close() })
+			return s
+		}
+		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
+		a := w.replica()
+		a.awaits(a.begin("ask", ""), InputRequired)
+		done := a.begin("gate", "x")
+		close(w.backend.gate("x"))
+		a.awaits(done, Completed)
+		a.must(modern, "alice", mcp.MethodTasksCancel, about(a.begin("gate", "y")))
+		all, err := client.Keys(context.Background(), "*").Result()
+		if err != nil || len(all) == 0 {
+			t.Fatal(all, err)
+		}
+		for _, key := range all {
+			if left := client.PTTL(context.Background(), key).Val(); left < 0 {
+				t.Errorf("%s does not expire", key)
+			}
+		}
+	})
+}
