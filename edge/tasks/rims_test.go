@@ -1,0 +1,344 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/tests/await"
+)
+
+// TestDeferred: a call that may become a task is answered when it ends soon, and becomes a task when it has run for a while, or its
+// backend wants it.
+func TestDeferred(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(later, false)
+		w.backend.tools["wants"] = tool{later, false, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			if c.Task == nil || c.Task.ID != "" {
+				t.Errorf("before it is a task the call knows of %+v", c.Task)
+			}
+			if err := sink.(mcp.Deferrer).Defer(ctx); err != nil {
+				return mcp.Reply{}, err
+			}
+			select {
+			case <-w.backend.gate("wants"):
+				return result("done"), nil
+			case <-ctx.Done():
+				return mcp.Reply{}, ctx.Err()
+			}
+		}}
+		w.backend.tools["fails"] = tool{later, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "nobody is there")
+		}}
+		a := w.replica(func(o *Options) { o.Grace = 300 * time.Millisecond })
+		close(w.backend.gate("soon"))
+		if got := a.must(modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"soon"}`); got["resultType"] != "complete" {
+			t.Errorf("a call that ends soon gave %v", got)
+		}
+		if _, err := a.ask(modern, "alice", mcp.MethodToolsCall, `"name":"fails"`); kindOf(err) != mcp.KindUnavailable {
+			t.Errorf("a call that fails soon gave %v", err)
+		}
+		id := a.begin("gate", "late")
+		close(w.backend.gate("late"))
+		if got := text(a.awaits(id, Completed)); got != "passed late" {
+			t.Errorf("got %q", got)
+		}
+		slow := w.replica(func(o *Options) { o.Grace = time.Hour })
+		id = slow.begin("wants", "")
+		close(w.backend.gate("wants"))
+		if got := text(slow.awaits(id, Completed)); got != "done" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestClientLeavesBeforeTheTask: the call is cancelled, as any other of the stateless era.
+func TestClientLeavesBeforeTheTask(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(later, false)
+		a := w.replica(func(o *Options) { o.Grace = time.Hour })
+		ctx, leave := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := a.Call(ctx, modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"}`), sink{})
+			done <- err
+		}()
+		await.Until(t, "the backend to run", func() bool { return w.backend.running.Load() == 1 })
+		leave()
+		if err := await.Receive(t, "the call to end", done); kindOf(err) != mcp.KindCancelled {
+			t.Errorf("it ended with %v", err)
+		}
+		await.Until(t, "the backend to be cancelled", func() bool { return w.backend.running.Load() == 0 })
+	})
+}
+
+// sink takes the events of a call that has not become a task.
+type sink struct{}
+
+func (sink) Emit(context.Context, mcp.Event) error { return nil }
+
+// TestRequiredAfterQuestions: questions before there is a task are the era's, and what was answered is part of the task, wherever it
+// runs.
+func TestRequiredAfterQuestions(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = tool{mcp.TaskSupport{Required: true}, true, func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
+			if len(c.Responses) == 0 {
+				return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "name", Method: mcp.MethodElicit}}, State: []byte("kept")}}, nil
+			}
+			if err := s.(mcp.Deferrer).Defer(ctx); err != nil {
+				return mcp.Reply{}, err
+			}
+			select {
+			case <-w.backend.gate("ask"):
+				name, _ := jsonString(c.Responses[0].Result, "name")
+				return result(string(c.State) + " " + name), nil
+			case <-ctx.Done():
+				return mcp.Reply{}, ctx.Err()
+			}
+		}}
+		a, b := w.replica(), w.replica()
+		first, err := a.Call(t.Context(), modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"ask"`), sink{})
+		if err != nil || first.Input == nil || string(first.Input.State) != "kept" {
+			t.Fatalf("the first round gave %+v, %v", first, err)
+		}
+		again := requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"ask"`)
+		again.Round, again.State = 2, first.Input.State
+		again.Responses = []mcp.InputResponse{{Key: "name", Method: mcp.MethodElicit, Result: json.RawMessage(`{"name":"Ada"}`)}}
+		reply, err := a.Call(t.Context(), modern, again, sink{})
+		if err != nil || !strings.Contains(string(reply.Result), `"resultType":"task"`) {
+			t.Fatalf("the second round gave %s, %v", reply.Result, err)
+		}
+		id, _ := jsonString(reply.Result, "taskId")
+		a.cut.off.Store(true)
+		await.Until(t, "the task to run elsewhere", func() bool { return w.backend.ran.Load() == 3 })
+		close(w.backend.gate("ask"))
+		if got := text(b.awaits(id, Completed)); got != "kept Ada" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestWhoGetsTasks: by revision, what the client declared or asked for, and what the tool says.
+func TestWhoGetsTasks(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		quick := func(s mcp.TaskSupport) tool {
+			return tool{s, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return result("plain"), nil }}
+		}
+		w.backend.tools["none"], w.backend.tools["optional"] = quick(mcp.TaskSupport{}), quick(atOnce)
+		w.backend.tools["required"] = quick(mcp.TaskSupport{Required: true, AtOnce: true})
+		a := w.replica()
+		const plain, task, missing, notFound = "plain", "task", "missing_capability", "method_not_found"
+		june := revision.Negotiate("2025-06-18")
+		for _, c := range []struct {
+			rules      *revision.Rules
+			undeclared bool
+			tool, more string
+			want       string
+		}{
+			{modern, false, "none", "", plain}, {modern, false, "optional", "", task}, {modern, false, "required", "", task},
+			{modern, true, "none", "", plain}, {modern, true, "optional", "", plain}, {modern, true, "required", "", missing},
+			{modern, false, "none", `,"task":{}`, plain}, {modern, true, "optional", `,"task":{}`, plain},
+			{legacy, false, "none", "", plain}, {legacy, false, "optional", "", plain}, {legacy, false, "required", "", notFound},
+			{legacy, false, "none", `,"task":{}`, notFound}, {legacy, false, "optional", `,"task":{"ttl":60000}`, task},
+			{legacy, false, "required", `,"task":{}`, task}, {legacy, false, "optional", `,"task":7`, "invalid_params"},
+			{legacy, false, "optional", `,"task":{"ttl":"long"}`, "invalid_params"},
+			{june, false, "optional", `,"task":{}`, plain}, {june, false, "required", `,"task":{}`, notFound},
+		} {
+			call := requestOf(t, c.rules, "alice", mcp.MethodToolsCall, `"name":"`+c.tool+`"`+c.more)
+			if c.undeclared {
+				call.Client.Capabilities = mcp.Capabilities{}
+			}
+			reply, err := a.Call(t.Context(), c.rules, call, sink{})
+			got := kindOf(err).String()
+			switch {
+			case err != nil:
+			case strings.Contains(string(reply.Result), `"taskId"`):
+				got = task
+			default:
+				got = plain
+			}
+			if got != c.want {
+				t.Errorf("%s, undeclared %v, %s%s: %s, want %s (%v)", c.rules.Version, c.undeclared, c.tool, c.more, got, c.want, err)
+			}
+		}
+		for _, m := range []mcp.Method{mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel} {
+			call := requestOf(t, modern, "alice", m, about("x"))
+			call.Client.Capabilities = mcp.Capabilities{}
+			if _, err := a.Call(t.Context(), modern, call, nil); kindOf(err) != mcp.KindMissingCapability {
+				t.Errorf("%s of a client that did not declare the extension: %v", m, err)
+			}
+			if _, err := a.ask(june, "alice", m, about("x")); kindOf(err) != mcp.KindMethodNotFound {
+				t.Errorf("%s in %s: %v", m, june.Version, err)
+			}
+		}
+		for rules, m := range map[*revision.Rules]mcp.Method{modern: mcp.MethodTasksResult, legacy: mcp.MethodTasksUpdate} {
+			if _, err := a.ask(rules, "alice", m, about("x")); kindOf(err) != mcp.KindMethodNotFound {
+				t.Errorf("%s in %s: %v", m, rules.Version, err)
+			}
+		}
+	})
+}
+
+// TestAcrossEras: a task of one era is read, answered and cancelled from the other, each in its own words.
+func TestAcrossEras(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"], w.backend.tools["gate"] = asking(), w.backend.gated(atOnce, false)
+		w.backend.tools["bad"] = tool{atOnce, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			return mcp.Reply{Result: json.RawMessage(`{"content":[],"isError":true,"structuredContent":[1]}`), ToolError: true}, nil
+		}}
+		a, b := w.replica(), w.replica()
+
+		made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"ask","task":{}`)
+		task, _ := made["task"].(map[string]any)
+		id, _ := task["taskId"].(string)
+		if len(made) != 1 || task["status"] != "working" || task["ttl"] == nil || task["pollInterval"] == nil {
+			t.Fatalf("with a session the task is %v", made)
+		}
+		b.awaits(id, InputRequired)
+		asked, err := b.Call(t.Context(), legacy, requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id)), nil)
+		if err != nil || asked.Input == nil || len(asked.Input.Requests) != 1 {
+			t.Fatalf("tasks/result gave %+v, %v", asked, err)
+		}
+		if q := asked.Input.Requests[0]; !strings.Contains(string(q.Params), `"`+metaRelated+`":{"taskId":"`+id+`"}`) {
+			t.Errorf("the question %s does not name its task", q.Params)
+		}
+		b.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+asked.Input.Requests[0].Key+`":{"name":"A"}}`)
+		await.Until(t, "the second question", func() bool {
+			k := keys(b.get(id))
+			return len(k) == 1 && k[0] != asked.Input.Requests[0].Key
+		})
+		answered := requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id))
+		answered.Round, answered.Responses = 2, []mcp.InputResponse{{Key: "name.2", Method: mcp.MethodElicit, Result: json.RawMessage(`{"name":"B"}`)}}
+		final, err := a.Call(t.Context(), legacy, answered, nil)
+		if err != nil || !strings.Contains(string(final.Result), "Hello, A B") || strings.Contains(string(final.Result), "resultType") ||
+			!strings.Contains(string(final.Result), `"`+metaRelated+`":{"taskId":"`+id+`"}`) {
+			t.Errorf("tasks/result gave %s, %v", final.Result, err)
+		}
+		if got := b.get(id); text(got) != "Hello, A B" || got["result"].(map[string]any)["resultType"] != "complete" {
+			t.Errorf("without sessions the task is %v", got)
+		}
+
+		id = a.begin("bad", "")
+		a.awaits(id, Completed)
+		if got := b.must(legacy, "alice", mcp.MethodTasksGet, about(id)); got["status"] != "failed" || got["result"] != nil || got["resultType"] != nil {
+			t.Errorf("with a session, a result with isError is %v", got)
+		}
+		if got := b.must(legacy, "alice", mcp.MethodTasksResult, about(id)); got["isError"] != true || got["structuredContent"] != nil {
+			t.Errorf("with a session, its result is %v", got)
+		}
+
+		id = a.begin("gate", "x")
+		if got := b.must(legacy, "alice", mcp.MethodTasksCancel, about(id)); got["status"] != "cancelled" {
+			t.Errorf("tasks/cancel with a session gave %v", got)
+		}
+		if _, err := a.ask(legacy, "alice", mcp.MethodTasksCancel, about(id)); kindOf(err) != mcp.KindInvalidParams {
+			t.Errorf("cancelled again: %v", err)
+		}
+		if got := a.get(id)["status"]; got != "cancelled" {
+			t.Errorf("it is %v", got)
+		}
+		await.Until(t, "the backend to hear", func() bool { return w.backend.running.Load() == 0 })
+	})
+}
+
+// TestWatchedTasks: a subscriber is told how each task is, and then what changes, wherever it runs.
+func TestWatchedTasks(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		a, b := w.replica(), w.replica()
+		id := a.begin("ask", "")
+		feed, err := b.Changes(t.Context(), mcp.Principal{Subject: "alice", Issuer: "test"}, mcp.Filter{Tasks: []string{id}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer feed.Close()
+		told := func(want Status) map[string]any {
+			t.Helper()
+			for {
+				ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
+				changes, err := feed.Next(ctx, time.Second)
+				cancel()
+				if err != nil {
+					t.Fatalf("waiting for %s: %v", want, err)
+				}
+				for _, c := range changes {
+					var got map[string]any
+					if err := json.Unmarshal([]byte("{"+string(c.Task)+"}"), &got); err != nil || c.Kind != mcp.TaskChanged {
+						t.Fatalf("%+v: %v", c, err)
+					}
+					if got["status"] == string(want) {
+						return got
+					}
+				}
+			}
+		}
+		for _, key := range []string{"name.1", "name.2"} {
+			if got := keys(told(InputRequired)); len(got) != 1 || got[0] != key {
+				t.Errorf("asked %v, want %s", got, key)
+			}
+			a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+key+`":{"name":"N"}}`)
+		}
+		if got := text(told(Completed)); got != "Hello, N N" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestDrainHandsTasksOver: what can be run again is left to the next replica at once; what cannot has the time that there is.
+func TestDrainHandsTasksOver(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["safe"], w.backend.tools["unsafe"] = w.backend.gated(atOnce, true), w.backend.gated(atOnce, false)
+		a, b := w.replica(), w.replica()
+		safe, once := a.begin("safe", "safe"), a.begin("unsafe", "unsafe")
+		await.Until(t, "both to run", func() bool { return w.backend.running.Load() == 2 })
+		drained := make(chan error, 1)
+		go func() { drained <- a.Drain(context.Background()) }()
+		await.Receive(t, "the drain to begin", a.draining)
+		select {
+		case err := <-drained:
+			t.Fatalf("drained while a task ran that cannot be run again: %v", err)
+		default:
+		}
+		close(w.backend.gate("unsafe"))
+		if err := await.Receive(t, "the drain", drained); err != nil {
+			t.Fatal(err)
+		}
+		a.Close()
+		await.Until(t, "the other to run at the next replica", func() bool { return w.backend.ran.Load() == 3 })
+		close(w.backend.gate("safe"))
+		if got := text(b.awaits(safe, Completed)); got != "passed safe" {
+			t.Errorf("got %q", got)
+		}
+		if got := text(b.awaits(once, Completed)); got != "passed unsafe" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestBusyBackend: a backend with jobs of its own answers with a handle, its state, until the job is done; another replica goes on asking.
+func TestBusyBackend(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["job"] = tool{atOnce, true, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			select {
+			case <-w.backend.gate("job"):
+				return result("job " + string(c.State)), nil
+			default:
+				return mcp.Reply{Input: &mcp.InputRequired{State: []byte("handle 7"), RetryAfter: 100 * time.Millisecond}}, nil
+			}
+		}}
+		a, b := w.replica(), w.replica()
+		id := a.begin("job", "")
+		await.Until(t, "some rounds", func() bool { return w.backend.ran.Load() > 3 })
+		a.cut.off.Store(true)
+		ran := w.backend.ran.Load()
+		await.Until(t, "rounds elsewhere", func() bool { return w.backend.ran.Load() > ran+3 })
+		close(w.backend.gate("job"))
+		if got := text(b.awaits(id, Completed)); got != "job handle 7" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
