@@ -248,11 +248,11 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 }
 
 // CallTool decides by the quotas on a round of a call of a tool, which the backend serves under call.Params.Target. nil: it
-// may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session is counted
+// may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session, or a task, is counted
 // and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
-// counted. Without sessions each round is counted: it is a request of its own, which a client can send as often as it likes.
-func (c *Control) CallTool(ctx context.Context, _ *revision.Rules, call *mcp.Call, backend string) error {
-	again := call.Begun
+// counted. Other calls without sessions are counted in each round: that is a request of its own, which a client can send as often as it likes.
+func (c *Control) CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+	again := call.Begun && (!rules.Stateless || call.Task != nil)
 	if again && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}

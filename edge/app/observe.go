@@ -12,6 +12,7 @@ import (
 // observe has telemetry read what the stages count.
 func (a *App) observe() error {
 	errs := a.observeSessions()
+	errs = append(errs, a.observeTasks()...)
 	errs = append(errs, a.observeBackends()...)
 	errs = append(errs, a.observeMemory()...)
 	errs = append(errs, a.observeQuotas()...)
@@ -32,9 +33,14 @@ func (a *App) observeSessions() (errs []error) {
 		telemetry.CallsBegun: &c.Calls, telemetry.CallsOpened: &c.CallsOpened, telemetry.CallsParked: &c.CallsParked,
 		telemetry.CallsCancelled: &c.CallsCancelled, telemetry.CallsTakenOver: &c.Takeovers,
 		telemetry.CallsRerun: &c.Reruns, telemetry.CallsUnknown: &c.UnknownOutcomes,
-		telemetry.WritesFenced: &c.Fenced, telemetry.StateErrors: &c.StateErrors,
 	} {
 		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n.Load())) }))
+	}
+	tasks := a.tasks.Counters()
+	for name, n := range map[string][2]*atomic.Int64{
+		telemetry.WritesFenced: {&c.Fenced, &tasks.Fenced}, telemetry.StateErrors: {&c.StateErrors, &tasks.StateErrors},
+	} {
+		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n[0].Load() + n[1].Load())) }))
 	}
 	return append(errs,
 		a.telemetry.Observe(telemetry.Ready, func(emit telemetry.Emit) { emit(one(a.Ready() == nil)) }),
@@ -56,6 +62,23 @@ func (a *App) observeSessions() (errs []error) {
 			emit(float64(a.durable.Dropped()), telemetry.AttrBound.String("log"))
 			emit(float64(c.DroppedUnread.Load()), telemetry.AttrBound.String("unread"))
 			emit(float64(c.DroppedUnwritten.Load()), telemetry.AttrBound.String("unwritten"))
+		}))
+}
+
+func (a *App) observeTasks() (errs []error) {
+	c := a.tasks.Counters()
+	for name, n := range map[string]*atomic.Int64{
+		telemetry.TasksCreated: &c.Created, telemetry.TasksParked: &c.CallsParked, telemetry.TasksTakenOver: &c.Takeovers,
+	} {
+		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n.Load())) }))
+	}
+	return append(errs,
+		a.telemetry.Observe(telemetry.TasksRunning, func(emit telemetry.Emit) { emit(float64(a.tasks.Running())) }),
+		a.telemetry.Observe(telemetry.TasksQueued, func(emit telemetry.Emit) { emit(float64(a.tasks.Queued())) }),
+		a.telemetry.Observe(telemetry.TasksEnded, func(emit telemetry.Emit) {
+			emit(float64(c.Completed.Load()), telemetry.AttrOutcome.String("completed"))
+			emit(float64(c.Failed.Load()), telemetry.AttrOutcome.String("failed"))
+			emit(float64(c.Cancelled.Load()), telemetry.AttrOutcome.String("cancelled"))
 		}))
 }
 

@@ -48,7 +48,7 @@ type Change struct {
 	// URI of ResourceUpdated is the resource that changed.
 	URI string
 	// Task of TaskChanged is the task as it is now: the members of the notification's params, without braces.
-	Task []byte
+	Task string
 }
 
 // Feed delivers changes to one subscriber. Changes are state, not history: while nobody calls Next,

@@ -78,6 +78,8 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		defer x.t.work.Unrest()
 		defer x.t.work.Unrest()
 	}
+	x.t.running.Add(1)
+	defer x.t.running.Add(-1)
 	x.events = events
 	m := x.first
 	asked, own, kept := openState(round.State)

@@ -150,7 +150,7 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 			continue
 		}
 		one.told = state
-		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: w.t.appendDetailed(nil, revision.Stateless(), v)})
+		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: string(w.t.appendDetailed(nil, revision.Stateless(), v))})
 	}
 	return out
 }

@@ -267,7 +267,7 @@ func TestWatchedTasks(t *testing.T) {
 				}
 				for _, c := range changes {
 					var got map[string]any
-					if err := json.Unmarshal([]byte("{"+string(c.Task)+"}"), &got); err != nil || c.Kind != mcp.TaskChanged {
+					if err := json.Unmarshal([]byte("{"+c.Task+"}"), &got); err != nil || c.Kind != mcp.TaskChanged {
 						t.Fatalf("%+v: %v", c, err)
 					}
 					if got["status"] == string(want) {

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
@@ -30,6 +31,7 @@ type Tasks struct {
 	work     run.InFlight
 	turns    turns
 	counters Counters
+	running  atomic.Int64
 	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
 	making sync.Map
 
@@ -64,6 +66,12 @@ func (t *Tasks) Start() { t.calls.Start() }
 
 // Counters are the live counters.
 func (t *Tasks) Counters() *Counters { return &t.counters }
+
+// Running is how many tasks, and calls that may become one, this replica runs: their backends are being called.
+func (t *Tasks) Running() int64 { return t.running.Load() }
+
+// Queued is how many tasks wait for their turn to run here.
+func (t *Tasks) Queued() int { return t.turns.waiting() }
 
 // Drain leaves tasks to other replicas: no lost one is taken over any more, and it returns as soon as none runs here whose run may not be
 // lost, or with ctx's error. A task may be lost where it can be run again: the next replica does so. Call Close afterwards.

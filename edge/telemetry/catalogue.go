@@ -50,6 +50,12 @@ const (
 	CallsTakenOver    = "mcpedge.calls.taken_over"
 	CallsRerun        = "mcpedge.calls.rerun"
 	CallsUnknown      = "mcpedge.calls.unknown_outcome"
+	TasksCreated      = "mcpedge.tasks.created"
+	TasksRunning      = "mcpedge.tasks.running"
+	TasksQueued       = "mcpedge.tasks.queued"
+	TasksEnded        = "mcpedge.tasks.ended"
+	TasksParked       = "mcpedge.tasks.parked"
+	TasksTakenOver    = "mcpedge.tasks.taken_over"
 	WritesFenced      = "mcpedge.writes.fenced"
 	AnswersIgnored    = "mcpedge.answers.ignored"
 	StateErrors       = "mcpedge.state.errors"
@@ -129,6 +135,12 @@ var Catalogue = []Instrument{
 	{CallsTakenOver, Counter, "{call}", "Calls taken over from a replica that was lost", nil},
 	{CallsRerun, Counter, "{call}", "Calls taken over that were run again", nil},
 	{CallsUnknown, Counter, "{call}", "Calls taken over whose outcome nobody knows", nil},
+	{TasksCreated, Counter, "{task}", "Requests that were answered with a task", nil},
+	{TasksRunning, Gauge, "{task}", "Tasks that this replica runs, calls that may become one included", nil},
+	{TasksQueued, Gauge, "{task}", "Tasks that wait for their turn to run here", nil},
+	{TasksEnded, Counter, "{task}", "Tasks that ended at this replica: completed, failed (a result that says isError counts), or cancelled", []attribute.Key{AttrOutcome}},
+	{TasksParked, Counter, "{task}", "Rounds of tasks that ended with requests to the client", nil},
+	{TasksTakenOver, Counter, "{task}", "Tasks taken over from a replica that was lost", nil},
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
 	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},
