@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
@@ -95,6 +97,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	x := &execution{
 		rules: rules, first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
 		session: sessionOf(id, rules.Version, c, time.Now()),
+		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
 	raw, err := x.origin.encode() // a copy: the body is its transport's
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
@@ -20,6 +22,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // execution is one task while this replica runs it, or a call that may become one. It is run's Task.
@@ -34,6 +37,9 @@ type execution struct {
 	support mcp.TaskSupport
 	// repeatable: a run may be lost, since the next replica runs it again.
 	repeatable bool
+	// span is that of the request that made the task, and reason why it is run other than for that.
+	span   trace.SpanContext
+	reason telemetry.Reason
 	// leave is called when the task does not run here any more; nil: nobody waits.
 	leave func()
 
@@ -100,12 +106,38 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 			m.Responses = append(m.Responses, mcp.InputResponse{Key: q.Key, Method: q.Method, Result: q.Answer.Result})
 		}
 	}
+	ctx, op := x.observe(ctx, &m)
 	reply, err := x.dispatch(ctx, &m)
+	x.observed(&op, reply, err)
 	x.first.HTTP, x.first.Header = mcp.HTTP{}, nil // They are of the first round.
 	if err == nil && reply.Input != nil {
 		return x.asks(round, asked, reply)
 	}
 	return x.ends(reply, err)
+}
+
+// observe begins the span of a run of a task. A call that may become one is in that of its request.
+func (x *execution) observe(ctx context.Context, m *mcp.Call) (context.Context, telemetry.Operation) {
+	if m.Task.ID == "" {
+		return ctx, telemetry.Operation{}
+	}
+	q := telemetry.Request{
+		Method: m.Method, Params: &m.Params, Version: x.rules.Version, Principal: m.Principal, Call: m.ID,
+		Round: m.Round, Attempt: m.Attempt, Origin: x.span, Before: x.span, Reason: x.reason, Internal: true,
+	}
+	q.Backend, q.Known = x.t.Served(m)
+	x.reason = telemetry.ReasonContinued
+	return x.t.o.Telemetry.Begin(ctx, &q)
+}
+
+// observed ends it.
+func (x *execution) observed(op *telemetry.Operation, reply mcp.Reply, err error) {
+	o := telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result}
+	if err != nil {
+		e := mcp.AsError(err)
+		o = telemetry.Outcome{Kind: e.Kind, Code: x.rules.Code(e.Kind), Message: e.Message, Cause: e.Cause()}
+	}
+	op.Pause(&o)
 }
 
 // dispatch calls the backend. A panic there ends this task alone.
@@ -261,7 +293,7 @@ func (x *execution) Complete(r *medium.Record) {
 // fill gives the record of a task what is in it beside names, deadline and round.
 func (x *execution) fill(r *medium.Record) {
 	r.Method, r.Principal, r.Repeatable = x.first.Method, x.first.Principal, x.repeatable
-	r.Began = x.session.Created
+	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)
 	r.Params, _ = x.origin.encode() // It was encoded before, to be counted.
 }
 
@@ -298,6 +330,9 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	ctx := mcp.WithToken(context.Background(), why.Token)
 	x := &execution{rules: rulesOf(s.Version), session: s, repeatable: r.Repeatable}
 	x.isTask.Store(true)
+	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
+		x.reason = telemetry.ReasonAnswered
+	}
 	x.init(t, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
 	if len(r.Params) == 0 { // It has ended, and only that is written again.
 		return &run.Claimed{Task: x, Context: ctx}, nil
