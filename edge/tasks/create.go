@@ -259,12 +259,26 @@ type sessions struct {
 	t *Tasks
 }
 
-// Commit implements medium.Calls.
+// Commit implements medium.Calls. A session that the store has lost since it was made is made again.
 func (s sessions) Commit(ctx context.Context, w *medium.Write) error {
+	if len(w.Begin) == 0 {
+		return s.Store.Commit(ctx, w)
+	}
+	err := s.begin(ctx, w)
+	if errors.Is(err, state.ErrNotFound) {
+		err = s.begin(ctx, w)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return fmt.Errorf("the session of a task that begins is lost again and again: %w", state.ErrUnavailable)
+	}
+	return err
+}
+
+func (s sessions) begin(ctx context.Context, w *medium.Write) error {
 	for _, r := range w.Begin {
 		made, ok := s.t.making.Load(r.Session)
 		if !ok {
-			return fmt.Errorf("task %.40q is not made here: %w", r.Session, state.ErrNotFound)
+			return fmt.Errorf("task %.40q is not made here, or not any more: %w", r.Session, state.ErrFenced)
 		}
 		if err := s.Create(ctx, made.(*state.Session)); err != nil && !errors.Is(err, state.ErrExists) {
 			return err

@@ -10,6 +10,7 @@ import (
 // evidence is all that is known after a run.
 type evidence struct {
 	clients   []*client
+	holders   []*holder
 	ledger    *ledger
 	losses    []loss
 	stalls    []stall
@@ -58,6 +59,7 @@ func (r *report) judge(e *evidence) {
 	}
 	r.bookings(e)
 	r.count(e)
+	r.tasks(e)
 	r.audit(e)
 }
 

@@ -4,7 +4,8 @@
 // It builds the edge and runs three replicas on one Redis behind a plain round-robin proxy. Clients of
 // revision 2025-11-25 call two tools: `countdown`, which only reads and reports progress, and
 // `book_trip`, which asks its user twice and then books. Each client writes down every event with its
-// time and id; the backend lives in this process and knows who ran what. Meanwhile, by mode:
+// time and id; the backend lives in this process and knows who ran what. Others, of 2026-07-28, hold tasks: of a tool that may be run
+// again, of one that may not, of one that asks, and of one whose backend has a job of its own. Meanwhile, by mode:
 //
 //	kill       a replica is killed every 2 s and started again
 //	audit      the same, where each replica must record who did what
@@ -42,6 +43,7 @@ type options struct {
 	modes    []mode
 	duration time.Duration // of each mode
 	clients  int
+	holders  int // of tasks
 	replicas int
 	seed     uint64
 	counts   string // file for "<passed> <failed>"; empty: none
@@ -59,6 +61,7 @@ func main() {
 	flag.StringVar(&names, "mode", "", "modes to run, separated by commas; empty: all")
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long each mode disturbs")
 	flag.IntVar(&o.clients, "clients", 200, "clients at the same time")
+	flag.IntVar(&o.holders, "holders", 40, "clients that hold tasks, five each at a time")
 	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the edge")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "decides what is random in who does what")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CHAOS_COUNTS"), "file to write the passed and failed counts to")
@@ -145,7 +148,7 @@ func runMode(ctx context.Context, dir, program string, o options, m mode) (*repo
 		defer c.Close()
 		seen = watch(c)
 	}
-	clients, traffic, err := s.play(ctx, o, m)
+	clients, holders, traffic, err := s.play(ctx, o, m)
 	stalls := seen()
 	if err == nil {
 		err = r.leftovers(ctx, s, clients)
@@ -157,7 +160,7 @@ func runMode(ctx context.Context, dir, program string, o options, m mode) (*repo
 		return r, err
 	}
 	e := &evidence{
-		clients: clients, ledger: s.ledger, losses: s.losses, stalls: stalls, traffic: traffic, rules: m.rules, disturbed: o.duration,
+		clients: clients, holders: holders, ledger: s.ledger, losses: s.losses, stalls: stalls, traffic: traffic, rules: m.rules, disturbed: o.duration,
 	}
 	if m.audited {
 		if e.trail, err = readTrail(dir, o.replicas); err != nil {

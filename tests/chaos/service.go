@@ -68,6 +68,7 @@ func newService(l *ledger, by func() string) *capability.Server {
 			work()
 			return done(in.Call), nil
 		}, capability.Destructive(false))
+	addTaskTools(s, l, by)
 	return s
 }
 

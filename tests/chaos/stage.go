@@ -84,7 +84,7 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 	s.edges, err = replicas.New(replicas.Options{
 		Program: program, Dir: dir, Redis: url, Count: o.replicas,
 		Flags: func(n int) []string {
-			flags := append([]string{"--pprof", "--backend", "chaos=" + backends[n-1]}, m.flags...)
+			flags := append([]string{"--pprof", "--tasks-per-principal", "1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
 			if m.audited {
 				flags = append(flags, "--config", settingsName(dir, n))
 			}
@@ -165,9 +165,9 @@ func inMidCall(losses []loss) (n, runs int) {
 }
 
 // play lets the clients work for as long as the options say while the mode disturbs the stage, and
-// returns the clients, disconnected. On a machine that stood still, with fewer losses than a run must
+// returns the clients, disconnected, and the holders of tasks. On a machine that stood still, with fewer losses than a run must
 // have, all that goes on for as long again.
-func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffic, error) {
+func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, []*holder, *traffic, error) {
 	t := &traffic{n: map[string]int{}}
 	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2 * o.clients}
 	defer transport.CloseIdleConnections()
@@ -177,10 +177,14 @@ func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffi
 		clients[i] = newClient(i+1, s.proxy.URL, o.seed, h, t)
 	}
 	if err := together(clients, func(c *client) error { return c.connect(ctx) }); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
+	holders := newHolders(o.holders, s.proxy.URL, o.seed, h, t)
 	stop := make(chan struct{})
 	var working sync.WaitGroup
+	for _, c := range holders {
+		working.Go(func() { c.work(ctx, stop) })
+	}
 	for _, c := range clients {
 		working.Go(func() { c.work(ctx, stop) })
 	}
@@ -203,10 +207,13 @@ func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, *traffi
 		err = s.edges.AwaitReady(ctx)
 	}
 	working.Wait()
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = recheckAll(ctx, holders)
 	}
-	return clients, t, together(clients, func(c *client) error { return c.disconnect(ctx) })
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return clients, holders, t, together(clients, func(c *client) error { return c.disconnect(ctx) })
 }
 
 // together does something for all clients at the same time.

@@ -84,7 +84,7 @@ func badRequests(version string) []bad {
 		{name: "string id", body: envelope(`"a\u0062c"`, "no/such", ""), status: 200, code: -32601, id: `"a\u0062c"`},
 		{name: "server/discover", body: rpc("server/discover", ""), status: 200, code: -32601, id: "900"},
 		{name: "subscriptions/listen", body: rpc("subscriptions/listen", `{"notifications":{}}`), status: 200, code: -32601, id: "900"},
-		{name: "tasks/get", body: rpc("tasks/get", `{"taskId":"x"}`), status: 200, code: -32601, id: "900"},
+		{name: "tasks/list", body: rpc("tasks/list", "{}"), status: 200, code: -32601, id: "900"},
 		{name: "client's method", body: rpc("sampling/createMessage", ""), status: 200, code: -32601, id: "900"},
 		{name: "unknown tool", body: rpc("tools/call", `{"name":"none"}`), status: 200, code: -32602, id: "900"},
 		{name: "tool without name", body: rpc("tools/call", ``), status: 200, code: -32602, id: "900"},

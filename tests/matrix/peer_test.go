@@ -15,7 +15,7 @@ import (
 )
 
 // everything are the capabilities of a client that can be asked everything its revision knows.
-const everything = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
+const everything = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}},"extensions":{"io.modelcontextprotocol/tasks":{}}}`
 
 const clientInfo = `{"name":"matrix","version":"1.0.0"}`
 
@@ -202,6 +202,8 @@ func (p *peer) begin(method string, members, meta object) string {
 		name, _ = members["name"].(string)
 	case "resources/read":
 		name, _ = members["uri"].(string)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		name, _ = members["taskId"].(string)
 	}
 	return p.post(method, p.params(members, meta), name)
 }

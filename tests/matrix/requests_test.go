@@ -38,6 +38,12 @@ func checkCapabilities(t *testing.T, c *cell, got any) {
 	if c.version >= vJun {
 		want["extensions"] = object{"io.example/matrix": object{"deep": object{"er": []any{1.0}}}, "io.modelcontextprotocol/ui": object{"a": 1.0}}
 	}
+	switch c.version {
+	case vNov:
+		want["tasks"] = object{"cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
+	case vNew:
+		want["extensions"].(object)["io.modelcontextprotocol/tasks"] = object{}
+	}
 	same(t, "capabilities", got, want)
 }
 

@@ -48,13 +48,14 @@ const (
 	clientRequests      = "Requests of clients"
 	clientNotifications = "Notifications of clients"
 	serverRequests      = "Requests to clients"
+	tasks               = "Tasks"
 	askingResults       = "Results that ask: input_required"
 	serverNotifications = "Notifications of the edge"
 )
 
 // rows returns the matrix. The last rows end what the edge serves, in this order.
 func rows() []row {
-	return slices.Concat(requestRows(), contentRows(), errorRows(), clientNotificationRows(), askingRows(), notificationRows())
+	return slices.Concat(requestRows(), contentRows(), errorRows(), clientNotificationRows(), askingRows(), taskRows(), notificationRows())
 }
 
 func requestRows() []row {

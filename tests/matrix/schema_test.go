@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -68,6 +69,9 @@ func loadSchemas(t *testing.T, version string) *schemas {
 // widen names what the edge sends knowingly although the revision's schema does not: extensions of the
 // protocol, which work with any revision that lets capabilities be extended.
 func widen(version string, defs map[string]any) {
+	if version == vNew {
+		taskExtension(defs)
+	}
 	if version != vJun && version != vNov {
 		return
 	}
@@ -136,6 +140,7 @@ var results = map[string]string{
 	"completion/complete": "CompleteResult", "subscriptions/listen": "SubscriptionsListenResult",
 	"ping": "EmptyResult", "logging/setLevel": "EmptyResult",
 	"resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult",
+	"tasks/get": "GetTaskResult", "tasks/result": "GetTaskPayloadResult", "tasks/cancel": "CancelTaskResult", "tasks/update": "TaskAcknowledgement",
 }
 
 // requests and notifications are the definitions of what servers send on their own, by method.
@@ -153,6 +158,7 @@ var notifications = map[string]string{
 	"notifications/resources/updated":          "ResourceUpdatedNotification",
 	"notifications/elicitation/complete":       "ElicitationCompleteNotification",
 	"notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
+	"notifications/tasks":                      "TaskNotification",
 }
 
 // errorDefinitions are those of errors that have one of their own, by code: of a whole message if the
@@ -227,6 +233,12 @@ func (s *schemas) result(method string, result any) error {
 		return fmt.Errorf("the result of %s is not empty: %v", method, object)
 	case object["resultType"] == "input_required":
 		return s.inputRequired(method, object)
+	case method == "tools/call" && (object["resultType"] == "task" || object["task"] != nil):
+		return s.check("CreateTaskResult", result)
+	case method == "tasks/cancel" && stateless(s.version):
+		definition = "TaskAcknowledgement"
+	case method == "tasks/result":
+		return errors.Join(s.check(definition, result), s.check("CallToolResult", result))
 	}
 	if stateless(s.version) && object["resultType"] != "complete" {
 		return fmt.Errorf("the result of %s has the resultType %v", method, object["resultType"])

@@ -67,7 +67,9 @@ func addTasks(s *capability.Server) {
 }
 
 // tasks are the options of a fixture that has tasks.
-func tasks(options ...capability.ToolOption) []capability.ToolOption { return append(plain(), options...) }
+func tasks(options ...capability.ToolOption) []capability.ToolOption {
+	return append(plain(), options...)
+}
 
 func compute(ctx context.Context, c *capability.Call, in computeInput) (string, error) {
 	whole := time.Duration(in.Seconds * float64(time.Second))
