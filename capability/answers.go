@@ -39,6 +39,8 @@ type InputRequired struct {
 	State []byte
 	// RetryAfter, with no requests, is when to call again; at most 1 h. 0: soon.
 	RetryAfter time.Duration
+	// Repeatable: the next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself.
+	Repeatable bool
 }
 
 // Error makes an InputRequired returnable as an error.
@@ -64,7 +66,7 @@ func (c *Call) load(responses []*InputResponse, state []byte) *Failure {
 }
 
 // required is the outcome that asks for what is missing, with everything needed to go on.
-func (c *Call) required(requests []*InputRequest, retryAfter time.Duration) (*mcpedgev1.InputRequired, error) {
+func (c *Call) required(requests []*InputRequest, retryAfter time.Duration, repeatable bool) (*mcpedgev1.InputRequired, error) {
 	if len(requests) > maxRequests {
 		return nil, fmt.Errorf("%d questions in one round; ask at most %d at once", len(requests), maxRequests)
 	}
@@ -76,18 +78,27 @@ func (c *Call) required(requests []*InputRequest, retryAfter time.Duration) (*mc
 			return nil, fmt.Errorf("two questions of one round have the key %q; give each its own", r.GetKey())
 		}
 	}
-	memory, err := proto.Marshal(&mcpedgev1.CallToolRequest{InputResponses: c.answers.kept, State: c.state})
+	memory, err := memoryOf(c.answers.kept, c.state)
+	if err != nil {
+		return nil, err
+	}
+	out := &mcpedgev1.InputRequired{Requests: requests, State: memory, Repeatable: repeatable}
+	if retryAfter > 0 {
+		out.RetryAfter = durationpb.New(retryAfter)
+	}
+	return out, nil
+}
+
+// memoryOf is the state that answers and a state are kept in.
+func memoryOf(answers []*InputResponse, state []byte) ([]byte, error) {
+	memory, err := proto.Marshal(&mcpedgev1.CallToolRequest{InputResponses: answers, State: state})
 	if err != nil {
 		return nil, fmt.Errorf("the state cannot be kept: %w", err)
 	}
 	if size := len(stateMark) + len(memory); size > maxState {
 		return nil, fmt.Errorf("answers and state of this call have %d bytes, above the %d that survive a round; keep large data elsewhere, under Call.ID", size, maxState)
 	}
-	out := &mcpedgev1.InputRequired{Requests: requests, State: append([]byte(stateMark), memory...)}
-	if retryAfter > 0 {
-		out.RetryAfter = durationpb.New(retryAfter)
-	}
-	return out, nil
+	return append([]byte(stateMark), memory...), nil
 }
 
 // errInvalid marks an answer that does not fit its question.

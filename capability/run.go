@@ -79,7 +79,7 @@ func require[R any](c *Call, r *InputRequired) outcome[R] {
 	if r.State != nil {
 		c.state = r.State
 	}
-	required, err := c.required(r.Requests, r.RetryAfter)
+	required, err := c.required(r.Requests, r.RetryAfter, r.Repeatable)
 	if err != nil {
 		return outcome[R]{failure: &mcpedgev1.Failure{Reason: Internal, Message: err.Error()}}
 	}

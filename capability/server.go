@@ -32,6 +32,8 @@ type Server struct {
 	resources *registry[*resource]
 	templates *registry[*template]
 
+	cancels sync.Map // by tool: what OnCancel was given
+
 	mu        sync.RWMutex // guards providers
 	providers []*provided
 

@@ -1,6 +1,8 @@
 package capability
 
 import (
+	"context"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -75,4 +77,42 @@ func (c *Call) Defer() {
 		c.deferred = true
 		_ = sender.sendDefer() // a lost client shows in ctx
 	}
+}
+
+// Checkpoint says that the handler can go on from here: should the replica of the edge that runs the call be lost, the handler runs again from its top, with
+// this state in State, and with the answers that it has. So a handler begins with
+//
+//	from := decode(c.State())
+//
+// and a tool need not be idempotent as a whole, only from one checkpoint to the next. It matters for calls that have a record: tasks, and calls of sessions
+// with a stream. The state and the answers are bounded to 64 KiB, beyond which it is an error and changes nothing. The slice is kept, not copied. With an edge
+// that takes no checkpoints it does nothing.
+func (c *Call) Checkpoint(state []byte) error {
+	sender, ok := c.send.(interface {
+		sendCheckpoint(state []byte) error
+	})
+	if !ok || !c.rc.GetCheckpoints() {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := slices.Clone(c.answers.kept)
+	for _, r := range c.answers.latest {
+		if !slices.ContainsFunc(all, func(o *InputResponse) bool { return o.GetKey() == r.GetKey() }) {
+			all = append(all, r)
+		}
+	}
+	memory, err := memoryOf(all, state)
+	if err != nil || c.over {
+		return err
+	}
+	c.state = state
+	_ = sender.sendCheckpoint(memory) // a lost client shows in ctx
+	return nil
+}
+
+// OnCancel has a function called when a task of the named tool was cancelled between two rounds, with the Call's State and ID as they were, so that a
+// job behind it can be ended. A round that runs sees its context end instead. It may not come. It replaces an earlier one; nil: none.
+func (s *Server) OnCancel(tool string, fn func(ctx context.Context, c *Call) error) {
+	s.cancels.Store(tool, fn)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -85,4 +87,28 @@ func (e toolEvents) sendLog(l *mcpedgev1.LogMessage) error {
 
 func (e toolEvents) sendDefer() error {
 	return e.stream.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Defer{Defer: &mcpedgev1.Defer{}}})
+}
+
+func (e toolEvents) sendCheckpoint(state []byte) error {
+	return e.stream.Send(&mcpedgev1.CallToolResponse{Message: &mcpedgev1.CallToolResponse_Checkpoint{Checkpoint: &mcpedgev1.Checkpoint{State: state}}})
+}
+
+func (t toolService) CancelCall(ctx context.Context, req *mcpedgev1.CancelCallRequest) (*mcpedgev1.CancelCallResponse, error) {
+	rc, err := t.s.identified(ctx, req.GetContext())
+	if err != nil {
+		return nil, err
+	}
+	known, _ := t.s.cancels.Load(req.GetName())
+	fn, _ := known.(func(context.Context, *Call) error)
+	if fn == nil {
+		return &mcpedgev1.CancelCallResponse{}, nil
+	}
+	c := &Call{rc: rc}
+	if failure := c.load(nil, req.GetState()); failure != nil {
+		return nil, status.Error(codes.InvalidArgument, failure.Message)
+	}
+	if err := fn(ctx, c); err != nil {
+		return nil, err
+	}
+	return &mcpedgev1.CancelCallResponse{}, nil
 }

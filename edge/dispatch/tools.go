@@ -5,6 +5,9 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -159,6 +162,31 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		return reply, nil
 	}
 	return r.toolResult(t, check, out.result)
+}
+
+// CancelCall tells the backend of a call that it was cancelled between two rounds. A backend that has nothing to end, or cannot be told, is
+// no error.
+func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
+	v, err := d.views.of(ctx, call.Principal)
+	if err != nil {
+		return err
+	}
+	t := v.tools.byName[call.Params.Target]
+	if t == nil {
+		return nil
+	}
+	r := &round{d: d, view: v, rules: rules, call: call}
+	ctx, end, err := r.begin(ctx, t.owner, t.pb.GetName())
+	if err != nil {
+		return err
+	}
+	defer end()
+	req := translate.CancelCallRequest(call, t.pb.GetName())
+	r.tell(req.Context, t.owner)
+	if _, err = t.owner.Tools().CancelCall(ctx, req); status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	return err
 }
 
 // tool finds the tool that is called.

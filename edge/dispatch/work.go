@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -22,6 +23,12 @@ type message[R any] interface {
 	GetResult() R
 	GetInputRequired() *pb.InputRequired
 	GetFailure() *pb.Failure
+}
+
+// toolEvents are the events that only calls of tools have.
+type toolEvents interface {
+	GetDefer() *pb.Defer
+	GetCheckpoint() *pb.Checkpoint
 }
 
 // outcome is how a stream of work ended: with input, or else with a result.
@@ -90,8 +97,13 @@ func judge[R comparable](ctx context.Context, r *round, m message[R]) (out outco
 	if failure = m.GetFailure(); failure != nil {
 		return out, failure, true, nil
 	}
-	if d, ok := m.(interface{ GetDefer() *pb.Defer }); ok && d.GetDefer() != nil {
-		return out, nil, false, r.onDefer(ctx)
+	if t, ok := m.(toolEvents); ok {
+		if t.GetDefer() != nil {
+			return out, nil, false, r.onDefer(ctx)
+		}
+		if p := t.GetCheckpoint(); p != nil {
+			return out, nil, false, r.onCheckpoint(p)
+		}
 	}
 	return out, nil, false, r.broken("the stream of %s holds a message that is neither an event nor an outcome", r.call.Method)
 }
@@ -128,6 +140,17 @@ func (r *round) onProgress(ctx context.Context, p *pb.Progress) error {
 func (r *round) onDefer(ctx context.Context) error {
 	if d, ok := r.sink.(mcp.Deferrer); ok {
 		return d.Defer(ctx)
+	}
+	return nil
+}
+
+// onCheckpoint passes on from where the round may be run again.
+func (r *round) onCheckpoint(p *pb.Checkpoint) error {
+	if n := len(p.GetState()); n > mcp.MaxState {
+		return r.broken("checkpoint.state has %d bytes, at most %d can be kept", n, mcp.MaxState)
+	}
+	if c, ok := r.sink.(mcp.Checkpointer); ok {
+		c.Checkpoint(bytes.Clone(p.GetState()))
 	}
 	return nil
 }

@@ -26,6 +26,8 @@ type InputRequired struct {
 	State []byte
 	// RetryAfter is when to call again if there are no Requests; 0: soon.
 	RetryAfter time.Duration
+	// Repeatable: the next round may be run again with State, whatever its tool says.
+	Repeatable bool
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

@@ -29,3 +29,13 @@ type Deferrer interface {
 	// Defer makes it one now, if it is none. It does not wait for that. Dispatch calls it as it calls Emit.
 	Defer(ctx context.Context) error
 }
+
+// Checkpointer is a Sink of a call whose round can be run again from its middle.
+type Checkpointer interface {
+	// Checkpoint says that the round may be run again from a state, without the answers that it began with. It does not wait for that to be kept. The state
+	// is not changed any more.
+	Checkpoint(state []byte)
+}
+
+// MaxState bounds the state of a backend's round, in bytes.
+const MaxState = 64 << 10

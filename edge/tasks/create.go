@@ -95,7 +95,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	}
 	id := rand.Text()
 	x := &execution{
-		rules: rules, first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
+		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
 		session: sessionOf(id, rules.Version, c, time.Now()),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
@@ -149,7 +149,7 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	rec := x.record()
 	x.isTask.Store(true)
 	x.fill(rec)
-	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins()}, &run.Claimed{Task: x, Context: context.WithoutCancel(ctx)})
+	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins()}, &run.Claimed{Task: x, Context: x.base})
 	if err != nil {
 		x.discard()
 		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)

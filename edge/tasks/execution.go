@@ -32,6 +32,8 @@ type execution struct {
 	// first is the request, and what its rounds are made from.
 	first  mcp.Call
 	origin *origin
+	// base has the values of the request's context, and does not end.
+	base context.Context
 	// session is that of the task, made when the task is.
 	session *state.Session
 	support mcp.TaskSupport
@@ -50,6 +52,10 @@ type execution struct {
 	// isTask: it has a record, or is about to have one. events takes the status of one.
 	isTask atomic.Bool
 	events run.Sink
+	// asked is how often the client was asked before the round that runs.
+	asked int
+	// job is the state that the backend kept when its last round ended; nil while one runs: that sees its own cancellation.
+	job []byte
 
 	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
 	mu      sync.Mutex
@@ -60,7 +66,10 @@ type execution struct {
 }
 
 var _ run.Task = (*execution)(nil)
-var _ mcp.Deferrer = (*execution)(nil)
+var (
+	_ mcp.Deferrer     = (*execution)(nil)
+	_ mcp.Checkpointer = (*execution)(nil)
+)
 
 // init charges a holder with what the execution holds.
 func (x *execution) init(t *Tasks, h *budget.Holder) {
@@ -94,6 +103,7 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	} else {
 		asked = x.origin.Asked
 	}
+	x.asked, x.job = asked, nil
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
 	m.Memory = &x.memory
@@ -154,11 +164,12 @@ func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply,
 // asks is what comes of a round that needs another one.
 func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
 	in := reply.Input
+	x.job = in.State
 	switch {
 	case !x.isTask.Load(): // The era asks, and there is no task yet.
 		return x.answer(reply, nil)
 	case len(in.Requests) == 0:
-		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State)}
+		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
 	case asked+2 > x.t.o.MaxRounds:
 		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
 	}
@@ -167,7 +178,7 @@ func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call
 		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
 		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
 	}
-	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State)}
+	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State), Resumable: in.Repeatable}
 }
 
 // keyOf is the name of a question in the task, which none other of the task ever has: the backend's, and the round.
@@ -284,6 +295,9 @@ func (x *execution) Defer(context.Context) error {
 	return nil
 }
 
+// Checkpoint implements mcp.Checkpointer.
+func (x *execution) Checkpoint(own []byte) { x.events.Checkpoint(keptState(x.asked, own)) }
+
 // Complete implements run.Task: the call becomes a task.
 func (x *execution) Complete(r *medium.Record) {
 	x.isTask.Store(true)
@@ -312,11 +326,31 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 	if x.isTask.Load() {
 		x.t.counters.over(how, r)
 	}
+	if how == call.HowEnded && r != nil && r.Cancelled && len(x.job) > 0 {
+		x.cancelJob()
+	}
 	if x.leave != nil {
 		x.leave()
 	}
 	x.discard()
 }
+
+// cancelJob tells the backend that the job behind the task is not wanted any more.
+func (x *execution) cancelJob() {
+	c := x.first
+	c.State, c.Responses, c.Attempt, c.Round = x.job, nil, 1, x.asked+1
+	c.HTTP, c.Header, c.Memory = mcp.HTTP{}, nil, nil
+	x.t.work.Spawn(func() {
+		ctx, cancel := context.WithTimeout(x.base, cancelTimeout)
+		defer cancel()
+		if err := x.t.CancelCall(ctx, x.rules, &c); err != nil {
+			x.t.o.Logger.Warn("a backend could not be told that a task was cancelled", "call", c.ID, "error", err)
+		}
+	})
+}
+
+// cancelTimeout bounds how long that may take.
+const cancelTimeout = 10 * time.Second
 
 // discard says that the execution is over, or never began.
 func (x *execution) discard() {
@@ -328,7 +362,7 @@ func (x *execution) discard() {
 func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	r, s := o.Record, o.Session
 	ctx := mcp.WithToken(context.Background(), why.Token)
-	x := &execution{rules: rulesOf(s.Version), session: s, repeatable: r.Repeatable}
+	x := &execution{rules: rulesOf(s.Version), base: ctx, session: s, repeatable: r.Repeatable}
 	x.isTask.Store(true)
 	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
 		x.reason = telemetry.ReasonAnswered
@@ -345,6 +379,9 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		return nil, err
 	}
 	x.first.Principal = callerOf(r, why)
+	if r.Phase != state.PhaseDispatched {
+		x.asked, x.job, _ = openState(r.State)
+	}
 	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
 	return &run.Claimed{Task: x, Context: ctx}, nil
 }

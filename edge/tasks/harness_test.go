@@ -67,7 +67,7 @@ var media = map[string]func(t *testing.T, l state.Limits) func(medium.Hooks) med
 func onMedia(t *testing.T, adjust func(*state.Limits), fn func(t *testing.T, w *world)) {
 	for name, open := range media {
 		t.Run(name, func(t *testing.T) {
-			fn(t, &world{t: t, open: open(t, limits(adjust)), backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}}})
+			fn(t, &world{t: t, open: open(t, limits(adjust)), backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}, cancelled: make(chan string, 10)}})
 		})
 	}
 }
@@ -168,6 +168,8 @@ type tool struct {
 // backend is what is behind the stage: tools, and nothing else.
 type backend struct {
 	tools map[string]tool
+	// cancelled gets the states of calls that were cancelled between two rounds.
+	cancelled chan string
 	// running is how many runs there are now, most the most at a time, ran how many there were.
 	running, most, ran atomic.Int64
 
@@ -218,6 +220,11 @@ func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed,
 	return quiet{}, nil
 }
 func (b *backend) TaskSupport(c *mcp.Call) mcp.TaskSupport { return b.tools[c.Params.Target].support }
+
+func (b *backend) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) error {
+	b.cancelled <- string(c.State)
+	return nil
+}
 
 // quiet is a feed of nothing.
 type quiet struct{}

@@ -342,3 +342,88 @@ func TestBusyBackend(t *testing.T) {
 		}
 	})
 }
+
+// TestCheckpoint: a task that may not be run again from its beginning is run again from its checkpoint, with what was answered before, and
+// its losses are counted anew from there.
+func TestCheckpoint(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["steps"] = tool{atOnce, false, func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
+			done := string(c.State)
+			for _, step := range []string{"a", "b", "c"} {
+				if strings.Contains(done, step) {
+					continue
+				}
+				if step != "a" {
+					select {
+					case <-w.backend.gate(step):
+					case <-ctx.Done():
+						return mcp.Reply{}, ctx.Err()
+					}
+				}
+				done += step
+				s.(mcp.Checkpointer).Checkpoint([]byte(done))
+			}
+			return result(done + " in attempt " + string('0'+rune(c.Attempt))), nil
+		}}
+		first := w.replica()
+		id := first.begin("steps", "")
+		kept := func(r *replica, want string) {
+			t.Helper()
+			await.Until(t, "the checkpoint "+want, func() bool {
+				c := r.calls.Call(id)
+				if c == nil {
+					return false
+				}
+				_, own, _ := openState(c.Kept().State)
+				return string(own) == want
+			})
+		}
+		kept(first, "a")
+		second := w.replica()
+		first.cut.off.Store(true)
+		await.Until(t, "the second run", func() bool { return w.backend.ran.Load() == 2 })
+		close(w.backend.gate("b"))
+		kept(second, "ab")
+		third := w.replica()
+		second.cut.off.Store(true)
+		await.Until(t, "the third run", func() bool { return w.backend.ran.Load() == 3 })
+		close(w.backend.gate("c"))
+		if got := text(third.awaits(id, Completed)); got != "abc in attempt 2" {
+			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestRepeatableRounds: a round that its backend says may be run again is, though its tool does not say so; and the backend is told of a job that is not
+// wanted any more.
+func TestRepeatableRounds(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		hang := make(chan struct{})
+		w.backend.tools["job"] = tool{atOnce, false, func(ctx context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if c.State == nil || c.Attempt > 1 || len(c.Params.Arguments) > len(`{"name":""}`) {
+				return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job 7"), Repeatable: true, RetryAfter: 100 * time.Millisecond}}, nil
+			}
+			hang <- struct{}{}
+			<-ctx.Done()
+			return mcp.Reply{}, ctx.Err()
+		}}
+		a, b := w.replica(), w.replica()
+		id := a.begin("job", "")
+		await.Receive(t, "the second round to run", hang)
+		a.cut.off.Store(true)
+		await.Receive(t, "the third round to run at the other replica", hang)
+		if got := b.get(id)["status"]; got != "working" {
+			t.Errorf("the task is %v", got)
+		}
+		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it
+		a.back()
+		await.Until(t, "the runs to end", func() bool { return w.backend.running.Load() == 0 })
+		id = b.begin("job", "waits")
+		ran := w.backend.ran.Load()
+		await.Until(t, "some rounds", func() bool { return w.backend.ran.Load() > ran+2 })
+		b.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
+			t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+		}
+	})
+}

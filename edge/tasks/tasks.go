@@ -19,6 +19,8 @@ type Dispatcher interface {
 	era.Dispatcher
 	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody.
 	TaskSupport(call *mcp.Call) mcp.TaskSupport
+	// CancelCall tells the backend of a call that it was cancelled between two rounds; State is the last one's.
+	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
 
 // Tasks is the stage. It is the Dispatcher of the eras. Safe for concurrent use.

@@ -46,6 +46,7 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	c.LogLevel = pb.LogLevel(call.LogLevel)
 	c.ProgressWanted = len(call.Params.Meta.ProgressToken) > 0
 	c.MetaJson = clientMeta(call.Params.Meta.Raw)
+	c.Checkpoints = call.Method == mcp.MethodToolsCall
 	if call.Task != nil {
 		c.Task = &pb.TaskContext{Id: call.Task.ID}
 	}

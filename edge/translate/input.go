@@ -14,7 +14,7 @@ import (
 const (
 	maxInputRequests = 16
 	maxInputKey      = 128
-	maxInputState    = 64 << 10
+	maxInputState    = mcp.MaxState
 	maxRetryAfter    = time.Hour
 )
 
@@ -30,7 +30,7 @@ func InputRequired(r *revision.Rules, in *pb.InputRequired) (*mcp.InputRequired,
 	case len(state) > maxInputState:
 		return nil, broken("input_required.state", "%d bytes; keep it to %d", len(state), maxInputState)
 	}
-	out := &mcp.InputRequired{State: in.GetState()}
+	out := &mcp.InputRequired{State: in.GetState(), Repeatable: in.GetRepeatable()}
 	if wait := in.GetRetryAfter(); wait != nil {
 		out.RetryAfter = wait.AsDuration()
 		if !wait.IsValid() || out.RetryAfter < 0 || out.RetryAfter > maxRetryAfter {

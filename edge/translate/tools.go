@@ -119,6 +119,11 @@ func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
 	return req, nil
 }
 
+// CancelCallRequest tells of a call that was cancelled between two rounds, of which State is the last one's.
+func CancelCallRequest(call *mcp.Call, name string) *pb.CancelCallRequest {
+	return &pb.CancelCallRequest{Name: name, Context: new(requestContext).fill(call), State: call.State}
+}
+
 // wrongType refuses a member of the client's params for its type.
 func wrongType(field string, value json.RawMessage, want string) *mcp.Error {
 	what := jsonrpc.TypeOf(value).String()

@@ -42,7 +42,9 @@ type execution struct {
 	// cancelled: the client has cancelled it before it had a machine. Guarded by s.mu.
 	cancelled bool
 	// events takes those of the backend, whose last round ended with outcome and reply. ran: there was a round before.
+	// asked is how often the client was asked before the round.
 	events  run.Sink
+	asked   int
 	outcome outcome
 	reply   call.Reply
 	ran     bool
@@ -110,6 +112,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	m.Envelope = mcp.Envelope{ID: c.id}
 	var asked int
 	asked, _, m.State = openState(round.State)
+	c.asked = asked
 	m.Round, m.Attempt, m.Responses = asked+1, max(round.Attempt, 1), nil
 	m.Begun = round.Round > 1 || m.Attempt > 1
 	for i := range round.Asked {
@@ -128,13 +131,18 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		c.reply = call.Reply{Kind: call.Final, Response: reply.Message(c.id)}
 		return &c.reply
 	case len(reply.Input.Requests) == 0:
-		return &call.Reply{Kind: call.Busy, Pause: max(reply.Input.RetryAfter, minRetry), State: keptState(asked, c.before, reply.Input.State)}
+		return &call.Reply{
+			Kind: call.Busy, Pause: max(reply.Input.RetryAfter, minRetry), Resumable: reply.Input.Repeatable,
+			State: keptState(asked, c.before, reply.Input.State),
+		}
 	case asked+2 > c.e.o.MaxRounds:
 		c.e.o.Telemetry.Hit(telemetry.BoundRounds)
 		return c.fail(mcp.Errorf(mcp.KindLimit, "the call asked the client for the %dth time; a call has at most %d rounds", asked+1, c.e.o.MaxRounds))
 	}
 	asks := c.asks(reply.Input.Requests, round.Open)
-	return c.e.number(&call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, c.op.SpanContext(), reply.Input.State)})
+	return c.e.number(&call.Reply{
+		Kind: call.Asks, Asks: asks, State: keptState(asked+1, c.op.SpanContext(), reply.Input.State), Resumable: reply.Input.Repeatable,
+	})
 }
 
 // dispatch calls the backend. A panic there ends this call alone.
@@ -166,6 +174,11 @@ func (c *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	c.e.o.Telemetry.Event(ctx, &ev)
 	c.events.Emit(&state.Entry{Kind: kind, Data: notification(ev.Method, ev.Params), Progress: ev.Progress})
 	return nil
+}
+
+// Checkpoint implements mcp.Checkpointer.
+func (c *execution) Checkpoint(own []byte) {
+	c.events.Checkpoint(keptState(c.asked, c.before, own))
 }
 
 // Complete implements run.Task.

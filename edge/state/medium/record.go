@@ -38,6 +38,8 @@ type Record struct {
 	// Progress is the highest that the client was sent; HasProgress: there is one.
 	Progress    float64
 	HasProgress bool
+	// Resumable: the round in progress, or the next, may be run again from State when its owner is lost, whatever Repeatable says.
+	Resumable bool
 	// Cancelled: it was claimed because the client has cancelled it. Whoever owns it ends it without a response.
 	Cancelled bool
 }
@@ -58,7 +60,7 @@ func (r *Record) Apply(w *Write) {
 		}
 	}
 	if w.Round > 0 {
-		r.Round, r.Attempt, r.Lapses, r.State, r.Asked = w.Round, 1, 0, w.State, nil
+		r.Round, r.Attempt, r.Lapses, r.State, r.Asked, r.Resumable = w.Round, 1, 0, w.State, nil, w.Resumable
 	}
 	switch w.Next {
 	case NextSame:
@@ -67,10 +69,10 @@ func (r *Record) Apply(w *Write) {
 	case NextReady:
 		r.Phase = state.PhaseReady
 	case NextWaiting:
-		r.Phase, r.State = state.PhaseWaiting, w.State
+		r.Phase, r.State, r.Resumable = state.PhaseWaiting, w.State, w.Resumable
 		r.ask(w.Asks)
 	case NextDone:
-		r.Phase, r.State, r.Asked, r.Params, r.Open = state.PhaseDone, nil, nil, nil, nil
+		r.Phase, r.State, r.Asked, r.Params, r.Open, r.Resumable = state.PhaseDone, nil, nil, nil, nil, false
 	}
 }
 

@@ -46,10 +46,13 @@ type Write struct {
 	Next    Next
 	// Asks of NextWaiting, in the order of their entries.
 	Asks []state.Ask
-	// Round is the number of the round that begins, with State, where the record does not have it; zero: none does.
+	// Round is the number of the round that begins, with State, where the record does not have it; zero: none does. That of the round in
+	// progress begins it anew from State: a checkpoint.
 	Round int
 	// State of NextWaiting, and of a round that begins.
 	State []byte
+	// Resumable of NextWaiting, and of a round that begins: see Record.
+	Resumable bool
 }
 
 // Placed are the write's entries in their places.

@@ -102,6 +102,7 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		return nil, fmt.Errorf("call %.40q: %w", id, err)
 	}
 	r.Round, r.Attempt, r.Lapses = int(count(f["rd"])), int(count(f["at"])), int(count(f["lp"])) // #nosec G115 -- small counts
+	r.Resumable = f["rs"] == "1"
 	if s := f["sv"]; s != "" {
 		r.State = []byte(s)
 	}
@@ -146,6 +147,9 @@ func recordFields(r *medium.Record) []any {
 	out = append(out, "b", packCall(&r.Call), "rd", r.Round, "at", r.Attempt, "lp", r.Lapses, "len", r.Call.Bytes(), "kept", keptBytes(r), "sv", r.State)
 	if r.HasProgress {
 		out = append(out, "pr", strconv.FormatFloat(r.Progress, 'g', -1, 64))
+	}
+	if r.Resumable {
+		out = append(out, "rs", 1)
 	}
 	if r.Cancelled {
 		out = append(out, "cx", 1)

@@ -192,6 +192,7 @@ func (w *drawn) step(t *rapid.T, l *lease, write *medium.Write) {
 		write.Entries = append(write.Entries, w.entry(t, l))
 	}
 	write.Next = medium.Next(rapid.IntRange(int(medium.NextSame), int(medium.NextDone)).Draw(t, "next")) // #nosec G115 -- small
+	write.Resumable = rapid.Bool().Draw(t, "resumable")
 	switch write.Next {
 	case medium.NextWaiting:
 		w.asking(t, l, write)
@@ -201,7 +202,7 @@ func (w *drawn) step(t *rapid.T, l *lease, write *medium.Write) {
 		}
 	default:
 		if rapid.IntRange(0, 3).Draw(t, "round begins") == 0 {
-			write.Round, write.State = l.rec.Round+1, []byte(fmt.Sprint("state ", l.n))
+			write.Round, write.State = l.rec.Round+rapid.IntRange(0, 1).Draw(t, "anew"), []byte(fmt.Sprint("state ", l.n))
 		}
 	}
 	l.seq = write.Seq + uint64(len(write.Entries))

@@ -1177,7 +1177,9 @@ type RequestContext struct {
 	// `_meta` of the client's request without what the edge consumed, a JSON object; empty: none.
 	MetaJson string `protobuf:"bytes,9,opt,name=meta_json,json=metaJson,proto3" json:"meta_json,omitempty"`
 	// Present: the call is a task, or may become one.
-	Task          *TaskContext `protobuf:"bytes,10,opt,name=task,proto3" json:"task,omitempty"`
+	Task *TaskContext `protobuf:"bytes,10,opt,name=task,proto3" json:"task,omitempty"`
+	// The edge takes Checkpoint events.
+	Checkpoints   bool `protobuf:"varint,11,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1280,6 +1282,13 @@ func (x *RequestContext) GetTask() *TaskContext {
 		return x.Task
 	}
 	return nil
+}
+
+func (x *RequestContext) GetCheckpoints() bool {
+	if x != nil {
+		return x.Checkpoints
+	}
+	return false
 }
 
 // TaskContext is about the task that a call is, or may become (TaskSupport).
@@ -1407,7 +1416,7 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\x06reason\x18\x01 \x01(\x0e2\x19.mcpedge.v1.FailureReasonR\x06reason\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x1b\n" +
 	"\tdata_json\x18\x03 \x01(\tR\bdataJson\x12\x16\n" +
-	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\xc2\x03\n" +
+	"\x06scopes\x18\x04 \x03(\tR\x06scopes\"\xe4\x03\n" +
 	"\x0eRequestContext\x12\x17\n" +
 	"\acall_id\x18\x01 \x01(\tR\x06callId\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\rR\aattempt\x12\x14\n" +
@@ -1420,7 +1429,8 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\x0fprogress_wanted\x18\b \x01(\bR\x0eprogressWanted\x12\x1b\n" +
 	"\tmeta_json\x18\t \x01(\tR\bmetaJson\x12+\n" +
 	"\x04task\x18\n" +
-	" \x01(\v2\x17.mcpedge.v1.TaskContextR\x04task\"\x1d\n" +
+	" \x01(\v2\x17.mcpedge.v1.TaskContextR\x04task\x12 \n" +
+	"\vcheckpoints\x18\v \x01(\bR\vcheckpoints\"\x1d\n" +
 	"\vTaskContext\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id*?\n" +
 	"\x04Role\x12\x14\n" +

@@ -202,7 +202,9 @@ type InputRequired struct {
 	// through the client. MCP: inside `requestState`.
 	State []byte `protobuf:"bytes,2,opt,name=state,proto3" json:"state,omitempty"`
 	// With state alone: when to call again, 0 to 1 h; the call's lifetime bounds how often. Absent: soon.
-	RetryAfter    *durationpb.Duration `protobuf:"bytes,3,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	RetryAfter *durationpb.Duration `protobuf:"bytes,3,opt,name=retry_after,json=retryAfter,proto3" json:"retry_after,omitempty"`
+	// The next round may be run again with this state when its replica is lost, whatever the tool says of itself: it only asks how a job is, for example.
+	Repeatable    bool `protobuf:"varint,4,opt,name=repeatable,proto3" json:"repeatable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -256,6 +258,13 @@ func (x *InputRequired) GetRetryAfter() *durationpb.Duration {
 		return x.RetryAfter
 	}
 	return nil
+}
+
+func (x *InputRequired) GetRepeatable() bool {
+	if x != nil {
+		return x.Repeatable
+	}
+	return false
 }
 
 // InputRequest is one question to the client.
@@ -1802,12 +1811,15 @@ var File_mcpedge_v1_input_proto protoreflect.FileDescriptor
 const file_mcpedge_v1_input_proto_rawDesc = "" +
 	"\n" +
 	"\x16mcpedge/v1/input.proto\x12\n" +
-	"mcpedge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/content.proto\"\x97\x01\n" +
+	"mcpedge.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x17mcpedge/v1/common.proto\x1a\x18mcpedge/v1/content.proto\"\xb7\x01\n" +
 	"\rInputRequired\x124\n" +
 	"\brequests\x18\x01 \x03(\v2\x18.mcpedge.v1.InputRequestR\brequests\x12\x14\n" +
 	"\x05state\x18\x02 \x01(\fR\x05state\x12:\n" +
 	"\vretry_after\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"retryAfter\"\xb7\x02\n" +
+	"retryAfter\x12\x1e\n" +
+	"\n" +
+	"repeatable\x18\x04 \x01(\bR\n" +
+	"repeatable\"\xb7\x02\n" +
 	"\fInputRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x129\n" +
 	"\velicit_form\x18\x02 \x01(\v2\x16.mcpedge.v1.ElicitFormH\x00R\n" +

@@ -244,6 +244,7 @@ type CallToolResponse struct {
 	//	*CallToolResponse_InputRequired
 	//	*CallToolResponse_Failure
 	//	*CallToolResponse_Defer
+	//	*CallToolResponse_Checkpoint
 	Message       isCallToolResponse_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -340,6 +341,15 @@ func (x *CallToolResponse) GetDefer() *Defer {
 	return nil
 }
 
+func (x *CallToolResponse) GetCheckpoint() *Checkpoint {
+	if x != nil {
+		if x, ok := x.Message.(*CallToolResponse_Checkpoint); ok {
+			return x.Checkpoint
+		}
+	}
+	return nil
+}
+
 type isCallToolResponse_Message interface {
 	isCallToolResponse_Message()
 }
@@ -374,6 +384,11 @@ type CallToolResponse_Defer struct {
 	Defer *Defer `protobuf:"bytes,6,opt,name=defer,proto3,oneof"`
 }
 
+type CallToolResponse_Checkpoint struct {
+	// Event.
+	Checkpoint *Checkpoint `protobuf:"bytes,7,opt,name=checkpoint,proto3,oneof"`
+}
+
 func (*CallToolResponse_Progress) isCallToolResponse_Message() {}
 
 func (*CallToolResponse_Log) isCallToolResponse_Message() {}
@@ -386,6 +401,109 @@ func (*CallToolResponse_Failure) isCallToolResponse_Message() {}
 
 func (*CallToolResponse_Defer) isCallToolResponse_Message() {}
 
+func (*CallToolResponse_Checkpoint) isCallToolResponse_Message() {}
+
+// CancelCallRequest names the call.
+type CancelCallRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool's own name, without the edge's prefix.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// About the request; the call_id is that of the cancelled call.
+	Context *RequestContext `protobuf:"bytes,2,opt,name=context,proto3" json:"context,omitempty"`
+	// The state of the last round, verbatim.
+	State         []byte `protobuf:"bytes,3,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelCallRequest) Reset() {
+	*x = CancelCallRequest{}
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelCallRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelCallRequest) ProtoMessage() {}
+
+func (x *CancelCallRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelCallRequest.ProtoReflect.Descriptor instead.
+func (*CancelCallRequest) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CancelCallRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CancelCallRequest) GetContext() *RequestContext {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *CancelCallRequest) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+// CancelCallResponse says nothing.
+type CancelCallResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelCallResponse) Reset() {
+	*x = CancelCallResponse{}
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelCallResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelCallResponse) ProtoMessage() {}
+
+func (x *CancelCallResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelCallResponse.ProtoReflect.Descriptor instead.
+func (*CancelCallResponse) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{5}
+}
+
 // Defer makes the call a task now, where it may become one (TaskSupport) and is none yet; else it says nothing. Send it only where
 // RequestContext.task is present: an edge that does not know the message takes it for a broken contract.
 type Defer struct {
@@ -396,7 +514,7 @@ type Defer struct {
 
 func (x *Defer) Reset() {
 	*x = Defer{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -408,7 +526,7 @@ func (x *Defer) String() string {
 func (*Defer) ProtoMessage() {}
 
 func (x *Defer) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[4]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -421,7 +539,55 @@ func (x *Defer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Defer.ProtoReflect.Descriptor instead.
 func (*Defer) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{4}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{6}
+}
+
+// Checkpoint says that the round, should its replica be lost, may be run again from here: with this state, and without
+// the answers that it began with. How often it was lost is counted anew. It matters where the call has a record: a task has, and a call of a session whose
+// client has a stream. Send it only where RequestContext.checkpoints is true: an edge that does not know the message takes it for a broken contract.
+type Checkpoint struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The handler's own memory; at most 64 KiB.
+	State         []byte `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Checkpoint) Reset() {
+	*x = Checkpoint{}
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Checkpoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Checkpoint) ProtoMessage() {}
+
+func (x *Checkpoint) ProtoReflect() protoreflect.Message {
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
+func (*Checkpoint) Descriptor() ([]byte, []int) {
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Checkpoint) GetState() []byte {
+	if x != nil {
+		return x.State
+	}
+	return nil
 }
 
 // CallToolResult is what the tool gives. MCP: `CallToolResult`.
@@ -441,7 +607,7 @@ type CallToolResult struct {
 
 func (x *CallToolResult) Reset() {
 	*x = CallToolResult{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +619,7 @@ func (x *CallToolResult) String() string {
 func (*CallToolResult) ProtoMessage() {}
 
 func (x *CallToolResult) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[5]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +632,7 @@ func (x *CallToolResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CallToolResult.ProtoReflect.Descriptor instead.
 func (*CallToolResult) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{5}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CallToolResult) GetContent() []*ContentBlock {
@@ -508,7 +674,7 @@ type WatchToolsRequest struct {
 
 func (x *WatchToolsRequest) Reset() {
 	*x = WatchToolsRequest{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +686,7 @@ func (x *WatchToolsRequest) String() string {
 func (*WatchToolsRequest) ProtoMessage() {}
 
 func (x *WatchToolsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[6]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +699,7 @@ func (x *WatchToolsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchToolsRequest.ProtoReflect.Descriptor instead.
 func (*WatchToolsRequest) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{6}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WatchToolsRequest) GetPrincipal() *Principal {
@@ -559,7 +725,7 @@ type WatchToolsResponse struct {
 
 func (x *WatchToolsResponse) Reset() {
 	*x = WatchToolsResponse{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -571,7 +737,7 @@ func (x *WatchToolsResponse) String() string {
 func (*WatchToolsResponse) ProtoMessage() {}
 
 func (x *WatchToolsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[7]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -584,7 +750,7 @@ func (x *WatchToolsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchToolsResponse.ProtoReflect.Descriptor instead.
 func (*WatchToolsResponse) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{7}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchToolsResponse) GetEvent() isWatchToolsResponse_Event {
@@ -639,7 +805,7 @@ type WatchStarted struct {
 
 func (x *WatchStarted) Reset() {
 	*x = WatchStarted{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -651,7 +817,7 @@ func (x *WatchStarted) String() string {
 func (*WatchStarted) ProtoMessage() {}
 
 func (x *WatchStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[8]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -664,7 +830,7 @@ func (x *WatchStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchStarted.ProtoReflect.Descriptor instead.
 func (*WatchStarted) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{8}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{11}
 }
 
 // ListChanged: the list would answer differently.
@@ -676,7 +842,7 @@ type ListChanged struct {
 
 func (x *ListChanged) Reset() {
 	*x = ListChanged{}
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -688,7 +854,7 @@ func (x *ListChanged) String() string {
 func (*ListChanged) ProtoMessage() {}
 
 func (x *ListChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_mcpedge_v1_tools_proto_msgTypes[9]
+	mi := &file_mcpedge_v1_tools_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -701,7 +867,7 @@ func (x *ListChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChanged.ProtoReflect.Descriptor instead.
 func (*ListChanged) Descriptor() ([]byte, []int) {
-	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{9}
+	return file_mcpedge_v1_tools_proto_rawDescGZIP(), []int{12}
 }
 
 var File_mcpedge_v1_tools_proto protoreflect.FileDescriptor
@@ -724,16 +890,27 @@ const file_mcpedge_v1_tools_proto_rawDesc = "" +
 	"\x0earguments_json\x18\x02 \x01(\tR\rargumentsJson\x124\n" +
 	"\acontext\x18\x03 \x01(\v2\x1a.mcpedge.v1.RequestContextR\acontext\x12B\n" +
 	"\x0finput_responses\x18\x04 \x03(\v2\x19.mcpedge.v1.InputResponseR\x0einputResponses\x12\x14\n" +
-	"\x05state\x18\x05 \x01(\fR\x05state\"\xd3\x02\n" +
+	"\x05state\x18\x05 \x01(\fR\x05state\"\x8d\x03\n" +
 	"\x10CallToolResponse\x122\n" +
 	"\bprogress\x18\x01 \x01(\v2\x14.mcpedge.v1.ProgressH\x00R\bprogress\x12*\n" +
 	"\x03log\x18\x02 \x01(\v2\x16.mcpedge.v1.LogMessageH\x00R\x03log\x124\n" +
 	"\x06result\x18\x03 \x01(\v2\x1a.mcpedge.v1.CallToolResultH\x00R\x06result\x12B\n" +
 	"\x0einput_required\x18\x04 \x01(\v2\x19.mcpedge.v1.InputRequiredH\x00R\rinputRequired\x12/\n" +
 	"\afailure\x18\x05 \x01(\v2\x13.mcpedge.v1.FailureH\x00R\afailure\x12)\n" +
-	"\x05defer\x18\x06 \x01(\v2\x11.mcpedge.v1.DeferH\x00R\x05deferB\t\n" +
-	"\amessage\"\a\n" +
-	"\x05Defer\"\xb4\x01\n" +
+	"\x05defer\x18\x06 \x01(\v2\x11.mcpedge.v1.DeferH\x00R\x05defer\x128\n" +
+	"\n" +
+	"checkpoint\x18\a \x01(\v2\x16.mcpedge.v1.CheckpointH\x00R\n" +
+	"checkpointB\t\n" +
+	"\amessage\"s\n" +
+	"\x11CancelCallRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
+	"\acontext\x18\x02 \x01(\v2\x1a.mcpedge.v1.RequestContextR\acontext\x12\x14\n" +
+	"\x05state\x18\x03 \x01(\fR\x05state\"\x14\n" +
+	"\x12CancelCallResponse\"\a\n" +
+	"\x05Defer\"\"\n" +
+	"\n" +
+	"Checkpoint\x12\x14\n" +
+	"\x05state\x18\x01 \x01(\fR\x05state\"\xb4\x01\n" +
 	"\x0eCallToolResult\x122\n" +
 	"\acontent\x18\x01 \x03(\v2\x18.mcpedge.v1.ContentBlockR\acontent\x126\n" +
 	"\x17structured_content_json\x18\x02 \x01(\tR\x15structuredContentJson\x12\x19\n" +
@@ -746,10 +923,12 @@ const file_mcpedge_v1_tools_proto_rawDesc = "" +
 	"\achanged\x18\x02 \x01(\v2\x17.mcpedge.v1.ListChangedH\x00R\achangedB\a\n" +
 	"\x05event\"\x0e\n" +
 	"\fWatchStarted\"\r\n" +
-	"\vListChanged2\xef\x01\n" +
+	"\vListChanged2\xbc\x02\n" +
 	"\vToolService\x12H\n" +
 	"\tListTools\x12\x1c.mcpedge.v1.ListToolsRequest\x1a\x1d.mcpedge.v1.ListToolsResponse\x12G\n" +
-	"\bCallTool\x12\x1b.mcpedge.v1.CallToolRequest\x1a\x1c.mcpedge.v1.CallToolResponse0\x01\x12M\n" +
+	"\bCallTool\x12\x1b.mcpedge.v1.CallToolRequest\x1a\x1c.mcpedge.v1.CallToolResponse0\x01\x12K\n" +
+	"\n" +
+	"CancelCall\x12\x1d.mcpedge.v1.CancelCallRequest\x1a\x1e.mcpedge.v1.CancelCallResponse\x12M\n" +
 	"\n" +
 	"WatchTools\x12\x1d.mcpedge.v1.WatchToolsRequest\x1a\x1e.mcpedge.v1.WatchToolsResponse0\x01BF\n" +
 	"\rio.mcpedge.v1P\x01Z3github.com/mcpedge/mcpedge/gen/mcpedge/v1;mcpedgev1b\x06proto3"
@@ -766,56 +945,63 @@ func file_mcpedge_v1_tools_proto_rawDescGZIP() []byte {
 	return file_mcpedge_v1_tools_proto_rawDescData
 }
 
-var file_mcpedge_v1_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_mcpedge_v1_tools_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_mcpedge_v1_tools_proto_goTypes = []any{
 	(*ListToolsRequest)(nil),   // 0: mcpedge.v1.ListToolsRequest
 	(*ListToolsResponse)(nil),  // 1: mcpedge.v1.ListToolsResponse
 	(*CallToolRequest)(nil),    // 2: mcpedge.v1.CallToolRequest
 	(*CallToolResponse)(nil),   // 3: mcpedge.v1.CallToolResponse
-	(*Defer)(nil),              // 4: mcpedge.v1.Defer
-	(*CallToolResult)(nil),     // 5: mcpedge.v1.CallToolResult
-	(*WatchToolsRequest)(nil),  // 6: mcpedge.v1.WatchToolsRequest
-	(*WatchToolsResponse)(nil), // 7: mcpedge.v1.WatchToolsResponse
-	(*WatchStarted)(nil),       // 8: mcpedge.v1.WatchStarted
-	(*ListChanged)(nil),        // 9: mcpedge.v1.ListChanged
-	(*Principal)(nil),          // 10: mcpedge.v1.Principal
-	(*Tool)(nil),               // 11: mcpedge.v1.Tool
-	(*CacheHint)(nil),          // 12: mcpedge.v1.CacheHint
-	(*RequestContext)(nil),     // 13: mcpedge.v1.RequestContext
-	(*InputResponse)(nil),      // 14: mcpedge.v1.InputResponse
-	(*Progress)(nil),           // 15: mcpedge.v1.Progress
-	(*LogMessage)(nil),         // 16: mcpedge.v1.LogMessage
-	(*InputRequired)(nil),      // 17: mcpedge.v1.InputRequired
-	(*Failure)(nil),            // 18: mcpedge.v1.Failure
-	(*ContentBlock)(nil),       // 19: mcpedge.v1.ContentBlock
+	(*CancelCallRequest)(nil),  // 4: mcpedge.v1.CancelCallRequest
+	(*CancelCallResponse)(nil), // 5: mcpedge.v1.CancelCallResponse
+	(*Defer)(nil),              // 6: mcpedge.v1.Defer
+	(*Checkpoint)(nil),         // 7: mcpedge.v1.Checkpoint
+	(*CallToolResult)(nil),     // 8: mcpedge.v1.CallToolResult
+	(*WatchToolsRequest)(nil),  // 9: mcpedge.v1.WatchToolsRequest
+	(*WatchToolsResponse)(nil), // 10: mcpedge.v1.WatchToolsResponse
+	(*WatchStarted)(nil),       // 11: mcpedge.v1.WatchStarted
+	(*ListChanged)(nil),        // 12: mcpedge.v1.ListChanged
+	(*Principal)(nil),          // 13: mcpedge.v1.Principal
+	(*Tool)(nil),               // 14: mcpedge.v1.Tool
+	(*CacheHint)(nil),          // 15: mcpedge.v1.CacheHint
+	(*RequestContext)(nil),     // 16: mcpedge.v1.RequestContext
+	(*InputResponse)(nil),      // 17: mcpedge.v1.InputResponse
+	(*Progress)(nil),           // 18: mcpedge.v1.Progress
+	(*LogMessage)(nil),         // 19: mcpedge.v1.LogMessage
+	(*InputRequired)(nil),      // 20: mcpedge.v1.InputRequired
+	(*Failure)(nil),            // 21: mcpedge.v1.Failure
+	(*ContentBlock)(nil),       // 22: mcpedge.v1.ContentBlock
 }
 var file_mcpedge_v1_tools_proto_depIdxs = []int32{
-	10, // 0: mcpedge.v1.ListToolsRequest.principal:type_name -> mcpedge.v1.Principal
-	11, // 1: mcpedge.v1.ListToolsResponse.tools:type_name -> mcpedge.v1.Tool
-	12, // 2: mcpedge.v1.ListToolsResponse.cache:type_name -> mcpedge.v1.CacheHint
-	13, // 3: mcpedge.v1.CallToolRequest.context:type_name -> mcpedge.v1.RequestContext
-	14, // 4: mcpedge.v1.CallToolRequest.input_responses:type_name -> mcpedge.v1.InputResponse
-	15, // 5: mcpedge.v1.CallToolResponse.progress:type_name -> mcpedge.v1.Progress
-	16, // 6: mcpedge.v1.CallToolResponse.log:type_name -> mcpedge.v1.LogMessage
-	5,  // 7: mcpedge.v1.CallToolResponse.result:type_name -> mcpedge.v1.CallToolResult
-	17, // 8: mcpedge.v1.CallToolResponse.input_required:type_name -> mcpedge.v1.InputRequired
-	18, // 9: mcpedge.v1.CallToolResponse.failure:type_name -> mcpedge.v1.Failure
-	4,  // 10: mcpedge.v1.CallToolResponse.defer:type_name -> mcpedge.v1.Defer
-	19, // 11: mcpedge.v1.CallToolResult.content:type_name -> mcpedge.v1.ContentBlock
-	10, // 12: mcpedge.v1.WatchToolsRequest.principal:type_name -> mcpedge.v1.Principal
-	8,  // 13: mcpedge.v1.WatchToolsResponse.started:type_name -> mcpedge.v1.WatchStarted
-	9,  // 14: mcpedge.v1.WatchToolsResponse.changed:type_name -> mcpedge.v1.ListChanged
-	0,  // 15: mcpedge.v1.ToolService.ListTools:input_type -> mcpedge.v1.ListToolsRequest
-	2,  // 16: mcpedge.v1.ToolService.CallTool:input_type -> mcpedge.v1.CallToolRequest
-	6,  // 17: mcpedge.v1.ToolService.WatchTools:input_type -> mcpedge.v1.WatchToolsRequest
-	1,  // 18: mcpedge.v1.ToolService.ListTools:output_type -> mcpedge.v1.ListToolsResponse
-	3,  // 19: mcpedge.v1.ToolService.CallTool:output_type -> mcpedge.v1.CallToolResponse
-	7,  // 20: mcpedge.v1.ToolService.WatchTools:output_type -> mcpedge.v1.WatchToolsResponse
-	18, // [18:21] is the sub-list for method output_type
-	15, // [15:18] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	13, // 0: mcpedge.v1.ListToolsRequest.principal:type_name -> mcpedge.v1.Principal
+	14, // 1: mcpedge.v1.ListToolsResponse.tools:type_name -> mcpedge.v1.Tool
+	15, // 2: mcpedge.v1.ListToolsResponse.cache:type_name -> mcpedge.v1.CacheHint
+	16, // 3: mcpedge.v1.CallToolRequest.context:type_name -> mcpedge.v1.RequestContext
+	17, // 4: mcpedge.v1.CallToolRequest.input_responses:type_name -> mcpedge.v1.InputResponse
+	18, // 5: mcpedge.v1.CallToolResponse.progress:type_name -> mcpedge.v1.Progress
+	19, // 6: mcpedge.v1.CallToolResponse.log:type_name -> mcpedge.v1.LogMessage
+	8,  // 7: mcpedge.v1.CallToolResponse.result:type_name -> mcpedge.v1.CallToolResult
+	20, // 8: mcpedge.v1.CallToolResponse.input_required:type_name -> mcpedge.v1.InputRequired
+	21, // 9: mcpedge.v1.CallToolResponse.failure:type_name -> mcpedge.v1.Failure
+	6,  // 10: mcpedge.v1.CallToolResponse.defer:type_name -> mcpedge.v1.Defer
+	7,  // 11: mcpedge.v1.CallToolResponse.checkpoint:type_name -> mcpedge.v1.Checkpoint
+	16, // 12: mcpedge.v1.CancelCallRequest.context:type_name -> mcpedge.v1.RequestContext
+	22, // 13: mcpedge.v1.CallToolResult.content:type_name -> mcpedge.v1.ContentBlock
+	13, // 14: mcpedge.v1.WatchToolsRequest.principal:type_name -> mcpedge.v1.Principal
+	11, // 15: mcpedge.v1.WatchToolsResponse.started:type_name -> mcpedge.v1.WatchStarted
+	12, // 16: mcpedge.v1.WatchToolsResponse.changed:type_name -> mcpedge.v1.ListChanged
+	0,  // 17: mcpedge.v1.ToolService.ListTools:input_type -> mcpedge.v1.ListToolsRequest
+	2,  // 18: mcpedge.v1.ToolService.CallTool:input_type -> mcpedge.v1.CallToolRequest
+	4,  // 19: mcpedge.v1.ToolService.CancelCall:input_type -> mcpedge.v1.CancelCallRequest
+	9,  // 20: mcpedge.v1.ToolService.WatchTools:input_type -> mcpedge.v1.WatchToolsRequest
+	1,  // 21: mcpedge.v1.ToolService.ListTools:output_type -> mcpedge.v1.ListToolsResponse
+	3,  // 22: mcpedge.v1.ToolService.CallTool:output_type -> mcpedge.v1.CallToolResponse
+	5,  // 23: mcpedge.v1.ToolService.CancelCall:output_type -> mcpedge.v1.CancelCallResponse
+	10, // 24: mcpedge.v1.ToolService.WatchTools:output_type -> mcpedge.v1.WatchToolsResponse
+	21, // [21:25] is the sub-list for method output_type
+	17, // [17:21] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_mcpedge_v1_tools_proto_init() }
@@ -833,8 +1019,9 @@ func file_mcpedge_v1_tools_proto_init() {
 		(*CallToolResponse_InputRequired)(nil),
 		(*CallToolResponse_Failure)(nil),
 		(*CallToolResponse_Defer)(nil),
+		(*CallToolResponse_Checkpoint)(nil),
 	}
-	file_mcpedge_v1_tools_proto_msgTypes[7].OneofWrappers = []any{
+	file_mcpedge_v1_tools_proto_msgTypes[10].OneofWrappers = []any{
 		(*WatchToolsResponse_Started)(nil),
 		(*WatchToolsResponse_Changed)(nil),
 	}
@@ -844,7 +1031,7 @@ func file_mcpedge_v1_tools_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_mcpedge_v1_tools_proto_rawDesc), len(file_mcpedge_v1_tools_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,6 +21,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	ToolService_ListTools_FullMethodName  = "/mcpedge.v1.ToolService/ListTools"
 	ToolService_CallTool_FullMethodName   = "/mcpedge.v1.ToolService/CallTool"
+	ToolService_CancelCall_FullMethodName = "/mcpedge.v1.ToolService/CancelCall"
 	ToolService_WatchTools_FullMethodName = "/mcpedge.v1.ToolService/WatchTools"
 )
 
@@ -36,6 +37,9 @@ type ToolServiceClient interface {
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolResponse], error)
+	// CancelCall tells that a task was cancelled between two rounds of its call, so that a job behind it can be ended. It is best effort: it may not
+	// come, and a round that runs sees its own cancellation instead. UNIMPLEMENTED: there is nothing to end.
+	CancelCall(ctx context.Context, in *CancelCallRequest, opts ...grpc.CallOption) (*CancelCallResponse, error)
 	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
 	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
@@ -79,6 +83,16 @@ func (c *toolServiceClient) CallTool(ctx context.Context, in *CallToolRequest, o
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ToolService_CallToolClient = grpc.ServerStreamingClient[CallToolResponse]
 
+func (c *toolServiceClient) CancelCall(ctx context.Context, in *CancelCallRequest, opts ...grpc.CallOption) (*CancelCallResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CancelCallResponse)
+	err := c.cc.Invoke(ctx, ToolService_CancelCall_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *toolServiceClient) WatchTools(ctx context.Context, in *WatchToolsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchToolsResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ToolService_ServiceDesc.Streams[1], ToolService_WatchTools_FullMethodName, cOpts...)
@@ -110,6 +124,9 @@ type ToolServiceServer interface {
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolResponse]) error
+	// CancelCall tells that a task was cancelled between two rounds of its call, so that a job behind it can be ended. It is best effort: it may not
+	// come, and a round that runs sees its own cancellation instead. UNIMPLEMENTED: there is nothing to end.
+	CancelCall(context.Context, *CancelCallRequest) (*CancelCallResponse, error)
 	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
 	// stays open until the caller leaves.
 	// UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
@@ -129,6 +146,9 @@ func (UnimplementedToolServiceServer) ListTools(context.Context, *ListToolsReque
 }
 func (UnimplementedToolServiceServer) CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolResponse]) error {
 	return status.Error(codes.Unimplemented, "method CallTool not implemented")
+}
+func (UnimplementedToolServiceServer) CancelCall(context.Context, *CancelCallRequest) (*CancelCallResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CancelCall not implemented")
 }
 func (UnimplementedToolServiceServer) WatchTools(*WatchToolsRequest, grpc.ServerStreamingServer[WatchToolsResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchTools not implemented")
@@ -183,6 +203,24 @@ func _ToolService_CallTool_Handler(srv interface{}, stream grpc.ServerStream) er
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type ToolService_CallToolServer = grpc.ServerStreamingServer[CallToolResponse]
 
+func _ToolService_CancelCall_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CancelCallRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ToolServiceServer).CancelCall(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ToolService_CancelCall_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ToolServiceServer).CancelCall(ctx, req.(*CancelCallRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ToolService_WatchTools_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(WatchToolsRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -204,6 +242,10 @@ var ToolService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListTools",
 			Handler:    _ToolService_ListTools_Handler,
+		},
+		{
+			MethodName: "CancelCall",
+			Handler:    _ToolService_CancelCall_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

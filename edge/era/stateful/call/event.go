@@ -18,6 +18,8 @@ const (
 	Claimed
 	// Emitted: the backend sent Entry.
 	Emitted
+	// Checkpointed: the backend says that the round may be run again from State.
+	Checkpointed
 	// Returned: the backend has returned Reply.
 	Returned
 	// Begun: the exchange has become a stream; Record is the call's.
@@ -57,6 +59,7 @@ type Event struct {
 	Why    Why
 	Late   bool
 	Entry  *state.Entry
+	State  []byte
 	Reply  *Reply
 	Record *medium.Record
 	// Err is what the store said: of Refused and Failed.
@@ -102,6 +105,8 @@ type Reply struct {
 	Asks  []state.Ask
 	State []byte
 	Pause time.Duration
+	// Resumable of Asks and Busy: the next round may be run again with State.
+	Resumable bool
 }
 
 // Failure is a response that the edge itself gives.

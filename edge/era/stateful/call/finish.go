@@ -26,7 +26,7 @@ func (c *Call) finishBy(r *Reply, buf []Effect) []Effect {
 
 // ask has the questions written as the last step.
 func (c *Call) ask(buf []Effect) []Effect {
-	w := &medium.Write{Next: medium.NextWaiting, Asks: c.reply.Asks, State: c.reply.State}
+	w := &medium.Write{Next: medium.NextWaiting, Asks: c.reply.Asks, State: c.reply.State, Resumable: c.reply.Resumable}
 	if c.j.rec.Round != c.round.Round {
 		w.Round = c.round.Round
 	}

@@ -129,6 +129,14 @@ func (j *journal) shed() bool {
 // take sets the step to take behind what is queued, in the place of one that was not sent yet.
 func (j *journal) take(w *medium.Write) { j.step = w }
 
+// checkpoint has the next step begin the round anew from a state.
+func (j *journal) checkpoint(round int, state []byte) {
+	if j.step == nil {
+		j.step = &medium.Write{}
+	}
+	j.step.Round, j.step.State, j.step.Resumable = round, state, true
+}
+
 // untaken says whether the last step is still to be sent.
 func (j *journal) untaken() bool { return j.step != nil }
 

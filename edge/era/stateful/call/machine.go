@@ -68,6 +68,8 @@ type Call struct {
 	wanted bool
 	// cancelled: the client has cancelled; should the call then be another's, or wait, it is cancelled by its record.
 	cancelled bool
+	// noted is the checkpoint of a round that runs without a record; nil: there is none.
+	noted []byte
 	// how is how the run ends: its last step was acknowledged. 0: it was not.
 	how How
 	// failed: the response is one of the edge's own, which fits anywhere.
@@ -123,42 +125,42 @@ func never(_ *Call, _ Event, buf []Effect) []Effect { return buf }
 // transitions are all of them: a row for each state, a column for each event.
 var transitions = [states][eventKinds]transition{
 	New: {
-		Started: start, Claimed: claimed, Emitted: never, Returned: never, Begun: never, Kept: never, Refused: never,
+		Started: start, Claimed: claimed, Emitted: never, Checkpointed: never, Returned: never, Begun: never, Kept: never, Refused: never,
 		Stored: never, Failed: never, Drawn: never, Due: never,
 		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore,
 	},
 	Direct: {
-		Started: never, Claimed: never, Emitted: gatherEntry, Returned: decide, Begun: attachRunning, Kept: never, Refused: unwant,
+		Started: never, Claimed: never, Emitted: gatherEntry, Checkpointed: noteCheckpoint, Returned: decide, Begun: attachRunning, Kept: never, Refused: unwant,
 		Stored: never, Failed: never, Drawn: never, Due: wantOnFlush,
 		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore,
 	},
 	Decided: {
-		Started: never, Claimed: never, Emitted: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
+		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
 		Stored: never, Failed: never, Drawn: never, Due: ignore,
 		Cancelled: withdrawSilently, Expired: withdrawLate, Ended: withdrawGone, Closed: withdrawLeaving, Returning: ignore,
 	},
 	Running: {
-		Started: never, Claimed: never, Emitted: writeEntry, Returned: finish, Begun: never, Kept: never, Refused: ignore,
+		Started: never, Claimed: never, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: never, Kept: never, Refused: ignore,
 		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
 	},
 	Pausing: {
-		Started: never, Claimed: never, Emitted: ignore, Returned: ignore, Begun: attachPausing, Kept: never, Refused: ignore,
+		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: never, Refused: ignore,
 		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: markOnPause,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
 	},
 	Marking: {
-		Started: never, Claimed: never, Emitted: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
+		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
 		Stored: runWhenMarked, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
 		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
 	},
 	Finishing: {
-		Started: never, Claimed: never, Emitted: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
+		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
 		Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer,
 		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
 	},
 	Over: {
-		Started: never, Claimed: never, Emitted: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
+		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
 		Stored: ignore, Failed: ignore, Drawn: ignore, Due: ignore,
 		Cancelled: ignore, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore,
 	},

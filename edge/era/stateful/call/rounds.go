@@ -31,7 +31,7 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 		return c.end(e.Reply, buf)
 	case e.Why == ByLoss && r.Phase == state.PhaseWaiting:
 		return c.fail(Late, buf)
-	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && !r.Repeatable:
+	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && !r.Repeatable && !r.Resumable:
 		return c.fail(UnknownOutcome, buf)
 	case e.Why == ByLoss && r.Phase == state.PhaseDispatched && r.Lapses >= c.o.MaxAttempts:
 		return c.fail(Poison, buf)
@@ -46,7 +46,7 @@ func (c *Call) mark(buf []Effect) []Effect {
 	c.state = Marking
 	w := &medium.Write{Next: medium.NextDispatched}
 	if c.j.rec.Round != c.round.Round { // A step that says so was not sent yet.
-		w.Round, w.State = c.round.Round, c.round.State
+		w.Round, w.State, w.Resumable = c.round.Round, c.round.State, c.round.Resumable
 	}
 	c.j.take(w)
 	return c.j.flush(buf)
@@ -91,6 +91,18 @@ func wantOnFlush(c *Call, e Event, buf []Effect) []Effect {
 	return append(buf, Effect{Kind: Want})
 }
 
+// noteCheckpoint keeps from where the round may be run again, should there be a record.
+func noteCheckpoint(c *Call, e Event, buf []Effect) []Effect {
+	c.noted = e.State
+	return buf
+}
+
+// checkpoint has the record say from where the round may be run again.
+func checkpoint(c *Call, e Event, buf []Effect) []Effect {
+	c.j.checkpoint(c.round.Round, e.State)
+	return c.j.flush(buf)
+}
+
 // unwant gives up what waits: the exchange can become no stream for now.
 func unwant(c *Call, _ Event, buf []Effect) []Effect {
 	c.wanted = false
@@ -128,7 +140,7 @@ func decide(c *Call, e Event, buf []Effect) []Effect {
 func (c *Call) busy(r *Reply) {
 	c.state = Pausing
 	next := *c.round
-	next.State, next.Asked = r.State, nil
+	next.State, next.Asked, next.Resumable = r.State, nil, r.Resumable
 	next.Round, next.Attempt = next.Round+1, 1
 	c.round = &next
 }
@@ -199,6 +211,9 @@ func attachRunning(c *Call, e Event, buf []Effect) []Effect {
 	c.state = Running
 	c.j.attach(e.Record)
 	c.takeRound(medium.NextDispatched)
+	if c.noted != nil {
+		c.j.checkpoint(c.round.Round, c.noted)
+	}
 	return c.j.flush(buf)
 }
 
@@ -212,7 +227,7 @@ func attachPausing(c *Call, e Event, buf []Effect) []Effect {
 // called, if it does: a record is begun as one whose backend runs.
 func (c *Call) takeRound(next medium.Next) {
 	if c.j.rec.Round != c.round.Round || next == medium.NextReady && c.j.rec.Phase != state.PhaseReady {
-		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State})
+		c.j.take(&medium.Write{Next: next, Round: c.round.Round, State: c.round.State, Resumable: c.round.Resumable})
 	}
 }
 

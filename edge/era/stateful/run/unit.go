@@ -25,8 +25,13 @@ type Task interface {
 	Over(how call.How, r *call.Reply)
 }
 
-// Sink takes the events of a backend. Emit does not wait for the client; the entry is not changed any more.
-type Sink interface{ Emit(e *state.Entry) }
+// Sink takes the events of a backend.
+type Sink interface {
+	// Emit does not wait for the client; the entry is not changed any more.
+	Emit(e *state.Entry)
+	// Checkpoint says that the round may be run again from a state, which is not changed any more.
+	Checkpoint(state []byte)
+}
 
 // toExchange is the number of the exchange among the addressees of a unit.
 const toExchange = -1
@@ -109,6 +114,11 @@ func (c *Call) post(e call.Event) { c.u.post(event{to: c.number, call: e}) }
 // Emit implements Sink.
 func (c *Call) Emit(e *state.Entry) { c.post(call.Event{Kind: call.Emitted, Entry: e}) }
 
+// Checkpoint implements Sink.
+func (c *Call) Checkpoint(state []byte) {
+	c.post(call.Event{Kind: call.Checkpointed, State: state})
+}
+
 // Cancel cancels the call for its client: it ends without a response.
 func (c *Call) Cancel() { c.post(call.Event{Kind: call.Cancelled}) }
 
@@ -125,6 +135,12 @@ func (c *Call) known() (rec *medium.Record, held bool) {
 		rec, held = m.Record(), m.Held()
 	})
 	return rec, held
+}
+
+// Kept is the record as the store acknowledged it last, or else as the call began.
+func (c *Call) Kept() *medium.Record {
+	rec, _ := c.known()
+	return rec
 }
 
 // step implements machine.

@@ -1,16 +1,16 @@
 -- Begins records, and takes a step of a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV:
 -- stream, call or "", epoch, n, after, the place of the first entry, how many entries, the entries as addall takes them,
 -- next, the round that begins or 0, state, the stream's entry in the index, life of that in ms, how many calls begin,
--- how many asks; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
+-- how many asks, '1' when the round may be run again; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
 -- it counts, epoch, trace; for each ask: id, key, elicitation id, message, record.
 -- Returns how many entries were dropped, 1 when the stream has ended, the epoch and number of the log's last entry, how many
 -- were added, and 1 when the stream has begun.
 local stream, call, epoch, n, after = ARGV[A + 1], ARGV[A + 2], tonumber(ARGV[A + 3]), tonumber(ARGV[A + 4]), tonumber(ARGV[A + 5])
 local place, count, entries, next = tonumber(ARGV[A + 6]), tonumber(ARGV[A + 7]), ARGV[A + 8], ARGV[A + 9]
-local round, state, begins, asks = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15])
+local round, state, begins, asks, resumable = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15]), ARGV[A + 16]
 local CALLS, PREPARES, ASKS, ENDS = '1', '2', '3', '4'
-local function new(i, j) return ARGV[A + 15 + (i - 1) * 9 + j] end
-local function ask(i, j) return ARGV[A + 15 + begins * 9 + (i - 1) * 5 + j] end
+local function new(i, j) return ARGV[A + 16 + (i - 1) * 9 + j] end
+local function ask(i, j) return ARGV[A + 16 + begins * 9 + (i - 1) * 5 + j] end
 
 -- Why a stream that is there was not begun by an earlier attempt; nil: it was.
 local function begun(calls)
@@ -111,13 +111,13 @@ local function apply(c, highest)
   if highest then set('pr', highest) end
   if round > 0 then
     forget(call, c.asks)
-    for _, v in ipairs({ 'rd', int(round), 'at', 1, 'lp', 0, 'na', 0, 'miss', 0, 'sv', state, 'kept', #state }) do table.insert(fields, v) end
+    for _, v in ipairs({ 'rd', int(round), 'at', 1, 'lp', 0, 'na', 0, 'miss', 0, 'sv', state, 'kept', #state, 'rs', resumable }) do table.insert(fields, v) end
   end
   if next == PREPARES then set('ph', READY) elseif next == CALLS then set('ph', DISPATCHED) end
   if next == ASKS then
     if round == 0 then forget(call, c.asks) end
     closeall(call)
-    for _, v in ipairs({ 'ph', WAITING, 'hd', 0, 'na', asks, 'miss', asks, 'sv', state, 'kept', #state }) do table.insert(fields, v) end
+    for _, v in ipairs({ 'ph', WAITING, 'hd', 0, 'na', asks, 'miss', asks, 'sv', state, 'kept', #state, 'rs', resumable }) do table.insert(fields, v) end
     for i = 1, asks do
       redis.call('HSET', key, 'i:' .. i, ask(i, 1), 'g:' .. i, ask(i, 4), 'a:' .. i, ask(i, 5))
       redis.call('HSET', K .. ':2m', 'q:' .. ask(i, 1), i .. ' ' .. call)
