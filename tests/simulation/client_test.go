@@ -17,6 +17,8 @@ type round struct {
 	last   time.Duration   // before its end
 	end    call.ReplyKind
 	asks   int
+	// checkpoint is the progress after which the round may be run again from there; 0: after none.
+	checkpoint int
 }
 
 // request is one call as its client sees it.
@@ -288,24 +290,32 @@ type backendRun struct {
 func (w *world) backend(x *running, rec *medium.Record) *backendRun {
 	b := &backendRun{x: x}
 	c := x.c
-	w.judge.ran(c, rec)
+	from := w.judge.ran(c, rec)
 	r := c.plan[min(rec.Round, len(c.plan))-1]
 	run := w.draw32()
 	w.logf("r%d runs %s, round %d attempt %d", x.r.id, c.id, rec.Round, rec.Attempt)
 	at := time.Duration(0)
 	for i, pause := range r.pauses {
+		if i < from {
+			continue
+		}
 		at += pause
 		v := float64(100*rec.Round + i)
 		b.after(at, func() {
 			x.step(call.Event{Kind: call.Emitted, Entry: &state.Entry{
 				Kind: state.EntryProgress, Progress: v, Data: fmt.Appendf(nil, "progress %v of %d", v, run),
 			}})
+			if i+1 == r.checkpoint {
+				text := fmt.Sprintf("checkpoint %d of round %d with %s", r.checkpoint, rec.Round, answersIn(rec))
+				w.judge.checkpoint(c, text)
+				x.step(call.Event{Kind: call.Checkpointed, State: []byte(text)})
+			}
 		})
 	}
 	reply := &call.Reply{Kind: r.end, State: fmt.Appendf(nil, "after round %d", rec.Round)}
 	switch r.end {
 	case call.Final:
-		reply.Response = fmt.Appendf(nil, "result %d %s", run, answersOf(rec))
+		reply.Response = fmt.Appendf(nil, "result %d %s", run, answersIn(rec))
 	case call.Asks:
 		for i := range r.asks {
 			id := fmt.Sprintf("%s-%d-%d-%d", c.id, rec.Round, i, run)
@@ -324,6 +334,14 @@ func (b *backendRun) after(d time.Duration, do func()) {
 			do()
 		}
 	})
+}
+
+// answersIn are the answers that a round has, those that a checkpoint has kept included.
+func answersIn(r *medium.Record) string {
+	if _, kept, ok := strings.Cut(string(r.State), " with "); ok && r.Resumable {
+		return kept
+	}
+	return answersOf(r)
 }
 
 // answersOf are the answers that a round is run with.

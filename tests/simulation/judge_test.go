@@ -17,7 +17,9 @@ type judge struct {
 	// attempts are how often a round was run, answers those that it was run with.
 	attempts map[string]int
 	answers  map[string]string
-	failures []string
+	// checkpoints are those that backends sent, by their texts.
+	checkpoints map[string]bool
+	failures    []string
 }
 
 type place struct {
@@ -26,7 +28,7 @@ type place struct {
 }
 
 func (j *judge) init(w *world) {
-	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}}
+	*j = judge{w: w, ids: map[place]string{}, attempts: map[string]int{}, answers: map[string]string{}, checkpoints: map[string]bool{}}
 }
 
 func (j *judge) fail(format string, args ...any) {
@@ -72,13 +74,23 @@ func branched(got []medium.Entry) bool {
 	return false
 }
 
-// ran judges a run of the backend.
-func (j *judge) ran(c *request, r *medium.Record) {
+// checkpoint notes from where a round may be run again.
+func (j *judge) checkpoint(c *request, text string) { j.checkpoints[c.id+" "+text] = true }
+
+// ran judges a run of the backend. It gives how much of the round is done: up to its checkpoint.
+func (j *judge) ran(c *request, r *medium.Record) (from int) {
 	round := fmt.Sprintf("%s/%d", c.id, r.Round)
 	j.attempts[round]++
-	answers := answersOf(r)
+	answers := answersIn(r)
+	if r.Resumable {
+		of := 0
+		_, err := fmt.Sscanf(string(r.State), "checkpoint %d of round %d", &from, &of)
+		if err != nil || of != r.Round || !j.checkpoints[c.id+" "+string(r.State)] {
+			j.fail("round %d of %s is run from the checkpoint %q, which it never had", r.Round, c.id, r.State)
+		}
+	}
 	if j.calm() && !c.safe {
-		if j.attempts[round] > 1 {
+		if j.attempts[round] > 1 && !r.Resumable {
 			j.fail("round %d of %s is run again, which is not safe", r.Round, c.id)
 		}
 		j.firstAnswers(c, answers)
@@ -95,6 +107,7 @@ func (j *judge) ran(c *request, r *medium.Record) {
 			j.fail("round %d of %s is run with the answers %q, of %d questions", r.Round, c.id, answers, c.plan[last].asks)
 		}
 	}
+	return from
 }
 
 // firstAnswers judges the answers that a round is run with: none was sent after another was taken.

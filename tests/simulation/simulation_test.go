@@ -37,6 +37,9 @@ func draw(t *rapid.T, b bug) *world {
 			for range w.pick(4) {
 				r.pauses = append(r.pauses, pauses[w.pick(8)])
 			}
+			if n := len(r.pauses); n > 0 && w.maybe(2) {
+				r.checkpoint = 1 + w.pick(n)
+			}
 			if len(c.plan) < 3 {
 				switch w.pick(4) {
 				case 1, 2:

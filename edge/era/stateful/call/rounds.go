@@ -138,7 +138,7 @@ func decide(c *Call, e Event, buf []Effect) []Effect {
 
 // busy makes the next round one that needs nothing of the client.
 func (c *Call) busy(r *Reply) {
-	c.state = Pausing
+	c.state, c.noted = Pausing, nil
 	next := *c.round
 	next.State, next.Asked, next.Resumable = r.State, nil, r.Resumable
 	next.Round, next.Attempt = next.Round+1, 1
