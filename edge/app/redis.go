@@ -29,7 +29,7 @@ import (
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
 	if cfg.Redis == "" {
 		return inMemory{
-			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b)), memory.New(taskLimits(cfg.Limits), memory.WithBudget(b)),
+			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b)), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b)),
 		}, nil
 	}
 	client, err := redisClient(cfg)

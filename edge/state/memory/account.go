@@ -25,6 +25,9 @@ func WithBudget(b *budget.Budget) Option {
 	}
 }
 
+// WithCharges is WithBudget where nothing is forgotten before its time: what has ended is still wanted.
+func WithCharges(b *budget.Budget) Option { return func(m *Medium) { m.budget = b } }
+
 // account charges the holder of a locked session with what the session keeps now. charge calls it, and whatever
 // changes the record or the number of streams afterwards.
 func (m *Medium) account(s *session) {

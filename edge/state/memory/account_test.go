@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"net/netip"
 	"testing"
 
@@ -102,6 +103,31 @@ func TestEndedStreamsMakeRoom(t *testing.T) {
 	}{{"hog", "a", false}, {"hog", "e", false}, {"hog", "read", true}, {"other", "others", true}} {
 		if _, err := r.Read(t.Context(), s.session, s.stream, medium.Position{}, 0); (err == nil) != s.there {
 			t.Errorf("stream %s: %v, want it there: %t", s.stream, err, s.there)
+		}
+	}
+}
+
+// Where what has ended is still wanted, as tasks are, it stays, and who holds too much is refused.
+func TestEndedStreamsStay(t *testing.T) {
+	b := budget.New(100 << 10)
+	m := New(state.Limits{}, WithCharges(b))
+	defer m.Close()
+	r := m.Store("r", medium.Hooks{})
+	for i := range 6 {
+		task := fmt.Sprint("task", i)
+		if err := r.Create(t.Context(), &state.Session{ID: task, Principal: mcp.Principal{Subject: "hog"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := statetest.Conclude(t.Context(), r, task, "t", state.Call{ID: task, RequestID: "1"}, make([]byte, 10<<10)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.Holder("", "hog", netip.Addr{}).Reserve(budget.Requests, 40<<10); err == nil {
+		t.Error("who holds nearly all was given more")
+	}
+	for i := range 6 {
+		if _, err := r.Read(t.Context(), fmt.Sprint("task", i), "t", medium.Position{}, 0); err != nil {
+			t.Errorf("task %d: %v", i, err)
 		}
 	}
 }
