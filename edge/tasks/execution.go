@@ -52,6 +52,8 @@ type execution struct {
 	// isTask: it has a record, or is about to have one. events takes the status of one.
 	isTask atomic.Bool
 	events run.Sink
+	// resting is restingNot, restingNow or restingOver: see rest.
+	resting atomic.Int32
 	// asked is how often the client was asked before the round that runs.
 	asked int
 	// job is the state that the backend kept when its last round ended; nil while one runs: that sees its own cancellation.
@@ -87,10 +89,11 @@ func (x *execution) release() {
 func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Sink) *call.Reply {
 	x.users.Add(1)
 	defer x.release()
-	if x.repeatable { // Whoever drains need not wait: neither for the call nor for this.
+	if x.isTask.Load() {
+		x.rest()
+	}
+	if x.repeatable || round.Resumable { // Whoever drains need not wait for the run.
 		x.t.work.Rest()
-		x.t.work.Rest()
-		defer x.t.work.Unrest()
 		defer x.t.work.Unrest()
 	}
 	x.t.running.Add(1)
@@ -149,6 +152,19 @@ func (x *execution) observed(op *telemetry.Operation, reply mcp.Reply, err error
 	}
 	op.Pause(&o)
 }
+
+// rest says, until the end, that whoever drains need not wait for the task while its backend does not run: another replica goes on with it.
+func (x *execution) rest() {
+	if x.resting.CompareAndSwap(restingNot, restingNow) {
+		x.t.work.Rest()
+	}
+}
+
+const (
+	restingNot int32 = iota
+	restingNow
+	restingOver // A run may begin late.
+)
 
 // dispatch calls the backend. A panic there ends this task alone.
 func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply, err error) {
@@ -301,6 +317,7 @@ func (x *execution) Checkpoint(own []byte) { x.events.Checkpoint(keptState(x.ask
 // Complete implements run.Task: the call becomes a task.
 func (x *execution) Complete(r *medium.Record) {
 	x.isTask.Store(true)
+	x.rest()
 	x.fill(r)
 }
 
@@ -355,6 +372,9 @@ const cancelTimeout = 10 * time.Second
 // discard says that the execution is over, or never began.
 func (x *execution) discard() {
 	x.t.making.Delete(x.session.ID)
+	if x.resting.Swap(restingOver) == restingNow {
+		x.t.work.Unrest()
+	}
 	x.release()
 }
 

@@ -292,7 +292,12 @@ func TestWatchedTasks(t *testing.T) {
 func TestDrainHandsTasksOver(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["safe"], w.backend.tools["unsafe"] = w.backend.gated(atOnce, true), w.backend.gated(atOnce, false)
+		w.backend.tools["pauses"] = tool{atOnce, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
+			w.backend.ran.Add(-1)
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job"), RetryAfter: time.Hour}}, nil
+		}}
 		a, b := w.replica(), w.replica()
+		a.begin("pauses", "")
 		safe, once := a.begin("safe", "safe"), a.begin("unsafe", "unsafe")
 		await.Until(t, "both to run", func() bool { return w.backend.running.Load() == 2 })
 		drained := make(chan error, 1)

@@ -48,8 +48,8 @@ const resting = 1 << 32
 // Rest says that one who is inside is not waited for by WaitBusy, until Unrest.
 func (g *InFlight) Rest() { g.changed(g.n.Add(resting)) }
 
-// Unrest ends that.
-func (g *InFlight) Unrest() { g.n.Add(-resting) }
+// Unrest ends that. Whoever it is may have left before.
+func (g *InFlight) Unrest() { g.changed(g.n.Add(-resting)) }
 
 // busy says whether somebody is inside who does not rest.
 func busy(n int64) bool { return n&(resting-1) != n/resting }

@@ -3,7 +3,10 @@ package run
 import (
 	"context"
 	"testing"
+
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/await"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -67,4 +70,25 @@ func TestWorkEndsWhenCallsWaitForAnswers(t *testing.T) {
 		}
 		h.wantOver("c", call.HowParked)
 	})
+}
+
+// Who leaves before it ends its rest keeps nobody waiting.
+func TestLeaveWhileResting(t *testing.T) {
+	var g InFlight
+	if !g.Enter() {
+		t.Fatal("it is closed")
+	}
+	g.Rest()
+	done := make(chan error, 1)
+	go func() { done <- g.Wait(context.Background()) }()
+	await.Until(t, "somebody to wait", func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.idle != nil
+	})
+	g.Leave()
+	g.Unrest()
+	if err := await.Receive(t, "the end of the wait", done); err != nil {
+		t.Error(err)
+	}
 }
