@@ -213,12 +213,12 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	out := &request{x: x, call: u.Add(ctx, x.record(), x)}
 	u.Serve(ctx, out)
 	x.unheard()
-	if reply, err, ok := x.outcome(); ok {
-		return reply, err
-	}
+	reply, err, answered := x.outcome()
 	switch {
 	case ctx.Err() != nil:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
+	case answered:
+		return reply, err
 	case out.failed != nil:
 		return mcp.Reply{}, out.failed
 	}
