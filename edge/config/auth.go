@@ -80,7 +80,7 @@ type Introspection struct {
 
 // Claims are names of claims, or paths with dots.
 type Claims struct {
-	// Subject: the first that is there; empty: sub, client_id, azp.
+	// Subject: the first that is there; empty: sub or, for tokens that are no user's, client_id, azp.
 	Subject Names `yaml:"subject"`
 	// Scopes: the first that is there; empty: scope, scp, scopes.
 	Scopes Names `yaml:"scopes"`
