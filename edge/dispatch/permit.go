@@ -36,6 +36,13 @@ func (r *round) conceals() bool {
 	return listed != nil
 }
 
+// narrow makes what a backend says of keeping an answer, which may be nil, good for the caller alone if others may be refused it.
+func (r *round) narrow(hint *pb.CacheHint) {
+	if hint != nil && r.d.opts.Access != nil && r.d.opts.Access.Restricts() {
+		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
+	}
+}
+
 // Permit implements the eras' Dispatcher. What cannot be read of the request, and what does not exist, is told by Call.
 func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
 	if d.opts.Access == nil {
