@@ -1,8 +1,7 @@
 package auth
 
 import (
-	"strings"
-	"unicode/utf8"
+	"strconv"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -60,14 +59,16 @@ func (i *issuer) warnSubject(name string) {
 		"Have the issuer put sub into the tokens of users, or set claims.subject", "issuer", i.o.URL, "claim", name)
 }
 
-// checkSubject refuses what could be taken for another one, or for nobody. The JSON decoder puts U+FFFD where
-// something was no character, so two subjects with it may have been different.
+// checkSubject refuses what could be taken for another one, or for nobody.
 func checkSubject(s string) *refusal {
 	switch {
 	case s == "":
 		return &refusal{ReasonSubject, "the access token says of nobody that it is theirs: the claim of the subject is missing or empty"}
-	case len(s) > maxSubject, strings.ContainsRune(s, utf8.RuneError), strings.ContainsFunc(s, mcp.IsControl):
-		return &refusal{ReasonSubject, "the access token's subject is too long, or has characters that none can have"}
+	case len(s) > maxSubject:
+		return &refusal{ReasonSubject, "the access token's subject is longer than " + strconv.Itoa(maxSubject) + " bytes"}
+	case !mcp.IsName(s):
+		return &refusal{ReasonSubject, "the access token's subject begins or ends with a space, or has characters that show as nothing or as others: " +
+			"have its issuer name it otherwise, or take its subject from another claim"}
 	}
 	return nil
 }
