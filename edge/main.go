@@ -31,7 +31,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
-                             --tool NAME asks about one tool
+                             --tool NAME asks about one tool, --arguments JSON about a call of it
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string) error {
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":
-		return explainPolicy(ctx, args, os.Stdout)
+		return explainPolicy(ctx, args, os.Stdout, os.Stderr)
 	case "proto":
 		return writeProto(args)
 	case "version":

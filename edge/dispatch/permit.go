@@ -165,14 +165,14 @@ func (r *round) toolArguments() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeArguments(raw)
+	return DecodeArguments(raw)
 }
 
 // promptArguments are those of prompts/get.
 func (r *round) promptArguments() (map[string]any, error) { return r.toolArguments() }
 
-// decodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
-func decodeArguments(raw json.RawMessage) (map[string]any, error) {
+// DecodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
+func DecodeArguments(raw json.RawMessage) (map[string]any, error) {
 	var out map[string]any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
