@@ -8,9 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -107,13 +104,7 @@ func serve(ctx context.Context, args []string) error {
 	defer stop()
 	return edge.Run(ctx, func(endpoint string) {
 		log.Info("serving", "endpoint", endpoint, "admin", edge.AdminAddr(), "backends", len(cfg.Backends))
-		if demo {
-			here := onThisMachine(endpoint)
-			fmt.Fprintf(os.Stderr, banner, here, here, here)
-		}
-		if cfg.Dev {
-			fmt.Fprintf(os.Stderr, devBanner, cfg.AdminScheme(), edge.AdminAddr())
-		}
+		greet(os.Stderr, &cfg, demo, endpoint, edge.AdminAddr())
 	})
 }
 
@@ -143,41 +134,6 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 	}
 	return edge, log, stop, nil
 }
-
-// banner is what a newcomer sees: where the server is and what to do with it.
-// onThisMachine is an endpoint as a client on this machine calls it: one of all interfaces is localhost.
-func onThisMachine(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return endpoint
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
-		u.Host = net.JoinHostPort("localhost", u.Port())
-	}
-	return u.String()
-}
-
-const banner = `
-MCP Edge is serving the bundled demo (tools, resources, prompts) at
-
-    %s
-
-Paste this into your client's configuration:
-
-    {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
-
-or look around with the MCP Inspector:
-
-    npx @modelcontextprotocol/inspector --cli %s --transport http --method tools/list
-
-`
-
-// devBanner is where a developer sees what the edge does.
-const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
-
-    %s://%s/dev
-
-`
 
 func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)
