@@ -95,8 +95,8 @@ type headed struct {
 	header http.Header
 	host   string
 	base   *http.Transport
-	// refused: the credentials, or that there are none.
-	refused atomic.Bool
+	// refused is the last refusal; nil: there is none.
+	refused atomic.Pointer[refusal]
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -108,16 +108,18 @@ func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 	}
 	resp, err := h.base.RoundTrip(r)
-	if err == nil && resp.StatusCode == http.StatusUnauthorized {
-		h.refused.Store(true)
+	if err == nil {
+		if refused := refusalOf(resp); refused != nil {
+			h.refused.Store(refused)
+		}
 	}
 	return resp, err
 }
 
-// explain says what to do about an error.
+// explain says why the server refused what came to an error, and what to do.
 func (h *headed) explain(err error) error {
-	if h.refused.Load() {
-		return fmt.Errorf("%w: the server wants other credentials: give --token-file FILE, or --header", err)
+	if refused := h.refused.Load(); refused != nil {
+		return refused.explain(err, h.header.Get("Authorization") != "")
 	}
 	return err
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // lockedEdge is an edge that takes one API key, with tools to call.
-func lockedEdge(t *testing.T) (url, keyFile string) {
+func lockedEdge(t *testing.T, change ...func(*config.Config)) (url, keyFile string) {
 	t.Helper()
 	s := capability.New("fixture", "1")
 	capability.AddTool(s, "add", "Adds", func(_ context.Context, c *capability.Call, in struct{ A, B int }) (struct {
@@ -52,6 +52,9 @@ func lockedEdge(t *testing.T) (url, keyFile string) {
 	}
 	cfg := harness.Config(harness.Serve(t, "fixture", s).Backend())
 	cfg.Auth, cfg.PublicURL = &config.Auth{APIKeys: keys}, "http://edge.example.com"
+	for _, fn := range change {
+		fn(&cfg)
+	}
 	return harness.Start(t, cfg).URL, keyFile
 }
 
@@ -91,6 +94,50 @@ func TestCall(t *testing.T) {
 		if _, _, err := call(args...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v; want %q", args, err, want)
 		}
+	}
+}
+
+// Whoever is refused is told why, as the server says it, and to give credentials if there were none.
+func TestCallTellsWhyItWasRefused(t *testing.T) {
+	url, key := lockedEdge(t, func(c *config.Config) {
+		c.Auth.Metadata.InitialScopes = []string{"mcp:first"}
+		c.Policy = &config.Policy{Scopes: []config.PolicyScopes{{Tools: []string{"fail"}, Need: []string{"mcp:write", "mcp:fail"}}}}
+		c.Quotas = []config.Quota{{Name: "few", Per: "principal", Tools: []string{"who"}, Rate: "1/1h"}}
+	})
+	if err := callTool(t.Context(), []string{url, "who", "--token-file", key}, &bytes.Buffer{}, &bytes.Buffer{}); err != nil {
+		t.Fatal(err)
+	}
+	wrong := filepath.Join(t.TempDir(), "wrong")
+	if err := os.WriteFile(wrong, []byte("a-key-of-nobody"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const give = "give --token-file"
+	for name, c := range map[string]struct {
+		args, want []string
+		not        string
+	}{
+		"no credentials":   {[]string{"who"}, []string{"wants credentials", "the scopes mcp:first", give}, ""},
+		"wrong ones":       {[]string{"who", "--token-file", wrong}, []string{"the server says: the access token is not known", "the scopes mcp:first"}, give},
+		"in a header":      {[]string{"who", "--header", "authorization: Bearer x"}, []string{"the server says: the access token is not known"}, give},
+		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs further scopes", "the scopes mcp:write mcp:fail"}, give},
+		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "try again in 3"}, give},
+		"an unknown tool":  {[]string{"nix", "--token-file", key}, []string{"unknown tool"}, "the server"},
+		"what a tool says": {[]string{"add", "{}", "--token-file", key}, []string{"add says that it failed"}, "the server"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := callTool(t.Context(), append([]string{url}, c.args...), &bytes.Buffer{}, &bytes.Buffer{})
+			if err == nil {
+				t.Fatal("it was called")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q is not in: %v", want, err)
+				}
+			}
+			if c.not != "" && strings.Contains(err.Error(), c.not) {
+				t.Errorf("%q is in: %v", c.not, err)
+			}
+		})
 	}
 }
 

@@ -178,6 +178,43 @@ func TestCheckReadsKeys(t *testing.T) {
 	}
 }
 
+// mcpedge check of a file without a backend checks what it has, and says what mcpedge would serve with it.
+func TestCheckWithoutBackends(t *testing.T) {
+	good, bad := issuer.Serve(t), issuer.Serve(t)
+	bad.Down(true)
+	settings := t.TempDir() + "/edge.yaml"
+	const note = "note    there is no backend: mcpedge serves the bundled demo services with these settings. Name one with --backend NAME=TARGET or in the configuration file\n"
+	for name, c := range map[string]struct {
+		yaml string
+		args []string
+		want string
+		fail string
+	}{
+		"an issuer":             {"auth: {issuers: [{issuer: '" + good.URL + "'}]}\n", nil, "ok      issuer " + good.URL + ": 1 keys were read\n" + note, ""},
+		"one that fails":        {"auth: {issuers: [{issuer: '" + bad.URL + "'}]}\n", nil, note, "1 issuers cannot be used"},
+		"a call":                {"auth: {issuers: [{issuer: '" + good.URL + "'}]}\n", []string{"--call", "t={}"}, note, "no backend lists the tool"},
+		"nothing to be checked": {"", nil, "", "no backend: name one with --backend NAME=TARGET"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			args := c.args
+			if c.yaml != "" {
+				if err := os.WriteFile(settings, []byte(c.yaml), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				args = append([]string{"--config", settings}, args...)
+			}
+			var out strings.Builder
+			err := checkBackends(t.Context(), args, &out)
+			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
+				t.Errorf("%v, want %q", err, c.fail)
+			}
+			if !strings.HasSuffix(out.String(), c.want) {
+				t.Errorf("got\n%s\nwant\n%s", &out, c.want)
+			}
+		})
+	}
+}
+
 func TestBannerNamesAnAddressThatCanBeCalled(t *testing.T) {
 	for endpoint, want := range map[string]string{
 		"http://[::]:8080/mcp":         "http://localhost:8080/mcp",

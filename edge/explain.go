@@ -1,24 +1,45 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/app"
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// explainPolicy prints to out what the policy decides for the claims of a token, and by which rule.
-func explainPolicy(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) == 0 || args[0] != "explain" {
-		return errors.New("policy: write mcpedge policy explain --config FILE --claims FILE [--tool NAME]")
+const explainUsage = `mcpedge policy explain --config FILE --claims FILE [flags]
+
+Says what the policy decides for a caller on what the backends list now, and by which rule.
+
+  --claims FILE
+        the claims of a token, as JSON, which is not verified; {} stands for an anonymous caller
+  --tool NAME
+        one tool; without it, everything that there is
+  --arguments JSON
+        the arguments of a call of that tool; without them, a rule that looks at them decides nothing yet
+
+`
+
+// explainPolicy prints to out what the policy decides for the claims of a token, and by which rule; help to stderr.
+func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) error {
+	asked := len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0])
+	switch {
+	case asked:
+	case len(args) == 0 || args[0] != "explain":
+		return errors.New("policy: write mcpedge policy explain --config FILE --claims FILE [--tool NAME [--arguments JSON]]")
+	default:
+		args = args[1:]
 	}
-	file, args, err := takeValue("claims", args[1:])
+	file, args, err := takeValue("claims", args)
 	if err != nil {
 		return err
 	}
@@ -26,9 +47,20 @@ func explainPolicy(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Load("policy explain", args, os.LookupEnv, os.Stderr)
+	arguments, args, err := takeValue("arguments", args)
 	if err != nil {
 		return err
+	}
+	var settings bytes.Buffer
+	cfg, err := config.Load("policy explain", args, os.LookupEnv, &settings)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprint(stderr, explainUsage, &settings)
+	}
+	if err != nil {
+		return err
+	}
+	if arguments != "" && tool == "" {
+		return errors.New("policy: --arguments is about one tool: give --tool NAME, too")
 	}
 	if file == "" {
 		return errors.New("policy: --claims FILE is missing: give the claims of a token, as JSON; {} stands for an anonymous caller")
@@ -48,7 +80,7 @@ func explainPolicy(ctx context.Context, args []string, out io.Writer) error {
 		}
 		defer stop()
 	}
-	return app.ExplainPolicy(ctx, cfg, claims, tool, out)
+	return app.ExplainPolicy(ctx, cfg, claims, tool, json.RawMessage(arguments), out)
 }
 
 // takeValue takes a flag that is no setting, with its value, out of arguments. The last one counts.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -37,7 +39,7 @@ func TestExplainPolicy(t *testing.T) {
 	file := write("edge.yaml", settings)
 	explain := func(claims string, args ...string) (string, error) {
 		var out bytes.Buffer
-		err := explainPolicy(t.Context(), append([]string{"explain", "--config", file, "--claims", write("claims.json", claims)}, args...), &out)
+		err := explainPolicy(t.Context(), append([]string{"explain", "--config", file, "--claims", write("claims.json", claims)}, args...), &out, &out)
 		return out.String(), err
 	}
 	all, err := explain(claims)
@@ -65,6 +67,9 @@ func TestExplainPolicy(t *testing.T) {
 		{"[]", nil, "no JSON object"},
 		{`{"scope": "x"}`, nil, "the claim of the subject is missing"},
 		{claims, []string{"--tool"}, "--tool lacks its value"},
+		{claims, []string{"--arguments", "{}"}, "--arguments is about one tool"},
+		{claims, []string{"--tool", name, "--arguments", "[]"}, "no JSON object"},
+		{claims, []string{"--tool", name, "--arguments", "null"}, "no JSON object"},
 	} {
 		if _, err := explain(x.claims, x.args...); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s %q: %v, want %s", x.claims, x.args, err, x.want)
@@ -80,9 +85,41 @@ func TestExplainPolicy(t *testing.T) {
 			t.Errorf("%s: %q, %v", condition, one, err)
 		}
 	}
+	file = write("edge.yaml", strings.Replace(settings, "tool.annotations.destructive", `arguments.n > 9007199254740992`, 1))
+	for arguments, want := range map[string]string{
+		"": `if it holds; --tool and --arguments decide it`, `{"n": 9007199254740993}`: `  hide, by the rule "interns destroy nothing"  listed`,
+		`{"n": 1}`: "allow, by the rule \"the rest\"", `{}`: "could not be evaluated",
+	} {
+		args := []string{"--tool", name}
+		if arguments != "" {
+			args = append(args, "--arguments="+arguments)
+		}
+		one, err := explain(strings.Replace(claims, "mcp:read", "mcp:admin", 1), args...)
+		if err != nil || !strings.Contains(one, want) || strings.Contains(one, "--arguments") != (arguments == "") {
+			t.Errorf("%s: %q, %v; want %q", arguments, one, err, want)
+		}
+	}
 	file = write("none.yaml", "server: {name: x}\n")
 	if _, err := explain(claims); err == nil || !strings.Contains(err.Error(), "the settings have none") {
 		t.Error(err)
+	}
+}
+
+// The help lists the command's own flags, and then those that are settings.
+func TestExplainHelp(t *testing.T) {
+	for _, args := range [][]string{{"explain", "--help"}, {"explain", "--claims", "x", "-h"}, {"--help"}} {
+		var out, help bytes.Buffer
+		if err := explainPolicy(t.Context(), args, &out, &help); !errors.Is(err, flag.ErrHelp) {
+			t.Errorf("%q: %v", args, err)
+		}
+		at := -1
+		for _, want := range []string{"--claims FILE", "--tool NAME", "--arguments JSON", "-config file"} {
+			next := strings.Index(help.String(), want)
+			if next <= at {
+				t.Errorf("%q: %s is missing, or not in its place:\n%s", args, want, &help)
+			}
+			at = next
+		}
 	}
 }
 
@@ -99,7 +136,7 @@ func TestPolicyServerIsNamed(t *testing.T) {
 	}
 	note := "note    policy.external: the policy server " + pdp.Addr + " is asked about what rules and scopes allow; without an answer within 200ms it is allowed\n"
 	var out bytes.Buffer
-	if err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out); err != nil ||
+	if err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out, &out); err != nil ||
 		!strings.HasPrefix(out.String(), note) || !strings.Contains(out.String(), "allow, by default, if the policy server allows it") {
 		t.Errorf("%v\n%s", err, &out)
 	}

@@ -8,9 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/netip"
-	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -31,7 +28,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
-                             --tool NAME asks about one tool
+                             --tool NAME asks about one tool, --arguments JSON about a call of it
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
   mcpedge help               print this
@@ -79,7 +76,7 @@ func run(ctx context.Context, args []string) error {
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":
-		return explainPolicy(ctx, args, os.Stdout)
+		return explainPolicy(ctx, args, os.Stdout, os.Stderr)
 	case "proto":
 		return writeProto(args)
 	case "version":
@@ -107,13 +104,7 @@ func serve(ctx context.Context, args []string) error {
 	defer stop()
 	return edge.Run(ctx, func(endpoint string) {
 		log.Info("serving", "endpoint", endpoint, "admin", edge.AdminAddr(), "backends", len(cfg.Backends))
-		if demo {
-			here := onThisMachine(endpoint)
-			fmt.Fprintf(os.Stderr, banner, here, here, here)
-		}
-		if cfg.Dev {
-			fmt.Fprintf(os.Stderr, devBanner, cfg.AdminScheme(), edge.AdminAddr())
-		}
+		greet(os.Stderr, &cfg, demo, endpoint, edge.AdminAddr())
 	})
 }
 
@@ -143,41 +134,6 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 	}
 	return edge, log, stop, nil
 }
-
-// banner is what a newcomer sees: where the server is and what to do with it.
-// onThisMachine is an endpoint as a client on this machine calls it: one of all interfaces is localhost.
-func onThisMachine(endpoint string) string {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return endpoint
-	}
-	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
-		u.Host = net.JoinHostPort("localhost", u.Port())
-	}
-	return u.String()
-}
-
-const banner = `
-MCP Edge is serving the bundled demo (tools, resources, prompts) at
-
-    %s
-
-Paste this into your client's configuration:
-
-    {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
-
-or look around with the MCP Inspector:
-
-    npx @modelcontextprotocol/inspector --cli %s --transport http --method tools/list
-
-`
-
-// devBanner is where a developer sees what the edge does.
-const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
-
-    %s://%s/dev
-
-`
 
 func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
 	level := new(slog.LevelVar)

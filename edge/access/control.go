@@ -181,6 +181,9 @@ func (c *Control) Challenges() bool {
 	return p != nil && p.NeedsScopes() && c.o.Authenticates && !c.tokenless.Load()
 }
 
+// Restricts says whether a policy is in force, so that what came of a request may be nothing for other callers.
+func (c *Control) Restricts() bool { return c.policy.Load() != nil }
+
 // challenge asks a caller for credentials with scopes; nil: nobody is authenticated, so that there are none to be had.
 func (c *Control) challenge(p *inForce, rules *revision.Rules, call *mcp.Call, need []string) *mcp.Challenge {
 	if !c.o.Authenticates || c.tokenless.Load() {

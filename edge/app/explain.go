@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +19,16 @@ import (
 
 // ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now: on one tool
 // or, if that is empty, on everything. The claims are those of a token, which is not verified; none: the caller is anonymous.
-func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any, tool string, out io.Writer) error {
+// The arguments are those of a call of the tool, a JSON object; none: they are not known.
+func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any, tool string, arguments json.RawMessage, out io.Writer) error {
+	var given policy.Arguments
+	if len(arguments) > 0 {
+		values, err := dispatch.DecodeArguments(arguments)
+		if err != nil || values == nil {
+			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object: give the arguments of a call", arguments)
+		}
+		given = func() (map[string]any, error) { return values, nil }
+	}
 	p, err := cfg.CompilePolicy()
 	if err != nil {
 		return err
@@ -49,11 +59,11 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any
 			continue
 		}
 		found = true
-		d, err := p.Explain(&who, &t, argumentsOf(&t))
+		d, err := p.Explain(&who, &t, argumentsOf(&t, given))
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&d)+asked(&cfg, &d), listing(p, &who, &t))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&t, &d)+asked(&cfg, &d), listing(p, &who, &t))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -66,18 +76,23 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any
 
 var kindNames = map[policy.Kind]string{policy.Tool: "tool", policy.Prompt: "prompt", policy.Resource: "resource", policy.Template: "template"}
 
-// argumentsOf are those of what has none; nil: they are not known.
-func argumentsOf(t *policy.Target) policy.Arguments {
-	if t.Kind == policy.Resource {
+// argumentsOf are those of what has none, and those given of a tool; nil: they are not known.
+func argumentsOf(t *policy.Target, given policy.Arguments) policy.Arguments {
+	switch t.Kind {
+	case policy.Resource:
 		return func() (map[string]any, error) { return nil, nil }
+	case policy.Tool:
+		return given
 	}
 	return nil
 }
 
-func effectOf(d *policy.Decision) string {
+func effectOf(t *policy.Target, d *policy.Decision) string {
 	switch {
 	case d.Err != nil:
 		return fmt.Sprintf("deny, by the rule %q, which could not be evaluated: %v", d.Rule, d.Err)
+	case d.Open && t.Kind == policy.Tool:
+		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds; --tool and --arguments decide it", d.Effect, d.Rule)
 	case d.Open:
 		return fmt.Sprintf("depends on the arguments: %s, by the rule %q, if it holds", d.Effect, d.Rule)
 	case d.Effect == policy.StepUp:

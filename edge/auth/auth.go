@@ -87,7 +87,7 @@ func New(o Options) (*Authenticator, error) {
 			s.current.Store(&loadedKeys{set, time.Now()})
 		}
 		i := newIssuer(one, s, o.Claims)
-		i.keep = &a.keep
+		i.keep, i.log = &a.keep, o.Logger
 		a.issuers[one.URL] = i
 		a.order = append(a.order, i)
 		if one.Exchange != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -157,23 +156,6 @@ func rawClaim(text []byte, path string) json.RawMessage {
 	}
 }
 
-// subject is the first claim of the subject that is there. If that is no name the token is nobody's: the next claim may
-// be the same in the tokens of many.
-func (i *issuer) subject(claims jwt.MapClaims) (string, *refusal) {
-	for _, path := range i.o.Subject {
-		v, there := claim(claims, path)
-		if !there {
-			continue
-		}
-		s, ok := v.(string)
-		if !ok {
-			return "", &refusal{ReasonSubject, "the access token's subject is no string"}
-		}
-		return s, checkSubject(s)
-	}
-	return "", checkSubject("")
-}
-
 // Principal is who the claims of a token of the issuer stand for, with all of them. Nothing is verified: it is for explaining.
 func (i Issuer) Principal(claims map[string]any) (mcp.Principal, error) {
 	p, why := (&issuer{o: i.withDefaults(nil)}).principal(claims, nil)
@@ -217,16 +199,4 @@ func (i *issuer) kept(claims jwt.MapClaims) map[string]any {
 		}
 	}
 	return out
-}
-
-// checkSubject refuses what could be taken for another one, or for nobody. The JSON decoder puts U+FFFD where
-// something was no character, so two subjects with it may have been different.
-func checkSubject(s string) *refusal {
-	switch {
-	case s == "":
-		return &refusal{ReasonSubject, "the access token says of nobody that it is theirs: the claim of the subject is missing or empty"}
-	case len(s) > maxSubject, strings.ContainsRune(s, utf8.RuneError), strings.ContainsFunc(s, mcp.IsControl):
-		return &refusal{ReasonSubject, "the access token's subject is too long, or has characters that none can have"}
-	}
-	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,9 @@ type issuer struct {
 	source  *source
 	// keep are the claims that principals have; may be nil.
 	keep *atomic.Pointer[keptClaims]
+	// log is told once of a subject that is not sub, which warned remembers; nil: nothing is.
+	log    *slog.Logger
+	warned atomic.Bool
 }
 
 func newIssuer(o Issuer, s *source, claims []string) *issuer {

@@ -63,8 +63,10 @@ type Issuer struct {
 	Skew time.Duration
 	// Subject, Scopes and Roles are claims: the name of one, or a path to it with dots between the names. The first
 	// that is there is the subject, the first that is there has the scopes, and all have roles. None: DefaultSubject,
-	// DefaultScopes and DefaultRoles.
+	// DefaultScopes and DefaultRoles. By DefaultSubject the token of a user needs sub, see userClaims.
 	Subject, Scopes, Roles []string
+	// subjectByDefault: Subject was none.
+	subjectByDefault bool
 	// Introspection is how it is asked about tokens that are no JWT; nil: it is not. At most one issuer has it, so that
 	// a token is shown to none but the one that issued it.
 	Introspection *Introspection
@@ -127,6 +129,7 @@ func (i Issuer) withDefaults(audiences []string) Issuer {
 		}
 		return list
 	}
+	i.subjectByDefault = i.subjectByDefault || len(i.Subject) == 0
 	i.Algorithms, i.Audiences = or(i.Algorithms, DefaultAlgorithms), or(i.Audiences, audiences)
 	i.Subject, i.Scopes, i.Roles = or(i.Subject, DefaultSubject), or(i.Scopes, DefaultScopes), or(i.Roles, DefaultRoles)
 	return i

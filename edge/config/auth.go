@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 
@@ -80,7 +79,7 @@ type Introspection struct {
 
 // Claims are names of claims, or paths with dots.
 type Claims struct {
-	// Subject: the first that is there; empty: sub, client_id, azp.
+	// Subject: the first that is there; empty: sub or, for tokens that are no user's, client_id, azp.
 	Subject Names `yaml:"subject"`
 	// Scopes: the first that is there; empty: scope, scp, scopes.
 	Scopes Names `yaml:"scopes"`
@@ -324,8 +323,9 @@ func ParseAPIKeys(raw []byte) ([]APIKey, error) {
 	var errs []error
 	names, sums := map[string]bool{}, map[string]string{}
 	for i, k := range keys {
-		if k.Name == "" || len(k.Name) > maxKeyName || !utf8.ValidString(k.Name) || strings.ContainsFunc(k.Name, mcp.IsControl) {
-			errs = append(errs, fmt.Errorf("entry %d: name %.80q: give it 1 to %d bytes of characters, none of which is a control", i+1, k.Name, maxKeyName))
+		if len(k.Name) > maxKeyName || !mcp.IsName(k.Name) {
+			errs = append(errs, fmt.Errorf("entry %d: name %.80q: give it 1 to %d bytes of characters that show, none of which is a control, "+
+				"and no space at its ends", i+1, k.Name, maxKeyName))
 		}
 		if names[k.Name] {
 			errs = append(errs, fmt.Errorf("entry %d: name %.80q is used twice: give each key its own", i+1, k.Name))

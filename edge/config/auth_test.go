@@ -107,6 +107,8 @@ func TestParseAPIKeys(t *testing.T) {
 		"null":        "write [] for no keys",
 		"---\n":       "write [] for no keys",
 		"- {name: \"a\\u0085\", sha256: " + sumOfAbc + "}": "none of which is a control",
+		"- {name: \"a\\u200b\", sha256: " + sumOfAbc + "}": "characters that show",
+		"- {name: \"a \", sha256: " + sumOfAbc + "}":       "no space at its ends",
 		"- {name: \"a\\u202e\", sha256: " + sumOfAbc + "}": "none of which is a control",
 		"- null":                                 "sha256",
 		"- {name: ci, sha256: secret}":           "64 hexadecimal digits",

@@ -96,6 +96,8 @@ type Access interface {
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
 	// Challenges says whether Decide may ask for other credentials.
 	Challenges() bool
+	// Restricts says whether Decide may refuse to one caller what another one may do: what came of it is nothing to share between them.
+	Restricts() bool
 	// May says whether a caller may do something that has no arguments. Nothing is counted.
 	May(who *mcp.Principal, t *policy.Target) bool
 	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.

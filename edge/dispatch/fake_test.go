@@ -124,6 +124,7 @@ func (f *fake) ReadResource(in *pb.ReadResourceRequest, s grpc.ServerStreamingSe
 	if f.onRead == nil {
 		return s.Send(&pb.ReadResourceResponse{Message: &pb.ReadResourceResponse_Result{Result: &pb.ReadResourceResult{
 			Contents: []*pb.ResourceContents{{Uri: in.GetUri(), Body: &pb.ResourceContents_Text{Text: "read from " + f.name}}},
+			Cache:    f.cache,
 		}}})
 	}
 	return f.onRead(in, s)

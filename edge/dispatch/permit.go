@@ -36,6 +36,13 @@ func (r *round) conceals() bool {
 	return listed != nil
 }
 
+// narrow makes what a backend says of keeping an answer, which may be nil, good for the caller alone if others may be refused it.
+func (r *round) narrow(hint *pb.CacheHint) {
+	if hint != nil && r.d.opts.Access != nil && r.d.opts.Access.Restricts() {
+		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
+	}
+}
+
 // Permit implements the eras' Dispatcher. What cannot be read of the request, and what does not exist, is told by Call.
 func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
 	if d.opts.Access == nil {
@@ -158,14 +165,14 @@ func (r *round) toolArguments() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeArguments(raw)
+	return DecodeArguments(raw)
 }
 
 // promptArguments are those of prompts/get.
 func (r *round) promptArguments() (map[string]any, error) { return r.toolArguments() }
 
-// decodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
-func decodeArguments(raw json.RawMessage) (map[string]any, error) {
+// DecodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
+func DecodeArguments(raw json.RawMessage) (map[string]any, error) {
 	var out map[string]any
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()

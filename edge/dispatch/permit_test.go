@@ -240,6 +240,40 @@ func TestFilteredLists(t *testing.T) {
 	}
 }
 
+// What a backend says may be shared between callers is private where a policy may refuse it to one of them.
+func TestCacheScopeUnderPolicy(t *testing.T) {
+	when := policy.Rule{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, r == "reader")`}
+	for name, c := range map[string]struct {
+		access Access
+		want   string
+	}{
+		"no policy":    {nil, "public"},
+		"none yet":     {access.New(access.Options{Authenticates: true}), "public"},
+		"rules":        {control(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{when}}), "private"},
+		"scopes alone": {control(t, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"mcp:read"}}}}), "private"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := skilled("a", true, "skill://one/SKILL.md")
+			f.resources = []*pb.Resource{{Uri: "docs://one", Name: "one"}}
+			f.cache = &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}
+			d := start(t, Options{Access: c.access}, f)
+			for method, params := range map[mcp.Method]string{
+				mcp.MethodResourcesRead: `{"uri":"docs://one"}`, mcp.MethodSkillsGet: `{"uri":"skill://one/SKILL.md"}`,
+			} {
+				call := request(t, method, params)
+				call.Principal = mcp.Principal{Subject: "s", Roles: []string{"reader"}, Scopes: []string{"mcp:read"}}
+				reply, err := d.Call(t.Context(), rules(t, modern), call, nil)
+				if err != nil {
+					t.Fatalf("%s: %v", method, err)
+				}
+				if want := `"ttlMs":60000,"cacheScope":"` + c.want + `"`; !strings.Contains(string(reply.Result), want) {
+					t.Errorf("%s has no %s: %s", method, want, reply.Result)
+				}
+			}
+		})
+	}
+}
+
 // Callers with the same rights share what is kept of lists.
 func TestEntitlementsShareLists(t *testing.T) {
 	d := start(t, Options{Access: control(t, policy.Settings{

@@ -107,6 +107,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if out.input != nil {
 		return r.inputRequired(out.input)
 	}
+	r.narrow(out.result.GetCache())
 	reply, err := translate.ReadResult(r.rules, r.d.server, r.call.Envelope, out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)

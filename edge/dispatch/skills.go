@@ -146,6 +146,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if got := out.GetSkill().GetUri(); got != uri {
 		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", uri, got)
 	}
+	r.narrow(out.GetCache())
 	reply, err := translate.SkillResult(r.rules, r.d.server, r.call.Envelope, out)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)

@@ -27,7 +27,7 @@ func (f *fake) ListSkills(context.Context, *pb.ListSkillsRequest) (*pb.ListSkill
 func (f *fake) GetSkill(_ context.Context, req *pb.GetSkillRequest) (*pb.GetSkillResponse, error) {
 	for _, s := range f.skills {
 		if s.Uri == req.GetUri() {
-			return &pb.GetSkillResponse{Skill: s}, nil
+			return &pb.GetSkillResponse{Skill: s, Cache: f.cache}, nil
 		}
 	}
 	return nil, status.Error(codes.NotFound, "none of "+f.name)

@@ -3,8 +3,10 @@ package mcp
 import (
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Principal is who is calling, as the edge verified it. It never holds the token. The zero value is
@@ -41,8 +43,28 @@ func Outlasts(a, b time.Time) bool {
 	return !b.IsZero() && (a.IsZero() || a.After(b))
 }
 
-// IsControl reports whether a character is one that no name has, because it shows as nothing, ends a line or turns what
-// stands around it: controls (C0, C1 and DEL), the separators of lines and paragraphs, and those of writing direction.
+// IsName reports whether a text may name somebody: it is UTF-8, not empty, and looks like no other name that differs from it by what
+// shows as nothing. So it has no space but U+0020, and none at its ends, and no character that isBlank. U+FFFD is none either: a
+// decoder puts it where something was no character.
+func IsName(s string) bool {
+	return s != "" && utf8.ValidString(s) && s[0] != ' ' && s[len(s)-1] != ' ' && !strings.ContainsFunc(s, isBlank)
+}
+
+// isBlank reports whether a character shows as nothing or as another one, but for U+0020: controls, what applications are to ignore
+// where they cannot show it (Unicode, Default_Ignorable_Code_Point: ZWJ, soft hyphens, fillers, variations, tags), other spaces, and
+// symbols without ink.
+func isBlank(r rune) bool {
+	switch {
+	case r == ' ', unicode.Is(unicode.Prepended_Concatenation_Mark, r): // Cf, and shows
+		return false
+	case r == utf8.RuneError, r == '\u2800', r == '\U0001D159':
+		return true
+	}
+	return IsControl(r) || unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Zs)
+}
+
+// IsControl reports whether a character ends a line or turns what stands around it: controls (C0, C1 and DEL), the separators of
+// lines and paragraphs, and those of writing direction.
 func IsControl(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }

@@ -45,7 +45,7 @@ func TestKeycloakRecipe(t *testing.T) {
 	}
 	run(blocks[0][1])
 	none := func(string) (string, bool) { return "", false }
-	cfg, err := config.Load("serve", []string{"--config", dir + "/edge.yaml", "--admin", "127.0.0.1:0"}, none, io.Discard)
+	cfg, err := config.Load("serve", []string{"--config", dir + "/keycloak.yaml", "--admin", "127.0.0.1:0"}, none, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func TestAccessRecipe(t *testing.T) {
 	}
 	run(blocks[0][1])
 	none := func(string) (string, bool) { return "", false }
-	cfg, err := config.Load("serve", []string{"--config", "edge.yaml", "--admin", "127.0.0.1:0"}, none, io.Discard)
+	cfg, err := config.Load("serve", []string{"--config", "locked.yaml", "--admin", "127.0.0.1:0"}, none, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,100 @@
+package auth_test
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/tests/issuer"
+)
+
+// A token without sub is its client's, unless it says that a user is behind it: all users of the client would be one. What the
+// settings name as the subject is taken as they say.
+func TestUserWithoutSubject(t *testing.T) {
+	i := issuer.New("https://id.example")
+	own := options(i)
+	own.Issuers[0].Subject = []string{"sub", "client_id", "azp"}
+	for name, value := range map[string]any{
+		"sid": "s", "auth_time": 1700000000, "preferred_username": "alice", "username": "alice", "email": "alice@example.com", "name": "Alice",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctestRun(t, asked(i), func(a *auth.Authenticator) {
+				opaque := i.Claims("alice", resource)
+				delete(opaque, "sub")
+				opaque[name] = value
+				for kind, token := range map[string]string{
+					"JWT": i.Token("alice", resource, claims{"sub": nil, name: value}), "opaque": i.Opaque(opaque),
+				} {
+					p, denied := a.Authenticate(bearer(token))
+					if denied == nil {
+						t.Errorf("%s: it is %q", kind, p.Subject)
+						continue
+					}
+					checkDenial(t, denied, 401, "invalid_token")
+					for _, want := range []string{"has the claim " + name, "no sub"} {
+						if !strings.Contains(denied.Challenges[0], want) {
+							t.Errorf("%s: %s does not say %q", kind, denied.Challenges[0], want)
+						}
+					}
+					if denied.Reason != "subject" {
+						t.Errorf("%s: refused for %q", kind, denied.Reason)
+					}
+				}
+			})
+			token := i.Token("alice", resource, claims{"sub": nil, name: value})
+			if p, denied := newAuth(t, own).Authenticate(bearer(token)); denied != nil || p.Subject != "a-client" {
+				t.Errorf("with settings that name client_id it is %q, %+v", p.Subject, denied)
+			}
+			token = i.Token("alice", resource, claims{name: value})
+			if p, denied := newAuth(t, options(i)).Authenticate(bearer(token)); denied != nil || p.Subject != "alice" {
+				t.Errorf("with sub it is %q, %+v", p.Subject, denied)
+			}
+		})
+	}
+}
+
+// The log names, once for each issuer, the claim that was taken in the place of sub, unless the settings name it.
+func TestSubjectOfAnotherClaim(t *testing.T) {
+	i, other := issuer.New("https://id.example"), issuer.New("https://other.example")
+	for name, c := range map[string]struct {
+		subject []string
+		changes claims
+		want    string
+	}{
+		"sub":       {nil, claims{}, ""},
+		"client_id": {nil, claims{"sub": nil}, "claim=client_id"},
+		"azp":       {nil, claims{"sub": nil, "client_id": nil, "azp": "desk"}, "claim=azp"},
+		"as set":    {[]string{"sub", "client_id"}, claims{"sub": nil}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log strings.Builder
+			o := options(i)
+			o.Issuers = append(o.Issuers, options(other).Issuers...)
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+			for n := range o.Issuers {
+				o.Issuers[n].Subject = c.subject
+			}
+			a := newAuth(t, o)
+			for range 2 {
+				for _, from := range []*issuer.Issuer{i, other} {
+					if _, denied := a.Authenticate(bearer(from.Token("alice", resource, c.changes))); denied != nil {
+						t.Fatalf("it was refused: %+v", denied)
+					}
+				}
+			}
+			lines := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+			if c.want == "" {
+				if log.String() != "" {
+					t.Errorf("the log says\n%s", &log)
+				}
+				return
+			}
+			for _, from := range []*issuer.Issuer{i, other} {
+				if len(lines) != 2 || !strings.Contains(log.String(), "issuer="+from.URL+" "+c.want) || !strings.Contains(log.String(), "level=WARN") {
+					t.Errorf("the log says\n%s", &log)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"net/url"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// greet tells a newcomer where the server is and what to do with it, if there is nothing but the demo, and a developer where its calls
+// are shown. What needs credentials that the reader may not have is not advised.
+func greet(w io.Writer, cfg *config.Config, demo bool, endpoint, admin string) {
+	here := onThisMachine(endpoint)
+	switch {
+	case !demo:
+	case cfg.Auth != nil && !cfg.Auth.Optional:
+		_, _ = fmt.Fprintf(w, banner+lockedBanner, here, here, here)
+	default:
+		_, _ = fmt.Fprintf(w, banner+openBanner, here, here, here)
+	}
+	if cfg.Dev && cfg.Opens(config.OpenDev) {
+		_, _ = fmt.Fprintf(w, devBanner, cfg.AdminScheme(), admin)
+	}
+}
+
+// onThisMachine is an endpoint as a client on this machine calls it: one of all interfaces is localhost.
+func onThisMachine(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return endpoint
+	}
+	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsUnspecified() {
+		u.Host = net.JoinHostPort("localhost", u.Port())
+	}
+	return u.String()
+}
+
+// banner is what the others begin with.
+const banner = `
+MCP Edge is serving the bundled demo (tools, resources, prompts) at
+
+    %s
+
+`
+
+const openBanner = `Paste this into your client's configuration:
+
+    {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
+
+or look around with the MCP Inspector:
+
+    npx @modelcontextprotocol/inspector --cli %s --transport http --method tools/list
+
+`
+
+const lockedBanner = `It wants to know who calls. A client that has OAuth logs its user in at the issuer, if that is an authorization server:
+
+    {"mcpServers": {"mcpedge": {"type": "http", "url": %q}}}
+
+With an access token or an API key in a file, call a tool:
+
+    mcpedge call --token-file FILE %s calculator_arithmetic '{"expression":"19 + 23"}'
+
+`
+
+// devBanner is where a developer sees what the edge does.
+const devBanner = `Watch its calls, each from the client's request to the backend's handler, at
+
+    %s://%s/dev
+
+`

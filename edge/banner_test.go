@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/harness"
+)
+
+// A newcomer is told of what will work: with credentials where they are needed, and of the page of calls where a browser may see it.
+func TestBanner(t *testing.T) {
+	const token, page = "--token-file", "http://127.0.0.1:9090/dev"
+	open := &config.AdminAuth{Scope: "mcp:operate", Open: config.Names{config.OpenDev}}
+	for name, c := range map[string]struct {
+		cfg       config.Config
+		demo      bool
+		want, not []string
+	}{
+		"open":             {config.Config{Dev: true}, true, []string{"npx @modelcontextprotocol/inspector", page, "http://localhost:8080/mcp"}, []string{token, "token"}},
+		"auth":             {config.Config{Auth: &config.Auth{}}, true, []string{"access token", "mcpedge call --token-file FILE http://localhost:8080/mcp"}, []string{"npx", "/dev"}},
+		"auth, optional":   {config.Config{Auth: &config.Auth{Optional: true}}, true, []string{"npx @modelcontextprotocol/inspector"}, []string{token}},
+		"admin-auth":       {config.Config{Dev: true, AdminAuth: &config.AdminAuth{Scope: "x"}}, false, nil, []string{"/dev"}},
+		"admin-auth, open": {config.Config{Dev: true, AdminAuth: open}, false, []string{page}, []string{"npx"}},
+		"neither":          {config.Config{}, false, nil, []string{"MCP Edge"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			greet(&out, &c.cfg, c.demo, "http://0.0.0.0:8080/mcp", "127.0.0.1:9090")
+			for _, want := range c.want {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing in\n%s", want, &out)
+				}
+			}
+			for _, not := range c.not {
+				if strings.Contains(out.String(), not) {
+					t.Errorf("%q is in\n%s", not, &out)
+				}
+			}
+		})
+	}
+}
+
+// The command of the banner calls a tool that there is.
+func TestBannerCommand(t *testing.T) {
+	cfg := harness.Config()
+	stop, err := addBundled(t.Context(), &cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	url := harness.Start(t, cfg).URL
+	_, rest, _ := strings.Cut(lockedBanner, "--token-file FILE %s ")
+	line, _, _ := strings.Cut(rest, "\n")
+	tool, arguments, _ := strings.Cut(line, " ")
+	var out bytes.Buffer
+	if err := callTool(t.Context(), []string{url, tool, strings.Trim(arguments, "'")}, &out, &out); err != nil || !strings.Contains(out.String(), "42") {
+		t.Errorf("%s: %v\n%s", line, err, &out)
+	}
+}
