@@ -109,16 +109,16 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 			return nil, mcp.Overloaded(err)
 		}
 	}
-	if x.origin, err = readOrigin(raw); err != nil {
-		return nil, err
+	var first mcp.Call
+	if x.origin, err = readOrigin(raw); err == nil {
+		began := medium.Record{Session: id}
+		began.Method, began.Principal = c.Method, c.Principal
+		first, err = x.origin.call(&began, x.session)
 	}
-	began := medium.Record{Session: id}
-	began.ID, began.Method, began.Principal = id, c.Method, c.Principal
-	first, err := x.origin.call(&began, x.session)
 	if err != nil {
+		x.release()
 		return nil, err
 	}
-	first.ID = id
 	first.HTTP, first.Header, first.From, first.Begun = c.HTTP, c.Header, c.From, c.Begun
 	x.first = first
 	t.making.Store(id, x.session)

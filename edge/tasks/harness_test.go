@@ -168,6 +168,8 @@ type tool struct {
 // backend is what is behind the stage: tools, and nothing else.
 type backend struct {
 	tools map[string]tool
+	// ids are the call_ids that it saw.
+	ids sync.Map
 	// cancelled gets the states of calls that were cancelled between two rounds.
 	cancelled chan string
 	// running is how many runs there are now, most the most at a time, ran how many there were.
@@ -202,6 +204,7 @@ func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	defer b.running.Add(-1)
 	b.most.Store(max(b.most.Load(), n))
 	b.ran.Add(1)
+	b.ids.Store(c.ID, true)
 	reply, err := t.run(ctx, c, sink)
 	if reply.Result != nil && rules.ResultType {
 		reply.Result = append(json.RawMessage(`{"resultType":"complete",`), reply.Result[1:]...)

@@ -182,6 +182,11 @@ func TestT6OneRunAtATime(t *testing.T) {
 		if got := text(b.awaits(id, Completed)); got != "passed x" || w.backend.ran.Load() != 2 {
 			t.Errorf("got %q after %d runs", got, w.backend.ran.Load())
 		}
+		var ids []any
+		w.backend.ids.Range(func(id, _ any) bool { ids = append(ids, id); return true })
+		if len(ids) != 1 || ids[0] == id {
+			t.Errorf("the backend saw the calls %v: want one, and not the task's id", ids)
+		}
 	})
 }
 

@@ -14,7 +14,8 @@ import (
 // origin is how a task began: what any replica needs, beside its session, to run its first round. The record of its call has it in the
 // place of params.
 type origin struct {
-	// Params of the request.
+	// Call is the contract's call_id, Params those of the request.
+	Call   string          `json:"call"`
 	Params json.RawMessage `json:"params"`
 	// Asked is how often the client was asked before there was a task, State what the backend kept then, and Responses the answers.
 	Asked     int        `json:"asked,omitempty"`
@@ -30,7 +31,7 @@ type response struct {
 
 // originOf is that of a request.
 func originOf(c *mcp.Call) *origin {
-	o := &origin{Params: c.Params.Raw, Asked: max(c.Round, 1) - 1, State: c.State}
+	o := &origin{Call: c.ID, Params: c.Params.Raw, Asked: max(c.Round, 1) - 1, State: c.State}
 	for _, r := range c.Responses {
 		o.Responses = append(o.Responses, response{r.Key, r.Method, r.Result})
 	}
