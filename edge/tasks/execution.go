@@ -56,8 +56,9 @@ type execution struct {
 	resting atomic.Int32
 	// asked is how often the client was asked before the round that runs.
 	asked int
-	// job is the state that the backend kept when its last round ended; nil while one runs: that sees its own cancellation.
-	job []byte
+	// job tells the backend that the job it keeps between two rounds is cancelled; nil: it keeps none, or a round runs, which sees its own
+	// cancellation.
+	job atomic.Pointer[mcp.Call]
 
 	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
 	mu      sync.Mutex
@@ -106,7 +107,8 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	} else {
 		asked = x.origin.Asked
 	}
-	x.asked, x.job = asked, nil
+	x.asked = asked
+	x.job.Store(nil)
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
 	m.Memory = &x.memory
@@ -180,7 +182,7 @@ func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply,
 // asks is what comes of a round that needs another one.
 func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
 	in := reply.Input
-	x.job = in.State
+	x.keepsJob(asked, in.State)
 	switch {
 	case !x.isTask.Load(): // The era asks, and there is no task yet.
 		return x.answer(reply, nil)
@@ -343,8 +345,8 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 	if x.isTask.Load() {
 		x.t.counters.over(how, r)
 	}
-	if how == call.HowEnded && r != nil && r.Cancelled && len(x.job) > 0 {
-		x.cancelJob()
+	if job := x.job.Load(); job != nil && how == call.HowEnded && r != nil && r.Cancelled {
+		x.cancelJob(job)
 	}
 	if x.leave != nil {
 		x.leave()
@@ -352,15 +354,23 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 	x.discard()
 }
 
-// cancelJob tells the backend that the job behind the task is not wanted any more.
-func (x *execution) cancelJob() {
+// keepsJob notes what the backend keeps after a round before which the client was asked that often.
+func (x *execution) keepsJob(asked int, kept []byte) {
+	if len(kept) == 0 {
+		return
+	}
 	c := x.first
-	c.State, c.Responses, c.Attempt, c.Round = x.job, nil, 1, x.asked+1
+	c.State, c.Responses, c.Attempt, c.Round = kept, nil, 1, asked+1
 	c.HTTP, c.Header, c.Memory = mcp.HTTP{}, nil, nil
+	x.job.Store(&c)
+}
+
+// cancelJob tells the backend that the job behind the task is not wanted any more.
+func (x *execution) cancelJob(c *mcp.Call) {
 	x.t.work.Spawn(func() {
 		ctx, cancel := context.WithTimeout(x.base, cancelTimeout)
 		defer cancel()
-		if err := x.t.CancelCall(ctx, x.rules, &c); err != nil {
+		if err := x.t.CancelCall(ctx, x.rules, c); err != nil {
 			x.t.o.Logger.Warn("a backend could not be told that a task was cancelled", "call", c.ID, "error", err)
 		}
 	})
@@ -400,7 +410,8 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	}
 	x.first.Principal = callerOf(r, why)
 	if r.Phase != state.PhaseDispatched {
-		x.asked, x.job, _ = openState(r.State)
+		asked, kept, _ := openState(r.State)
+		x.keepsJob(asked, kept)
 	}
 	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
 	return &run.Claimed{Task: x, Context: ctx}, nil

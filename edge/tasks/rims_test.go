@@ -432,3 +432,19 @@ func TestRepeatableRounds(t *testing.T) {
 		}
 	})
 }
+
+// TestCancelledAsItBegins: a cancellation meets a run that has only begun, and reads nothing that the run writes.
+func TestCancelledAsItBegins(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["silent"] = tool{atOnce, false, func(ctx context.Context, _ *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			<-ctx.Done()
+			return mcp.Reply{}, ctx.Err()
+		}}
+		a := w.replica()
+		for range 50 {
+			id := a.begin("silent", "")
+			a.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+			a.awaits(id, Cancelled)
+		}
+	})
+}

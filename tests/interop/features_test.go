@@ -16,7 +16,7 @@ func TestTable(t *testing.T) {
 	})
 	lines := strings.Split(got, "\n")
 	if !strings.HasPrefix(lines[2], "| Ant (ant 2) | 2 | stdio | – |") || !strings.HasPrefix(lines[3], "| Bee (bee 1) | 1, 2 | http, sse | yes |") ||
-		!strings.HasSuffix(lines[3], "| yes |") || !strings.Contains(got, "- Bee: no roots: it has none.\n") {
+		!strings.HasSuffix(lines[3], "| yes | – |") || !strings.Contains(got, "- Bee: no roots: it has none.\n") {
 		t.Errorf("%s", got)
 	}
 }

@@ -46,7 +46,7 @@ const backend: BackendServiceHandlers = {
   }),
 };
 
-const tools: ToolServiceHandlers = {
+const tools: Partial<ToolServiceHandlers> = {
   ListTools: list([brew], (tools, nextPageToken) => ({ tools, nextPageToken })),
   WatchTools: watch,
   async CallTool(call) {
