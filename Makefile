@@ -72,6 +72,10 @@ DURATION ?= 60s
 chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s
 	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
 
+chaos-tasks: ## 200 principals that hold 2,000 tasks, in every mode of chaos; by hand
+	@$(GO) build -o bin/chaos ./tests/chaos && \
+	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) -clients 20 -holders 200 -each 10 -task-for 10s -keys
+
 # How many histories of calls are played, each of a new seed.
 HISTORIES ?= 60000
 simulate: ## Play HISTORIES (60000) of calls whose store loses writes, and find the bugs planted among them

@@ -12,24 +12,9 @@ import (
 	"time"
 )
 
-// auditName is the file that a replica records in, and settingsName that of its settings.
+// auditName is the file that a replica records in.
 func auditName(dir string, replica int) string {
 	return filepath.Join(dir, fmt.Sprintf("audit%d.jsonl", replica))
-}
-
-func settingsName(dir string, replica int) string {
-	return filepath.Join(dir, fmt.Sprintf("edge%d.yaml", replica))
-}
-
-// writeSettings makes the settings of a replica that must record, arguments included: they have the call's tag.
-func writeSettings(dir string, replica int) error {
-	text, err := json.Marshal(map[string]any{ // which is YAML
-		"audit": map[string]any{"file": auditName(dir, replica), "required": true, "arguments": "whole"},
-	})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(settingsName(dir, replica), text, 0o600)
 }
 
 // record is a line of an audit.

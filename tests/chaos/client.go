@@ -31,6 +31,7 @@ type client struct {
 	url     string
 	http    *http.Client
 	session string
+	key     string     // of its principal; empty: it has none
 	random  *rand.Rand // of the client's own goroutine
 	counts  *traffic
 	ids     int
@@ -68,6 +69,9 @@ func (c *client) send(ctx context.Context, method, body string, header ...string
 	case http.MethodGet:
 		req.Body, req.ContentLength = http.NoBody, 0
 		h.Set("Accept", "text/event-stream")
+	}
+	if c.key != "" {
+		h.Set("Authorization", "Bearer "+c.key)
 	}
 	if c.session != "" {
 		h.Set("Mcp-Session-Id", c.session)

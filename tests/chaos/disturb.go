@@ -63,6 +63,10 @@ var modes = []mode{
 		least: least{losses: 10, answers: 20},
 	},
 	{
+		name: "blackout", durable: true, disturb: blackout, rules: rules{cuts: true, unknown: true, unavailable: true},
+		least: least{losses: 10, takeovers: 10, answers: 10},
+	},
+	{
 		name: "promotion", standby: true, disturb: promote,
 		rules: rules{cuts: true, unavailable: true, unknown: true, rollback: true},
 		least: least{losses: 10, answers: 20},
@@ -125,6 +129,27 @@ func roll(ctx context.Context, s *stage, _ options) error {
 func restartRedis(ctx context.Context, s *stage, _ options) error {
 	return every(ctx, 3*time.Second, func() error {
 		return s.lose("", "Redis was restarted", func() error { return s.redis.Restart(context.WithoutCancel(ctx)) })
+	})
+}
+
+// blackout ends all replicas at once, restarts Redis with its data, and starts the replicas again.
+func blackout(ctx context.Context, s *stage, _ options) error {
+	whole := context.WithoutCancel(ctx)
+	return every(ctx, 6*time.Second, func() error {
+		for _, e := range s.edges {
+			if err := s.lose(e.Name(), "replica "+e.Name()+" was killed, as all", e.Kill); err != nil {
+				return err
+			}
+		}
+		if err := s.lose("", "Redis was restarted", func() error { return s.redis.Restart(whole) }); err != nil {
+			return err
+		}
+		for _, e := range s.edges {
+			if err := e.Start(); err != nil {
+				return err
+			}
+		}
+		return s.edges.AwaitReady(whole)
 	})
 }
 

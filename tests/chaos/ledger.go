@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,10 +25,11 @@ type ledger struct {
 	runs     map[string][]*run // by tag, in order
 	running  map[*run]bool
 	bookings map[string]int // by trip
+	stages   map[string][]int
 }
 
 func newLedger() *ledger {
-	return &ledger{runs: map[string][]*run{}, running: map[*run]bool{}, bookings: map[string]int{}}
+	return &ledger{runs: map[string][]*run{}, running: map[*run]bool{}, bookings: map[string]int{}, stages: map[string][]int{}}
 }
 
 // begin notes that a handler runs; the function it returns, that it does not any more.
@@ -49,6 +52,23 @@ func (l *ledger) book(tag string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.bookings[trip(tag)]++
+}
+
+// stage notes that a stage of a task's work was done.
+func (l *ledger) stage(tag string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stages[tag] = append(l.stages[tag], n)
+}
+
+// skipped says what is wrong with the stages of a task that is completed; "" nothing. Call it when nothing runs any more.
+func (l *ledger) skipped(tag string) string {
+	for n := range stages {
+		if !slices.Contains(l.stages[tag], n) {
+			return fmt.Sprintf("stage %d was never done: %v", n, l.stages[tag])
+		}
+	}
+	return ""
 }
 
 // load counts the handlers that run now for an incarnation, "" for any.

@@ -5,12 +5,14 @@
 // revision 2025-11-25 call two tools: `countdown`, which only reads and reports progress, and
 // `book_trip`, which asks its user twice and then books. Each client writes down every event with its
 // time and id; the backend lives in this process and knows who ran what. Others, of 2026-07-28, hold tasks: of a tool that may be run
-// again, of one that may not, of one that asks, and of one whose backend has a job of its own. Meanwhile, by mode:
+// again, of one that goes on from its last checkpoint, of one that may not be run again, of one that asks, and of one whose backend has a
+// job of its own. Meanwhile, by mode:
 //
 //	kill       a replica is killed every 2 s and started again
 //	audit      the same, where each replica must record who did what
 //	term       replicas are rolled with SIGTERM, one after the other
 //	redis      Redis is restarted with its data
+//	blackout   all replicas are killed at once, and Redis is restarted with its data before they are
 //	promotion  a replica of Redis that lacks the last writes takes its place
 //
 // Afterwards the transcripts are held against what must be true, and a table is printed for each mode.
@@ -44,6 +46,9 @@ type options struct {
 	duration time.Duration // of each mode
 	clients  int
 	holders  int // of tasks
+	each     int // tasks that a holder has at a time
+	taskFor  time.Duration
+	keys     bool // every client is a principal of its own
 	replicas int
 	seed     uint64
 	counts   string // file for "<passed> <failed>"; empty: none
@@ -61,7 +66,10 @@ func main() {
 	flag.StringVar(&names, "mode", "", "modes to run, separated by commas; empty: all")
 	flag.DurationVar(&o.duration, "duration", time.Minute, "how long each mode disturbs")
 	flag.IntVar(&o.clients, "clients", 200, "clients at the same time")
-	flag.IntVar(&o.holders, "holders", 40, "clients that hold tasks, five each at a time")
+	flag.IntVar(&o.holders, "holders", 40, "clients that hold tasks")
+	flag.IntVar(&o.each, "each", 5, "tasks that each of them has at a time")
+	flag.DurationVar(&o.taskFor, "task-for", 1500*time.Millisecond, "how long a task works at least")
+	flag.BoolVar(&o.keys, "keys", false, "give each client a key of its own, and let nobody else in")
 	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the edge")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "decides what is random in who does what")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CHAOS_COUNTS"), "file to write the passed and failed counts to")
@@ -92,7 +100,7 @@ func choose(o *options, names string) error {
 	for _, name := range strings.Split(names, ",") {
 		i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
 		if i < 0 {
-			return fmt.Errorf("mode %q is not known: choose from kill, audit, term, redis, promotion", name)
+			return fmt.Errorf("mode %q is not known: choose from kill, audit, term, redis, blackout, promotion", name)
 		}
 		o.modes = append(o.modes, modes[i])
 	}

@@ -34,8 +34,8 @@ type consentForm struct {
 }
 
 // newService makes the backend of one replica; by names the incarnation that calls it. All replicas'
-// backends write to the same ledger.
-func newService(l *ledger, by func() string) *capability.Server {
+// backends write to the same ledger. taskFor is how long a task works at least.
+func newService(l *ledger, by func() string, taskFor time.Duration) *capability.Server {
 	s := capability.New("chaos", "1.0.0", capability.WithLogger(slog.New(slog.NewTextHandler(io.Discard, nil))))
 	capability.AddTool(s, "countdown", "Counts down and changes nothing",
 		func(ctx context.Context, c *capability.Call, in countdownIn) (string, error) {
@@ -68,7 +68,7 @@ func newService(l *ledger, by func() string) *capability.Server {
 			work()
 			return done(in.Call), nil
 		}, capability.Destructive(false))
-	addTaskTools(s, l, by)
+	addTaskTools(s, l, by, taskFor)
 	return s
 }
 

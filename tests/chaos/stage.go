@@ -34,6 +34,7 @@ type stage struct {
 	edges   replicas.Group
 	proxy   *replicas.Proxy
 	ledger  *ledger
+	taskFor time.Duration // how long a task works at least
 
 	endServices context.CancelFunc
 	services    sync.WaitGroup
@@ -47,7 +48,7 @@ func build(ctx context.Context, dir string) error { return process.Build(ctx, di
 
 // newStage starts everything, with the logs in dir. program is the edge.
 func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *stage, err error) {
-	s := &stage{dir: dir, ledger: newLedger(), endServices: func() {}}
+	s := &stage{dir: dir, ledger: newLedger(), taskFor: o.taskFor, endServices: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.stop())
@@ -76,8 +77,9 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 	if err != nil {
 		return nil, err
 	}
-	for n := 1; m.audited && n <= o.replicas; n++ {
-		if err := writeSettings(dir, n); err != nil {
+	configured := m.audited || o.keys
+	if configured {
+		if err := writeSettings(dir, o, m); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +87,7 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 		Program: program, Dir: dir, Redis: url, Count: o.replicas,
 		Flags: func(n int) []string {
 			flags := append([]string{"--pprof", "--tasks-per-principal", "1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
-			if m.audited {
+			if configured {
 				flags = append(flags, "--config", settingsName(dir, n))
 			}
 			return flags
@@ -120,7 +122,7 @@ func (s *stage) serve(addrs []string) error {
 		if err != nil {
 			return err
 		}
-		service := newService(s.ledger, e.Name)
+		service := newService(s.ledger, e.Name, s.taskFor)
 		s.services.Go(func() { _ = service.Serve(ctx, l) }) // ends with ctx
 	}
 	return nil
@@ -169,17 +171,18 @@ func inMidCall(losses []loss) (n, runs int) {
 // have, all that goes on for as long again.
 func (s *stage) play(ctx context.Context, o options, m mode) ([]*client, []*holder, *traffic, error) {
 	t := &traffic{n: map[string]int{}}
-	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2 * o.clients}
+	transport := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 2*o.clients + o.holders}
 	defer transport.CloseIdleConnections()
 	h := &http.Client{Transport: transport}
 	clients := make([]*client, o.clients)
 	for i := range clients {
 		clients[i] = newClient(i+1, s.proxy.URL, o.seed, h, t)
+		clients[i].key = o.key("client", i+1)
 	}
 	if err := together(clients, func(c *client) error { return c.connect(ctx) }); err != nil {
 		return nil, nil, nil, err
 	}
-	holders := newHolders(o.holders, s.proxy.URL, o.seed, h, t)
+	holders := newHolders(o, s.proxy.URL, h, t)
 	stop := make(chan struct{})
 	var working sync.WaitGroup
 	for _, c := range holders {

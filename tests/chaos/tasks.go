@@ -19,40 +19,53 @@ import (
 const stateless = "2026-07-28"
 
 const (
-	// tasksEach is how many tasks a holder has at a time.
-	tasksEach = 5
-	// taskPause is between two looks at them.
-	taskPause = 250 * time.Millisecond
-	// jobFor is how long a job of the backend's own takes, workFor how long other tasks work at least.
-	jobFor, workFor = 2 * time.Second, 1500 * time.Millisecond
+	// looks is how often a holder looks at a task, at least, while it works: so often the task is polled.
+	looks = 6
+	// stages is how many checkpoints there are in the work of a task that has them.
+	stages = 5
 	// takeoverBound is within what a lost task that may be run again must be run, at p99: after the last loss, or Redis's return.
 	takeoverBound = 10 * time.Second
 	codeUnknown   = -32602
 )
 
 // taskKinds are the tools that are tasks, and whether they may be run again.
-var taskKinds = map[string]bool{"task_count": true, "task_job": true, "task_book": false, "task_ask": false}
+var taskKinds = map[string]bool{"task_count": true, "task_job": true, "task_steps": true, "task_book": false, "task_ask": false}
 
-// addTaskTools adds the tools whose calls are tasks.
-func addTaskTools(s *capability.Server, l *ledger, by func() string) {
+// addTaskTools adds the tools whose calls are tasks, which work for taskFor at least.
+func addTaskTools(s *capability.Server, l *ledger, by func() string, taskFor time.Duration) {
 	task := func(options ...capability.ToolOption) []capability.ToolOption {
 		return append(options, capability.Tasks(capability.TaskRequired))
 	}
-	long := func(ctx context.Context) error {
-		t := time.NewTimer(workFor + rand.N(time.Second))
-		defer t.Stop()
-		select {
-		case <-t.C:
+	pause := func(ctx context.Context, d time.Duration) error {
+		if sleep(ctx, d) {
 			return nil
-		case <-ctx.Done():
-			return ctx.Err()
 		}
+		return ctx.Err()
 	}
+	long := func(ctx context.Context) error { return pause(ctx, taskFor+rand.N(taskFor)) }
 	capability.AddTool(s, "task_count", "Works for a while, and changes nothing",
 		func(ctx context.Context, c *capability.Call, in countdownIn) (string, error) {
 			defer l.begin(in.Call, by(), c.Attempt(), c.Round())()
 			return done(in.Call), long(ctx)
 		}, task(capability.ReadOnly())...)
+	capability.AddTool(s, "task_steps", "Works in stages, each of which is done once the next one's checkpoint is",
+		func(ctx context.Context, c *capability.Call, in countdownIn) (string, error) {
+			defer l.begin(in.Call, by(), c.Attempt(), c.Round())()
+			first := 0
+			if kept := c.State(); len(kept) > 0 {
+				first = int(kept[0])
+			}
+			for stage := first; stage < stages; stage++ {
+				if err := pause(ctx, taskFor/stages); err != nil {
+					return "", err
+				}
+				l.stage(in.Call, stage)
+				if err := c.Checkpoint([]byte{byte(stage + 1)}); err != nil {
+					return "", err
+				}
+			}
+			return done(in.Call), nil
+		}, task()...)
 	capability.AddTool(s, "task_book", "Books, once for each task",
 		func(ctx context.Context, c *capability.Call, in countdownIn) (string, error) {
 			defer l.begin(in.Call, by(), c.Attempt(), c.Round())()
@@ -78,14 +91,14 @@ func addTaskTools(s *capability.Server, l *ledger, by func() string) {
 			if err := began.UnmarshalText(c.State()); err != nil {
 				began = time.Now()
 			}
-			if time.Since(began) > jobFor {
+			if time.Since(began) > taskFor {
 				return done(in.Call), nil
 			}
 			handle, err := began.MarshalText()
 			if err != nil {
 				return "", err
 			}
-			return "", &capability.InputRequired{State: handle, RetryAfter: 200 * time.Millisecond}
+			return "", &capability.InputRequired{State: handle, RetryAfter: max(200*time.Millisecond, taskFor/looks)}
 		}, task(capability.Idempotent())...)
 }
 
@@ -111,6 +124,8 @@ func final(status string) bool {
 // holder makes tasks and sees to them, through any replica.
 type holder struct {
 	client
+	each  int
+	pause time.Duration // between two looks at the tasks
 	tasks []*held
 	n     int
 }
@@ -181,10 +196,10 @@ func (h *holder) work(ctx context.Context, stop <-chan struct{}) {
 			late = time.Now().Add(patience)
 		case stopped && time.Now().After(late):
 			return // What is still open hangs.
-		case !stopped && open < tasksEach:
+		case !stopped && open < h.each:
 			h.begin(ctx)
 		}
-		sleep(ctx, taskPause)
+		sleep(ctx, h.pause)
 	}
 }
 
@@ -270,11 +285,12 @@ func (h *holder) recheck(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// newHolders makes so many.
-func newHolders(n int, url string, seed uint64, c *http.Client, t *traffic) []*holder {
-	out := make([]*holder, n)
+// newHolders makes those of a run.
+func newHolders(o options, url string, c *http.Client, t *traffic) []*holder {
+	out := make([]*holder, o.holders)
 	for i := range out {
-		out[i] = &holder{client: *newClient(i+1, url, seed+1, c, t)}
+		out[i] = &holder{client: *newClient(i+1, url, o.seed+1, c, t), each: o.each, pause: o.taskFor / looks}
+		out[i].key = o.key("holder", i+1)
 	}
 	return out
 }
@@ -295,6 +311,7 @@ func (r *report) tasks(e *evidence) {
 	once := r.check("a task that has ended stays so, and nothing else is odd about it")
 	safe := r.check("a task that may be run again is completed, unless as many replicas were lost as may be")
 	unsafe := r.check("a task that may not be run again is run once in a round; unknown only after a loss")
+	staged := r.check("a task that goes on from its last checkpoint leaves no stage out")
 	soon := r.check(fmt.Sprintf("99 of 100 lost tasks that may be run again are run within %s of the last loss", takeoverBound))
 	kinds, took := map[string]int{}, []time.Duration{}
 	happened := e.happened()
@@ -312,8 +329,11 @@ func (r *report) tasks(e *evidence) {
 			if t.forgotten {
 				continue
 			}
-			lost := lossesOfTask(t, runs, happened)
-			if taskKinds[t.tool] {
+			lost := lossesOfTask(t, happened)
+			if t.tool == "task_steps" && t.status == "completed" {
+				staged.see(e.ledger.skipped(t.tag), say)
+			}
+			if taskKinds[t.tool] && !t.beforeCheckpoint(lost, e) {
 				safe.see(t.safely(lost, e.rules), say)
 				took = append(took, takeovers(runs, happened)...)
 			} else {
@@ -340,13 +360,18 @@ func (r *report) tasks(e *evidence) {
 }
 
 // lossesOfTask are the losses while a task lived: whose they were is not known of one that was claimed and not run.
-func lossesOfTask(t *held, _ []*run, all []loss) (out []loss) {
+func lossesOfTask(t *held, all []loss) (out []loss) {
 	for _, l := range all {
 		if l.at.After(t.began) && (t.ended.IsZero() || l.at.Before(t.ended)) {
 			out = append(out, l)
 		}
 	}
 	return out
+}
+
+// beforeCheckpoint says whether a task may have been lost before it had a checkpoint to go on from, and so was not run again.
+func (t *held) beforeCheckpoint(lost []loss, e *evidence) bool {
+	return t.tool == "task_steps" && t.code == codeUnknownOutcome && e.rules.unknown && len(lost) > 0 && len(e.ledger.stages[t.tag]) <= 1
 }
 
 // safely judges how a task ended that may be run again.
