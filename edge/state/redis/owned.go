@@ -19,7 +19,7 @@ var outcomes = map[string]state.AnswerOutcome{
 
 // Answer implements medium.Calls.
 func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answer, random uint32) (state.AnswerOutcome, *medium.Owned, error) {
-	rep, err := r.run(ctx, answerScript, session, ask, packAnswer(a), a.Token, a.Bytes(), random)
+	rep, err := r.runClaiming(ctx, answerScript, session, ask, packAnswer(a), a.Token, a.Bytes(), random, indexed(session, ""))
 	if err != nil {
 		return state.AnswerUnknown, nil, err
 	}
@@ -31,6 +31,9 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 		return out, nil, nil
 	}
 	o, err := readOwned(session, rep)
+	if err == nil && out == state.AnswerCompleted {
+		r.reindex(ctx, o)
+	}
 	return out, o, err
 }
 
@@ -52,14 +55,18 @@ func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Reco
 
 // Claim implements medium.Calls.
 func (r *Replica) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
-	rep, err := r.run(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel))
+	rep, err := r.runClaiming(ctx, claimScript, w.Session, w.Call, text(w.Epoch), w.RequestID, w.Random, flag(w.Lapsed), flag(w.Cancel), indexed(w.Session, ""))
 	if err != nil {
 		return nil, err
 	}
 	if err := r.refused(w.Session, w.Call+w.RequestID, rep); err != nil {
 		return nil, err
 	}
-	return readOwned(w.Session, rep)
+	o, err := readOwned(w.Session, rep)
+	if err == nil {
+		r.reindex(ctx, o)
+	}
+	return o, err
 }
 
 // readOwned reads what the scripts' function owned returned: session record, call id, the call's fields.

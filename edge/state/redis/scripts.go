@@ -62,6 +62,7 @@ var (
 	askingScript                 = steps("asking")
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
+	parkScript                   = own("park")
 )
 
 // reply is what a session's script returned.
@@ -121,10 +122,7 @@ func (r *Replica) run(ctx context.Context, s *script, session string, own ...any
 // runIndexed runs a script on the calls of a session, with the index of unfinished streams where that is on
 // the same server. A use is counted if that was not done of late.
 func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	keys := []string{r.session(session)}
-	if !r.bucketsApart {
-		keys = append(keys, r.bucketOf(session))
-	}
+	keys := r.indexedKeys(session)
 	counted := r.renewals.early(session)
 	if counted {
 		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
@@ -134,6 +132,19 @@ func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own
 		r.renewals.counted(session)
 	}
 	return p, err
+}
+
+// runClaiming runs a script that may claim a call, with the index where that is on the same server, and counts a use of the session.
+func (r *Replica) runClaiming(ctx context.Context, s *script, session string, own ...any) (reply, error) {
+	return r.evalRun(ctx, s, session, r.indexedKeys(session), r.args("0", own...))
+}
+
+// indexedKeys are the session's key, and where that is on the same server its bucket of the index.
+func (r *Replica) indexedKeys(session string) []string {
+	if r.bucketsApart {
+		return []string{r.session(session)}
+	}
+	return []string{r.session(session), r.bucketOf(session)}
 }
 
 func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {

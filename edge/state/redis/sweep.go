@@ -1,10 +1,13 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -21,6 +24,9 @@ const (
 	sweepPage = 64
 	// staleAge is when an index entry whose stream is not there is no stream that is just beginning.
 	staleAge = 30 * time.Second
+	// parked is how long a stream whose calls all wait for their client is not looked at, at most: it is again as soon as one is claimed.
+	// Where the index is on other servers, which cannot know that at the same time, it is parkedApart.
+	parked, parkedApart = time.Hour, time.Minute
 	// bucketLife is how long a bucket is kept that nobody sweeps or adds to.
 	bucketLife = 60 * 24 * time.Hour
 	// markLife is how long it is known that a replica has left: longer than sweeps take to find all of its calls.
@@ -92,6 +98,17 @@ func (r *Replica) index(ctx context.Context, session, stream string) error {
 	return nil
 }
 
+// reindex has the sweeps look at the stream of a call that was claimed, where the script that claimed it could not. A failure costs time:
+// it is looked at when it was going to be.
+func (r *Replica) reindex(ctx context.Context, o *medium.Owned) {
+	if !r.bucketsApart {
+		return
+	}
+	actx, cancel := aside(ctx)
+	defer cancel()
+	_ = r.index(actx, o.Record.Session, o.Record.Stream)
+}
+
 // unindex takes streams that ended out of the index. A failure leaves it to the sweep.
 func (r *Replica) unindex(ctx context.Context, session string, streams ...string) {
 	if len(streams) == 0 {
@@ -137,19 +154,24 @@ func (r *Replica) orphans(ctx context.Context, most int) ([]medium.Which, error)
 	return out, nil
 }
 
-// indexEntry is a stream as the index names it, and the bucket that does.
-type indexEntry struct{ bucket, member, stream string }
+// indexEntry is a stream as the index names it, the bucket that does, and its score there: from when it is looked at, in ms.
+type indexEntry struct {
+	bucket, member, stream string
+	score                  float64
+}
 
-// unfinished reads a page of every bucket, in a random order: streams by session.
+// unfinished reads a page of what is due of every bucket, in a random order: streams by session.
 func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, error) {
 	r.sweeps.mu.Lock()
 	defer r.sweeps.mu.Unlock()
 	order := rand.Perm(buckets) // #nosec G404 -- an order is no secret
-	pages := make([]*redis.StringSliceCmd, buckets)
+	pages := make([]*redis.ZSliceCmd, buckets)
+	var clock *redis.TimeCmd
 	err := r.pipe(ctx, func(p redis.Pipeliner) {
+		clock = p.Time(ctx)
 		for _, n := range order {
 			from := r.sweeps.next[n]
-			pages[n] = p.ZRange(ctx, r.bucket(n), from, from+sweepPage-1)
+			pages[n] = p.ZRangeWithScores(ctx, r.bucket(n), from, from+sweepPage-1)
 			p.PExpire(ctx, r.bucket(n), bucketLife)
 		}
 	})
@@ -157,30 +179,38 @@ func (r *Replica) unfinished(ctx context.Context) (map[string][]indexEntry, erro
 		return nil, unavailable(ctx, err)
 	}
 	out := map[string][]indexEntry{}
+	now := float64(clock.Val().UnixMicro()) / 1000
 	for n, page := range pages {
-		if r.sweeps.next[n] += sweepPage; len(page.Val()) < sweepPage {
+		entries := page.Val()
+		due, _ := slices.BinarySearchFunc(entries, now, func(z redis.Z, now float64) int { return cmp.Compare(z.Score, math.Nextafter(now, math.Inf(1))) })
+		if r.sweeps.next[n] += sweepPage; due < sweepPage {
 			r.sweeps.next[n] = 0
 		}
-		for _, m := range page.Val() {
+		for _, z := range entries[:due] {
+			m, _ := z.Member.(string)
 			if session, stream, ok := unindexed(m); ok {
-				out[session] = append(out[session], indexEntry{r.bucket(n), m, stream})
+				out[session] = append(out[session], indexEntry{r.bucket(n), m, stream, z.Score})
 			}
 		}
 	}
 	return out, nil
 }
 
-// suspects asks the sessions for their unfinished calls, and prunes the index.
+// suspects asks the sessions for their unfinished calls, prunes the index, and parks what waits.
 func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry) ([]suspect, error) {
 	ids := make([]string, 0, len(sessions))
 	for id := range sessions {
 		ids = append(ids, id)
 	}
 	var out []suspect
-	stale := map[string][]any{}
+	stale, waits := map[string][]any{}, map[string][]any{}
+	longest := parked
+	if r.bucketsApart {
+		longest = parkedApart
+	}
 	for batch := range slices.Chunk(ids, pipeline) {
 		replies, err := r.each(ctx, orphansScript, batch, func(i int) []any {
-			args := make([]any, 0, len(sessions[batch[i]]))
+			args := append(make([]any, 0, 1+len(sessions[batch[i]])), longest.Milliseconds())
 			for _, e := range sessions[batch[i]] {
 				args = append(args, e.stream)
 			}
@@ -190,17 +220,32 @@ func (r *Replica) suspects(ctx context.Context, sessions map[string][]indexEntry
 			return nil, err
 		}
 		for i, rep := range replies {
-			streams := reply{rest: rep.list(0)}
+			streams, again := reply{rest: rep.list(0)}, reply{rest: rep.list(1)}
 			for j, e := range sessions[batch[i]] {
 				calls := streams.list(j)
 				if len(calls) == 0 {
 					stale[e.bucket] = append(stale[e.bucket], e.member)
+				} else if due := again.text(j); due != "0" {
+					waits[e.bucket] = append(waits[e.bucket], e.member, strconv.FormatFloat(e.score, 'f', -1, 64), due)
 				}
 				out = append(out, readSuspects(batch[i], calls)...)
 			}
 		}
 	}
+	if err := r.park(ctx, waits); err != nil {
+		return nil, err
+	}
 	return out, r.prune(ctx, stale)
+}
+
+// park has entries of the index, by bucket, be looked at later: see park.lua.
+func (r *Replica) park(ctx context.Context, waits map[string][]any) error {
+	for bucket, args := range waits {
+		if _, err := r.eval(ctx, parkScript, []string{bucket}, args...); err != nil {
+			return unavailable(ctx, err)
+		}
+	}
+	return nil
 }
 
 // readSuspects reads the calls of one stream as orphans.lua tells them.

@@ -1,4 +1,5 @@
--- Records an answer. ARGV: ask, answer, token, bytes of the answer, the random bits of the next epoch. Returns the
+-- Records an answer. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV: ask, answer, token, bytes of the answer,
+-- the random bits of the next epoch, the session as the index's entries begin with it. Returns the
 -- call with the codes "completed" and "taken".
 local random = ARGV[A + 5]
 return run(function()
@@ -28,6 +29,6 @@ return run(function()
   redis.call('HINCRBY', key, 'n', 1)
   keepstream(c[3], call)
   if redis.call('HINCRBY', key, 'miss', -1) > 0 then return { 'taken', owned(call) } end
-  claim(call, random, false, false)
+  claim(call, random, false, false, KEYS[2], ARGV[A + 6])
   return { 'completed', owned(call) }
 end)

@@ -81,7 +81,7 @@ local function begin(s, ends)
   if ends then return end
   if sess.open == 1 then keepmap() end
   if KEYS[2] then
-    redis.call('ZADD', KEYS[2], now, ARGV[A + 12])
+    redis.call('ZADD', KEYS[2], int(now), ARGV[A + 12])
     redis.call('PEXPIRE', KEYS[2], ARGV[A + 13])
   end
   local longest = 0

@@ -70,8 +70,14 @@ local function claimed(call, random)
   return c[1] == me and c[2] == '1' and tonumber(c[3]) % 4294967296 == tonumber(random) and c[4] == '0'
 end
 
--- Gives a call to this replica.
-local function claim(call, random, lapsed, cancel)
+-- Has a stream be looked at by sweeps from now on. bucket is the index, where it is on this server, and session the session as its
+-- entries begin with it.
+local function index(bucket, session, stream)
+  if bucket then redis.call('ZADD', bucket, string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), session .. stream) end
+end
+
+-- Gives a call to this replica, which sweeps see to from now on: see index.
+local function claim(call, random, lapsed, cancel, bucket, session)
   local key = K .. ':2c:' .. call
   local c = redis.call('HMGET', key, 'ep', 'la', 'ph', 'miss', 'st', 'bt')
   redis.call('HSET', key, 'ep', int(following(tonumber(c[1]), random)), 'n', 0, 'sp', c[2], 'ow', me, 'hd', 1, 'cl', int(now))
@@ -88,6 +94,7 @@ local function claim(call, random, lapsed, cancel)
     redis.call('HSET', K .. ':2t:' .. c[5], 'ep', int(following(epoch, random)))
   end
   keepstream(c[5], call)
+  index(bucket, session, c[5])
 end
 
 -- Keeps the map, which may be new.
