@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos simulate attack access apps interop interop-access examples compose browser apis bench bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose browser apis bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -131,6 +131,9 @@ BENCHFLAGS    =
 BENCHBASELINE = bench/baseline.txt
 bench: ## Run the benchmarks: ratios to a bare bridge and the official SDK, with verdicts on what is bounded
 	@$(RUN); $(GO) run ./bench $(BENCHFLAGS); $(END)
+
+bench-waiting: ## What 100,000 tasks that wait cost, in Redis and in the replicas; by hand
+	@$(GO) run ./bench/waiting
 
 bench-baseline: ## Run the benchmarks and save their rounds as bench/baseline.txt
 	@$(RUN); $(GO) run ./bench $(BENCHFLAGS) -benchfmt $(BENCHBASELINE); $(END)

@@ -39,7 +39,7 @@ func (r *Replica) Answer(ctx context.Context, session, ask string, a state.Answe
 
 // Asking implements medium.Calls.
 func (r *Replica) Asking(ctx context.Context, session, ask string) (*medium.Record, error) {
-	rep, err := r.run(ctx, askingScript, session, ask)
+	rep, err := r.runOften(ctx, askingScript, session, []string{r.session(session)}, ask)
 	if err != nil {
 		return nil, err
 	}

@@ -39,10 +39,12 @@ func (u *renewals) init(every time.Duration) { u.every, u.due = every, make(map[
 
 // counted notes a use. The next one is due at a time that differs from session to session.
 func (u *renewals) counted(id string) {
-	next := time.Now().Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
+	now := time.Now()
+	next := now.Add(u.every - rand.N(u.every/4+1)) // #nosec G404 -- a pause is no secret
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.due[id] = next
+	u.sweep(now)
 }
 
 // forget is for when Redis may have lost what it was told. Every session is due.
@@ -60,8 +62,20 @@ func (u *renewals) early(id string) bool {
 	return now.Before(u.due[id])
 }
 
-// split tells the sessions whose use has to be counted from those for which it is too early. Now and
-// then it forgets those that nobody revalidates any more.
+// sweep forgets now and then those that nobody uses here any more. u.mu is locked.
+func (u *renewals) sweep(now time.Time) {
+	if now.Sub(u.swept) <= u.every {
+		return
+	}
+	u.swept = now
+	for id, at := range u.due {
+		if now.Sub(at) > u.every {
+			delete(u.due, id)
+		}
+	}
+}
+
+// split tells the sessions whose use has to be counted from those for which it is too early.
 func (u *renewals) split(ids []string) (due, early []string) {
 	now := time.Now()
 	u.mu.Lock()
@@ -73,14 +87,7 @@ func (u *renewals) split(ids []string) (due, early []string) {
 			due = append(due, id)
 		}
 	}
-	if now.Sub(u.swept) > u.every {
-		u.swept = now
-		for id, at := range u.due {
-			if now.Sub(at) > u.every {
-				delete(u.due, id)
-			}
-		}
-	}
+	u.sweep(now)
 	return due, early
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -133,4 +134,13 @@ func TestFollowersAreRenewed(t *testing.T) {
 	if left := time.Until(time.UnixMilli(int64(first))); left < 0 {
 		t.Errorf("the registration lapsed %v before it was renewed", -left)
 	}
+}
+
+// Sessions that are only counted, as those of tasks are, are forgotten, too.
+func TestRenewalsOfUnusedSessionsAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if n := redis.Renewed(time.Minute, 1000); n > 200 {
+			t.Errorf("%d are kept, want those of about two minutes", n)
+		}
+	})
 }

@@ -122,7 +122,11 @@ func (r *Replica) run(ctx context.Context, s *script, session string, own ...any
 // runIndexed runs a script on the calls of a session, with the index of unfinished streams where that is on
 // the same server. A use is counted if that was not done of late.
 func (r *Replica) runIndexed(ctx context.Context, s *script, session string, own ...any) (reply, error) {
-	keys := r.indexedKeys(session)
+	return r.runOften(ctx, s, session, r.indexedKeys(session), own...)
+}
+
+// runOften runs a script on a session, and counts a use of it if that was not done of late.
+func (r *Replica) runOften(ctx context.Context, s *script, session string, keys []string, own ...any) (reply, error) {
 	counted := r.renewals.early(session)
 	if counted {
 		return r.evalRun(ctx, s, session, keys, r.args("1", own...))
