@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/resolver"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
@@ -60,6 +61,8 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// Resolver finds the addresses of a target of its scheme; nil: gRPC's own.
+	Resolver resolver.Builder
 	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
 	// DefaultResolve.
 	Resolve time.Duration
@@ -124,6 +127,8 @@ type tuning struct {
 	settle time.Duration
 	// gap is the least time between two lists that a feed asked for.
 	gap time.Duration
+	// lingering is how long a backend stays that was taken out, at least: who has seen its lists before may be about to call it.
+	lingering time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
 	watches, principals int
 }
@@ -131,8 +136,8 @@ type tuning struct {
 var defaultTuning = tuning{
 	retryMin: 200 * time.Millisecond, retryMax: 30 * time.Second,
 	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
-	settle:  3 * time.Second,
-	gap:     100 * time.Millisecond,
+	settle: 3 * time.Second,
+	gap:    100 * time.Millisecond, lingering: 5 * time.Second,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

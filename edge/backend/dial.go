@@ -50,6 +50,9 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 			MinConnectTimeout: connectTimeout,
 		}),
 	}
+	if cfg.Resolver != nil {
+		all = append(all, grpc.WithResolvers(cfg.Resolver))
+	}
 	all = append(append(all, extra...), opts.DialOptions...)
 	conn, err := grpc.NewClient(cfg.Target, all...)
 	if err != nil {

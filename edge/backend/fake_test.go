@@ -262,7 +262,7 @@ func freeAddr(t *testing.T) string {
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond,
-	settle: 200 * time.Millisecond, gap: time.Millisecond,
+	settle: 200 * time.Millisecond, gap: time.Millisecond, lingering: 50 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

@@ -3,16 +3,28 @@ package backend
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
-// Pool is all backends of an edge. All methods are safe for concurrent use.
+// Pool is all backends of an edge: those that were configured, and those that were discovered, which come and go. All methods are
+// safe for concurrent use.
 type Pool struct {
-	backends []*Backend
+	opts Options
+	tune *tuning
+	// all are the configured ones in their order, then the discovered ones by name. What it points at is never changed.
+	all atomic.Pointer[[]*Backend]
 
-	mu      sync.Mutex
-	started bool
-	closed  bool
+	mu         sync.Mutex
+	run        context.Context // of Start; nil: it was not called
+	closed     bool
+	configured []*Backend
+	discovered map[string]*discovered
+	// leaving are the goroutines of backends that were taken out, which end with gone.
+	leaving sync.WaitGroup
+	gone    chan struct{}
 
 	hookMu sync.RWMutex
 	hooks  []func(*Backend, Kinds)
@@ -25,7 +37,7 @@ func NewPool(cfgs []Config, opts Options) (*Pool, error) {
 	if tune == nil {
 		tune = &defaultTuning
 	}
-	p := &Pool{}
+	p := &Pool{opts: opts, tune: tune, discovered: map[string]*discovered{}, gone: make(chan struct{})}
 	seen := map[string]bool{}
 	for _, cfg := range cfgs {
 		b, err := newBackend(cfg, opts, tune, p.notify)
@@ -38,9 +50,19 @@ func NewPool(cfgs []Config, opts Options) (*Pool, error) {
 			return nil, err
 		}
 		seen[cfg.Name] = true
-		p.backends = append(p.backends, b)
+		p.configured = append(p.configured, b)
 	}
+	p.publish()
 	return p, nil
+}
+
+// publish makes the backends those that there are now. p.mu is locked, or nobody else knows p.
+func (p *Pool) publish() {
+	all := slices.Clone(p.configured)
+	for _, name := range slices.Sorted(maps.Keys(p.discovered)) {
+		all = append(all, p.discovered[name].backend)
+	}
+	p.all.Store(&all)
 }
 
 // Start connects to every backend, describes, lists and watches it, until ctx ends or Close is
@@ -48,19 +70,19 @@ func NewPool(cfgs []Config, opts Options) (*Pool, error) {
 func (p *Pool) Start(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.started || p.closed {
+	if p.run != nil || p.closed {
 		return
 	}
-	p.started = true
-	for _, b := range p.backends {
+	p.run = ctx
+	for _, b := range p.Backends() {
 		b.start(ctx)
 	}
 }
 
-// Ready waits until every backend was tried once: listed, or found to be unreachable. The error is
+// Ready waits until every backend that there is now was tried once: listed, or found to be unreachable. The error is
 // ctx's, or says that the pool was closed.
 func (p *Pool) Ready(ctx context.Context) error {
-	for _, b := range p.backends {
+	for _, b := range p.Backends() {
 		select {
 		case <-b.tried:
 			continue
@@ -71,7 +93,7 @@ func (p *Pool) Ready(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("backend %q did not answer in time: %w", b.cfg.Name, context.Cause(ctx))
 		case <-b.group.ctx.Done():
-			return fmt.Errorf("the pool was closed before backend %q answered", b.cfg.Name)
+			return fmt.Errorf("backend %q was taken out before it answered", b.cfg.Name)
 		}
 	}
 	return nil
@@ -79,7 +101,7 @@ func (p *Pool) Ready(ctx context.Context) error {
 
 // Untried names the backends that were neither listed nor found to be unreachable yet, in their order.
 func (p *Pool) Untried() (names []string) {
-	for _, b := range p.backends {
+	for _, b := range p.Backends() {
 		select {
 		case <-b.tried:
 		default:
@@ -98,22 +120,29 @@ func (p *Pool) Close() {
 		return
 	}
 	p.closed = true
-	for _, b := range p.backends {
+	close(p.gone)
+	all := slices.Clone(p.configured)
+	if set := p.all.Load(); set != nil {
+		all = *set
+	}
+	for _, b := range all {
 		b.group.cancel()
 	}
-	for _, b := range p.backends {
+	for _, b := range all {
 		b.close()
 	}
+	p.leaving.Wait()
 }
 
-// Backends returns the backends in configuration order. The slice is fixed and must not be changed.
-func (p *Pool) Backends() []*Backend { return p.backends }
+// Backends returns the backends that there are now: the configured ones in their order, then the discovered ones by name. The slice
+// must not be changed.
+func (p *Pool) Backends() []*Backend { return *p.all.Load() }
 
 // OnChange has fn called after the catalog of a backend was replaced, with the kinds whose lists now
-// differ, came or went. The set is empty when only the description, a hint or the scope differs. For
-// a private list that is said to have changed fn is called too, since the change may be visible to
-// some principals only. Calls for one backend do not overlap; fn must not block, nor close the pool.
-// Whoever registers before Start misses nothing.
+// differ, came or went; and with all kinds after a backend was taken out. The set is empty when only the description, a hint or
+// the scope differs. For a private list that is said to have changed fn is called too, since the change may be visible to
+// some principals only. Calls for one backend do not overlap, but for that when it was taken out; fn must not block, nor close the
+// pool. Whoever registers before Start misses nothing.
 func (p *Pool) OnChange(fn func(b *Backend, kinds Kinds)) {
 	p.hookMu.Lock()
 	defer p.hookMu.Unlock()

@@ -132,7 +132,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	d.views = newViews(pool.Backends(), opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
+	d.views = newViews(pool.Backends, opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
 	d.hub = changes.New(source{d.views, d.report, opts.Access}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})

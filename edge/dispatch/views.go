@@ -16,7 +16,7 @@ import (
 
 // views holds the view that all callers share, and caches those of callers with lists of their own.
 type views struct {
-	backends []*backend.Backend
+	backends func() []*backend.Backend
 	report   *reporter
 	shared   atomic.Pointer[view]
 	showing  showing
@@ -25,7 +25,7 @@ type views struct {
 	private *lru.Cache[string, *view]
 }
 
-func newViews(backends []*backend.Backend, most int, report *reporter, form showing) *views {
+func newViews(backends func() []*backend.Backend, most int, report *reporter, form showing) *views {
 	s := &views{backends: backends, report: report, showing: form}
 	s.private, _ = lru.New[string, *view](most) // it fails for less than 1 only
 	s.refresh()
@@ -36,8 +36,9 @@ func newViews(backends []*backend.Backend, most int, report *reporter, form show
 // goroutine at a time.
 func (s *views) refresh() (before, after *view) {
 	before = s.shared.Load()
-	parts := make([]part, len(s.backends))
-	for i, b := range s.backends {
+	backends := s.backends()
+	parts := make([]part, len(backends))
+	for i, b := range backends {
 		parts[i] = part{backend: b, catalog: b.Catalog()}
 	}
 	if before != nil && before.sameParts(parts) {
@@ -45,6 +46,9 @@ func (s *views) refresh() (before, after *view) {
 	}
 	after = newView(parts, before, s.report, s.showing)
 	s.shared.Store(after)
+	if before != nil && len(parts) < len(before.parts) {
+		s.private.Purge() // They may have a backend that is not there any more.
+	}
 	return before, after
 }
 

@@ -1,0 +1,146 @@
+package backend
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/status"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/await"
+)
+
+// found is a backend that was discovered, as others are not listed unless they are told to.
+func found(name, target, revision string) Discovered {
+	return Discovered{Config{Name: name, Target: target, Refresh: time.Hour}, revision}
+}
+
+// named are the names of the backends that there are.
+func named(p *Pool) (names []string) {
+	for _, b := range p.Backends() {
+		names = append(names, b.Name())
+	}
+	return names
+}
+
+func TestDiscover(t *testing.T) {
+	first, second := newFake("a"), newFake("b")
+	one, _ := first.serve(t, "")
+	two, _ := second.serve(t, "")
+	p, configured, changes := started(t, Config{Name: "m", Target: one}, fast)
+	await.Receive(t, "the configured one", changes)
+
+	err := p.Discover([]Discovered{found("z", two, "1"), found("b", two, "1"), found("m", two, "1"), found("b", one, "2"), found("x", "", "1")}, 0)
+	if err == nil || !strings.Contains(err.Error(), `"m" was discovered and is left out: a configured backend`) ||
+		!strings.Contains(err.Error(), `"b" was discovered and is left out: another one`) || !strings.Contains(err.Error(), `"x" has no target`) {
+		t.Errorf("the error is %v", err)
+	}
+	if got := named(p); !slices.Equal(got, []string{"m", "b", "z"}) || p.Backends()[0] != configured {
+		t.Fatalf("the backends are %v: want the configured one, then the others by name", got)
+	}
+	for range 2 {
+		if got := await.Receive(t, "a list", changes); !got.kinds.Has(Tools) || !slices.Equal(names(got.catalog), []string{"b"}) {
+			t.Errorf("%v changed, with %v", got.kinds, names(got.catalog))
+		}
+	}
+	ready(t, p)
+
+	kept, replaced := p.Backends()[1], p.Backends()[2]
+	if err := p.Discover([]Discovered{found("b", two, "1"), found("z", one, "2")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if all := p.Backends(); all[1] != kept || all[2] == replaced {
+		t.Error("want the one of the same revision kept, and the other replaced")
+	}
+	await.Until(t, "the replacement to be listed", func() bool { return slices.Equal(names(p.Backends()[2].Catalog()), []string{"a"}) })
+}
+
+func TestDismissedBackendEndsItsCalls(t *testing.T) {
+	f := newFake("slow")
+	target, _ := f.serve(t, "")
+	p, _, changes := started(t, Config{Name: "m", Target: freeAddr(t)}, fast)
+	if err := p.Discover([]Discovered{found("b", target, "1")}, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	await.Receive(t, "its list", changes)
+	b := p.Backends()[1]
+	release, err := b.Acquire()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Discover(nil, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if got := named(p); !slices.Equal(got, []string{"m"}) {
+		t.Errorf("the backends are %v", got)
+	}
+	if got := await.Receive(t, "to be told", changes); got.kinds != allKinds {
+		t.Errorf("%v changed, want all", got.kinds)
+	}
+	// It serves the call that runs for longer than it would stay without one.
+	until := time.Now().Add(4 * fast.lingering)
+	for time.Now().Before(until) {
+		if _, err := b.Tools().ListTools(t.Context(), &pb.ListToolsRequest{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release()
+	await.Until(t, "it to be closed", func() bool { return b.conn.GetState() == connectivity.Shutdown })
+	if _, err := b.Tools().ListTools(t.Context(), &pb.ListToolsRequest{}); status.Code(err) != codes.Canceled {
+		t.Errorf("a call of what is closed gives %v", err)
+	}
+}
+
+// Neither the end of the drain nor that of the pool waits for calls.
+func TestDismissedBackendIsClosedWithCalls(t *testing.T) {
+	target, _ := newFake("a").serve(t, "")
+	p, _, changes := started(t, Config{Name: "m", Target: freeAddr(t)}, fast)
+	for _, drain := range []time.Duration{0, time.Hour} {
+		if err := p.Discover([]Discovered{found("b", target, "1")}, drain); err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, "its list", func() bool { return (<-changes).catalog.Present })
+		b := p.Backends()[1]
+		if _, err := b.Acquire(); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Discover(nil, drain); err != nil {
+			t.Fatal(err)
+		}
+		if drain > 0 {
+			p.Close()
+		}
+		await.Until(t, "it to be closed", func() bool { return b.conn.GetState() == connectivity.Shutdown })
+	}
+	if err := p.Discover([]Discovered{found("b", target, "1")}, 0); err == nil || len(p.Backends()) != 1 {
+		t.Errorf("a closed pool takes backends: %v", err)
+	}
+}
+
+// What is discovered before the pool is started is connected to with it.
+func TestDiscoverBeforeStart(t *testing.T) {
+	target, _ := newFake("a").serve(t, "")
+	p, err := NewPool(nil, Options{tune: &fast})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Discover([]Discovered{found("b", target, "1")}, 0); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := p.Ready(ctx); err == nil {
+		t.Error("ready before the start")
+	}
+	p.Start(t.Context())
+	ready(t, p)
+	if !p.Backends()[0].Catalog().Present {
+		t.Error("nothing of it is shown")
+	}
+}
