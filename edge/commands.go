@@ -48,6 +48,8 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	}
 	switch {
 	case len(cfg.Backends) > 0:
+	case cfg.Kubernetes != nil:
+		_, _ = fmt.Fprintln(out, "note    there is no backend but those that are found in Kubernetes, which are not looked at here")
 	case cfg.File == "":
 		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	default:

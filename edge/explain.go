@@ -73,7 +73,7 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil {
 		return fmt.Errorf("policy: --claims %s: it is no JSON object: give the claims of a token, decoded", file)
 	}
-	if len(cfg.Backends) == 0 || cfg.Demo {
+	if !cfg.HasBackends() || cfg.Demo {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
 			return err

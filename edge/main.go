@@ -95,7 +95,7 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	demo := len(cfg.Backends) == 0 // and nothing else
+	demo := !cfg.HasBackends() // and nothing else
 	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
 	edge, log, stop, err := assemble(ctx, &cfg)
 	if err != nil {
@@ -123,7 +123,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if len(cfg.Backends) == 0 || cfg.Demo {
+	if !cfg.HasBackends() || cfg.Demo {
 		if stop, err = addBundled(context.WithoutCancel(ctx), cfg, t); err != nil {
 			return nil, nil, nil, err
 		}

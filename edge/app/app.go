@@ -59,6 +59,7 @@ type App struct {
 	memory    *budget.Budget // nil: everything is admitted
 	tls       ends
 	identity  identityWays
+	cluster   cluster
 	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
 	mcp       *web.Server
@@ -131,6 +132,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	a.startQuotas(run)
 	a.tasks.Start()
 	a.stateful.Start(run)
+	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	if ctx.Err() != nil {
 		return errors.Join(mcpListener.Close(), a.abandon())

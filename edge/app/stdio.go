@@ -33,6 +33,7 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.startQuotas(run)
 	a.tasks.Start()
 	a.stateful.Start(run)
+	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{

@@ -51,6 +51,9 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.pool, err = newPool(cfg, log, a.telemetry, &a.tls, a.identityOf); err != nil {
 		return nil, err
 	}
+	if err := a.openCluster(); err != nil {
+		return nil, err
+	}
 	a.memory = budget.New(int64(cfg.Memory) / 2)
 	a.memory.OnFull(a.reportFull)
 	if a.durable, err = newDurable(cfg, log, a.telemetry, a.memory); err != nil {

@@ -61,7 +61,7 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
-	// Resolver finds the addresses of a target of its scheme; nil: gRPC's own.
+	// Resolver finds the addresses of a target of its scheme; nil: gRPC's own. It may be an Explainer.
 	Resolver resolver.Builder
 	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
 	// DefaultResolve.
@@ -95,6 +95,12 @@ type AskedIdentity interface {
 	// Refused tells that the backend did not accept the value that Prove had given for a caller (UNAUTHENTICATED). ctx is of the
 	// same request.
 	Refused(ctx context.Context, who *mcp.Principal, value string)
+}
+
+// Explainer is a Resolver that knows why a target has no address. Safe for concurrent use.
+type Explainer interface {
+	// Unresolved says why, for operators; nil: it has one.
+	Unresolved(target string) error
 }
 
 // Tracing watches calls. Safe for concurrent use.

@@ -102,9 +102,13 @@ func (b *Backend) reason(ctx context.Context) error {
 	return err
 }
 
-// unresolved says that DNS does not know the host of the target; nil: it does, or is not asked.
+// unresolved says why the target has no address: its Resolver does, or DNS, which does not know its host. nil: it has one, or that is not
+// known.
 func (b *Backend) unresolved(ctx context.Context) error {
 	target := b.cfg.Target
+	if why, ok := b.cfg.Resolver.(Explainer); ok {
+		return why.Unresolved(target)
+	}
 	if scheme, rest, found := strings.Cut(target, ":///"); found {
 		if scheme != "dns" {
 			return nil

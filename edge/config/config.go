@@ -53,6 +53,8 @@ type Config struct {
 	TrustedProxies []string `yaml:"trusted-proxies"`
 	// Backends in the order in which they win over each other; none: the bundled ones are started.
 	Backends []Backend `yaml:"backends"`
+	// Kubernetes finds more of them, which come behind; nil: none are looked for.
+	Kubernetes *Kubernetes `yaml:"kubernetes"`
 	// Demo starts the bundled services beside Backends, behind which they come.
 	Demo bool `yaml:"demo"`
 	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
@@ -375,6 +377,7 @@ func (c *Config) validate(command string) error {
 	if _, err := c.CompilePolicy(); err != nil {
 		errs = append(errs, err)
 	}
+	errs = append(errs, c.Kubernetes.validate()...)
 	errs = append(errs, c.Audit.validate(command)...)
 	errs = append(errs, c.Limits.validate()...)
 	errs = append(errs, c.validateAuth()...)

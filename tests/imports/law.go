@@ -31,6 +31,7 @@ var Law = []Package{
 	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/policy", "edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
 	{"edge/dispatch/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
+	{"edge/kubernetes", "finds backends among the Services of a cluster", nil},
 	{"edge/certs", "certificates, keys and CAs from files, exchanged while they are in use", nil},
 	{"edge/identity", "signs for backends who is calling; the keys that do", []string{"edge/mcp"}},
 	{"edge/backend", "dial, health, catalog, watches", []string{"edge/backend/vet", "edge/mcp", "gen/mcpedge/v1"}},
@@ -55,7 +56,7 @@ var Law = []Package{
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", []string{"edge/mcp", "edge/policy", "edge/quota"}},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
-		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
+		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }

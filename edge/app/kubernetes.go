@@ -1,0 +1,131 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/certs"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/kubernetes"
+)
+
+// namespaceFile has the namespace of the pod that this process runs in.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// WithCluster reaches the API server of Kubernetes so, and not as from a pod.
+func WithCluster(c *rest.Config) Option { return func(a *App) { a.cluster.client = c } }
+
+// cluster is what is found in Kubernetes.
+type cluster struct {
+	client  *rest.Config        // nil: as from a pod
+	watcher *kubernetes.Watcher // nil: nothing is looked for
+	tls     *certs.Source
+}
+
+// openCluster prepares to look for backends in Kubernetes, if the settings say so.
+func (a *App) openCluster() error {
+	k := a.cfg.Kubernetes
+	if k == nil {
+		return nil
+	}
+	klog.SetSlogLogger(slog.New(quieter{a.log.With("component", "kubernetes").Handler()}))
+	namespaces := k.Namespaces
+	if len(namespaces) == 0 {
+		name, err := os.ReadFile(namespaceFile)
+		if err != nil {
+			return fmt.Errorf("kubernetes: the namespace of this pod is not known, name those to look at with kubernetes.namespaces: %w", err)
+		}
+		namespaces = []string{strings.TrimSpace(string(name))}
+	}
+	files := certs.Files{Name: "kubernetes.tls"}
+	if t := k.TLS; t != nil {
+		files.Cert, files.Key, files.CA = t.Cert, t.Key, t.CA
+	}
+	var err error
+	if a.cluster.tls, err = a.tls.Open(files, a.log); err != nil {
+		return err
+	}
+	a.cluster.watcher, err = kubernetes.New(kubernetes.Options{
+		Client: a.cluster.client, Selector: k.Selector, Namespaces: namespaces, Changed: a.discovered, Logger: a.log,
+	})
+	if err != nil {
+		return fmt.Errorf("kubernetes: %w", err)
+	}
+	return nil
+}
+
+// discovered makes the Services that were found backends.
+func (a *App) discovered(found []kubernetes.Backend) {
+	var out []backend.Discovered
+	for i := range found {
+		b := &found[i]
+		if !config.ValidPrefix(b.Prefix) {
+			a.log.Warn("a Service has the label of backends and cannot be one", "service", b.Name,
+				"error", fmt.Sprintf("mcpedge.io/prefix: %q: use at most 63 letters, digits, and _ . - /", b.Prefix))
+			continue
+		}
+		out = append(out, backend.Discovered{Config: a.backendOf(b), Revision: b.Revision()})
+	}
+	if err := a.pool.Discover(out, a.cfg.Limits.CallLifetime); err != nil {
+		a.log.Warn("some Services cannot be backends", "error", err)
+	}
+}
+
+// backendOf are the settings of a Service.
+func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
+	c := backend.Config{
+		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.Schemas == config.SchemasFull,
+	}
+	if b.TLS {
+		c.Credentials = a.cluster.tls.Client(b.Host)
+	}
+	if b.Kind == kubernetes.KindReflect {
+		c.Adapt = reflected(config.Backend{Name: b.Name, Kind: config.KindReflect}, a.log)
+	}
+	return c
+}
+
+// startCluster begins to look for backends, until run ends, and waits until the Services were read once, or ctx ends.
+func (a *App) startCluster(ctx, run context.Context, running *sync.WaitGroup) {
+	w := a.cluster.watcher
+	if w == nil {
+		return
+	}
+	running.Go(func() { w.Run(run) })
+	a.notReady("waiting for the Services of Kubernetes to be read")
+	select {
+	case <-w.Synced():
+		a.notReady("waiting for the backends to be tried")
+	case <-ctx.Done():
+	}
+}
+
+// quieter has what client-go says of itself be of level debug: what matters of it is logged by the watcher.
+type quieter struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (q quieter) Enabled(ctx context.Context, _ slog.Level) bool {
+	return q.Handler.Enabled(ctx, slog.LevelDebug)
+}
+
+// Handle implements slog.Handler.
+func (q quieter) Handle(ctx context.Context, r slog.Record) error {
+	r.Level = slog.LevelDebug
+	return q.Handler.Handle(ctx, r)
+}
+
+// WithAttrs implements slog.Handler.
+func (q quieter) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quieter{q.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (q quieter) WithGroup(name string) slog.Handler { return quieter{q.Handler.WithGroup(name)} }

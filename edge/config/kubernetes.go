@@ -1,0 +1,44 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// Kubernetes has Services of the cluster that the edge runs in be backends while they have a label.
+type Kubernetes struct {
+	// Selector of labels; empty: mcpedge.io/backend=true.
+	Selector string `yaml:"selector"`
+	// Namespaces that are looked at; empty: that of the edge's pod.
+	Namespaces []string `yaml:"namespaces"`
+	// TLS towards those that say by annotation that they have it; its ServerName is not used. nil: the system's roots, and no
+	// certificate of the edge's own.
+	TLS *TLS `yaml:"tls"`
+}
+
+// namespaceName is what a namespace may be called.
+var namespaceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+
+func (k *Kubernetes) validate() (errs []error) {
+	if k == nil {
+		return nil
+	}
+	for _, n := range k.Namespaces {
+		if !namespaceName.MatchString(n) {
+			errs = append(errs, fmt.Errorf("kubernetes.namespaces: %q is no name of a namespace: use at most 63 small letters, digits and -", n))
+		}
+	}
+	if t := k.TLS; t != nil && (t.Cert == "") != (t.Key == "") {
+		errs = append(errs, fmt.Errorf("kubernetes.tls: cert and key go together: give both or none"))
+	}
+	if k.TLS != nil && k.TLS.ServerName != "" {
+		errs = append(errs, fmt.Errorf("kubernetes.tls: server-name: %q: take it out, each Service has its own name, service.namespace.svc", k.TLS.ServerName))
+	}
+	return errs
+}
+
+// HasBackends says whether there are other backends than the bundled ones, or may be.
+func (c *Config) HasBackends() bool { return len(c.Backends) > 0 || c.Kubernetes != nil }
+
+// ValidPrefix says whether something may stand before the names of a backend's tools.
+func ValidPrefix(prefix string) bool { return toolPrefix.MatchString(prefix) }
