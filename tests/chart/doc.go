@@ -1,0 +1,4 @@
+// Package chart renders the Helm chart of deploy/chart with values that matter, holds every object against the types of its
+// API, and starts the edge as its pod has it: with its configuration, arguments, environment and files. It is a module of
+// its own, so that Helm and the APIs weigh on nobody else; `make chart` builds the edge and says where it is.
+package chart
