@@ -111,3 +111,23 @@ tls: {existingSecret: mcp-tls}
 		t.Errorf("the pod is killed after %d s, not 5m10s", grace)
 	}
 }
+
+// The values that docs/kubernetes.md shows are good ones.
+func TestValuesOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/kubernetes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := block.FindAllStringSubmatch(string(text), -1)
+	if len(shown) < 10 {
+		t.Errorf("%d files of values were found", len(shown))
+	}
+	for _, m := range shown {
+		r, err := render(t, m[1])
+		if err != nil {
+			t.Errorf("%v\n%s", err, m[1])
+			continue
+		}
+		decode(t, r)
+	}
+}
