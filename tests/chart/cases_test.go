@@ -149,6 +149,17 @@ config: {backends: [{name: shop, target: "dns:///shop.shop.svc:50051", kind: ref
 	{name: "telemetry", values: `
 telemetry: {otlpEndpoint: "http://127.0.0.1:4318", otlpMetrics: true, sampler: parentbased_traceidratio, samplerArg: 0.01}
 `},
+	{name: "nothing of what may be absent", values: `
+config: {allow-anonymous: true}
+resources: null
+redis: {existingSecret: {name: redis}}
+podSecurityContext: {fsGroup: null}
+httpRoute: {enabled: true, parentRefs: [{name: public}], timeouts: null}
+autoscaling: {enabled: true, targetCPUUtilizationPercentage: null, behavior: null, metrics: [{type: Resource, resource: {name: memory, target: {type: Utilization, averageUtilization: 80}}}]}
+podDisruptionBudget: {maxUnavailable: null, minAvailable: 1}
+networkPolicy: {metricsFrom: null}
+podMonitor: {enabled: true}
+`, objects: []string{"HTTPRoute/my-mcpedge", "HorizontalPodAutoscaler/my-mcpedge", "PodMonitor/my-mcpedge"}},
 	{name: "everything of pods", values: `
 commonLabels: {team: mcp}
 image: {digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}

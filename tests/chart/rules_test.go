@@ -62,6 +62,7 @@ func TestObjectsFitTogether(t *testing.T) {
 			checkNames(t, all)
 			checkSelectors(t, all)
 			checkReferences(t, all)
+			checkServer(t, r)
 			for _, p := range pods(all) {
 				checkPod(t, p)
 			}

@@ -170,13 +170,13 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 
 {{/* Names in the certificate, a list in YAML. */}}
 {{- define "mcpedge.dnsNames" -}}
-{{- $names := .Values.tls.certManager.dnsNames -}}
+{{- $names := .Values.tls.certManager.dnsNames | default list -}}
 {{- if not $names -}}
 {{- if .Values.ingress.enabled -}}
 {{- range .Values.ingress.hosts }}{{ $names = append $names .host }}{{ end -}}
 {{- end -}}
 {{- if .Values.httpRoute.enabled -}}
-{{- $names = concat $names .Values.httpRoute.hostnames -}}
+{{- $names = concat $names (.Values.httpRoute.hostnames | default list) -}}
 {{- end -}}
 {{- end -}}
 {{- with compact $names | uniq }}{{ toYaml . }}{{ end -}}

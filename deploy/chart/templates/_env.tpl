@@ -27,5 +27,5 @@
 {{- $env = append $env (dict "name" "OTEL_TRACES_SAMPLER_ARG" "value" (toString .samplerArg)) -}}
 {{- end -}}
 {{- end -}}
-{{- with concat $env .Values.extraEnv }}{{ toYaml . }}{{ end -}}
+{{- with concat $env (.Values.extraEnv | default list) }}{{ toYaml . }}{{ end -}}
 {{- end -}}
