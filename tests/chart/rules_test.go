@@ -16,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	admission "k8s.io/pod-security-admission/api"
+	security "k8s.io/pod-security-admission/policy"
 	gateway "sigs.k8s.io/gateway-api/apis/v1"
 )
 
@@ -198,15 +200,24 @@ func checkPod(t *testing.T, p pod) {
 	if p.spec.EnableServiceLinks == nil || *p.spec.EnableServiceLinks {
 		t.Errorf("%s has variables of Services, which may begin with MCPEDGE_", p.name)
 	}
-	s := p.spec.SecurityContext
-	if s == nil || s.RunAsNonRoot == nil || !*s.RunAsNonRoot || s.RunAsUser == nil || *s.RunAsUser != 65532 ||
-		s.SeccompProfile == nil || s.SeccompProfile.Type != core.SeccompProfileTypeRuntimeDefault {
-		t.Errorf("%s may run as root, or any system call: %v", p.name, s)
+	if s := p.spec.SecurityContext; s == nil || s.RunAsUser == nil || *s.RunAsUser != 65532 {
+		t.Errorf("%s does not run as user 65532: %v", p.name, s)
 	}
 	own := p.spec.Containers[0]
-	if c := own.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem || c.AllowPrivilegeEscalation == nil ||
-		*c.AllowPrivilegeEscalation || c.Capabilities == nil || !slices.Equal(c.Capabilities.Drop, []core.Capability{"ALL"}) {
-		t.Errorf("%s has capabilities, or can write to its root: %v", p.name, c)
+	if c := own.SecurityContext; c == nil || c.ReadOnlyRootFilesystem == nil || !*c.ReadOnlyRootFilesystem {
+		t.Errorf("%s can write to its root: %v", p.name, c)
+	}
+	restricted, err := security.NewEvaluator(security.DefaultChecks(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := p.spec.DeepCopy() // without what a user adds
+	alone.Containers, alone.InitContainers = alone.Containers[:1], nil
+	level := admission.LevelVersion{Level: admission.LevelRestricted, Version: admission.LatestVersion()}
+	for _, check := range restricted.EvaluatePod(level, &metav1.ObjectMeta{Labels: p.labels}, alone) {
+		if !check.Allowed {
+			t.Errorf("%s is not within the Pod Security Standard restricted: %s: %s", p.name, check.ForbiddenReason, check.ForbiddenDetail)
+		}
 	}
 	paths := map[string]bool{}
 	for _, mount := range own.VolumeMounts {
