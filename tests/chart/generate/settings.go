@@ -22,11 +22,12 @@ func settings(root string) (*jsonschema.Schema, error) {
 		return nil, err
 	}
 	// The paths of packages are those of the folders that were read.
-	for name, comment := range r.CommentMap {
-		delete(r.CommentMap, name)
+	comments := map[string]string{}
+	for name, text := range r.CommentMap {
 		_, name, _ = strings.Cut(name, "edge/config")
-		r.CommentMap["github.com/mcpedge/mcpedge/edge/config"+name] = comment
+		comments["github.com/mcpedge/mcpedge/edge/config"+name] = strings.ReplaceAll(text, "\n", " ")
 	}
+	r.CommentMap = comments
 	s := r.Reflect(config.Config{})
 	s.Version = ""
 	if auth, ok := s.Properties.Get("auth"); ok {
