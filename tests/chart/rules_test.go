@@ -65,6 +65,7 @@ func TestObjectsFitTogether(t *testing.T) {
 			checkSelectors(t, all)
 			checkReferences(t, all)
 			checkServer(t, r)
+			checkDefinitions(t, r)
 			for _, p := range pods(all) {
 				checkPod(t, p)
 			}
