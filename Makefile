@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose browser apis bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose browser apis chart bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -125,6 +125,11 @@ apis: ## Put public gRPC APIs behind an edge and hold their tools against the ru
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-apis ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-apis" && \
 	cd tests/apis && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
+
+chart: ## Render the Helm chart with values that matter, hold its objects against their APIs, and start the edge as its pod does
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-chart ./edge && \
+	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-chart" && $(NEEDS_REDIS) && \
+	cd tests/chart && $(GO) vet ./... && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) ./...; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =

@@ -1,0 +1,183 @@
+{{/* What exposes the edge beyond the cluster, for a message; empty: nothing. */}}
+{{- define "mcpedge.exposed" -}}
+{{- if .Values.ingress.enabled -}}
+ingress.enabled
+{{- else if .Values.httpRoute.enabled -}}
+httpRoute.enabled
+{{- else if ne .Values.service.type "ClusterIP" -}}
+service.type: {{ .Values.service.type }}
+{{- end -}}
+{{- end -}}
+
+{{/* "true" where nobody calls without credentials. */}}
+{{- define "mcpedge.authenticated" -}}
+{{- with (.Values.config).auth -}}
+{{- if not .optional -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* URL of the edge as clients see it, by the first host of the ingress or route; empty: it is not known. */}}
+{{- define "mcpedge.publicURL" -}}
+{{- if .Values.ingress.enabled -}}
+{{- $host := (first .Values.ingress.hosts).host -}}
+{{- if and $host (not (hasPrefix "*" $host)) -}}
+{{ ternary "https" "http" (not (empty .Values.ingress.tls)) }}://{{ $host }}
+{{- end -}}
+{{- else if .Values.httpRoute.enabled -}}
+{{- with .Values.httpRoute.hostnames -}}
+{{- if not (hasPrefix "*" (first .)) -}}
+https://{{ first . }}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Secret with the certificate of the MCP address; empty: the chart gives it none. */}}
+{{- define "mcpedge.tlsSecret" -}}
+{{- if .Values.tls.certManager.enabled -}}
+{{ include "mcpedge.fullname" . }}-tls
+{{- else -}}
+{{ .Values.tls.existingSecret }}
+{{- end -}}
+{{- end -}}
+
+{{- define "mcpedge.redisURL" -}}
+{{- if .Values.redis.trial.enabled -}}
+redis://{{ include "mcpedge.fullname" . }}-redis:6379
+{{- else -}}
+{{ .Values.redis.url }}
+{{- end -}}
+{{- end -}}
+
+{{/* The configuration file: what the chart derives, and over it what the user says. */}}
+{{- define "mcpedge.config" -}}
+{{- $own := .Values.config | default dict -}}
+{{- $config := dict "listen" ":8080" "admin" ":9090" "drain-delay" "10s" "grace" "30s" "log" (dict "format" "json") -}}
+{{- if not (hasKey $own "admin-auth") -}}
+{{- $_ := set $config "allow-remote-admin" true -}}
+{{- end -}}
+{{- if not (or (include "mcpedge.authenticated" .) (include "mcpedge.exposed" .)) -}}
+{{- $_ := set $config "allow-anonymous" true -}}
+{{- end -}}
+{{- with include "mcpedge.redisURL" . -}}
+{{- $_ := set $config "redis" . -}}
+{{- end -}}
+{{- with include "mcpedge.publicURL" . -}}
+{{- $_ := set $config "public-url" . -}}
+{{- end -}}
+{{- if include "mcpedge.tlsSecret" . -}}
+{{- $_ := set $config "tls" (dict "cert" "/etc/mcpedge/tls/tls.crt" "key" "/etc/mcpedge/tls/tls.key") -}}
+{{- end -}}
+{{- $config = mergeOverwrite $config (deepCopy $own) -}}
+{{/* Helm reads YAML 1.1, in which off is false. */ -}}
+{{- if kindIs "bool" ($config.auth).dpop -}}
+{{- $_ := set $config.auth "dpop" "off" -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* ConfigMap, or Secret where the configuration has something that is secret. */}}
+{{- define "mcpedge.configKind" -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- if or (index $config "state-keys") (contains "@" (default "" $config.redis)) -}}Secret{{- else -}}ConfigMap{{- end -}}
+{{- end -}}
+
+{{/* Whether replicas share their state: "true" or nothing. */}}
+{{- define "mcpedge.shared" -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- if or $config.redis .Values.redis.existingSecret.name .Values.extraEnvFrom -}}true{{- end -}}
+{{- range .Values.extraEnv -}}
+{{- if eq .name "MCPEDGE_REDIS" -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The port of an address such as :8080. */}}
+{{- define "mcpedge.port" -}}
+{{- splitList ":" . | last -}}
+{{- end -}}
+
+{{- define "mcpedge.scheme" -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- ternary "https" "http" (not (empty (($config.tls).cert))) -}}
+{{- end -}}
+
+{{/* The whole seconds of a duration such as 1m30s, rounded up. */}}
+{{- define "mcpedge.seconds" -}}
+{{- $zero := toDate "2006-01-02" "2000-01-01" -}}
+{{- $end := $zero | mustDateModify . | mustDateModify "999ms" -}}
+{{- sub (unixEpoch $end) (unixEpoch $zero) -}}
+{{- end -}}
+
+{{/* Seconds that a drain may take: the delay, the grace, and ten to end. */}}
+{{- define "mcpedge.terminationGrace" -}}
+{{- if kindIs "invalid" .Values.terminationGracePeriodSeconds -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- add (include "mcpedge.seconds" (index $config "drain-delay")) (include "mcpedge.seconds" $config.grace) 10 -}}
+{{- else -}}
+{{ .Values.terminationGracePeriodSeconds }}
+{{- end -}}
+{{- end -}}
+
+{{/* Refuses values with which the edge would not start, or would be open to whom it should not be. */}}
+{{- define "mcpedge.validate" -}}
+{{- $config := fromYaml (include "mcpedge.config" .) -}}
+{{- if not (or (include "mcpedge.authenticated" .) (index $config "allow-anonymous")) -}}
+{{- $what := include "mcpedge.exposed" . | default "config.allow-anonymous: false" -}}
+{{- fail (printf "%s, and callers need no credentials: say in config.auth, without optional, who may call (docs/access.md), or set config.allow-anonymous: true where a proxy in front authenticates, or anybody may call" (ternary (printf "%s exposes the edge" $what) $what (not (empty (include "mcpedge.exposed" .))))) -}}
+{{- end -}}
+{{- if and $config.auth (not (index $config "public-url")) -}}
+{{- fail "config.auth needs config.public-url, the URL of the edge as clients see it, such as https://mcp.example.com: it is the audience of tokens. Set it, or the first host of ingress or httpRoute" -}}
+{{- end -}}
+{{- range $name := list "listen" "admin" -}}
+{{- if regexMatch "^(127\\.|localhost:|\\[::1\\])" (index $config $name) -}}
+{{- fail (printf "config.%s: %s: neither the Service nor the kubelet's probes reach loopback of a pod: give a port, such as \":8080\", or leave it out" $name (index $config $name)) -}}
+{{- end -}}
+{{- end -}}
+{{- with index $config "admin-auth" -}}
+{{- if and (hasKey . "open") (not (has "probes" .open)) -}}
+{{- fail "config.admin-auth.open lacks probes: the kubelet has no credentials: add it" -}}
+{{- end -}}
+{{- end -}}
+{{- if gt (len (compact (list .Values.redis.url .Values.redis.existingSecret.name (ternary "trial" "" .Values.redis.trial.enabled)))) 1 -}}
+{{- fail "redis: url, existingSecret.name and trial.enabled are three ways to name one Redis: use one" -}}
+{{- end -}}
+{{- if and (or .Values.autoscaling.enabled (gt (int .Values.replicaCount) 1)) (not (include "mcpedge.shared" .)) -}}
+{{- fail (printf "%s means several replicas, which share their state in Redis: set redis.existingSecret.name or redis.url, or redis.trial.enabled to try it" (ternary "autoscaling.enabled" (printf "replicaCount: %v" .Values.replicaCount) .Values.autoscaling.enabled)) -}}
+{{- end -}}
+{{- with .Values.tls.certManager -}}
+{{- if .enabled -}}
+{{- if $.Values.tls.existingSecret -}}
+{{- fail "tls.existingSecret and tls.certManager.enabled both give the certificate: use one" -}}
+{{- end -}}
+{{- if not .issuerRef.name -}}
+{{- fail "tls.certManager.issuerRef.name is empty: give the name of an Issuer or ClusterIssuer" -}}
+{{- end -}}
+{{- if not (include "mcpedge.dnsNames" $) -}}
+{{- fail "tls.certManager.dnsNames is empty, and there is no host of ingress or httpRoute: give the names that clients call the edge by" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.ingress.enabled (not .Values.ingress.hosts) -}}
+{{- fail "ingress.hosts is empty: give a host and its paths" -}}
+{{- end -}}
+{{- if and .Values.httpRoute.enabled (not .Values.httpRoute.parentRefs) -}}
+{{- fail "httpRoute.parentRefs is empty: name the Gateway that the route belongs to" -}}
+{{- end -}}
+{{- if and .Values.podMonitor.enabled .Values.serviceMonitor.enabled -}}
+{{- fail "podMonitor.enabled and serviceMonitor.enabled would have each replica scraped twice: use one" -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Names in the certificate, a list in YAML. */}}
+{{- define "mcpedge.dnsNames" -}}
+{{- $names := .Values.tls.certManager.dnsNames | default list -}}
+{{- if not $names -}}
+{{- if .Values.ingress.enabled -}}
+{{- range .Values.ingress.hosts }}{{ $names = append $names .host }}{{ end -}}
+{{- end -}}
+{{- if .Values.httpRoute.enabled -}}
+{{- $names = concat $names (.Values.httpRoute.hostnames | default list) -}}
+{{- end -}}
+{{- end -}}
+{{- with compact $names | uniq }}{{ toYaml . }}{{ end -}}
+{{- end -}}

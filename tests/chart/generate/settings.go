@@ -1,0 +1,56 @@
+package main
+
+import (
+	"path/filepath"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// settings is the schema of the edge's configuration file: the keys and types of config.Config, described by its comments.
+// What a value must be beyond its type is for the edge to say.
+func settings(root string) (*jsonschema.Schema, error) {
+	r := &jsonschema.Reflector{
+		FieldNameTag: "yaml", Anonymous: true, DoNotReference: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true,
+		Mapper: setting,
+	}
+	if err := r.AddGoComments("github.com/mcpedge/mcpedge", filepath.Join(root, "edge/config")); err != nil {
+		return nil, err
+	}
+	// The paths of packages are those of the folders that were read.
+	comments := map[string]string{}
+	for name, text := range r.CommentMap {
+		_, name, _ = strings.Cut(name, "edge/config")
+		comments["github.com/mcpedge/mcpedge/edge/config"+name] = strings.ReplaceAll(text, "\n", " ")
+	}
+	r.CommentMap = comments
+	s := r.Reflect(config.Config{})
+	s.Version = ""
+	if auth, ok := s.Properties.Get("auth"); ok {
+		// Helm reads YAML 1.1, in which off is false.
+		dpop, _ := auth.Properties.Get("dpop")
+		dpop.Type, dpop.AnyOf = "", []*jsonschema.Schema{{Type: "string"}, {Const: false}}
+	}
+	return s, nil
+}
+
+// setting is the schema of a type that YAML writes otherwise than Go has it; nil: it is as Go has it.
+func setting(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[time.Duration]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^(0|([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+)$`}
+	case reflect.TypeFor[config.Bytes]():
+		return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "integer", Minimum: "0"}, {Type: "string", Pattern: `^ *[0-9]+ *(KiB|MiB|GiB)? *$`},
+		}}
+	case reflect.TypeFor[config.Names]():
+		return &jsonschema.Schema{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string"}, {Type: "integer"}, {Type: "boolean"},
+		}}}
+	}
+	return nil
+}

@@ -1,0 +1,133 @@
+package chart
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+var block = regexp.MustCompile("(?s)\n```yaml\n(.*?)```")
+
+// Every file of settings that the documentation shows passes the schema, and the edge reads from the chart's file what it reads
+// from that one.
+func TestSettingsOfTheDocumentation(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(root, "docs/*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+			want, ok := read(t, m[1])
+			if !ok {
+				continue
+			}
+			shown++
+			rendered, err := render(t, under(m[1]), `
+config: {listen: ":8080", admin: ":9090", allow-anonymous: true, public-url: "https://mcp.example.com"}
+`)
+			if err != nil {
+				t.Errorf("%s: %v\n%s", page, err, m[1])
+				continue
+			}
+			all := decode(t, rendered)
+			files := newCluster(t, "", all).volume(t, edgePod(t, all), "config")
+			got, ok := read(t, files["edge.yaml"])
+			if !ok {
+				t.Errorf("%s: the edge cannot read\n%s", page, files["edge.yaml"])
+			}
+			checkRead(t, page, want, got)
+		}
+	}
+	if shown < 10 {
+		t.Errorf("%d files of settings were found", shown)
+	}
+}
+
+// under puts settings under the value config.
+func under(settings string) string {
+	return "config:\n  " + strings.ReplaceAll(strings.TrimSpace(settings), "\n", "\n  ") + "\n"
+}
+
+// read reads settings as the edge does; false: these are none. What is wrong with what they say is of no interest.
+func read(t *testing.T, settings string) (config.Config, bool) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load("stdio", []string{"--config", file}, func(string) (string, bool) { return "", false }, io.Discard)
+	return cfg, err == nil || !strings.HasPrefix(err.Error(), "config ")
+}
+
+// checkRead holds that each setting that is not the default is the same, but for those that the test sets.
+func checkRead(t *testing.T, page string, want, got config.Config) {
+	t.Helper()
+	usual := config.Default()
+	for _, c := range []*config.Config{&want, &got, &usual} {
+		c.Listen, c.Admin, c.AllowAnonymous, c.PublicURL, c.File = "", "", false, "", ""
+	}
+	if want.Log.Format == usual.Log.Format {
+		want.Log.Format = got.Log.Format
+	}
+	for i := range reflect.TypeFor[config.Config]().NumField() {
+		one, other := reflect.ValueOf(want).Field(i).Interface(), reflect.ValueOf(got).Field(i).Interface()
+		if !reflect.DeepEqual(one, reflect.ValueOf(usual).Field(i).Interface()) && !reflect.DeepEqual(one, other) {
+			t.Errorf("%s: the edge reads %s as %+v, not %+v", page, reflect.TypeFor[config.Config]().Field(i).Name, other, one)
+		}
+	}
+}
+
+// What a user sets wins over what the chart derives, also where it is false or empty.
+func TestConfigWins(t *testing.T) {
+	rendered, err := render(t, `
+config: {drain-delay: 0s, grace: 5m, log: {level: warn}, allow-remote-admin: false, admin-auth: {scope: operate}, sse: false,
+  auth: {api-keys: keys.yaml}, public-url: "https://other.example", tls: {key: /other/tls.key}}
+ingress: {enabled: true, hosts: [{host: mcp.example.com}]}
+tls: {existingSecret: mcp-tls}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := decode(t, rendered)
+	p := edgePod(t, all)
+	got, _ := read(t, newCluster(t, "", all).volume(t, p, "config")["edge.yaml"])
+	if got.DrainDelay != 0 || got.Grace != 5*time.Minute || got.Log != (config.Log{Level: "warn", Format: "json"}) || got.AllowRemoteAdmin || got.SSE ||
+		got.PublicURL != "https://other.example" || got.TLS.Key != "/other/tls.key" || got.TLS.Cert != "/etc/mcpedge/tls/tls.crt" {
+		t.Errorf("the edge reads %+v", got)
+	}
+	if grace := *p.spec.TerminationGracePeriodSeconds; grace != 310 {
+		t.Errorf("the pod is killed after %d s, not 5m10s", grace)
+	}
+}
+
+// The values that docs/kubernetes.md shows are good ones.
+func TestValuesOfTheDocumentation(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/kubernetes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := block.FindAllStringSubmatch(string(text), -1)
+	if len(shown) < 10 {
+		t.Errorf("%d files of values were found", len(shown))
+	}
+	for _, m := range shown {
+		r, err := render(t, m[1])
+		if err != nil {
+			t.Errorf("%v\n%s", err, m[1])
+			continue
+		}
+		decode(t, r)
+	}
+}
