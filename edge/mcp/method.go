@@ -26,6 +26,7 @@ const (
 	MethodTasksUpdate      Method = "tasks/update"
 	MethodTasksCancel      Method = "tasks/cancel"
 	MethodTasksResult      Method = "tasks/result"
+	MethodTasksList        Method = "tasks/list"
 	MethodSetLevel         Method = "logging/setLevel"
 	MethodElicit           Method = "elicitation/create"
 	MethodCreateMessage    Method = "sampling/createMessage"
@@ -64,7 +65,7 @@ func (m Method) Repeatable() bool {
 	case MethodResourcesRead, MethodPromptsGet, MethodComplete,
 		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList,
 		MethodSkillsList, MethodSkillsGet, MethodDirectoryRead,
-		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult:
+		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult, MethodTasksList:
 		return true
 	}
 	return false

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,10 +92,11 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 			return nil, err
 		}
 	}
-	id := rand.Text()
+	now := time.Now()
+	id := newID(now)
 	x := &execution{
 		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
-		session: sessionOf(id, rules.Version, c, time.Now()),
+		session: sessionOf(id, rules.Version, c, now),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
 	raw, err := x.origin.encode() // a copy: the body is its transport's

@@ -158,6 +158,13 @@ func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.Which, 
 	return c.Store.Beat(ctx, max, leaving)
 }
 
+func (c *cut) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Store.Of(ctx, owner)
+}
+
 // tool is one tool of the backend.
 type tool struct {
 	support    mcp.TaskSupport

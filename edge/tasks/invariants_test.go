@@ -216,6 +216,12 @@ func TestT7InvisibleToStrangers(t *testing.T) {
 					t.Errorf("%q, %s with sessions: %v, of an unknown one %v", who, m, foreign, unknown)
 				}
 			}
+			switch list, err := b.ask(legacy, who, mcp.MethodTasksList, ""); {
+			case who == "" && kindOf(err) != mcp.KindMethodNotFound:
+				t.Errorf("nobody lists: %v, %v", list, err)
+			case who != "" && (err != nil || len(list["tasks"].([]any)) > 0):
+				t.Errorf("%q lists: %v, %v", who, list, err)
+			}
 			feed, err := b.Changes(t.Context(), mcp.Principal{Subject: who, Issuer: "test"}, mcp.Filter{Tasks: []string{id, none}})
 			if err != nil || len(feed.Honoured().Tasks) > 0 {
 				t.Errorf("%q subscribed: %v, %v", who, err, feed.Honoured())

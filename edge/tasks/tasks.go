@@ -97,7 +97,7 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 	switch c.Method {
 	case mcp.MethodToolsCall:
 		return t.callTool(ctx, rules, c, sink)
-	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult, mcp.MethodTasksList:
 		return t.about(ctx, rules, c)
 	}
 	return t.Dispatcher.Call(ctx, rules, c, sink)
@@ -111,15 +111,15 @@ func (t *Tasks) Repeatable(c *mcp.Call) bool {
 	return t.Dispatcher.Repeatable(c)
 }
 
-// about serves a request about one task.
+// about serves a request about tasks.
 func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	if !has(rules, c.Method) {
+	if !has(rules, c.Method) || c.Method == mcp.MethodTasksList && c.Principal.Anonymous() {
 		return t.Dispatcher.Call(ctx, rules, c, nil) // which says that it does not exist
 	}
 	if rules.Stateless && !c.Client.Capabilities.Extension(mcp.ExtensionTasks) {
 		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
 	}
-	if !c.Params.HasTarget {
+	if !c.Params.HasTarget && c.Method != mcp.MethodTasksList {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or no string: name the task")
 	}
 	if !t.work.Enter() {
@@ -138,6 +138,8 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 		return t.update(ctx, rules, c)
 	case mcp.MethodTasksCancel:
 		return t.cancel(ctx, rules, c)
+	case mcp.MethodTasksList:
+		return t.list(ctx, rules, c)
 	default:
 		return t.result(ctx, rules, c)
 	}
@@ -148,7 +150,7 @@ func has(rules *revision.Rules, m mcp.Method) bool {
 	switch m {
 	case mcp.MethodTasksUpdate:
 		return rules.Stateless
-	case mcp.MethodTasksResult:
+	case mcp.MethodTasksResult, mcp.MethodTasksList:
 		return rules.Tasks
 	}
 	return rules.Stateless || rules.Tasks

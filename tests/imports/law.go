@@ -45,8 +45,8 @@ var Law = []Package{
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/budget", "edge/state", "edge/state/medium", "edge/mcp"}},
 	{"edge/state/redis", "the state of any number of replicas", []string{"edge/quota", "edge/telemetry", "edge/state", "edge/state/medium", "edge/mcp"}},
-	{"edge/state/medium", "the interface of a medium for calls that are machines, and the rules of their records", []string{"edge/state"}},
-	{"edge/state/statetest/model", "a medium in memory that can lose writes, for tests", []string{"edge/state", "edge/state/medium"}},
+	{"edge/state/medium", "the interface of a medium for calls that are machines, and the rules of their records", []string{"edge/mcp", "edge/state"}},
+	{"edge/state/statetest/model", "a medium in memory that can lose writes, for tests", []string{"edge/mcp", "edge/state", "edge/state/medium"}},
 	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/state/medium", "edge/state/statetest/model", "edge/mcp"}},
 	{"edge/admin", "health, readiness, the REST face: catalog and calls, sessions, backends, drain", []string{
 		"edge/budget", "edge/backend", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/telemetry", "edge/transport/web", "gen/mcpedge/admin/v1"}},
