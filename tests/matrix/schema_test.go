@@ -140,7 +140,7 @@ var results = map[string]string{
 	"completion/complete": "CompleteResult", "subscriptions/listen": "SubscriptionsListenResult",
 	"ping": "EmptyResult", "logging/setLevel": "EmptyResult",
 	"resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult",
-	"tasks/get": "GetTaskResult", "tasks/result": "GetTaskPayloadResult", "tasks/cancel": "CancelTaskResult", "tasks/update": "TaskAcknowledgement",
+	"tasks/get": "GetTaskResult", "tasks/result": "GetTaskPayloadResult", "tasks/cancel": "CancelTaskResult", "tasks/list": "ListTasksResult", "tasks/update": "TaskAcknowledgement",
 }
 
 // requests and notifications are the definitions of what servers send on their own, by method.
