@@ -333,3 +333,39 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 		}
 	})
 }
+
+// TestT10PollsAreBounded: who asks for a task, or opens its result, all the time is told when to ask again; others, other tasks, and what
+// is no poll are not hindered, and a stranger hinders nobody.
+func TestT10PollsAreBounded(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a := w.replica(func(o *Options) { o.Polls = 1 })
+		id, other := a.begin("gate", "x"), a.begin("gate", "y")
+		refused := func(who string, m mcp.Method, params string) {
+			t.Helper()
+			for range 2 { // The burst is twice what is regained in a second.
+				if _, err := a.ask(legacy, who, m, params); kindOf(err) == mcp.KindLimit {
+					t.Errorf("%s: %v", m, err)
+				}
+			}
+			_, err := a.ask(legacy, who, m, params)
+			if after := mcp.AsError(err).RetryAfter; kindOf(err) != mcp.KindLimit || after <= 0 || after > time.Second {
+				t.Errorf("%s too often: %v, to be sent again in %s", m, err, after)
+			}
+		}
+		refused("mallory", mcp.MethodTasksGet, about(id))
+		refused("alice", mcp.MethodTasksGet, about(id))
+		refused("alice", mcp.MethodTasksList, "")
+		a.get(other)
+		if _, err := a.ask(legacy, "alice", mcp.MethodTasksResult, about(id)); kindOf(err) != mcp.KindLimit {
+			t.Errorf("to open the result is no poll: %v", err)
+		}
+		a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{}`)
+		a.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+		close(w.backend.gate("y"))
+		await.Until(t, "polls to be regained", func() bool {
+			_, err := a.ask(legacy, "alice", mcp.MethodTasksGet, about(id))
+			return err == nil
+		})
+	})
+}

@@ -20,6 +20,9 @@ type Options struct {
 	// Poll is how often clients should ask for a new task, where its tool does not say; 0: 1 s. They are told to ask less often as it
 	// gets older, down to every 5 Poll.
 	Poll time.Duration
+	// Polls bounds how often in a second a caller may ask this replica for one task, and list its tasks: so often in the long run, and
+	// twice as often at once; 0: 10.
+	Polls int
 	// PageSize bounds a page of tasks/list, as does maxPage; 0: that alone.
 	PageSize int
 	// MaxRunning bounds the tasks that began at once and run on this replica, MaxRunningPerPrincipal those of one principal; more wait their
@@ -39,6 +42,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Grace, o.Lifetime, o.TTL = cmp.Or(o.Grace, 2*time.Second), cmp.Or(o.Lifetime, 24*time.Hour), cmp.Or(o.TTL, time.Hour)
 	o.Poll, o.Heartbeat = cmp.Or(o.Poll, time.Second), cmp.Or(o.Heartbeat, time.Second)
+	o.Polls = cmp.Or(o.Polls, 10)
 	o.PageSize = min(cmp.Or(o.PageSize, maxPage), maxPage)
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
 	o.MaxRounds, o.MaxAttempts, o.MaxTakeovers = cmp.Or(o.MaxRounds, 10), cmp.Or(o.MaxAttempts, 5), cmp.Or(o.MaxTakeovers, 8)

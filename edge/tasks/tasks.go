@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -32,6 +33,7 @@ type Tasks struct {
 	// work counts what goes on here: requests about tasks, tasks that run, and their goroutines.
 	work     run.InFlight
 	turns    turns
+	polls    quota.Memory
 	counters Counters
 	running  atomic.Int64
 	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
@@ -126,6 +128,9 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
 	}
 	defer t.work.Leave()
+	if err := t.admitPoll(ctx, c); err != nil {
+		return mcp.Reply{}, err
+	}
 	id := c.Params.Target
 	switch c.Method {
 	case mcp.MethodTasksGet:

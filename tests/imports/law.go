@@ -26,7 +26,7 @@ var Law = []Package{
 	{"edge/era/stateful/run", "drives the machines of calls on one replica", []string{"edge/era/stateful/call", "edge/mcp", "edge/state", "edge/state/medium"}},
 	{"edge/era/stateful", "handshake, sessions, requests to clients, replay, waiting calls", []string{"edge/era/stateful/call", "edge/era/stateful/run", "edge/state/medium", "edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision", "edge/state"}},
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
-	{"edge/tasks", "tasks, in both eras: calls that nobody has to hold a connection for", []string{"edge/budget", "edge/era", "edge/era/stateful/call", "edge/era/stateful/run", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
+	{"edge/tasks", "tasks, in both eras: calls that nobody has to hold a connection for", []string{"edge/budget", "edge/era", "edge/era/stateful/call", "edge/era/stateful/run", "edge/jsonrpc", "edge/mcp", "edge/quota", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
 	{"edge/schema", "JSON Schemas of tools, checked within a computed cost", []string{"edge/jsonrpc"}},
 	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/policy", "edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
 	{"edge/dispatch/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
