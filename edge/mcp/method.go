@@ -43,6 +43,7 @@ const (
 	NotifyElicitComplete   Method = "notifications/elicitation/complete"
 	NotifyAcknowledged     Method = "notifications/subscriptions/acknowledged"
 	NotifyTask             Method = "notifications/tasks"
+	NotifyTaskStatus       Method = "notifications/tasks/status"
 )
 
 // target is the member of the params that says what the request is about; empty: it is about nothing.

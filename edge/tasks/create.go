@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -99,6 +100,9 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 		session: sessionOf(id, rules.Version, c, now),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
+	if rules.Tasks {
+		x.token = bytes.Clone(c.Params.Meta.ProgressToken)
+	}
 	raw, err := x.origin.encode() // a copy: the body is its transport's
 	if err != nil {
 		return nil, err
@@ -135,7 +139,7 @@ func (x *execution) record() *medium.Record {
 
 // begins is the first entry of the task's log.
 func (x *execution) begins() state.Entry {
-	return begins(x.first.Params.Target, x.support.Poll, x.session.Created)
+	return begins(x.first.Params.Target, x.support.Poll, x.token, x.session.Created)
 }
 
 // atOnce makes a task before the backend is called.

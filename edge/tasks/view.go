@@ -35,6 +35,8 @@ type view struct {
 	message          string
 	created, updated time.Time
 	poll             time.Duration
+	// token is the client's progress token, progress and total the last of the backend's progress, that message tells of; nil: none.
+	token, progress, total json.RawMessage
 	// asks are the questions that wait for an answer.
 	asks []entry
 	// end is how it ended; nil: it goes on.
@@ -109,10 +111,10 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 			v.updated = e.At
 			switch x.Kind {
 			case state.EntryNotice:
-				v.poll = time.Duration(e.Poll) * time.Millisecond
+				v.poll, v.token = time.Duration(e.Poll)*time.Millisecond, e.Token
 			case state.EntryLog:
 				if e.Message != "" {
-					v.message = e.Message
+					v.message, v.progress, v.total = e.Message, e.Progress, e.Total
 				}
 			case state.EntryRequest:
 				asked = append(asked, e)

@@ -75,6 +75,9 @@ func widen(version string, defs map[string]any) {
 	if version != vJun && version != vNov {
 		return
 	}
+	if version == vNov { // It is both a Task and NotificationParams, which are closed here; the edge sends no _meta.
+		defs["TaskStatusNotificationParams"] = map[string]any{"$ref": "#/$defs/Task"}
+	}
 	capabilities, _ := defs["ServerCapabilities"].(map[string]any)
 	properties, _ := capabilities["properties"].(map[string]any)
 	properties["extensions"] = map[string]any{"type": "object"}
@@ -159,6 +162,7 @@ var notifications = map[string]string{
 	"notifications/elicitation/complete":       "ElicitationCompleteNotification",
 	"notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 	"notifications/tasks":                      "TaskNotification",
+	"notifications/tasks/status":               "TaskStatusNotification",
 }
 
 // errorDefinitions are those of errors that have one of their own, by code: of a whole message if the

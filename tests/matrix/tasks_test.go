@@ -17,6 +17,7 @@ func taskRows() []row {
 		{group: tasks, name: "tasks/cancel", in: "---xx", works: taskCancelled},
 		{group: tasks, name: "tasks/list", in: "---x-", works: taskListed, only: func(_, transport string) bool { return transport != "stdio" }},
 		{group: serverNotifications, name: "notifications/tasks", in: "----x", works: taskWatched, lacks: neverHeard},
+		{group: serverNotifications, name: "notifications/tasks/status", in: "---x-", works: taskTold, lacks: neverHeard},
 	}
 }
 
@@ -192,6 +193,31 @@ func taskCancelled(t *testing.T, c *cell) {
 	} else {
 		again.wantError(t, -32602)
 	}
+}
+
+// taskTold: the session hears of its tasks without having asked, on its own stream.
+func taskTold(t *testing.T, c *cell) {
+	id := c.task(t, "confirm_delete", object{"filename": "c.txt"})
+	is := func(status string) {
+		t.Helper()
+		c.await(t, "the task to be told as "+status, func(m message) bool {
+			return m.Method == c.row.name && m.Params["taskId"] == id && m.Params["status"] == status
+		})
+	}
+	is("input_required")
+	waiting := c.begin("tasks/result", object{"taskId": id}, nil)
+	c.answer(t, "elicitation/create", `{"action":"accept","content":{"answer":"yes"}}`)
+	c.response(t, waiting).result(t)
+	is("completed")
+	members := calling("slow_compute", object{"seconds": 1, "label": "x"})
+	members["task"] = object{}
+	got := c.response(t, c.begin("tools/call", members, object{"progressToken": "life"})).result(t)
+	c.await(t, "progress of the task", func(m message) bool {
+		return m.Method == "notifications/progress" && m.Params["progressToken"] == "life"
+	})
+	c.result(t, "tasks/cancel", object{"taskId": dig(got, "task", "taskId")})
+	id, _ = dig(got, "task", "taskId").(string)
+	is("cancelled")
 }
 
 func taskWatched(t *testing.T, c *cell) {

@@ -147,6 +147,9 @@ func packSession(s *state.Session) string {
 	p.text(s.Principal.Actor)
 	p.forwarded(s.Principal.Forwarded)
 	p.text(s.Principal.TokenID)
+	if len(s.Tasks) > 0 {
+		p.texts(s.Tasks)
+	}
 	return string(p)
 }
 
@@ -169,6 +172,9 @@ func unpackSession(record string) (*state.Session, error) {
 	}
 	if u.more() {
 		s.Principal.Actor, s.Principal.Forwarded, s.Principal.TokenID = u.text(), u.forwarded(), u.text()
+	}
+	if u.more() {
+		s.Tasks = u.texts()
 	}
 	return s, u.err()
 }
