@@ -40,6 +40,8 @@ type Session struct {
 	AttachedBy string
 	// Created is when; zero: not known.
 	Created time.Time
+	// Keep is until when a medium keeps the session and its streams at least, used or not; zero: as its Limits say.
+	Keep time.Time
 	// Serial rises with every change of the record.
 	Serial uint64
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -261,6 +262,62 @@ func TestT8ReachableUntilTTL(t *testing.T) {
 			_, err := a.ask(modern, "alice", mcp.MethodTasksGet, about(id))
 			if err != nil && asked.Before(until) {
 				t.Fatalf("%s before it was to: %v", until.Sub(asked), err)
+			}
+			return err != nil
+		})
+	})
+}
+
+// TestT8ReachableAsAsked: a client of 2025-11-25 has a task for as long as it asks, from its creation on, if that is longer than tasks are kept,
+// up to a week; one that asks for less has it as long as others.
+func TestT8ReachableAsAsked(t *testing.T) {
+	const ttl, asked = 500 * time.Millisecond, 4 * time.Second
+	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		close(w.backend.gate("x"))
+		a, b := w.replica(func(o *Options) { o.TTL = ttl }), w.replica(func(o *Options) { o.TTL = ttl })
+		begin := func(ttl string) (id string, told time.Duration) {
+			made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"},"task":{"ttl":`+ttl+`}`)["task"].(map[string]any)
+			return made["taskId"].(string), time.Duration(made["ttl"].(float64)) * time.Millisecond
+		}
+		for text, want := range map[string]time.Duration{
+			"null": ttl, "1": ttl, "0": ttl, "-5": ttl, "-1e999": ttl, "1e999": maxTTL, "1e12": maxTTL, "604800000": maxTTL, "3600000": time.Hour, "90000.7": 90 * time.Second,
+		} {
+			if _, told := begin(text); told != want {
+				t.Errorf("who asks for %s ms gets %s, want %s", text, told, want)
+			}
+		}
+		for _, text := range []string{`"1000"`, "true", "{}"} {
+			_, err := a.ask(legacy, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"},"task":{"ttl":`+text+`}`)
+			if kindOf(err) != mcp.KindInvalidParams {
+				t.Errorf("who asks for %s: %v", text, err)
+			}
+		}
+		short, _ := begin("1")
+		id, told := begin(strconv.Itoa(int(asked.Milliseconds())))
+		if told != asked {
+			t.Errorf("it is told that it has the task for %s", told)
+		}
+		for _, id := range []string{short, id} {
+			a.awaits(id, Completed)
+		}
+		await.Until(t, "the other task to expire", func() bool {
+			_, err := b.ask(legacy, "alice", mcp.MethodTasksGet, about(short))
+			return err != nil
+		})
+		got := b.get(id)
+		created, err := time.Parse(time.RFC3339Nano, got["createdAt"].(string))
+		if err != nil || text(got) != "passed x" || got["ttlMs"] != float64(asked.Milliseconds()) {
+			t.Fatal(err, got)
+		}
+		if ids, _ := lists("alice", a, b); !slices.Contains(ids, id) || slices.Contains(ids, short) {
+			t.Errorf("%v are listed, want %s and not %s", ids, id, short)
+		}
+		await.Until(t, "the task to expire", func() bool {
+			before := time.Now()
+			_, err := b.ask(modern, "alice", mcp.MethodTasksGet, about(id))
+			if err != nil && before.Before(created.Add(asked)) {
+				t.Fatalf("%s before it was to: %v", created.Add(asked).Sub(before), err)
 			}
 			return err != nil
 		})

@@ -59,6 +59,8 @@ const (
 	slowest = 5
 	// maxID bounds the ids that are looked up.
 	maxID = 64
+	// maxTTL bounds how long a client may have a task kept from its creation on.
+	maxTTL = 7 * 24 * time.Hour
 	// stream is the name of a task's stream in its session, requestID the id that its call is claimed by.
 	stream, requestID = "t", "0"
 	// copies of larger params are made: the record's, the call's own, and the backend's message; smallParams are part of what the request
