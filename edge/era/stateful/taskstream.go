@@ -37,8 +37,9 @@ type tasksTold struct {
 	mu sync.Mutex
 	// open: the stream can be written to, and was not given up.
 	open bool
-	ids  map[string]struct{}
-	all  sync.WaitGroup
+	// telling ends the telling of a task, by its id.
+	telling map[string]context.CancelFunc
+	all     sync.WaitGroup
 }
 
 // begin opens it. The client may have heard of the progress of the tasks that there are.
@@ -57,35 +58,39 @@ func (t *tasksTold) end() {
 	t.all.Wait()
 }
 
-// tell begins to tell of those of the tasks that it does not tell of. It does not block.
+// tell tells of these tasks and no others. It does not block.
 func (t *tasksTold) tell(ids []string, again bool) {
-	if len(ids) == 0 {
-		return
-	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	for id, end := range t.telling {
+		if !slices.Contains(ids, id) {
+			end()
+		}
+	}
 	for _, id := range ids {
-		if _, told := t.ids[id]; told || !t.open {
+		if t.telling[id] != nil || !t.open {
 			continue
 		}
-		if t.ids == nil {
-			t.ids = map[string]struct{}{}
+		if t.telling == nil {
+			t.telling = map[string]context.CancelFunc{}
 		}
-		t.ids[id] = struct{}{}
+		ctx, end := context.WithCancel(t.w.ctx)
+		t.telling[id] = end
 		t.all.Go(func() {
-			if t.w.follow(id, again) {
+			defer end()
+			if t.w.follow(ctx, id, again) {
 				t.w.taskOver(id)
 			}
 			t.mu.Lock()
-			delete(t.ids, id)
+			delete(t.telling, id)
 			t.mu.Unlock()
 		})
 	}
 }
 
 // follow tells of a task until it has ended, which it returns true for, or nothing more can be told.
-func (w *standalone) follow(id string, again bool) (over bool) {
-	feed, err := w.e.dispatch.Changes(w.ctx, w.principal, mcp.Filter{Tasks: []string{id}, TasksPlain: true})
+func (w *standalone) follow(ctx context.Context, id string, again bool) (over bool) {
+	feed, err := w.e.dispatch.Changes(ctx, w.principal, mcp.Filter{Tasks: []string{id}, TasksPlain: true})
 	if err != nil {
 		return false
 	}
@@ -94,7 +99,7 @@ func (w *standalone) follow(id string, again bool) (over bool) {
 		return true // It has expired.
 	}
 	for {
-		changes, err := feed.Next(w.ctx, w.e.o.KeepAlive)
+		changes, err := feed.Next(ctx, w.e.o.KeepAlive)
 		if err != nil {
 			return false
 		}
@@ -109,7 +114,7 @@ func (w *standalone) follow(id string, again bool) (over bool) {
 		if again = false; over {
 			return true
 		}
-		if len(changes) > 0 && !pause(w.ctx, taskPause) {
+		if len(changes) > 0 && !pause(ctx, taskPause) {
 			return false
 		}
 	}
