@@ -80,7 +80,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
 		Grace: cfg.Limits.TaskGrace, Lifetime: cfg.Limits.TaskLifetime, TTL: cfg.Limits.TaskTTL, Poll: cfg.Limits.TaskPoll,
-		MaxRunning: cfg.Limits.RunningTasks, MaxRunningPerPrincipal: cfg.Limits.RunningTasksPerPrincipal,
+		Polls: cfg.Limits.TaskPolls, PageSize: cfg.Limits.PageSize, MaxRunning: cfg.Limits.RunningTasks, MaxRunningPerPrincipal: cfg.Limits.RunningTasksPerPrincipal,
 		MaxRounds: cfg.Limits.Rounds, MaxAttempts: cfg.Limits.Attempts, Heartbeat: min(cfg.Limits.Lease/4, time.Second),
 		Memory: a.memory, Logger: log, Telemetry: a.telemetry,
 	})

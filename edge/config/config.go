@@ -240,6 +240,7 @@ type Limits struct {
 	TaskTTL              time.Duration `yaml:"task-ttl"`
 	TaskLifetime         time.Duration `yaml:"task-lifetime"`
 	TaskPoll             time.Duration `yaml:"task-poll"`
+	TaskPolls            int           `yaml:"task-polls"`
 	TasksPerPrincipal    int           `yaml:"tasks-per-principal"`
 	// RunningTasks and RunningTasksPerPrincipal bound those that run on one replica.
 	RunningTasks             int           `yaml:"running-tasks"`
@@ -273,7 +274,7 @@ func Default() Config {
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, HTTP2Streams: 1000,
-			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: 24 * time.Hour, TaskPoll: time.Second,
+			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: 24 * time.Hour, TaskPoll: time.Second, TaskPolls: 10,
 			TasksPerPrincipal: 1000, RunningTasks: 1024, RunningTasksPerPrincipal: 100,
 			Lease: 3 * time.Second, StartWait: 2 * time.Second,
 		},

@@ -118,6 +118,7 @@ func (l *Limits) settings() []setting {
 		{"task-ttl", &l.TaskTTL, "a task can be read for so long after it has ended; at most 168h"},
 		{"task-lifetime", &l.TaskLifetime, "longest life of a task's work, waiting for its user included"},
 		{"task-poll", &l.TaskPoll, "how often clients should ask for a task; less often as it gets older, down to a fifth"},
+		{"task-polls", &l.TaskPolls, "how often in a second a caller may ask one replica for one task, twice as often at once"},
 		{"tasks-per-principal", &l.TasksPerPrincipal, "most tasks of one principal, or of all anonymous callers, those that ended and can be read included"},
 		{"running-tasks", &l.RunningTasks, "most tasks that run on one replica; more wait for their turn"},
 		{"running-tasks-per-principal", &l.RunningTasksPerPrincipal, "most tasks of one principal that run on one replica; more wait for their turn"},

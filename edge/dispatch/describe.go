@@ -16,9 +16,11 @@ func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Pr
 	if err != nil {
 		v = d.views.shared.Load()
 	}
+	features := v.features
+	features.TasksList = !p.Anonymous()
 	out := mcp.Description{
 		ServerInfo:   d.server.Info(rules),
-		Capabilities: translate.Capabilities(rules, v.features),
+		Capabilities: translate.Capabilities(rules, features),
 		Instructions: v.instructions,
 		Digest:       v.seenBy(d.opts.Access, &p).digest,
 	}

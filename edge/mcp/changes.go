@@ -12,6 +12,9 @@ type Filter struct {
 	URIs []string
 	// Tasks are the ids of tasks whose states are wanted; each at most once.
 	Tasks []string
+	// TasksPlain: tasks are told as the revisions with sessions have them, by TaskStatus and TaskProgress, and one that still is as when it
+	// was made is not told.
+	TasksPlain bool
 }
 
 // ChangeKind is what changed.
@@ -24,6 +27,9 @@ const (
 	PromptsChanged
 	ResourceUpdated
 	TaskChanged
+	// TaskStatus and TaskProgress: see Filter.TasksPlain.
+	TaskStatus
+	TaskProgress
 )
 
 // Notification is the method that tells a client of the change.
@@ -37,6 +43,10 @@ func (k ChangeKind) Notification() Method {
 		return NotifyPromptsChanged
 	case TaskChanged:
 		return NotifyTask
+	case TaskStatus:
+		return NotifyTaskStatus
+	case TaskProgress:
+		return NotifyProgress
 	default:
 		return NotifyResourceUpdated
 	}
@@ -47,8 +57,11 @@ type Change struct {
 	Kind ChangeKind
 	// URI of ResourceUpdated is the resource that changed.
 	URI string
-	// Task of TaskChanged is the task as it is now: the members of the notification's params, without braces.
+	// Task of TaskChanged and TaskStatus is the task as it is now, and of TaskProgress its progress: the members of the notification's
+	// params, without braces. Empty: there is nothing to tell.
 	Task string
+	// Over, of TaskStatus: the task has ended, or expired.
+	Over bool
 }
 
 // Feed delivers changes to one subscriber. Changes are state, not history: while nobody calls Next,

@@ -26,6 +26,7 @@ const (
 	MethodTasksUpdate      Method = "tasks/update"
 	MethodTasksCancel      Method = "tasks/cancel"
 	MethodTasksResult      Method = "tasks/result"
+	MethodTasksList        Method = "tasks/list"
 	MethodSetLevel         Method = "logging/setLevel"
 	MethodElicit           Method = "elicitation/create"
 	MethodCreateMessage    Method = "sampling/createMessage"
@@ -42,6 +43,7 @@ const (
 	NotifyElicitComplete   Method = "notifications/elicitation/complete"
 	NotifyAcknowledged     Method = "notifications/subscriptions/acknowledged"
 	NotifyTask             Method = "notifications/tasks"
+	NotifyTaskStatus       Method = "notifications/tasks/status"
 )
 
 // target is the member of the params that says what the request is about; empty: it is about nothing.
@@ -64,7 +66,7 @@ func (m Method) Repeatable() bool {
 	case MethodResourcesRead, MethodPromptsGet, MethodComplete,
 		MethodToolsList, MethodResourcesList, MethodTemplatesList, MethodPromptsList,
 		MethodSkillsList, MethodSkillsGet, MethodDirectoryRead,
-		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult:
+		MethodTasksGet, MethodTasksUpdate, MethodTasksCancel, MethodTasksResult, MethodTasksList:
 		return true
 	}
 	return false

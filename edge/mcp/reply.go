@@ -11,6 +11,8 @@ type Reply struct {
 	Result json.RawMessage
 	// ToolError is true when Result is a tool result with isError.
 	ToolError bool
+	// Task is the id of the task that the call became, of which Result tells; empty: it became none.
+	Task string
 	// Input is what the client must answer before the next round; nil: Result is complete.
 	Input *InputRequired
 

@@ -21,6 +21,9 @@ func (s *Session) Bytes() int {
 	for _, uri := range s.Subscriptions {
 		n += subscriptionOverhead + len(uri)
 	}
+	for _, id := range s.Tasks {
+		n += subscriptionOverhead + len(id)
+	}
 	return n
 }
 

@@ -27,6 +27,13 @@ func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
 	if i := slices.Index(next.Subscriptions, p.Unsubscribe); p.Unsubscribe != "" && i >= 0 {
 		next.Subscriptions, changed = slices.Delete(slices.Clone(next.Subscriptions), i, i+1), true
 	}
+	if p.TaskMade != "" && !slices.Contains(next.Tasks, p.TaskMade) {
+		kept := next.Tasks[max(0, len(next.Tasks)+1-MaxTasks):]
+		next.Tasks, changed = append(slices.Clip(kept), p.TaskMade), true
+	}
+	if i := slices.Index(next.Tasks, p.TaskOver); p.TaskOver != "" && i >= 0 {
+		next.Tasks, changed = slices.Delete(slices.Clone(next.Tasks), i, i+1), true
+	}
 	if p.Digest != nil && *p.Digest != next.Digest {
 		next.Digest, changed = *p.Digest, true
 	}

@@ -30,6 +30,8 @@ type Session struct {
 	Initialized bool
 	// Subscriptions are resource URIs, in the order they were made.
 	Subscriptions []string
+	// Tasks are the ids of those that were made in the session and whose end its client was not told, the oldest first.
+	Tasks []string
 	// Digest is what the client last saw of the lists.
 	Digest mcp.Digest
 	// Attachment counts the standalone streams that were attached: the newest one wins.
@@ -38,6 +40,8 @@ type Session struct {
 	AttachedBy string
 	// Created is when; zero: not known.
 	Created time.Time
+	// Keep is until when a medium keeps the session and its streams at least, used or not; zero: as its Limits say.
+	Keep time.Time
 	// Serial rises with every change of the record.
 	Serial uint64
 }
@@ -52,7 +56,9 @@ type Patch struct {
 	LogLevel    *mcp.LogLevel
 	Subscribe   string
 	Unsubscribe string
-	Digest      *mcp.Digest
+	// TaskMade begins to be among the tasks, of which the oldest go beyond MaxTasks; TaskOver is so no more.
+	TaskMade, TaskOver string
+	Digest             *mcp.Digest
 	// Attach claims the standalone stream: Attachment rises by one, unless the newest attachment has
 	// the Token. So with a random Token, chosen once for all repetitions, a patch that is applied again
 	// attaches nothing more.
@@ -61,6 +67,9 @@ type Patch struct {
 	// Until, if it is later, becomes that of the principal; nil: it stays.
 	Until *time.Time
 }
+
+// MaxTasks bounds the tasks in the record of a session.
+const MaxTasks = 64
 
 // Limits bounds what a medium keeps. Zero members mean the defaults of DefaultLimits.
 type Limits struct {

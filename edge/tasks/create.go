@@ -1,11 +1,12 @@
 package tasks
 
 import (
+	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -67,15 +68,21 @@ func (t *Tasks) notAsTask(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	return mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Target)
 }
 
-// checkTask says what is wrong with params.task. Its ttl is not followed: every task lives for as long as the setting says.
-func checkTask(raw json.RawMessage) error {
+// askedTTL reads params.task: how long the client wants to have the task, from its creation on; 0: it does not say. It may be more than
+// the client gets, and a task lives no shorter than others do: receivers may override it (2025-11-25, Tasks, "TTL and Resource Management").
+func askedTTL(raw json.RawMessage) (time.Duration, error) {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
-		return mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
+		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task must be an object: send {}, or leave it out for a plain call")
 	}
-	if ttl, ok := jsonrpc.Member(raw, "ttl"); ok && jsonrpc.TypeOf(ttl) != jsonrpc.Number && jsonrpc.TypeOf(ttl) != jsonrpc.Null {
-		return mcp.Errorf(mcp.KindInvalidParams, "params.task.ttl must be a number of milliseconds, or left out")
+	ttl, ok := jsonrpc.Member(raw, "ttl")
+	if !ok || jsonrpc.TypeOf(ttl) == jsonrpc.Null {
+		return 0, nil
 	}
-	return nil
+	if jsonrpc.TypeOf(ttl) != jsonrpc.Number {
+		return 0, mcp.Errorf(mcp.KindInvalidParams, "params.task.ttl must be a number of milliseconds, or left out")
+	}
+	ms, _ := strconv.ParseFloat(string(ttl), 64) // One that is too large is infinite.
+	return time.Duration(min(max(ms, 0), float64(maxTTL.Milliseconds()))) * time.Millisecond, nil
 }
 
 // how says how a task is asked for.
@@ -88,16 +95,25 @@ func how(rules *revision.Rules) string {
 
 // execution is that of a request.
 func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, s mcp.TaskSupport) (*execution, error) {
+	var ttl time.Duration
 	if raw := c.Params.Task; raw != nil && rules.Tasks {
-		if err := checkTask(raw); err != nil {
+		var err error
+		if ttl, err = askedTTL(raw); err != nil {
 			return nil, err
 		}
 	}
-	id := rand.Text()
+	now := time.Now()
+	id := newID(now)
 	x := &execution{
 		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
-		session: sessionOf(id, rules.Version, c, time.Now()),
+		session: sessionOf(id, rules.Version, c, now),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
+	}
+	if ttl > t.o.TTL { // Else the task is kept for longer anyway.
+		x.session.Keep = now.Add(ttl)
+	}
+	if rules.Tasks {
+		x.token = bytes.Clone(c.Params.Meta.ProgressToken)
 	}
 	raw, err := x.origin.encode() // a copy: the body is its transport's
 	if err != nil {
@@ -135,7 +151,7 @@ func (x *execution) record() *medium.Record {
 
 // begins is the first entry of the task's log.
 func (x *execution) begins() state.Entry {
-	return begins(x.first.Params.Target, x.support.Poll, x.session.Created)
+	return begins(x.first.Params.Target, x.support.Poll, x.token, x.session.Created)
 }
 
 // atOnce makes a task before the backend is called.
@@ -157,7 +173,7 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	t.counters.Created.Add(1)
 	t.turns.take(c.Principal.Key(), x, begin)
 	return t.made(ctx, rules, c, &view{
-		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, poll: x.support.Poll,
+		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
 	}), nil
 }
 

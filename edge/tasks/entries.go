@@ -17,8 +17,12 @@ type entry struct {
 	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice.
 	Tool string `json:"tool"`
 	Poll int64  `json:"poll"`
-	// Message of an EntryLog.
-	Message string `json:"message"`
+	// Token is the client's progress token, of the first entry, of revisions with sessions.
+	Token json.RawMessage `json:"token"`
+	// Message of an EntryLog, and the progress that it was made of: numbers, or nothing.
+	Message  string          `json:"message"`
+	Progress json.RawMessage `json:"progress"`
+	Total    json.RawMessage `json:"total"`
 	// Key, Method and Params of an EntryRequest. The key is the id of its Ask.
 	Key    string          `json:"key"`
 	Method mcp.Method      `json:"method"`
@@ -58,7 +62,10 @@ func (e entry) encode() []byte {
 	if e.Poll > 0 {
 		dst = strconv.AppendInt(append(dst, `,"poll":`...), e.Poll, 10)
 	}
+	raw(`,"token":`, e.Token)
 	text(`,"message":`, e.Message)
+	raw(`,"progress":`, e.Progress)
+	raw(`,"total":`, e.Total)
 	text(`,"key":`, e.Key)
 	text(`,"method":`, string(e.Method))
 	raw(`,"params":`, e.Params)
@@ -79,13 +86,25 @@ func (e entry) encode() []byte {
 }
 
 // begins is the first entry of a task's log.
-func begins(tool string, poll time.Duration, at time.Time) state.Entry {
-	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds()}.encode()}
+func begins(tool string, poll time.Duration, token json.RawMessage, at time.Time) state.Entry {
+	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds(), Token: token}.encode()}
 }
 
 // says is a status message.
 func says(message string) *state.Entry {
 	return &state.Entry{Kind: state.EntryLog, Data: entry{Message: message}.encode()}
+}
+
+// progresses is a status message that is progress.
+func progresses(params json.RawMessage) *state.Entry {
+	e := entry{Message: statusOf(params)}
+	if raw, ok := jsonrpc.Member(params, "progress"); ok && jsonrpc.TypeOf(raw) == jsonrpc.Number {
+		e.Progress = raw
+	}
+	if raw, ok := jsonrpc.Member(params, "total"); ok && jsonrpc.TypeOf(raw) == jsonrpc.Number {
+		e.Total = raw
+	}
+	return &state.Entry{Kind: state.EntryLog, Data: e.encode()}
 }
 
 // failed is the end of a task with an error.

@@ -39,6 +39,8 @@ type execution struct {
 	support mcp.TaskSupport
 	// repeatable: a run may be lost, since the next replica runs it again.
 	repeatable bool
+	// token is the client's progress token, where the task's progress is told by it.
+	token json.RawMessage
 	// span is that of the request that made the task, and reason why it is run other than for that.
 	span   trace.SpanContext
 	reason telemetry.Reason
@@ -261,9 +263,7 @@ func (x *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	if ev.Method != mcp.NotifyProgress {
 		return nil
 	}
-	if text := statusOf(ev.Params); text != "" {
-		x.events.Emit(says(text))
-	}
+	x.events.Emit(progresses(ev.Params))
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,8 @@ type feed struct {
 	t       *Tasks
 	who     mcp.Principal
 	watched []*watched
+	// plain: see mcp.Filter.TasksPlain.
+	plain bool
 
 	mu sync.Mutex
 	// wake ends the wait that goes on; nil: none does.
@@ -33,17 +36,19 @@ type watched struct {
 	// told is what the subscriber was told last, but for what changes by itself. It belongs to Next.
 	told []byte
 	over bool
+	// progress that was told; it rises.
+	progress mcp.Rising
 }
 
 // Changes implements era.Dispatcher. Tasks that are not the caller's are not honoured.
 func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
-	ids := f.Tasks
-	f.Tasks = nil
+	ids, plain := f.Tasks, f.TasksPlain
+	f.Tasks, f.TasksPlain = nil, false
 	inner, err := t.Dispatcher.Changes(ctx, p, f)
 	if err != nil || len(ids) == 0 {
 		return inner, err
 	}
-	w := &feed{Feed: inner, t: t, who: p}
+	w := &feed{Feed: inner, t: t, who: p, plain: plain}
 	for _, id := range ids {
 		_, err := t.sessionOf(ctx, id, &p)
 		if err != nil && mcp.AsError(err).Kind == mcp.KindStateUnavailable {
@@ -141,7 +146,9 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 		}
 		v, err := w.t.load(ctx, one.id, &w.who)
 		if err != nil {
-			one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.
+			if one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams; one.over && w.plain { // It has expired.
+				out = append(out, mcp.Change{Kind: mcp.TaskStatus, Over: true})
+			}
 			continue
 		}
 		state := w.t.appendState(nil, v)
@@ -149,10 +156,26 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 		if bytes.Equal(state, one.told) {
 			continue
 		}
+		first := one.told == nil
 		one.told = state
+		if w.plain {
+			out = w.takePlain(out, one, v, first)
+			continue
+		}
 		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: string(w.t.appendDetailed(nil, revision.Stateless(), v))})
 	}
 	return out
+}
+
+// takePlain tells of a task as the revisions with sessions do.
+func (w *feed) takePlain(out []mcp.Change, one *watched, v *view, first bool) []mcp.Change {
+	if first && v.status == Working && v.message == "" {
+		return out
+	}
+	if progress, err := strconv.ParseFloat(string(v.progress), 64); v.token != nil && err == nil && !v.over() && one.progress.Rises(progress) {
+		out = append(out, mcp.Change{Kind: mcp.TaskProgress, Task: string(appendProgress(nil, v))})
+	}
+	return append(out, mcp.Change{Kind: mcp.TaskStatus, Task: string(w.t.appendTask(nil, revision.Negotiate(v.version), v)), Over: v.over()})
 }
 
 // appendState is what makes one state of a task another than the one before.

@@ -90,6 +90,7 @@ func (w *world) replica(adjust ...func(*Options)) *replica {
 	w.t.Helper()
 	r := &replica{w: w}
 	o := Options{
+		Polls:     100_000, // Who awaits a task asks for it all the time.
 		Heartbeat: 50 * time.Millisecond, Grace: 100 * time.Millisecond, TTL: time.Minute, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	for _, fn := range adjust {
@@ -156,6 +157,13 @@ func (c *cut) Beat(ctx context.Context, max int, leaving bool) ([]medium.Which, 
 		return nil, err
 	}
 	return c.Store.Beat(ctx, max, leaving)
+}
+
+func (c *cut) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	return c.Store.Of(ctx, owner)
 }
 
 // tool is one tool of the backend.

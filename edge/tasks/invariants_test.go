@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -216,6 +217,12 @@ func TestT7InvisibleToStrangers(t *testing.T) {
 					t.Errorf("%q, %s with sessions: %v, of an unknown one %v", who, m, foreign, unknown)
 				}
 			}
+			switch list, err := b.ask(legacy, who, mcp.MethodTasksList, ""); {
+			case who == "" && kindOf(err) != mcp.KindMethodNotFound:
+				t.Errorf("nobody lists: %v, %v", list, err)
+			case who != "" && (err != nil || len(list["tasks"].([]any)) > 0):
+				t.Errorf("%q lists: %v, %v", who, list, err)
+			}
 			feed, err := b.Changes(t.Context(), mcp.Principal{Subject: who, Issuer: "test"}, mcp.Filter{Tasks: []string{id, none}})
 			if err != nil || len(feed.Honoured().Tasks) > 0 {
 				t.Errorf("%q subscribed: %v, %v", who, err, feed.Honoured())
@@ -255,6 +262,62 @@ func TestT8ReachableUntilTTL(t *testing.T) {
 			_, err := a.ask(modern, "alice", mcp.MethodTasksGet, about(id))
 			if err != nil && asked.Before(until) {
 				t.Fatalf("%s before it was to: %v", until.Sub(asked), err)
+			}
+			return err != nil
+		})
+	})
+}
+
+// TestT8ReachableAsAsked: a client of 2025-11-25 has a task for as long as it asks, from its creation on, if that is longer than tasks are kept,
+// up to a week; one that asks for less has it as long as others.
+func TestT8ReachableAsAsked(t *testing.T) {
+	const ttl, asked = 500 * time.Millisecond, 4 * time.Second
+	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		close(w.backend.gate("x"))
+		a, b := w.replica(func(o *Options) { o.TTL = ttl }), w.replica(func(o *Options) { o.TTL = ttl })
+		begin := func(ttl string) (id string, told time.Duration) {
+			made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"},"task":{"ttl":`+ttl+`}`)["task"].(map[string]any)
+			return made["taskId"].(string), time.Duration(made["ttl"].(float64)) * time.Millisecond
+		}
+		for text, want := range map[string]time.Duration{
+			"null": ttl, "1": ttl, "0": ttl, "-5": ttl, "-1e999": ttl, "1e999": maxTTL, "1e12": maxTTL, "604800000": maxTTL, "3600000": time.Hour, "90000.7": 90 * time.Second,
+		} {
+			if _, told := begin(text); told != want {
+				t.Errorf("who asks for %s ms gets %s, want %s", text, told, want)
+			}
+		}
+		for _, text := range []string{`"1000"`, "true", "{}"} {
+			_, err := a.ask(legacy, "alice", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"x"},"task":{"ttl":`+text+`}`)
+			if kindOf(err) != mcp.KindInvalidParams {
+				t.Errorf("who asks for %s: %v", text, err)
+			}
+		}
+		short, _ := begin("1")
+		id, told := begin(strconv.Itoa(int(asked.Milliseconds())))
+		if told != asked {
+			t.Errorf("it is told that it has the task for %s", told)
+		}
+		for _, id := range []string{short, id} {
+			a.awaits(id, Completed)
+		}
+		await.Until(t, "the other task to expire", func() bool {
+			_, err := b.ask(legacy, "alice", mcp.MethodTasksGet, about(short))
+			return err != nil
+		})
+		got := b.get(id)
+		created, err := time.Parse(time.RFC3339Nano, got["createdAt"].(string))
+		if err != nil || text(got) != "passed x" || got["ttlMs"] != float64(asked.Milliseconds()) {
+			t.Fatal(err, got)
+		}
+		if ids, _ := lists("alice", a, b); !slices.Contains(ids, id) || slices.Contains(ids, short) {
+			t.Errorf("%v are listed, want %s and not %s", ids, id, short)
+		}
+		await.Until(t, "the task to expire", func() bool {
+			before := time.Now()
+			_, err := b.ask(modern, "alice", mcp.MethodTasksGet, about(id))
+			if err != nil && before.Before(created.Add(asked)) {
+				t.Fatalf("%s before it was to: %v", created.Add(asked).Sub(before), err)
 			}
 			return err != nil
 		})
@@ -325,5 +388,41 @@ func TestT10BoundedAndExpiring(t *testing.T) {
 				t.Errorf("%s does not expire", key)
 			}
 		}
+	})
+}
+
+// TestT10PollsAreBounded: who asks for a task, or opens its result, all the time is told when to ask again; others, other tasks, and what
+// is no poll are not hindered, and a stranger hinders nobody.
+func TestT10PollsAreBounded(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a := w.replica(func(o *Options) { o.Polls = 1 })
+		id, other := a.begin("gate", "x"), a.begin("gate", "y")
+		refused := func(who string, m mcp.Method, params string) {
+			t.Helper()
+			for range 2 { // The burst is twice what is regained in a second.
+				if _, err := a.ask(legacy, who, m, params); kindOf(err) == mcp.KindLimit {
+					t.Errorf("%s: %v", m, err)
+				}
+			}
+			_, err := a.ask(legacy, who, m, params)
+			if after := mcp.AsError(err).RetryAfter; kindOf(err) != mcp.KindLimit || after <= 0 || after > time.Second {
+				t.Errorf("%s too often: %v, to be sent again in %s", m, err, after)
+			}
+		}
+		refused("mallory", mcp.MethodTasksGet, about(id))
+		refused("alice", mcp.MethodTasksGet, about(id))
+		refused("alice", mcp.MethodTasksList, "")
+		a.get(other)
+		if _, err := a.ask(legacy, "alice", mcp.MethodTasksResult, about(id)); kindOf(err) != mcp.KindLimit {
+			t.Errorf("to open the result is no poll: %v", err)
+		}
+		a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{}`)
+		a.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+		close(w.backend.gate("y"))
+		await.Until(t, "polls to be regained", func() bool {
+			_, err := a.ask(legacy, "alice", mcp.MethodTasksGet, about(id))
+			return err == nil
+		})
 	})
 }

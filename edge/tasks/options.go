@@ -20,6 +20,11 @@ type Options struct {
 	// Poll is how often clients should ask for a new task, where its tool does not say; 0: 1 s. They are told to ask less often as it
 	// gets older, down to every 5 Poll.
 	Poll time.Duration
+	// Polls bounds how often in a second a caller may ask this replica for one task, and list its tasks: so often in the long run, and
+	// twice as often at once; 0: 10.
+	Polls int
+	// PageSize bounds a page of tasks/list, as does maxPage; 0: that alone.
+	PageSize int
 	// MaxRunning bounds the tasks that began at once and run on this replica, MaxRunningPerPrincipal those of one principal; more wait their
 	// turn, in turns among principals. 0: 1,024 and 100. Tasks that are gone on with, after an answer or a takeover, do not wait.
 	MaxRunning, MaxRunningPerPrincipal int
@@ -37,6 +42,8 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Grace, o.Lifetime, o.TTL = cmp.Or(o.Grace, 2*time.Second), cmp.Or(o.Lifetime, 24*time.Hour), cmp.Or(o.TTL, time.Hour)
 	o.Poll, o.Heartbeat = cmp.Or(o.Poll, time.Second), cmp.Or(o.Heartbeat, time.Second)
+	o.Polls = cmp.Or(o.Polls, 10)
+	o.PageSize = min(cmp.Or(o.PageSize, maxPage), maxPage)
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
 	o.MaxRounds, o.MaxAttempts, o.MaxTakeovers = cmp.Or(o.MaxRounds, 10), cmp.Or(o.MaxAttempts, 5), cmp.Or(o.MaxTakeovers, 8)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
@@ -52,6 +59,8 @@ const (
 	slowest = 5
 	// maxID bounds the ids that are looked up.
 	maxID = 64
+	// maxTTL bounds how long a client may have a task kept from its creation on.
+	maxTTL = 7 * 24 * time.Hour
 	// stream is the name of a task's stream in its session, requestID the id that its call is claimed by.
 	stream, requestID = "t", "0"
 	// copies of larger params are made: the record's, the call's own, and the backend's message; smallParams are part of what the request

@@ -23,7 +23,7 @@ func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v 
 		return t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
 	}
 	dst := append(t.appendTask([]byte(`{"task":{`), rules, v), '}', '}')
-	return mcp.Reply{Result: dst}
+	return mcp.Reply{Result: dst, Task: v.id}
 }
 
 // shown is the answer to tasks/get, and to tasks/cancel of 2025-11-25.
@@ -63,6 +63,21 @@ func (t *Tasks) appendTask(dst []byte, rules *revision.Rules, v *view) []byte {
 	}
 	dst = strconv.AppendInt(append(dst, ttl...), t.ttl(v, now).Milliseconds(), 10)
 	return strconv.AppendInt(append(dst, poll...), t.pollOf(v, now).Milliseconds(), 10)
+}
+
+// appendProgress appends the params of notifications/progress of a task, without braces.
+func appendProgress(dst []byte, v *view) []byte {
+	dst = append(append(dst, `"progressToken":`...), v.token...)
+	dst = append(append(dst, `,"progress":`...), v.progress...)
+	plain := string(v.progress)
+	if v.total != nil {
+		dst = append(append(dst, `,"total":`...), v.total...)
+		plain += " of " + string(v.total)
+	}
+	if v.message != plain { // It is the backend's own.
+		dst = jsonrpc.AppendString(append(dst, `,"message":`...), v.message)
+	}
+	return dst
 }
 
 // appendDetailed appends the members of a DetailedTask of the extension.

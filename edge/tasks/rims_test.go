@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -445,6 +446,88 @@ func TestCancelledAsItBegins(t *testing.T) {
 			id := a.begin("silent", "")
 			a.must(modern, "alice", mcp.MethodTasksCancel, about(id))
 			a.awaits(id, Cancelled)
+		}
+	})
+}
+
+// TestToldAsSessionsHaveIt: a task that is as it was made is not told; then its states are, without results, and progress that rises, by the
+// client's token; and that it has ended, or is gone.
+func TestToldAsSessionsHaveIt(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		steps := make(chan string)
+		w.backend.tools["steps"] = tool{atOnce, false, func(ctx context.Context, _ *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			for params := range steps {
+				if err := sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Params: json.RawMessage(params)}); err != nil {
+					return mcp.Reply{}, err
+				}
+			}
+			return result("done"), nil
+		}}
+		a, b := w.replica(), w.replica()
+		alice := mcp.Principal{Subject: "alice", Issuer: "test"}
+		made := a.must(legacy, "alice", mcp.MethodToolsCall, `"name":"steps","task":{},"_meta":{"progressToken":"p"}`)
+		id := made["task"].(map[string]any)["taskId"].(string)
+		filter := mcp.Filter{Tasks: []string{id}, TasksPlain: true}
+		feed, err := b.Changes(t.Context(), alice, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer feed.Close()
+		var heard []string
+		over := false
+		hear := func(what string) {
+			t.Helper()
+			for !slices.Contains(heard, what) {
+				ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
+				changes, err := feed.Next(ctx, await.Patience)
+				cancel()
+				if err != nil {
+					t.Fatalf("waiting for %s: %v; heard %v", what, err, heard)
+				}
+				for _, c := range changes {
+					var got map[string]any
+					if err := json.Unmarshal([]byte("{"+c.Task+"}"), &got); err != nil {
+						t.Fatal(err, c)
+					}
+					over = over || c.Over
+					if c.Kind == mcp.TaskStatus && got["result"] == nil && got["taskId"] == id {
+						got = map[string]any{"status": got["status"], "statusMessage": got["statusMessage"]}
+					}
+					raw, _ := json.Marshal(got)
+					heard = append(heard, string(c.Kind.Notification())+" "+string(raw))
+				}
+			}
+		}
+		steps <- `{"progressToken":"task","progress":1,"total":3}`
+		hear(`notifications/tasks/status {"status":"working","statusMessage":"1 of 3"}`)
+		steps <- `{"progressToken":"task","progress":2,"message":"half"}`
+		hear(`notifications/tasks/status {"status":"working","statusMessage":"half"}`)
+		steps <- `{"progressToken":"task","progress":2,"message":"still"}` // which dispatch would not pass on
+		hear(`notifications/tasks/status {"status":"working","statusMessage":"still"}`)
+		close(steps)
+		hear(`notifications/tasks/status {"status":"completed","statusMessage":"still"}`)
+		want := []string{
+			`notifications/progress {"progress":1,"progressToken":"p","total":3}`, `notifications/tasks/status {"status":"working","statusMessage":"1 of 3"}`,
+			`notifications/progress {"message":"half","progress":2,"progressToken":"p"}`, `notifications/tasks/status {"status":"working","statusMessage":"half"}`,
+			`notifications/tasks/status {"status":"working","statusMessage":"still"}`, `notifications/tasks/status {"status":"completed","statusMessage":"still"}`,
+		}
+		if !over || !slices.Equal(heard, want) {
+			t.Errorf("over: %v, heard\n%s\nwant\n%s", over, strings.Join(heard, "\n"), strings.Join(want, "\n"))
+		}
+		late, err := a.Changes(t.Context(), alice, filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer late.Close()
+		if err := b.store.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		for expired := false; !expired; {
+			changes, err := late.Next(t.Context(), await.Patience)
+			if err != nil {
+				t.Fatal(err)
+			}
+			expired = slices.ContainsFunc(changes, func(c mcp.Change) bool { return c.Over && c.Task == "" })
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -32,6 +33,7 @@ type Tasks struct {
 	// work counts what goes on here: requests about tasks, tasks that run, and their goroutines.
 	work     run.InFlight
 	turns    turns
+	polls    quota.Memory
 	counters Counters
 	running  atomic.Int64
 	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
@@ -97,7 +99,7 @@ func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, si
 	switch c.Method {
 	case mcp.MethodToolsCall:
 		return t.callTool(ctx, rules, c, sink)
-	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult, mcp.MethodTasksList:
 		return t.about(ctx, rules, c)
 	}
 	return t.Dispatcher.Call(ctx, rules, c, sink)
@@ -111,21 +113,24 @@ func (t *Tasks) Repeatable(c *mcp.Call) bool {
 	return t.Dispatcher.Repeatable(c)
 }
 
-// about serves a request about one task.
+// about serves a request about tasks.
 func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	if !has(rules, c.Method) {
+	if !has(rules, c.Method) || c.Method == mcp.MethodTasksList && c.Principal.Anonymous() {
 		return t.Dispatcher.Call(ctx, rules, c, nil) // which says that it does not exist
 	}
 	if rules.Stateless && !c.Client.Capabilities.Extension(mcp.ExtensionTasks) {
 		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
 	}
-	if !c.Params.HasTarget {
+	if !c.Params.HasTarget && c.Method != mcp.MethodTasksList {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.taskId is missing or no string: name the task")
 	}
 	if !t.work.Enter() {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
 	}
 	defer t.work.Leave()
+	if err := t.admitPoll(ctx, c); err != nil {
+		return mcp.Reply{}, err
+	}
 	id := c.Params.Target
 	switch c.Method {
 	case mcp.MethodTasksGet:
@@ -138,6 +143,8 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 		return t.update(ctx, rules, c)
 	case mcp.MethodTasksCancel:
 		return t.cancel(ctx, rules, c)
+	case mcp.MethodTasksList:
+		return t.list(ctx, rules, c)
 	default:
 		return t.result(ctx, rules, c)
 	}
@@ -148,7 +155,7 @@ func has(rules *revision.Rules, m mcp.Method) bool {
 	switch m {
 	case mcp.MethodTasksUpdate:
 		return rules.Stateless
-	case mcp.MethodTasksResult:
+	case mcp.MethodTasksResult, mcp.MethodTasksList:
 		return rules.Tasks
 	}
 	return rules.Stateless || rules.Tasks

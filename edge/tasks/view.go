@@ -34,7 +34,11 @@ type view struct {
 	version          string
 	message          string
 	created, updated time.Time
-	poll             time.Duration
+	// keep is until when the client wants to have the task; zero: it does not say, or would have it for longer anyway.
+	keep time.Time
+	poll time.Duration
+	// token is the client's progress token, progress and total the last of the backend's progress, that message tells of; nil: none.
+	token, progress, total json.RawMessage
 	// asks are the questions that wait for an answer.
 	asks []entry
 	// end is how it ended; nil: it goes on.
@@ -90,7 +94,7 @@ func unavailable(err error) *mcp.Error {
 
 // view reads the task of a session.
 func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
-	v := &view{id: s.ID, status: Working, version: s.Version, created: s.Created, updated: s.Created}
+	v := &view{id: s.ID, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
 	for after, more := (medium.Position{}), true; more; {
 		sctx, cancel := bounded(ctx)
@@ -109,10 +113,10 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 			v.updated = e.At
 			switch x.Kind {
 			case state.EntryNotice:
-				v.poll = time.Duration(e.Poll) * time.Millisecond
+				v.poll, v.token = time.Duration(e.Poll)*time.Millisecond, e.Token
 			case state.EntryLog:
 				if e.Message != "" {
-					v.message = e.Message
+					v.message, v.progress, v.total = e.Message, e.Progress, e.Total
 				}
 			case state.EntryRequest:
 				asked = append(asked, e)
@@ -168,13 +172,17 @@ func (t *Tasks) waits(ctx context.Context, v *view, asked []entry) error {
 }
 
 // ttl is how long the task lives from its creation on, as far as is known: it lives for as long as it works or waits, and then for the
-// setting.
+// setting, and until its client wants to have it.
 func (t *Tasks) ttl(v *view, now time.Time) time.Duration {
 	end := now
 	if v.over() {
 		end = v.updated
 	}
-	return max(end.Sub(v.created), 0).Truncate(time.Second) + t.o.TTL
+	ttl := max(end.Sub(v.created), 0).Truncate(time.Second) + t.o.TTL
+	if !v.keep.IsZero() {
+		ttl = max(ttl, v.keep.Sub(v.created))
+	}
+	return ttl
 }
 
 // pollOf is how often a client should ask for the task.

@@ -27,6 +27,7 @@ const (
 	BoundAddress
 	BoundAddressSessions
 	BoundTasks
+	BoundPolls
 	// BoundFiles is the process's limit of open files, which is no setting of the edge.
 	BoundFiles
 	boundCount
@@ -37,7 +38,7 @@ var boundNames = [boundCount]string{
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
 	"session-bytes", "listen-bytes",
-	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "files",
+	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "files",
 }
 
 // String is the setting's name.

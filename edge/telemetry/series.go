@@ -72,7 +72,7 @@ var methods = func() map[mcp.Method]bool {
 		mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodUnsubscribe,
 		mcp.MethodPromptsList, mcp.MethodPromptsGet, mcp.MethodComplete, mcp.MethodSetLevel,
 		mcp.MethodSkillsList, mcp.MethodSkillsGet, mcp.MethodDirectoryRead,
-		mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult,
+		mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult, mcp.MethodTasksList,
 		mcp.MethodElicit, mcp.MethodCreateMessage, mcp.MethodListRoots,
 		mcp.NotifyInitialized, mcp.NotifyCancelled, mcp.NotifyProgress, mcp.NotifyRootsChanged,
 	} {

@@ -15,8 +15,8 @@ type Features struct {
 	Tools, Resources, Prompts                      bool
 	ToolsChanged, ResourcesChanged, PromptsChanged bool
 	Subscribe, Completions                         bool
-	// Tasks: calls of some tool may become tasks.
-	Tasks bool
+	// Tasks: calls of some tool may become tasks; TasksList: the caller's can be listed.
+	Tasks, TasksList bool
 	// Skills: skills/list and skills/get are served; Directories: resources/directory/read, too.
 	Skills, Directories bool
 	// Extensions are settings of protocol extensions: id to a JSON object. Others than objects are left out.
@@ -36,7 +36,11 @@ func Capabilities(r *revision.Rules, f Features) json.RawMessage {
 		dst = appendFlags(append(dst, `,"resources":`...), f.ResourcesChanged, f.Subscribe)
 	}
 	if f.Tasks && r.Tasks {
-		dst = append(dst, `,"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}`...)
+		dst = append(dst, `,"tasks":{`...)
+		if f.TasksList {
+			dst = append(dst, `"list":{},`...)
+		}
+		dst = append(dst, `"cancel":{},"requests":{"tools":{"call":{}}}}`...)
 	}
 	if f.Tools {
 		dst = appendFlags(append(dst, `,"tools":`...), f.ToolsChanged, false)

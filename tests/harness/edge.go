@@ -19,6 +19,7 @@ import (
 func Config(backends ...config.Backend) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
+	cfg.Limits.TaskPolls = 100_000 // Who awaits a task asks for it all the time.
 	cfg.Backends = backends
 	return cfg
 }

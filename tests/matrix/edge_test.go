@@ -1,9 +1,12 @@
 package matrix
 
 import (
+	"crypto/sha256"
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -42,6 +45,13 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 		cfg.Backends = append(cfg.Backends, b.Backend())
 	}
 	cfg.Backends[len(cfg.Backends)-1].Extensions = config.Names{"io.example/matrix"}
+	if caller != "" {
+		cfg.PublicURL, cfg.Auth = "https://mcp.example", &config.Auth{APIKeys: filepath.Join(t.TempDir(), "keys")}
+		line := fmt.Sprintf("- {name: %s, sha256: %x}\n", caller, sha256.Sum256([]byte(keyOf(caller))))
+		if err := os.WriteFile(cfg.Auth.APIKeys, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if over != "" {
 		p, dir := issuer(t).Server(t), t.TempDir()
 		cfg.TLS.Cert = authority.File(t, filepath.Join(dir, "cert"), p.Cert)
@@ -49,6 +59,9 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 	}
 	return cfg
 }
+
+// keyOf is the key of a caller.
+func keyOf(caller string) string { return "key-of-" + caller }
 
 var ca struct {
 	once sync.Once

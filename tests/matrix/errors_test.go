@@ -32,7 +32,7 @@ func notUnderstood(t *testing.T, c *cell) {
 }
 
 func methodUnknown(t *testing.T, c *cell) {
-	for _, method := range []string{"unknown/method", "tasks/list"} {
+	for _, method := range []string{"unknown/method", "tasks/unknown"} {
 		c.request(t, method, object{}).wantError(t, -32601)
 	}
 }

@@ -21,6 +21,7 @@ type httpLink struct {
 	version string
 	in      inbox
 	client  *http.Client
+	caller  string
 	ctx     context.Context
 	cancel  context.CancelFunc
 	work    sync.WaitGroup
@@ -32,7 +33,7 @@ type httpLink struct {
 
 func newHTTPLink(t *testing.T, backends []*harness.Service, version string, in inbox) *httpLink {
 	l := &httpLink{t: t, edge: harness.Start(t, settings(t, backends)), version: version, in: in, open: map[string]context.CancelFunc{},
-		client: client(t)}
+		client: client(t), caller: caller}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
 }
@@ -45,6 +46,9 @@ func (l *httpLink) do(ctx context.Context, method, url string, body []byte, head
 		return nil
 	}
 	req.Header = header
+	if l.caller != "" {
+		req.Header.Set("Authorization", "Bearer "+keyOf(l.caller))
+	}
 	resp, err := l.client.Do(req)
 	if err != nil {
 		if ctx.Err() == nil {

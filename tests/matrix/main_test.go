@@ -26,6 +26,9 @@ var secured = flag.String("tls", "", "have clients speak TLS, and over it each `
 // over is the one of secured whose turn it is.
 var over string
 
+// caller is whose key clients that connect over HTTP have, to an edge that knows it; empty: nobody's.
+var caller string
+
 var update = flag.Bool("update", false, "write the generated parts of docs/revisions.md")
 
 // patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.

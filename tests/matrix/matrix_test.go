@@ -72,11 +72,16 @@ func column(t *testing.T, f *fixture, tr transport, backends []*harness.Service,
 	again := func(t *testing.T, capabilities string) *peer {
 		return connect(t, tr, backends, version, capabilities, s)
 	}
+	known := func(t *testing.T, who string) *peer {
+		caller = who
+		defer func() { caller = "" }()
+		return again(t, everything)
+	}
 	all := rows()
 	for i := range all {
 		r := &all[i]
 		t.Run(r.key(), func(t *testing.T) {
-			r.run(t, &cell{peer: p, f: f, transport: tr.name, row: r, again: again})
+			r.run(t, &cell{peer: p, f: f, transport: tr.name, row: r, again: again, known: known})
 			at := place{r.key(), version, tr.name}
 			switch {
 			case t.Failed():

@@ -25,6 +25,8 @@ type cell struct {
 	row       *row
 	// again connects another client, with other capabilities.
 	again func(t *testing.T, capabilities string) *peer
+	// known connects another client, over HTTP, with a key of somebody's.
+	known func(t *testing.T, who string) *peer
 }
 
 func (r *row) exists(version, transport string) bool {

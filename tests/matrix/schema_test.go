@@ -75,6 +75,9 @@ func widen(version string, defs map[string]any) {
 	if version != vJun && version != vNov {
 		return
 	}
+	if version == vNov { // It is both a Task and NotificationParams, which are closed here; the edge sends no _meta.
+		defs["TaskStatusNotificationParams"] = map[string]any{"$ref": "#/$defs/Task"}
+	}
 	capabilities, _ := defs["ServerCapabilities"].(map[string]any)
 	properties, _ := capabilities["properties"].(map[string]any)
 	properties["extensions"] = map[string]any{"type": "object"}
@@ -140,7 +143,7 @@ var results = map[string]string{
 	"completion/complete": "CompleteResult", "subscriptions/listen": "SubscriptionsListenResult",
 	"ping": "EmptyResult", "logging/setLevel": "EmptyResult",
 	"resources/subscribe": "EmptyResult", "resources/unsubscribe": "EmptyResult",
-	"tasks/get": "GetTaskResult", "tasks/result": "GetTaskPayloadResult", "tasks/cancel": "CancelTaskResult", "tasks/update": "TaskAcknowledgement",
+	"tasks/get": "GetTaskResult", "tasks/result": "GetTaskPayloadResult", "tasks/cancel": "CancelTaskResult", "tasks/list": "ListTasksResult", "tasks/update": "TaskAcknowledgement",
 }
 
 // requests and notifications are the definitions of what servers send on their own, by method.
@@ -159,6 +162,7 @@ var notifications = map[string]string{
 	"notifications/elicitation/complete":       "ElicitationCompleteNotification",
 	"notifications/subscriptions/acknowledged": "SubscriptionsAcknowledgedNotification",
 	"notifications/tasks":                      "TaskNotification",
+	"notifications/tasks/status":               "TaskStatusNotification",
 }
 
 // errorDefinitions are those of errors that have one of their own, by code: of a whole message if the

@@ -15,8 +15,9 @@ func taskRows() []row {
 		{group: tasks, name: "tasks/result", in: "---x-", works: taskResult},
 		{group: tasks, name: "tasks/update", in: "----x", works: taskUpdated},
 		{group: tasks, name: "tasks/cancel", in: "---xx", works: taskCancelled},
-		{group: tasks, name: "tasks/list", in: "-----"},
+		{group: tasks, name: "tasks/list", in: "---x-", works: taskListed, only: func(_, transport string) bool { return transport != "stdio" }},
 		{group: serverNotifications, name: "notifications/tasks", in: "----x", works: taskWatched, lacks: neverHeard},
+		{group: serverNotifications, name: "notifications/tasks/status", in: "---x-", works: taskTold, lacks: neverHeard},
 	}
 }
 
@@ -76,6 +77,35 @@ func (c *cell) task(t *testing.T, tool string, arguments object) (id string) {
 		t.Fatalf("%s made no task: %v", tool, got)
 	}
 	return id
+}
+
+// taskListed: who is known lists its tasks, and is told that it can; who is not cannot.
+func taskListed(t *testing.T, c *cell) {
+	c.request(t, "tasks/list", object{}).wantError(t, -32601)
+	if got := dig(c.hello, "capabilities", "tasks", "list"); got != nil {
+		t.Errorf("nobody is told of tasks/list: %v", got)
+	}
+	who := *c
+	who.peer = c.known(t, "alice")
+	same(t, "the capability", dig(who.hello, "capabilities", "tasks"),
+		object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}})
+	var made, listed []any
+	for range 12 {
+		made = append([]any{who.task(t, "slow_compute", object{"seconds": 0, "label": "x"})}, made...)
+	}
+	members := object{}
+	for {
+		page := who.result(t, "tasks/list", members)
+		for _, one := range page["tasks"].([]any) {
+			listed = append(listed, dig(one, "taskId"))
+		}
+		if members["cursor"] = page["nextCursor"]; members["cursor"] == nil {
+			break
+		}
+	}
+	same(t, "what is listed", listed, made)
+	who.request(t, "tasks/list", object{"cursor": "forged"}).wantError(t, -32602)
+	who.settle(t)
 }
 
 // status waits until a task has a status, and gives it.
@@ -163,6 +193,31 @@ func taskCancelled(t *testing.T, c *cell) {
 	} else {
 		again.wantError(t, -32602)
 	}
+}
+
+// taskTold: the session hears of its tasks without having asked, on its own stream.
+func taskTold(t *testing.T, c *cell) {
+	id := c.task(t, "confirm_delete", object{"filename": "c.txt"})
+	is := func(status string) {
+		t.Helper()
+		c.await(t, "the task to be told as "+status, func(m message) bool {
+			return m.Method == c.row.name && m.Params["taskId"] == id && m.Params["status"] == status
+		})
+	}
+	is("input_required")
+	waiting := c.begin("tasks/result", object{"taskId": id}, nil)
+	c.answer(t, "elicitation/create", `{"action":"accept","content":{"answer":"yes"}}`)
+	c.response(t, waiting).result(t)
+	is("completed")
+	members := calling("slow_compute", object{"seconds": 1, "label": "x"})
+	members["task"] = object{}
+	got := c.response(t, c.begin("tools/call", members, object{"progressToken": "life"})).result(t)
+	c.await(t, "progress of the task", func(m message) bool {
+		return m.Method == "notifications/progress" && m.Params["progressToken"] == "life"
+	})
+	c.result(t, "tasks/cancel", object{"taskId": dig(got, "task", "taskId")})
+	id, _ = dig(got, "task", "taskId").(string)
+	is("cancelled")
 }
 
 func taskWatched(t *testing.T, c *cell) {

@@ -126,7 +126,8 @@ func (f *feed) offer(c mcp.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	wanted := c.Kind == mcp.ToolsChanged && f.filter.Tools || c.Kind == mcp.PromptsChanged && f.filter.Prompts ||
-		c.Kind == mcp.ResourceUpdated && slices.Contains(f.filter.URIs, c.URI)
+		c.Kind == mcp.ResourceUpdated && slices.Contains(f.filter.URIs, c.URI) ||
+		f.filter.TasksPlain && slices.Contains(f.filter.Tasks, c.URI) // tests name the task so
 	if !wanted || slices.Contains(f.pending, c) {
 		return
 	}

@@ -48,6 +48,8 @@ type execution struct {
 	outcome outcome
 	reply   call.Reply
 	ran     bool
+	// task is that which the call became; empty: it became none.
+	task string
 
 	// memory is what the call and its outcome hold, as long as there are users: the call, a round, the exchange.
 	memory budget.Reservation
@@ -128,6 +130,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		return c.fail(err)
 	case reply.Input == nil:
 		c.outcome = outcome{seen: telemetry.Outcome{ToolError: reply.ToolError, Result: reply.Result}}
+		c.task = reply.Task
 		c.reply = call.Reply{Kind: call.Final, Response: reply.Message(c.id)}
 		return &c.reply
 	case len(reply.Input.Requests) == 0:
@@ -237,6 +240,9 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 		seen := c.outcomeOf(r).seen
 		c.op.End(&seen)
 		c.tell(r)
+		if c.task != "" {
+			c.e.taskMade(c.s, c.task)
+		}
 	default:
 		c.op.Pause(&lost)
 	}

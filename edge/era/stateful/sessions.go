@@ -197,6 +197,11 @@ func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	case a == nil:
 	case got.Attachment > a.number:
 		a.cancel(errSuperseded)
+	default:
+		a.tasks.tell(got.Tasks, false)
+	}
+	switch {
+	case a == nil || got.Attachment > a.number:
 	case sync && !slices.Equal(old.Subscriptions, got.Subscriptions):
 		e.spawnSync(s, a)
 	}

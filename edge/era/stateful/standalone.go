@@ -19,6 +19,7 @@ type attachment struct {
 	feed   mcp.Feed
 	// updating orders the changes of the filter.
 	updating sync.Mutex
+	tasks    tasksTold
 }
 
 var listsOnly = mcp.Filter{Tools: true, Resources: true, Prompts: true}
@@ -70,6 +71,7 @@ func (w *standalone) detach() {
 	w.e.counters.Standalone.Add(-1)
 	w.s.vacate(w.a)
 	w.a.cancel(nil)
+	w.a.tasks.end()
 	w.a.feed.Close()
 }
 
@@ -127,7 +129,7 @@ func (e *Era) spawnSync(s *localSession, a *attachment) {
 	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 }
 
-// standalone writes to an attached stream, in its exchange's goroutine.
+// standalone writes to an attached stream, in its exchange's goroutine and, of tasks, in theirs.
 type standalone struct {
 	// ctx ends with the exchange, and when the attachment is superseded.
 	ctx context.Context
@@ -136,6 +138,8 @@ type standalone struct {
 	s  *localSession
 	a  *attachment
 	st mcp.Stream
+	// writing guards st.
+	writing sync.Mutex
 	// principal is whose lists the stream tells of.
 	principal mcp.Principal
 	// expires: it ends with its caller's credentials. A transport that is a connection ends that by itself.
@@ -152,7 +156,21 @@ func (w *standalone) greet(ctx context.Context) error {
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
 		return err
 	}
+	w.a.tasks.begin(w)
 	return w.watch(ctx)
+}
+
+// write sends one event.
+func (w *standalone) write(ev mcp.StreamEvent) error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	return w.st.Send(ev)
+}
+
+func (w *standalone) keepAlive() error {
+	w.writing.Lock()
+	defer w.writing.Unlock()
+	return w.st.KeepAlive()
 }
 
 func (w *standalone) watch(ctx context.Context) error {
@@ -204,7 +222,7 @@ func (w *standalone) stay() {
 		case err == nil && len(changes) > 0:
 			err = w.send(ctx, changes)
 		case err == nil:
-			if err = w.st.KeepAlive(); err == nil && w.unwatched {
+			if err = w.keepAlive(); err == nil && w.unwatched {
 				err = w.watch(ctx)
 			}
 		}
@@ -217,7 +235,7 @@ func (w *standalone) stay() {
 // part hints to a client whose stream the edge closes when to come back, where the revision has that.
 func (w *standalone) part() {
 	if errors.Is(context.Cause(w.ctx), errClosed) && w.s.rec.Load().rules.Priming {
-		_ = w.st.Send(mcp.StreamEvent{Retry: w.e.o.RetryHint})
+		_ = w.write(mcp.StreamEvent{Retry: w.e.o.RetryHint})
 	}
 }
 
@@ -240,7 +258,7 @@ func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := w.st.Send(mcp.StreamEvent{Data: notification(c.Kind.Notification(), params)}); err != nil {
+		if err := w.write(mcp.StreamEvent{Data: notification(c.Kind.Notification(), params)}); err != nil {
 			return err
 		}
 	}

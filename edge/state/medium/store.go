@@ -3,6 +3,7 @@ package medium
 import (
 	"context"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -128,6 +129,9 @@ type Replicas interface {
 	// empty, and not the last: the work for one is bounded. What is there all the while, unused, comes
 	// once; what is made, used or ended meanwhile may be missing or come again. state.ErrCursor.
 	List(ctx context.Context, cursor string, max int) (page []*state.Sighting, next string, err error)
+	// Of returns the ids of a principal's sessions, each once and in no order; at most as many as it may have. It is no use of them, and
+	// some may have ended of late.
+	Of(ctx context.Context, owner mcp.Principal) (ids []string, err error)
 }
 
 // Hooks are what the constructor of a medium is given by its replica. Both are called from goroutines of the medium's and may block.

@@ -83,7 +83,7 @@ func (r *Store) begins(s *session, w *medium.Write, now time.Time) ([]*call, err
 	if s.open >= r.m.limits.StreamsPerSession && !ends {
 		return nil, fmt.Errorf("session %.40q has %d unfinished streams: %w", s.id, s.open, state.ErrLimit)
 	}
-	l = &stream{name: w.Stream, epoch: w.Begin[0].Epoch, unfinished: len(w.Begin)}
+	l = &stream{name: w.Stream, epoch: w.Begin[0].Epoch, unfinished: len(w.Begin), keep: s.record.Keep}
 	for _, b := range w.Begin {
 		if s.calls[b.ID] != nil {
 			return nil, fmt.Errorf("call %.40q: %w", b.ID, state.ErrExists)

@@ -112,7 +112,7 @@ func (m *Medium) lock(id string, now time.Time) (*session, error) {
 
 // expired says whether nothing keeps the locked session any more.
 func (m *Medium) expired(s *session, now time.Time) bool {
-	if now.Sub(s.used) <= m.limits.SessionTTL || len(s.running) > 0 {
+	if now.Sub(s.used) <= m.limits.SessionTTL || len(s.running) > 0 || !now.After(s.record.Keep) {
 		return false
 	}
 	for _, fs := range s.followers {

@@ -64,7 +64,7 @@ func (m *Medium) place(s *session, rec *medium.Record, now time.Time) (c *call, 
 	case c != nil, l != nil && (rec.Batch == 0 || l.calls[0].Batch != rec.Batch || len(l.calls) == rec.Batch):
 		return nil, false, fmt.Errorf("call %.40q of stream %.40q: %w", rec.ID, rec.Stream, state.ErrExists)
 	case l == nil:
-		l = &stream{name: rec.Stream, unfinished: max(rec.Batch, 1)}
+		l = &stream{name: rec.Stream, unfinished: max(rec.Batch, 1), keep: s.record.Keep}
 	}
 	return &call{Record: medium.Record{Call: state.Call{ID: rec.ID}}, stream: l}, false, nil
 }

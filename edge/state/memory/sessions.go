@@ -59,7 +59,11 @@ func (r *Store) Load(ctx context.Context, id string, use bool) (*state.Sighting,
 	if use {
 		return &state.Sighting{Session: s.record}, nil
 	}
-	return &state.Sighting{Session: s.record, OpenCalls: len(s.running), Expires: s.used.Add(r.m.limits.SessionTTL)}, nil
+	expires := s.used.Add(r.m.limits.SessionTTL)
+	if s.record.Keep.After(expires) {
+		expires = s.record.Keep
+	}
+	return &state.Sighting{Session: s.record, OpenCalls: len(s.running), Expires: expires}, nil
 }
 
 // find finds a session and locks it, as a use or not. The caller unlocks.

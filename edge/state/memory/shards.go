@@ -113,6 +113,22 @@ func (p *principals) acquire(m *Medium, s *session, now time.Time) bool {
 	return true
 }
 
+// sessionsOf are the ids of the sessions that are counted for a principal.
+func (p *principals) sessionsOf(principal string) []string {
+	sh := &p[maphash.String(seed, principal)%shardCount]
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	o := sh.owners[principal]
+	if o == nil {
+		return nil
+	}
+	ids := make([]string, 0, len(o.sessions))
+	for s := range o.sessions {
+		ids = append(ids, s.id)
+	}
+	return ids
+}
+
 // release counts a session no more. Called without the session's lock; again does nothing.
 func (p *principals) release(s *session) {
 	sh := &p[maphash.String(seed, s.principal)%shardCount]

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -112,4 +113,12 @@ func (r *Store) List(ctx context.Context, cursor string, max int) (page []*state
 		}
 	}
 	return page, next, ctx.Err()
+}
+
+// Of implements medium.Replicas.
+func (r *Store) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
+	if _, err := r.ready(ctx); err != nil {
+		return nil, err
+	}
+	return r.m.principals.sessionsOf(owner.Key()), nil
 }

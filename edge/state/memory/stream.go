@@ -21,6 +21,8 @@ type stream struct {
 	// unfinished counts the calls that are not done; at 0 the stream has ended.
 	unfinished int
 	ended      time.Time
+	// keep is that of the session's record when the stream began.
+	keep time.Time
 }
 
 func droppable(e *state.Entry) bool {

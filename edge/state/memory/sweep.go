@@ -76,7 +76,7 @@ func (m *Medium) sweepSession(s *session, now time.Time) {
 
 // lapsed says whether a finished stream can no longer be replayed.
 func (m *Medium) lapsed(l *stream, now time.Time) bool {
-	return l.unfinished == 0 && now.Sub(l.ended) > m.limits.LogTTL
+	return l.unfinished == 0 && now.Sub(l.ended) > m.limits.LogTTL && now.After(l.keep)
 }
 
 // dropStream forgets a finished stream of a locked session, and its calls.

@@ -147,6 +147,10 @@ func packSession(s *state.Session) string {
 	p.text(s.Principal.Actor)
 	p.forwarded(s.Principal.Forwarded)
 	p.text(s.Principal.TokenID)
+	if len(s.Tasks) > 0 || !s.Keep.IsZero() {
+		p.texts(s.Tasks)
+		p.time(s.Keep)
+	}
 	return string(p)
 }
 
@@ -169,6 +173,9 @@ func unpackSession(record string) (*state.Session, error) {
 	}
 	if u.more() {
 		s.Principal.Actor, s.Principal.Forwarded, s.Principal.TokenID = u.text(), u.forwarded(), u.text()
+	}
+	if u.more() {
+		s.Tasks, s.Keep = u.texts(), u.time()
 	}
 	return s, u.err()
 }

@@ -26,6 +26,16 @@ func safe(id string) string {
 	return "%" + hex.EncodeToString([]byte(id))
 }
 
+// idOf is the id of which safe made a text.
+func idOf(tag string) string {
+	if raw, ok := strings.CutPrefix(tag, "%"); ok {
+		if id, err := hex.DecodeString(raw); err == nil {
+			return string(id)
+		}
+	}
+	return tag
+}
+
 // session is the key of a session's record; the names of its other keys begin with it.
 func (r *Replica) session(id string) string { return r.tagged(safe(id)) }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -77,6 +78,22 @@ func (r *Replica) dismiss(ctx context.Context, key string, tags []string) (freed
 		return false, unavailable(ctx, err)
 	}
 	return true, nil
+}
+
+// Of implements medium.Replicas.
+func (r *Replica) Of(ctx context.Context, owner mcp.Principal) ([]string, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	tags, err := r.client.ZRange(ctx, r.principal(owner), 0, -1).Result()
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	ids := make([]string, len(tags))
+	for i, tag := range tags {
+		ids[i] = idOf(tag)
+	}
+	return ids, nil
 }
 
 // release counts a session no more.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/state"
 )
@@ -26,7 +27,7 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	if err != nil {
 		return err
 	}
-	args := []any{packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size}
+	args := []any{packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, uri)
 	}
@@ -42,6 +43,14 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	r.renewals.counted(s.ID)
 	return nil
+}
+
+// milliseconds is a time for the scripts, in ms since 1970; 0 for the zero time.
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
 }
 
 // Load implements medium.Sessions.

@@ -1,6 +1,8 @@
 package statetest
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -126,6 +128,15 @@ func patches(w *world) {
 	step(w.b, state.Patch{LogLevel: &level}, func(s *state.Session) { s.LogLevel = level })
 	step(w.a, state.Patch{Subscribe: "u2"}, func(s *state.Session) { s.Subscriptions = append(s.Subscriptions, "u2") })
 	step(w.b, state.Patch{Unsubscribe: "file:///1"}, func(s *state.Session) { s.Subscriptions = []string{"u2"} })
+	step(w.a, state.Patch{TaskMade: "t1"}, func(s *state.Session) { s.Tasks = []string{"t1"} })
+	step(w.b, state.Patch{TaskMade: "t2"}, func(s *state.Session) { s.Tasks = []string{"t1", "t2"} })
+	step(w.a, state.Patch{TaskOver: "t1"}, func(s *state.Session) { s.Tasks = []string{"t2"} })
+	for i := range state.MaxTasks {
+		step(w.b, state.Patch{TaskMade: fmt.Sprint("more", i)}, func(s *state.Session) {
+			s.Tasks = append(slices.Clip(s.Tasks), fmt.Sprint("more", i))
+			s.Tasks = s.Tasks[max(0, len(s.Tasks)-state.MaxTasks):]
+		})
+	}
 	step(w.a, state.Patch{Digest: &digest}, func(s *state.Session) { s.Digest = digest })
 	step(w.b, state.Patch{Attach: true}, func(s *state.Session) { s.Attachment++ })
 	until := time.Date(2031, 2, 3, 4, 5, 6, 7, time.UTC)
@@ -139,7 +150,7 @@ func patches(w *world) {
 		}
 	}
 	step(w.b, state.Patch{Until: &never}, func(s *state.Session) { s.Principal.Until = never })
-	for _, p := range []state.Patch{{Until: &until}, {}, {Subscribe: "u2"}, {Unsubscribe: "never"}, {LogLevel: &level}, {Digest: &digest}} {
+	for _, p := range []state.Patch{{Until: &until}, {}, {Subscribe: "u2"}, {Unsubscribe: "never"}, {TaskMade: "more1"}, {TaskOver: "t1"}, {LogLevel: &level}, {Digest: &digest}} {
 		got, err := w.a.Update(w.Context(), "s", p)
 		w.must(err)
 		if got.Serial != want.Serial {

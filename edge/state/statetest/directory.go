@@ -36,6 +36,37 @@ var directory = []test{
 		w.must(w.a.Delete(w.Context(), want[3]))
 		w.list(7, slices.Delete(want, 3, 4)...)
 	}},
+	{"the sessions of a principal are told by any replica, and no others", state.Limits{}, func(w *world) {
+		who := func(i int) (p mcp.Principal) {
+			if i > 0 {
+				p.Subject, p.Issuer = "alice", fmt.Sprint("issuer", i)
+			}
+			return p
+		}
+		all := []mcp.Principal{who(0), who(1), who(2)}
+		ids := make([][]string, len(all)+1)
+		for i := range 30 {
+			id := fmt.Sprintf("s-%03d", i)
+			if i == 20 {
+				id = "not plain: {ü}"
+			}
+			rec := record(id)
+			rec.Principal = all[i%3]
+			w.must([]*replica{w.a, w.b}[i%2].Create(w.Context(), rec))
+			ids[i%3] = append(ids[i%3], id)
+		}
+		w.must(w.a.Delete(w.Context(), ids[1][4]))
+		ids[1] = slices.Delete(ids[1], 4, 5)
+		for i, p := range append(all, who(3)) {
+			got, err := w.b.Of(w.Context(), p)
+			w.must(err)
+			slices.Sort(got)
+			slices.Sort(ids[i])
+			if !slices.Equal(got, ids[i]) {
+				w.Errorf("of %s %s: %v, want %v", p.Issuer, p.Subject, got, ids[i])
+			}
+		}
+	}},
 	{"a sighting is the record, its open calls and its expiry", state.Limits{SessionTTL: time.Hour}, func(w *world) {
 		rec := w.session(w.a, "s")
 		writers := w.begin(w.a, "s", "st", "c1", "c2", "c3")

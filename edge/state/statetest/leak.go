@@ -183,6 +183,30 @@ var noLeak = []test{
 		_, err = w.b.Load(w.Context(), "s")
 		w.must(err)
 	}},
+	{"a session that is to be kept is, with its logs, and not for ever", state.Limits{SessionTTL: short, LogTTL: short}, func(w *world) {
+		rec := record("s")
+		rec.Keep = time.Now().Add(8 * short)
+		w.must(w.a.Create(w.Context(), rec))
+		w.begin(w.a, "s", "st", "c")[0].finish()
+		w.m.Advance(w.T, 3*short)
+		for _, s := range []*replica{w.a, w.b} {
+			got, err := s.Look(w.Context(), "s")
+			w.must(err)
+			if !got.Keep.Equal(rec.Keep) || got.Expires.Before(rec.Keep.Add(-time.Second)) {
+				w.Errorf("kept until %v, and expires %v, want %v", got.Keep, got.Expires, rec.Keep)
+			}
+			if got, _ := w.all(s, "s", "st"); len(got) != 1 {
+				w.Errorf("the log is %q, want a response", got)
+			}
+			if ids, err := s.Of(w.Context(), rec.Principal); err != nil || len(ids) != 1 {
+				w.Errorf("of its principal there are %v: %v", ids, err)
+			}
+		}
+		w.m.Advance(w.T, 6*short)
+		_, err := w.b.Look(w.Context(), "s")
+		w.want(state.ErrNotFound, err)
+		w.session(w.a, "s")
+	}},
 	{"a request id that is used again finds the younger call", state.Limits{LogTTL: short}, func(w *world) {
 		w.session(w.a, "s")
 		w.begin(w.a, "s", "st1", "c1")[0].finish()

@@ -63,7 +63,7 @@ end
 -- Whether a finished stream can no longer be replayed.
 local function lapsed(stream)
   local ended = redis.call('ZSCORE', K .. ':2e', stream)
-  return ended and now - tonumber(ended) > logttl
+  return ended and now - tonumber(ended) > logttl and now > tonumber(redis.call('HGET', K, 'kp') or 0)
 end
 
 -- Forgets finished streams, the oldest first, until so many bytes more fit into the session; false when
@@ -82,7 +82,8 @@ local function noroom(more) return { 'room', int(total), int(more) } end
 
 -- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
 -- the unfinished streams, until when the other keys live, and the record's own bytes. "any" says that there ever
--- was a stream, "subs" is the number of subscriptions, "old" that an older release made the record.
+-- was a stream, "subs" is the number of subscriptions, "kp" until when the session is kept at least, "old" that an older
+-- release made the record.
 local sess
 
 -- The record, its serial and its subscriptions.
@@ -95,7 +96,7 @@ end
 -- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
 -- as "until key", or "".
 local function keep(hold, own, idx)
-  local till = now + ttl + renewal
+  local till = math.max(now + ttl + renewal, sess.kp)
   if sess.run > 0 then till = math.max(till, sess.dl + ttl) end
   if not counted then
     if hold ~= false and redis.call('ZADD', K .. ':h', now, me) == 1 then
@@ -129,14 +130,14 @@ end
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
 -- returns put second.
 local function run(main, hold)
-  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs')
+  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs', 'kp')
   if not s[1] then return { 'gone', '' } end
   sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0),
-    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), old = not s[9] }
+    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), kp = tonumber(s[11] or 0), old = not s[9] }
   sess.lasts = sess.run > 0
   total = tonumber(s[4] or 0) + sess.len
   local before, calls, open, aux, any = total, sess.run, sess.open, sess.aux, sess.any
-  if sess.any and not counted then
+  if sess.any and not counted and now > sess.kp then
     local old = redis.call('ZRANGEBYSCORE', K .. ':2e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
   end

@@ -140,10 +140,10 @@ end
 local function retire(s, calls)
   -- To the microsecond: the oldest are forgotten first.
   redis.call('ZADD', K .. ':2e', string.format('%.3f', clock[1] * 1000 + clock[2] / 1000), s.name)
-  local till, kept = int(now + logttl + 1), redis.call('ZCARD', K .. ':2e')
+  local till, kept = int(math.max(now + logttl, sess.kp) + 1), redis.call('ZCARD', K .. ':2e')
   for i = 1, #calls, 2 do redis.call('PEXPIREAT', K .. ':2c:' .. calls[i], till) end
   for _, k in ipairs(streamkeys(s.name)) do redis.call('PEXPIREAT', k, till) end
-  if kept == 1 then redis.call('PEXPIREAT', K .. ':2e', int(math.max(sess.aux, now + ttl))) end
+  if kept == 1 then redis.call('PEXPIREAT', K .. ':2e', int(math.max(sess.aux, sess.kp, now + ttl))) end
   if kept > maxstreams then
     for _, old in ipairs(redis.call('ZRANGE', K .. ':2e', 0, kept - maxstreams - 1)) do dropstream(old) end
   end

@@ -95,7 +95,7 @@ return run(function()
     end
     keepstream(stream, call)
   elseif ended then
-    local till = int(tonumber(ended) + logttl + 1)
+    local till = int(math.max(tonumber(ended) + logttl, sess.kp) + 1)
     redis.call('HSET', K .. ':2m', 'z:' .. stream, int(s.len))
     for _, k in ipairs({ key, K .. ':2t:' .. stream, K .. ':2l:' .. stream }) do redis.call('PEXPIREAT', k, till) end
   else

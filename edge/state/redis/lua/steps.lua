@@ -99,7 +99,7 @@ end
 
 -- Keeps the map, which may be new.
 local function keepmap()
-  redis.call('PEXPIREAT', K .. ':2m', int(math.max(sess.aux, now + math.max(lease, renewal, ttl))))
+  redis.call('PEXPIREAT', K .. ':2m', int(math.max(sess.aux, sess.kp, now + math.max(lease, renewal, ttl))))
 end
 
 -- Ends a stream whose calls are all done. bucket is the index, where it is on this server, and member the stream's entry.

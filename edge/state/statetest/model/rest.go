@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
@@ -189,4 +190,19 @@ func (r *Replica) List(ctx context.Context, cursor string, most int) (page []*st
 		page = append(page, &state.Sighting{Session: s})
 	}
 	return page[:min(len(page), most)], "", nil
+}
+
+// Of implements medium.Replicas.
+func (r *Replica) Of(ctx context.Context, owner mcp.Principal) (ids []string, err error) {
+	err = r.m.op(ctx)
+	defer r.m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	for id, s := range r.m.sessions {
+		if s.Principal.Key() == owner.Key() {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
 }

@@ -1,0 +1,113 @@
+package tasks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/tests/await"
+)
+
+// lists gives the ids of all tasks of a caller's, page by page, from replica to replica, and the pages' cursors.
+func lists(who string, replicas ...*replica) (ids, cursors []string) {
+	params := ""
+	for i := 0; ; i++ {
+		page := replicas[i%len(replicas)].must(legacy, who, mcp.MethodTasksList, params)
+		for _, one := range page["tasks"].([]any) {
+			ids = append(ids, one.(map[string]any)["taskId"].(string))
+		}
+		next, ok := page["nextCursor"].(string)
+		if !ok {
+			return ids, cursors
+		}
+		cursors = append(cursors, next)
+		params = `"cursor":"` + next + `"`
+	}
+}
+
+// TestList: a caller gets its own tasks, of either era, the newest first, from any replica, and nobody else's.
+func TestList(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, true)
+		paged := func(o *Options) { o.PageSize = 3 }
+		a, b := w.replica(paged), w.replica(paged)
+		if got := a.must(legacy, "alice", mcp.MethodTasksList, ""); len(got["tasks"].([]any)) != 0 || got["nextCursor"] != nil {
+			t.Errorf("before there are tasks: %v", got)
+		}
+		var want []string
+		for i := range 7 {
+			want = append(want, []*replica{a, b}[i%2].begin("gate", fmt.Sprint(i)))
+		}
+		slices.Reverse(want)
+		bobs := a.must(legacy, "bob", mcp.MethodToolsCall, `"name":"gate","arguments":{"name":"bob"},"task":{}`)["task"].(map[string]any)["taskId"]
+		ids, cursors := lists("alice", a, b)
+		if !slices.Equal(ids, want) || len(cursors) != 2 {
+			t.Errorf("alice's are %v in %d pages, want %v in 3", ids, len(cursors)+1, want)
+		}
+		if ids, _ := lists("bob", b); len(ids) != 1 || ids[0] != bobs {
+			t.Errorf("bob's are %v, want %v", ids, bobs)
+		}
+		for _, page := range []map[string]any{a.must(legacy, "alice", mcp.MethodTasksList, ""), b.must(legacy, "alice", mcp.MethodTasksList, `"cursor":null`)} {
+			first := page["tasks"].([]any)[0].(map[string]any)
+			for _, member := range []string{"status", "createdAt", "lastUpdatedAt", "ttl", "pollInterval"} {
+				if first[member] == nil {
+					t.Errorf("without %s: %v", member, first)
+				}
+			}
+		}
+		// A task that is made, or erased, while somebody pages moves nothing.
+		if err := a.store.Delete(t.Context(), want[2]); err != nil {
+			t.Fatal(err)
+		}
+		a.begin("gate", "late")
+		if got := b.must(legacy, "alice", mcp.MethodTasksList, `"cursor":"`+cursors[0]+`"`); got["tasks"].([]any)[0].(map[string]any)["taskId"] != want[3] {
+			t.Errorf("behind the first page comes %v, want %s", got, want[3])
+		}
+		for what, cursor := range map[string]string{
+			"forged": "AAAA", "empty": "", "changed": "x" + cursors[0][1:], "longer": cursors[0] + "AAAA", "long": strings.Repeat("A", 10_000),
+		} {
+			if _, err := a.ask(legacy, "alice", mcp.MethodTasksList, `"cursor":"`+cursor+`"`); kindOf(err) != mcp.KindBadCursor {
+				t.Errorf("a cursor that is %s: %v", what, err)
+			}
+		}
+		if _, err := a.ask(legacy, "alice", mcp.MethodTasksList, `"cursor":7`); kindOf(err) != mcp.KindBadCursor {
+			t.Errorf("a cursor that is no text: %v", err)
+		}
+		if _, err := a.ask(legacy, "bob", mcp.MethodTasksList, `"cursor":"`+cursors[0]+`"`); kindOf(err) != mcp.KindBadCursor {
+			t.Errorf("a cursor that is another's: %v", err)
+		}
+		if _, err := a.ask(legacy, "", mcp.MethodTasksList, ""); kindOf(err) != mcp.KindMethodNotFound {
+			t.Errorf("without authentication: %v", err)
+		}
+		if _, err := a.ask(modern, "alice", mcp.MethodTasksList, ""); kindOf(err) != mcp.KindMethodNotFound {
+			t.Errorf("without sessions: %v", err)
+		}
+		a.cut.off.Store(true)
+		if _, err := a.ask(legacy, "alice", mcp.MethodTasksList, ""); kindOf(err) != mcp.KindStateUnavailable {
+			t.Errorf("without the state: %v", err)
+		}
+	})
+}
+
+// TestListForgetsExpired: what has expired is not listed.
+func TestListForgetsExpired(t *testing.T) {
+	const ttl = time.Second
+	onMedia(t, func(l *state.Limits) { l.SessionTTL, l.LogTTL = ttl, ttl }, func(t *testing.T, w *world) {
+		w.backend.tools["gate"] = w.backend.gated(atOnce, false)
+		a := w.replica(func(o *Options) { o.TTL = ttl })
+		done, works := a.begin("gate", "done"), a.begin("gate", "works")
+		close(w.backend.gate("done"))
+		a.awaits(done, Completed)
+		if ids, _ := lists("alice", a); !slices.Equal(ids, []string{works, done}) {
+			t.Errorf("%v are listed", ids)
+		}
+		await.Until(t, "the task that has ended to expire", func() bool {
+			ids, _ := lists("alice", a)
+			return slices.Equal(ids, []string{works})
+		})
+	})
+}
