@@ -74,7 +74,7 @@ chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; 
 
 chaos-tasks: ## 200 principals that hold 2,000 tasks, in every mode of chaos; by hand
 	@$(GO) build -o bin/chaos ./tests/chaos && \
-	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) -clients 20 -holders 200 -each 10 -task-for 10s -keys
+	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) -clients 20 -holders 200 -each 10 -task-for 5s -keys
 
 # How many histories of calls are played, each of a new seed.
 HISTORIES ?= 60000
