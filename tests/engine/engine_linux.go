@@ -43,8 +43,8 @@ func Start(t testing.TB) *Engine {
 	if err := os.WriteFile(config, []byte("{}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e.program, err = process.Start("dockerd", "dockerd", filepath.Join(e.Dir, "dockerd.log"), "--host", socket, "--data-root", filepath.Join(e.Dir, "data"),
-		"--exec-root", "/run/docker", "--pidfile", "/run/docker.pid", "--config-file", config,
+	e.program, err = process.Start("dockerd", "dockerd", filepath.Join(e.Dir, "dockerd.log"), "--host", socket,
+		"--data-root", filepath.Join(e.Dir, "data"), "--exec-root", "/run/docker", "--pidfile", "/run/docker.pid", "--config-file", config,
 		"--cgroup-parent", "/"+group(e.Dir))
 	if err != nil {
 		t.Fatal(err)

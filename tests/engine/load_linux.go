@@ -42,7 +42,9 @@ func (e *Engine) load(t testing.TB, name, platform string, fill func(*rootfs), s
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, err := json.Marshal([]any{map[string]any{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}}})
+	manifest, err := json.Marshal([]any{
+		map[string]any{"Config": "config.json", "RepoTags": []string{name}, "Layers": []string{"layer.tar"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

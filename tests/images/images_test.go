@@ -127,8 +127,8 @@ func (b *builder) call(t *testing.T, endpoint, revision string) {
 	connections := &http.Transport{}
 	defer connections.CloseIdleConnections()
 	client := mcp.NewClient(&mcp.Implementation{Name: "images", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: connections}},
-		&mcp.ClientSessionOptions{ProtocolVersion: revision})
+	transport := &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: connections}}
+	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: revision})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,8 @@ func (b *builder) registry(t *testing.T) {
 			b.Docker(t, "image", "rm", name)
 		}
 		b.Docker(t, "pull", "--quiet", name) // without a platform: this machine's
-		if got, want := b.Docker(t, "run", "--rm", "--entrypoint", "mcpedge", name, "version"), says(build.version, build.commit, build.date); got != want {
+		got, want := b.Docker(t, "run", "--rm", "--entrypoint", "mcpedge", name, "version"), says(build.version, build.commit, build.date)
+		if got != want {
 			t.Errorf("pulled, mcpedge version says %q, want %q", got, want)
 		}
 	}

@@ -44,5 +44,7 @@ func (b *builder) make(t *testing.T, name, target, platform string, more ...stri
 
 // versioned are the arguments that say what is built.
 func versioned() []string {
-	return []string{"--build-arg", "VERSION=" + build.version, "--build-arg", "COMMIT=" + build.commit, "--build-arg", "DATE=" + build.date}
+	return []string{
+		"--build-arg", "VERSION=" + build.version, "--build-arg", "COMMIT=" + build.commit, "--build-arg", "DATE=" + build.date,
+	}
 }
