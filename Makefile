@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose browser apis chart bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -111,6 +111,17 @@ examples: ## Build the example backends of every language and use them through a
 compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of two edges
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/compose; $(END)
+
+compose-docker: ## Run docker-compose.yml as it is, with Compose on a Docker engine of its own (Linux, root); kill, stop and roll its edges
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=composedocker ./tests/composedocker && \
+	export GOTEST_LEFT_OUT="$$PWD/bin/left-out" && \
+	bin/gotest -race -count=1 -timeout=20m -tags=composedocker $(TESTFLAGS) ./tests/composedocker; $(END)
+
+images: ## Build the images on a Docker engine of its own, for both platforms, run them locked down, push and pull them (Linux, root)
+	@$(RUN); rm -f bin/images-sizes; $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=images ./tests/images && \
+	export GOTEST_LEFT_OUT="$$PWD/bin/left-out" IMAGES_SIZES="$$PWD/bin/images-sizes" && \
+	bin/gotest -race -count=1 -timeout=20m -tags=images $(TESTFLAGS) ./tests/images && \
+	{ test ! -s bin/images-sizes || cat bin/images-sizes; }; $(END)
 
 browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR writes what it shows there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && \

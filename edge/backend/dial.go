@@ -40,6 +40,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
 		grpc.WithResolvers(onSchedule(cfg.Resolve)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),
 		grpc.WithStaticStreamWindowSize(streamWindow),

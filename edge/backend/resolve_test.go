@@ -17,6 +17,8 @@ type nameServer struct {
 	name      string
 	addresses atomic.Pointer[[][4]byte]
 	asked     atomic.Int64
+	// others is how often another name was asked for.
+	others atomic.Int64
 }
 
 func startNameServer(t *testing.T, name string) *nameServer {
@@ -56,6 +58,7 @@ func (s *nameServer) answer(question []byte) []byte {
 	m.Response, m.Authoritative, m.Additionals = true, true, nil
 	switch {
 	case !strings.EqualFold(q.Name.String(), s.name):
+		s.others.Add(1)
 		m.RCode = dnsmessage.RCodeNameError
 	case q.Type == dnsmessage.TypeA:
 		s.asked.Add(1)
@@ -101,4 +104,19 @@ func TestNamesAreResolvedAgain(t *testing.T) {
 	await.Until(t, "both take turns", func() bool { return turns() == 2 })
 	dns.addresses.Store(&[][4]byte{two})
 	await.Until(t, "the second is alone", func() bool { return turns() == 4 })
+}
+
+// DNS is asked for addresses alone. A service configuration there, gRPC's own way, could have calls repeated; and a resolver that
+// cannot say that there is none, as in a network without a way out, would hold every backend up for as long as it is waited for.
+func TestOnlyAddressesAreAskedFor(t *testing.T) {
+	f := newFake("a")
+	_, port, _ := net.SplitHostPort(freeAddr(t))
+	f.serve(t, "127.0.0.1:"+port)
+	dns := startNameServer(t, "tools.test")
+	dns.addresses.Store(&[][4]byte{{127, 0, 0, 1}})
+	_, b, _ := started(t, Config{Target: "dns://" + dns.addr + "/tools.test:" + port, Resolve: minResolve}, fast)
+	await.Until(t, "ready", func() bool { return b.Status().State == Ready })
+	if n := dns.others.Load(); n > 0 {
+		t.Errorf("%d questions were about other names", n)
+	}
 }

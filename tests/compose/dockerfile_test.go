@@ -16,7 +16,7 @@ type dockerfile struct {
 }
 
 type stage struct {
-	name, from string
+	name, from string   // from is an image, also of a stage that is made from another
 	copied     []string // from the build's output
 	entrypoint []string
 	user       string
@@ -43,7 +43,11 @@ func parseDockerfile(t *testing.T, text string) *dockerfile {
 		}
 		switch instruction {
 		case "FROM":
-			d.stages = append(d.stages, &stage{from: args[0], name: args[2]})
+			from := args[0]
+			if s := d.stage(from); s != nil {
+				from = s.from
+			}
+			d.stages = append(d.stages, &stage{from: from, name: args[2]})
 		case "ENV":
 			for _, v := range args {
 				if !strings.Contains(v, "$") && strings.Contains(v, "CGO") {

@@ -111,6 +111,7 @@ func New(o Options) (*Client, error) {
 	conn, err := grpc.NewClient(o.Target,
 		grpc.WithTransportCredentials(o.Credentials),
 		grpc.WithDefaultServiceConfig(`{"loadBalancingConfig":[{"round_robin":{}}]}`),
+		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxResponse)),
 		grpc.WithIdleTimeout(0),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),

@@ -1,0 +1,84 @@
+package engine
+
+import (
+	"path/filepath"
+	"runtime"
+	"testing"
+)
+
+// Names of the base images, as the Dockerfile and docker-compose.yml have them, are for the caller to say; what they hold is said
+// here.
+
+const userPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// Golang loads a stand-in for an image of golang: this machine's toolchain, a shell, and the CAs.
+func (e *Engine) Golang(t testing.TB, name string) {
+	t.Helper()
+	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
+		r.text("/etc/passwd", "root:x:0:0:root:/root:/bin/sh\n") // else HOME is /, and the caches of the go command elsewhere
+		r.text("/etc/group", "root:x:0:\n")
+		r.dir("/root", 0o700)
+		r.program("/bin/dash", "/bin/sh")
+		r.file("/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/ca-certificates.crt")
+		r.dir("/tmp", 0o777)
+		r.dir("/go", 0o777)
+		r.tree(goroot(t), "/usr/local/go", "test", "doc", "api")
+	}, settings{Env: []string{"GOPATH=/go", "GOTOOLCHAIN=local", "PATH=/go/bin:/usr/local/go/bin:" + userPath}, WorkingDir: "/go"})
+}
+
+// Distroless loads a stand-in for gcr.io/distroless/static with the tag nonroot: no program, a user, the CAs and time zones.
+// A name has one platform at a time: the last loaded.
+func (e *Engine) Distroless(t testing.TB, name, platform string) {
+	t.Helper()
+	e.load(t, name, platform, func(r *rootfs) {
+		r.text("/etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/home/nonroot:/sbin/nologin\n")
+		r.text("/etc/group", "root:x:0:\nnonroot:x:65532:\n")
+		r.file("/etc/ssl/certs/ca-certificates.crt", "/etc/ssl/certs/ca-certificates.crt")
+		r.dir("/tmp", 0o777)
+		r.dir("/home/nonroot", 0o755)
+	}, settings{
+		Env:  []string{"PATH=" + userPath, "SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt"},
+		User: "65532", WorkingDir: "/home/nonroot",
+	})
+}
+
+// Redis loads a stand-in for an image of redis: this machine's server and its client. As in that image, the server lets in who has no
+// password, which Redis's own default, protected mode, does at loopback only.
+func (e *Engine) Redis(t testing.TB, name string) {
+	t.Helper()
+	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
+		r.program("/bin/dash", "/bin/sh")
+		r.program("redis-server", "/usr/bin/redis-server")
+		r.program("redis-cli", "/usr/local/bin/redis-cli")
+		r.script("/usr/local/bin/redis-server", "#!/bin/sh\nexec /usr/bin/redis-server \"$@\" --protected-mode no\n")
+		r.dir("/data", 0o777)
+		r.dir("/tmp", 0o777)
+	}, settings{
+		Env: []string{"PATH=" + userPath}, Volumes: map[string]struct{}{"/data": {}}, WorkingDir: "/data", Cmd: []string{"redis-server"},
+	})
+}
+
+// HAProxy loads a stand-in for an image of haproxy: this machine's, and wget, which Alpine has too.
+func (e *Engine) HAProxy(t testing.TB, name string) {
+	t.Helper()
+	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
+		r.program("haproxy", "/usr/local/sbin/haproxy")
+		r.program("wget", "/usr/bin/wget")
+		r.text("/etc/passwd", "root:x:0:0:root:/:/sbin/nologin\nhaproxy:x:99:99:haproxy:/:/sbin/nologin\n")
+		r.text("/etc/group", "root:x:0:\nhaproxy:x:99:\n")
+		r.dir("/usr/local/etc/haproxy", 0o755)
+		r.dir("/tmp", 0o777)
+	}, settings{
+		Env: []string{"PATH=" + userPath}, User: "haproxy", StopSignal: "SIGUSR1",
+		Cmd: []string{"haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
+	})
+}
+
+func goroot(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(goEnv(t, "GOROOT"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
