@@ -420,7 +420,10 @@ func TestRepeatableRounds(t *testing.T) {
 		if got := b.get(id)["status"]; got != "working" {
 			t.Errorf("the task is %v", got)
 		}
-		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it
+		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it, and which only asks about the job
+		if got := await.Receive(t, "the backend to be told, too", w.backend.cancelled); got != "job 7" {
+			t.Errorf("it was told of %q", got)
+		}
 		a.back()
 		await.Until(t, "the runs to end", func() bool { return w.backend.running.Load() == 0 })
 		id = b.begin("job", "waits")
@@ -429,6 +432,51 @@ func TestRepeatableRounds(t *testing.T) {
 		b.must(modern, "alice", mcp.MethodTasksCancel, about(id))
 		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
 			t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+		}
+	})
+}
+
+// TestBusyBeforeTheTask: a backend with jobs of its own needs no word for a call that may become a task: the edge asks it again, answers with the result of a
+// job that is done soon, and makes a task for any other. Whoever cancels before there is a task has cancelled the job.
+func TestBusyBeforeTheTask(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["job"] = tool{later, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			name, _ := jsonString(c.Params.Arguments, "name")
+			select {
+			case <-w.backend.gate(name):
+				if c.State != nil {
+					return result(string(c.State) + " of " + name), nil
+				}
+			default:
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job"), Repeatable: true}}, nil
+		}}
+		close(w.backend.gate("soon"))
+		slow := w.replica(func(o *Options) { o.Grace = time.Hour })
+		if got := slow.must(modern, "alice", mcp.MethodToolsCall, `"name":"job","arguments":{"name":"soon"}`); got["resultType"] != "complete" {
+			t.Errorf("a job that is done soon gave %v", got)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		ran := w.backend.ran.Load()
+		go func() {
+			_, err := slow.Call(ctx, modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"job","arguments":{"name":"left"}`), sink{})
+			done <- err
+		}()
+		await.Until(t, "the job to be asked about", func() bool { return w.backend.ran.Load() > ran+1 })
+		leave()
+		if err := await.Receive(t, "the call to end", done); kindOf(err) != mcp.KindCancelled {
+			t.Errorf("it ended with %v", err)
+		}
+		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job" {
+			t.Errorf("it was told of %q", got)
+		}
+		a, b := w.replica(), w.replica()
+		id := a.begin("job", "late")
+		a.cut.off.Store(true)
+		close(w.backend.gate("late"))
+		if got := text(b.awaits(id, Completed)); got != "job of late" {
+			t.Errorf("got %q", got)
 		}
 	})
 }
