@@ -54,6 +54,8 @@ type execution struct {
 	events run.Sink
 	// resting is restingNot, restingNow or restingOver: see rest.
 	resting atomic.Int32
+	// away is how often in a row the backend was not there to be asked about its job.
+	away int
 	// asked is how often the client was asked before the round that runs.
 	asked int
 	// job tells the backend that the job it keeps between two rounds is cancelled; nil: it keeps none, or a round runs that is not repeatable,
@@ -129,7 +131,12 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	x.observed(&op, reply, err)
 	x.first.HTTP, x.first.Header = mcp.HTTP{}, nil // They are of the first round.
 	if err == nil && reply.Input != nil {
+		x.away = 0
 		return x.asks(round, asked, reply)
+	}
+	if err != nil && round.Resumable && kept && ctx.Err() == nil && mcp.AsError(err).Kind == mcp.KindUnavailable && x.away < maxAway {
+		x.away++
+		return &call.Reply{Kind: call.Busy, Pause: min(awayPause<<x.away, longestAway), State: round.State, Resumable: true}
 	}
 	return x.ends(reply, err)
 }

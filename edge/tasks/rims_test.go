@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -433,6 +434,29 @@ func TestRepeatableRounds(t *testing.T) {
 		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
 			t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
 		}
+	})
+}
+
+// TestBackendAwayWhileItIsAsked: a backend that is away when it is asked about a job is asked again; one that is away when the job is to begin has not begun it.
+func TestBackendAwayWhileItIsAsked(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		var away atomic.Int32
+		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			name, _ := jsonString(c.Params.Arguments, "name")
+			switch {
+			case name == "gone", c.State != nil && away.Add(1) < 3:
+				return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "nobody is there")
+			case c.State != nil:
+				return result("done by " + string(c.State)), nil
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job"), Repeatable: true}}, nil
+		}}
+		a := w.replica()
+		id := a.begin("job", "back")
+		if got := text(a.awaits(id, Completed)); got != "done by job" {
+			t.Errorf("got %q", got)
+		}
+		a.awaits(a.begin("job", "gone"), Failed)
 	})
 }
 

@@ -208,3 +208,24 @@ func TestOperationWithoutTasks(t *testing.T) {
 		t.Errorf("%s was cancelled", got)
 	}
 }
+
+// TestOperationOutlivesItsService: a service that is deployed anew while its operation runs is asked again when it is back.
+func TestOperationOutlivesItsService(t *testing.T) {
+	h := reflecttest.NewHarvest()
+	s := h.Serve(t, reflecttest.Options{})
+	e := startEdge(t, []config.Backend{{Name: "harvest", Target: s.Addr, Kind: config.KindReflect}})
+	c := legacyTasker(t, e.URL)
+	id := c.begin("harvest_pick", `{"field":"a"}`)
+	await.Until(t, "the operation to be asked about", func() bool { return h.Asked("a") > 0 })
+	s.GRPC.Stop()
+	asker := newSession(t, e.URL, vNov)
+	await.Until(t, "the edge to miss the service", func() bool {
+		return asker.call("operations_get_operation", `{"name":"operations/a"}`).final().Error != nil
+	})
+	h.Serve(t, reflecttest.Options{Addr: s.Addr})
+	h.Finish("a", 2)
+	c.awaits(t, id, "completed")
+	if got := dig(c.end(id).result(t), "structuredContent", "kilos"); got != 2.0 {
+		t.Errorf("it gave %v", got)
+	}
+}
