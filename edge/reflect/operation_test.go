@@ -38,8 +38,8 @@ func repeats(t *testing.T, a *answer) {
 	}
 }
 
-// Tools whose methods begin operations may become tasks and give what operation_info names, though no file of the service imports it; those of the
-// service of operations itself are as they are.
+// Tools whose methods begin operations may become tasks and give what operation_info names, though no file of the service
+// imports it; those of the service of operations itself are as they are.
 func TestOperationTools(t *testing.T) {
 	h := reflecttest.NewHarvest()
 	e := newEdge(t, h.Serve(t, reflecttest.Options{}).Addr, reflect.Options{})
@@ -156,7 +156,8 @@ func TestOperationOutcomes(t *testing.T) {
 	} {
 		for _, more := range [][]func(*pb.CallToolRequest){nil, {asTask(nil)}} {
 			a := e.call(c.tool, `{"field":"`+c.field+`"}`, more...)
-			if status.Code(a.err) != c.code || !strings.Contains(a.text(), c.text) || a.result.GetIsError() != c.failed || c.structured != "" && !sameJSON(t, a.result.GetStructuredContentJson(), c.structured) {
+			if status.Code(a.err) != c.code || !strings.Contains(a.text(), c.text) || a.result.GetIsError() != c.failed ||
+				c.structured != "" && !sameJSON(t, a.result.GetStructuredContentJson(), c.structured) {
 				t.Errorf("%s of %s: %v, %v", c.tool, c.field, a.result, a.err)
 			}
 		}
@@ -254,7 +255,8 @@ func TestOperationCancelledAsItBegins(t *testing.T) {
 	}
 }
 
-// What operation_info names and nobody describes is noted, and the tool has no schema; a descriptor set serves as well as reflection.
+// What operation_info names and nobody describes is noted, and the tool has no schema; a descriptor set serves as well as
+// reflection.
 func TestOperationTypeNotDescribed(t *testing.T) {
 	h := reflecttest.NewHarvest()
 	set := proto.CloneOf(h.Set)

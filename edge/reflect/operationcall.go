@@ -98,8 +98,8 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 // asTask reports whether the call is a task, or may become one.
 func (c *call) asTask() bool { return c.req.GetContext().GetTask() != nil }
 
-// begin calls a method that begins an operation. It waits for the operation's name for a while when ctx is cancelled: without it the operation could not be
-// cancelled.
+// begin calls a method that begins an operation. It waits for the operation's name for a while when ctx is cancelled: without
+// it the operation could not be cancelled.
 func (c *call) begin(ctx context.Context, in, out *dynamicpb.Message) error {
 	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -115,8 +115,8 @@ func (c *call) begin(ctx context.Context, in, out *dynamicpb.Message) error {
 	return c.a.target.Invoke(begun, "/"+c.method.full, in, out)
 }
 
-// track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A call that is one, or may
-// become one, ends its round, and the next one asks.
+// track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A
+// call that is one, or may become one, ends its round, and the next one asks.
 func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 	for {
 		if op != nil {
@@ -188,7 +188,8 @@ func (c *call) askAgain(f *followed) error {
 	}}})
 }
 
-// tellOf passes an operation's metadata on as progress, where it has changed. Before there is a task nobody may hear of it, and it is told again.
+// tellOf passes an operation's metadata on as progress, where it has changed. Before there is a task nobody may hear of it, and
+// it is told again.
 func (c *call) tellOf(f *followed, op *operation) error {
 	text := c.metadata(op)
 	digest := fnv.New64a()
@@ -232,8 +233,8 @@ func (c *call) open(a *anypb.Any) proto.Message {
 	return m
 }
 
-// conclude ends the call as the operation has ended. A response has the type that operation_info names, if it does: the tool's output schema is that one's. Any
-// other is an Any in JSON, with its `@type`.
+// conclude ends the call as the operation has ended. A response has the type that operation_info names, if it does: the tool's
+// output schema is that one's. Any other is an Any in JSON, with its `@type`.
 func (c *call) conclude(op *operation) error {
 	if op.failure.GetCode() != int32(codes.OK) {
 		return &upstreamError{status.ErrorProto(op.failure)}
@@ -257,7 +258,8 @@ func (c *call) conclude(op *operation) error {
 	case want == nil:
 		m = op.response
 	case m.ProtoReflect().Descriptor().FullName() != want.FullName():
-		return c.refuse(fmt.Sprintf("%s has ended with a %s, but its operation_info says %s", c.method.full, m.ProtoReflect().Descriptor().FullName(), want.FullName()))
+		return c.refuse(fmt.Sprintf("%s has ended with a %s, but its operation_info says %s",
+			c.method.full, m.ProtoReflect().Descriptor().FullName(), want.FullName()))
 	}
 	out, err := c.render(m)
 	if err != nil {

@@ -59,7 +59,8 @@ func brew(ctx context.Context, c *capability.Call, in order) (brewed, error) {
 	return out, nil
 }
 
-// steep takes long: as a task it is one without a line about that. When the task is cancelled, ctx is. It may be run again from its beginning.
+// steep takes long: as a task it is one without a line about that. When the task is cancelled, ctx is. It may be run again from
+// its beginning.
 func steep(ctx context.Context, c *capability.Call, in steeping) (steeping, error) {
 	for minute := 1; minute <= in.Minutes; minute++ {
 		c.Progress(float64(minute), float64(in.Minutes), fmt.Sprintf("minute %d of %d", minute, in.Minutes))
@@ -79,7 +80,8 @@ type kiln struct {
 	jobs map[string]time.Time // when each will be done
 }
 
-// fire puts a job into the table in its first round, and asks about it in the others: its state is the job's name. Whoever asks may be lost and ask again.
+// fire puts a job into the table in its first round, and asks about it in the others: its state is the job's name. Whoever asks
+// may be lost and ask again.
 func (k *kiln) fire(_ context.Context, c *capability.Call, in steeping) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

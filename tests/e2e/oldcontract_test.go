@@ -25,8 +25,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// contractBeforeTasks is the descriptor set of mcpedge.v1 as it was before there were tasks: `buf build --exclude-source-info` of proto/mcpedge/v1. It stands for
-// backends and edges that were built then, and is not made anew.
+// contractBeforeTasks is the descriptor set of mcpedge.v1 as it was before there were tasks: `buf build --exclude-source-info`
+// of proto/mcpedge/v1. It stands for backends and edges that were built then, and is not made anew.
 //
 //go:embed testdata/contract-before-tasks.binpb
 var contractBeforeTasks []byte
@@ -78,7 +78,8 @@ func (b *oldBackend) handle(_ context.Context, method protoreflect.MethodDescrip
 	return status.Errorf(codes.Unimplemented, "method %s", method.FullName())
 }
 
-// TestOldBackend: a backend of the contract before tasks behind this edge, which sends it fields that it does not know. It has no tasks.
+// TestOldBackend: a backend of the contract before tasks behind this edge, which sends it fields that it does not know. It has
+// no tasks.
 func TestOldBackend(t *testing.T) {
 	b := &oldBackend{rounds: make(chan *dynamicpb.Message, 10)}
 	s := reflecttest.Serve(t, oldContract(t), b.handle, reflecttest.Options{Mute: true})
@@ -158,8 +159,8 @@ func kinds(messages []*dynamicpb.Message) (out []string) {
 	return out
 }
 
-// TestOldEdge: an edge of the contract before tasks before a backend of this one, which uses all there is for tasks: it sees no event that it does not know, and leaves
-// out the fields.
+// TestOldEdge: an edge of the contract before tasks before a backend of this one, which uses all there is for tasks: it sees no
+// event that it does not know, and leaves out the fields.
 func TestOldEdge(t *testing.T) {
 	s := capability.New("new", "1.0.0")
 	capability.AddTool(s, "work", "Works", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
@@ -208,7 +209,8 @@ func TestOldEdge(t *testing.T) {
 	}
 }
 
-// TestOldEdgeSeesNothing: what a backend sends unasked, an edge of the contract before tasks takes for a message without content, which is a broken contract.
+// TestOldEdgeSeesNothing: what a backend sends unasked, an edge of the contract before tasks takes for a message without
+// content, which is a broken contract.
 func TestOldEdgeSeesNothing(t *testing.T) {
 	md := reflecttest.Message(reflecttest.Files(oldContract(t)), "mcpedge.v1.CallToolResponse")
 	for _, m := range []*pb.CallToolResponse{

@@ -103,8 +103,8 @@ func harvestEdges(t *testing.T) (*reflecttest.Harvest, *pair) {
 		func(c *config.Config) { c.Limits.TaskGrace = 100 * time.Millisecond })
 }
 
-// TestOperationsAreTasks: a call whose method gives a google.longrunning.Operation is a task in both eras, of which the service knows nothing: metadata are
-// its status, response and error its outcome, and a cancellation cancels the operation.
+// TestOperationsAreTasks: a call whose method gives a google.longrunning.Operation is a task in both eras, of which the service
+// knows nothing: metadata are its status, response and error its outcome, and a cancellation cancels the operation.
 func TestOperationsAreTasks(t *testing.T) {
 	h, edges := harvestEdges(t)
 	for version, client := range taskers {
@@ -183,8 +183,8 @@ func TestOperationTakenOver(t *testing.T) {
 	}
 }
 
-// TestOperationWithoutTasks: a client that cannot have tasks waits for the outcome, and hears of the metadata as progress. When it leaves, the operation is
-// cancelled.
+// TestOperationWithoutTasks: a client that cannot have tasks waits for the outcome, and hears of the metadata as progress. When
+// it leaves, the operation is cancelled.
 func TestOperationWithoutTasks(t *testing.T) {
 	h := reflecttest.NewHarvest()
 	s := h.Serve(t, reflecttest.Options{})

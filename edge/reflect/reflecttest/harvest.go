@@ -23,8 +23,8 @@ import (
 	_ "google.golang.org/protobuf/types/known/emptypb"
 )
 
-// Harvest is a service with google.longrunning.Operation: each call of it begins an operation, by the name that its field has, and the
-// test says what becomes of it. Safe for concurrent use.
+// Harvest is a service with google.longrunning.Operation: each call of it begins an operation, by the name that its field has,
+// and the test says what becomes of it. Safe for concurrent use.
 type Harvest struct {
 	Set   *descriptorpb.FileDescriptorSet
 	files *protoregistry.Files
