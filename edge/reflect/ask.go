@@ -89,6 +89,7 @@ func (a *asker) services(pick *selection) error {
 		return err
 	}
 	for _, s := range res.GetListServicesResponse().GetService() {
+		a.catalog.operations = a.catalog.operations || s.GetName() == operationsService
 		if pick.service(s.GetName()) {
 			a.catalog.services = append(a.catalog.services, s.GetName())
 		}
@@ -106,6 +107,30 @@ func (a *asker) services(pick *selection) error {
 		}
 		if refused != nil {
 			a.catalog.note("service %s is not described: %v", name, refused)
+		}
+	}
+	if err := a.imports(); err != nil {
+		return err
+	}
+	return a.operationTypes()
+}
+
+// operationTypes fetches the types that operation_info names, in files that need not be imported. A target that does not know one is noted later.
+func (a *asker) operationTypes() error {
+	for _, names := range a.catalog.operationTypes() {
+		if slices.ContainsFunc(names, a.catalog.declares) {
+			continue
+		}
+		for _, name := range names {
+			refused, err := a.files(&rpb.ServerReflectionRequest{
+				MessageRequest: &rpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
+			})
+			if err != nil {
+				return err
+			}
+			if refused == nil {
+				break
+			}
 		}
 	}
 	return a.imports()

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
@@ -51,16 +52,28 @@ func (s *server) CallTool(req *pb.CallToolRequest, stream events) (err error) {
 	if err != nil {
 		return c.refuse(err.Error())
 	}
-	if ask := c.method.options.GetConfirm(); ask != nil {
+	f := (*followed)(nil)
+	if c.method.operates {
+		f = readFollowed(req.GetState(), c.method)
+	}
+	if f == nil && bytes.HasPrefix(req.GetState(), followedMark) { // It must not begin another one.
+		return status.Errorf(codes.FailedPrecondition, "the operation behind tool %q cannot be followed any more: its method has changed", req.GetName())
+	}
+	if ask := c.method.options.GetConfirm(); ask != nil && f == nil {
 		if done, err := c.confirm(ask); done || err != nil {
 			return err
 		}
 	}
 	ctx, cancel := context.WithCancel(forward(stream.Context()))
 	defer cancel()
-	if c.method.desc.IsStreamingServer() {
+	switch {
+	case f != nil:
+		err = c.resume(ctx, f)
+	case c.method.operates:
+		err = c.operate(ctx, in)
+	case c.method.desc.IsStreamingServer():
 		err = c.follow(ctx, in)
-	} else {
+	default:
 		err = c.invoke(ctx, in)
 	}
 	var failed *upstreamError
@@ -110,13 +123,13 @@ func plain(err error) string {
 const envelope = 1 << 10
 
 // render writes a message as the JSON that the output schema describes.
-func (c *call) render(m *dynamicpb.Message) ([]byte, error) {
+func (c *call) render(m proto.Message) ([]byte, error) {
 	text, err := protojson.MarshalOptions{Resolver: c.model.types, EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("the answer of %s has no JSON: %s", c.method.full, plain(err))
 	}
 	var b bytes.Buffer
-	if schema.Wrapped(m.Descriptor()) {
+	if schema.Wrapped(m.ProtoReflect().Descriptor()) {
 		text = append(append([]byte(`{"`+schema.Wrapper+`":`), text...), '}')
 	}
 	if err := json.Compact(&b, text); err != nil { // the library spaces at random

@@ -35,9 +35,11 @@ const (
 type catalog struct {
 	// services are full names, sorted.
 	services []string
-	files    map[string]*descriptorpb.FileDescriptorProto
-	bytes    int
-	notes    []string
+	// operations: google.longrunning.Operations is served, or may be.
+	operations bool
+	files      map[string]*descriptorpb.FileDescriptorProto
+	bytes      int
+	notes      []string
 }
 
 func (c *catalog) note(format string, args ...any) {
@@ -97,7 +99,7 @@ func (c *catalog) digest() [sha256.Size]byte {
 		fmt.Fprintf(h, "%d:", len(raw))
 		h.Write(raw)
 	}
-	fmt.Fprintf(h, "%q%q", c.services, c.notes)
+	fmt.Fprintf(h, "%q%t%q", c.services, c.operations, c.notes)
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
@@ -122,6 +124,7 @@ func readSet(read func() ([]byte, error), pick *selection) (*catalog, error) {
 			if fd.GetPackage() != "" {
 				name = fd.GetPackage() + "." + name
 			}
+			c.operations = c.operations || name == operationsService
 			if pick.service(name) {
 				c.services = append(c.services, name)
 			}

@@ -3,6 +3,7 @@ package reflect
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -26,7 +27,9 @@ type model struct {
 	tools   []*pb.Tool
 	methods map[string]*method
 	types   resolver
-	notes   []string
+	// operations are how the target's operations are followed; nil: they cannot be.
+	operations *operations
+	notes      []string
 }
 
 // method is one method that is a tool.
@@ -37,7 +40,14 @@ type method struct {
 	prefix  string
 	options *optionspb.ToolOptions
 	tool    *pb.Tool
-	notes   []string
+	// operates: it begins an operation, which is followed to its end. response is what that gives; nil: it is not known.
+	operates bool
+	response protoreflect.MessageDescriptor
+	notes    []string
+}
+
+func (m *method) note(format string, args ...any) {
+	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
 // build makes tools of a catalog.
@@ -66,9 +76,13 @@ func build(c *catalog, pick *selection) *model {
 		methods = methods[:MaxTools]
 	}
 	names(methods, c.note)
+	m.operations = c.findOperations(files)
 	m.notes = c.notes
 	var parts [][]byte
 	for _, one := range methods {
+		if begins(one.desc) {
+			one.follows(m)
+		}
 		one.describe()
 		m.tools = append(m.tools, one.tool)
 		m.methods[one.tool.Name] = one
@@ -140,9 +154,15 @@ func (m *method) describe() {
 	}
 	t.Description = m.description()
 	t.Annotations = m.annotations()
-	in, out := schema.Input(m.desc.Input()), schema.Output(m.desc.Output())
+	in, out := schema.Input(m.desc.Input()), schema.Schema{}
+	switch {
+	case !m.operates:
+		out = schema.Output(m.desc.Output())
+	case m.response != nil:
+		out = schema.Output(m.response)
+	}
 	t.InputSchemaJson, t.OutputSchemaJson = in.JSON, out.JSON
-	m.notes = append(in.Notes, out.Notes...)
+	m.notes = append(append(m.notes, in.Notes...), out.Notes...)
 	if len(in.JSON) > maxSchema || len(out.JSON) > maxSchema {
 		m.notes = append(m.notes, "its schemas are larger than the edge checks arguments and results by")
 	}
@@ -150,6 +170,17 @@ func (m *method) describe() {
 	if err == nil {
 		t.MetaJson = string(meta)
 	}
+}
+
+// follows makes the tool one that gives what the method's operations end with, and whose calls may become tasks.
+func (m *method) follows(all *model) {
+	if all.operations == nil {
+		m.note("it gives an operation, but the target does not serve %s, so that the operation is its result", operationsService)
+		return
+	}
+	m.operates = true
+	m.response = m.responseOf(all.types)
+	m.tool.TaskSupport = &pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_OPTIONAL}
 }
 
 // description is what the model is told.

@@ -56,10 +56,12 @@ type execution struct {
 	events run.Sink
 	// resting is restingNot, restingNow or restingOver: see rest.
 	resting atomic.Int32
+	// away is how often in a row the backend was not there to be asked about its job.
+	away int
 	// asked is how often the client was asked before the round that runs.
 	asked int
-	// job tells the backend that the job it keeps between two rounds is cancelled; nil: it keeps none, or a round runs, which sees its own
-	// cancellation.
+	// job tells the backend that the job it keeps between two rounds is cancelled; nil: it keeps none, or a round runs that is not repeatable,
+	// and sees its own cancellation.
 	job atomic.Pointer[mcp.Call]
 
 	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
@@ -111,6 +113,9 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	}
 	x.asked = asked
 	x.job.Store(nil)
+	if round.Resumable && kept { // It may only ask how the job is: that it is cancelled does not end the job.
+		x.keepsJob(asked, own)
+	}
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
 	m.Memory = &x.memory
@@ -128,7 +133,12 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	x.observed(&op, reply, err)
 	x.first.HTTP, x.first.Header = mcp.HTTP{}, nil // They are of the first round.
 	if err == nil && reply.Input != nil {
+		x.away = 0
 		return x.asks(round, asked, reply)
+	}
+	if err != nil && round.Resumable && kept && ctx.Err() == nil && mcp.AsError(err).Kind == mcp.KindUnavailable && x.away < maxAway {
+		x.away++
+		return &call.Reply{Kind: call.Busy, Pause: min(awayPause<<x.away, longestAway), State: round.State, Resumable: true}
 	}
 	return x.ends(reply, err)
 }
@@ -186,10 +196,10 @@ func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call
 	in := reply.Input
 	x.keepsJob(asked, in.State)
 	switch {
+	case len(in.Requests) == 0: // There may be a task meanwhile.
+		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
 	case !x.isTask.Load(): // The era asks, and there is no task yet.
 		return x.answer(reply, nil)
-	case len(in.Requests) == 0:
-		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
 	case asked+2 > x.t.o.MaxRounds:
 		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
 	}

@@ -57,6 +57,9 @@ const (
 	minRetry = 100 * time.Millisecond
 	// slowest is how many times Poll the interval grows to.
 	slowest = 5
+	// maxAway is how often in a row a backend may be away in a round that it said may be run again; the pauses between double from 2 awayPause
+	// to longestAway.
+	maxAway, awayPause, longestAway = 10, 250 * time.Millisecond, 30 * time.Second
 	// maxID bounds the ids that are looked up.
 	maxID = 64
 	// maxTTL bounds how long a client may have a task kept from its creation on.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -421,7 +422,10 @@ func TestRepeatableRounds(t *testing.T) {
 		if got := b.get(id)["status"]; got != "working" {
 			t.Errorf("the task is %v", got)
 		}
-		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it
+		b.must(modern, "alice", mcp.MethodTasksCancel, about(id)) // in the middle of a round, which hears of it, and which only asks about the job
+		if got := await.Receive(t, "the backend to be told, too", w.backend.cancelled); got != "job 7" {
+			t.Errorf("it was told of %q", got)
+		}
 		a.back()
 		await.Until(t, "the runs to end", func() bool { return w.backend.running.Load() == 0 })
 		id = b.begin("job", "waits")
@@ -430,6 +434,74 @@ func TestRepeatableRounds(t *testing.T) {
 		b.must(modern, "alice", mcp.MethodTasksCancel, about(id))
 		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job 7" || len(w.backend.cancelled) > 0 {
 			t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+		}
+	})
+}
+
+// TestBackendAwayWhileItIsAsked: a backend that is away when it is asked about a job is asked again; one that is away when the job is to begin has not begun it.
+func TestBackendAwayWhileItIsAsked(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		var away atomic.Int32
+		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			name, _ := jsonString(c.Params.Arguments, "name")
+			switch {
+			case name == "gone", c.State != nil && away.Add(1) < 3:
+				return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "nobody is there")
+			case c.State != nil:
+				return result("done by " + string(c.State)), nil
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job"), Repeatable: true}}, nil
+		}}
+		a := w.replica()
+		id := a.begin("job", "back")
+		if got := text(a.awaits(id, Completed)); got != "done by job" {
+			t.Errorf("got %q", got)
+		}
+		a.awaits(a.begin("job", "gone"), Failed)
+	})
+}
+
+// TestBusyBeforeTheTask: a backend with jobs of its own needs no word for a call that may become a task: the edge asks it again, answers with the result of a
+// job that is done soon, and makes a task for any other. Whoever cancels before there is a task has cancelled the job.
+func TestBusyBeforeTheTask(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["job"] = tool{later, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			name, _ := jsonString(c.Params.Arguments, "name")
+			select {
+			case <-w.backend.gate(name):
+				if c.State != nil {
+					return result(string(c.State) + " of " + name), nil
+				}
+			default:
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job"), Repeatable: true}}, nil
+		}}
+		close(w.backend.gate("soon"))
+		slow := w.replica(func(o *Options) { o.Grace = time.Hour })
+		if got := slow.must(modern, "alice", mcp.MethodToolsCall, `"name":"job","arguments":{"name":"soon"}`); got["resultType"] != "complete" {
+			t.Errorf("a job that is done soon gave %v", got)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		ran := w.backend.ran.Load()
+		go func() {
+			_, err := slow.Call(ctx, modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"job","arguments":{"name":"left"}`), sink{})
+			done <- err
+		}()
+		await.Until(t, "the job to be asked about", func() bool { return w.backend.ran.Load() > ran+1 })
+		leave()
+		if err := await.Receive(t, "the call to end", done); kindOf(err) != mcp.KindCancelled {
+			t.Errorf("it ended with %v", err)
+		}
+		if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job" {
+			t.Errorf("it was told of %q", got)
+		}
+		a, b := w.replica(), w.replica()
+		id := a.begin("job", "late")
+		a.cut.off.Store(true)
+		close(w.backend.gate("late"))
+		if got := text(b.awaits(id, Completed)); got != "job of late" {
+			t.Errorf("got %q", got)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
+	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/otel/propagation"
@@ -20,15 +22,21 @@ var (
 	tastes = map[string]string{"assam": "strong and malty", "oolong": "between green and black", "sencha": "fresh and grassy"}
 )
 
-const base = "tea://go/"
+const (
+	base = "tea://go/"
+	pace = 250 * time.Millisecond // of a minute in this house
+)
 
-// order is what the tool is called with, cups what it asks for, brewed what it gives.
+// order is what brewing is called with, cups what it asks for, brewed what it gives; steeping is called with and gives the time.
 type (
 	order struct {
 		Tea string `json:"tea" enum:"assam,oolong,sencha"`
 	}
 	cups struct {
 		Cups int `json:"cups" minimum:"1" maximum:"5"`
+	}
+	steeping struct {
+		Minutes int `json:"minutes" minimum:"1"`
 	}
 	brewed struct {
 		Tea   string `json:"tea"`
@@ -51,6 +59,59 @@ func brew(ctx context.Context, c *capability.Call, in order) (brewed, error) {
 	return out, nil
 }
 
+// steep takes long: as a task it is one without a line about that. When the task is cancelled, ctx is. It may be run again from
+// its beginning.
+func steep(ctx context.Context, c *capability.Call, in steeping) (steeping, error) {
+	for minute := 1; minute <= in.Minutes; minute++ {
+		c.Progress(float64(minute), float64(in.Minutes), fmt.Sprintf("minute %d of %d", minute, in.Minutes))
+		select {
+		case <-time.After(pace):
+		case <-ctx.Done():
+			fmt.Println("steeping was cancelled")
+			return in, ctx.Err()
+		}
+	}
+	return in, nil
+}
+
+// kiln is a table of jobs, as a queue or a batch system is one.
+type kiln struct {
+	mu   sync.Mutex
+	jobs map[string]time.Time // when each will be done
+}
+
+// fire puts a job into the table in its first round, and asks about it in the others: its state is the job's name. Whoever asks
+// may be lost and ask again.
+func (k *kiln) fire(_ context.Context, c *capability.Call, in steeping) (string, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	job := string(c.State())
+	if job == "" {
+		job = c.ID()
+		k.jobs[job] = time.Now().Add(time.Duration(in.Minutes) * pace)
+	}
+	done, known := k.jobs[job]
+	if !known {
+		return "", capability.Errorf(capability.NotFound, "there is no job %s", job)
+	}
+	if left := time.Until(done); left > 0 {
+		if minute := in.Minutes - int(left/pace); len(c.State()) > 0 {
+			c.Progress(float64(minute), float64(in.Minutes), fmt.Sprintf("minute %d of %d", minute, in.Minutes))
+		}
+		return "", &capability.InputRequired{State: []byte(job), RetryAfter: pace, Repeatable: true}
+	}
+	return fmt.Sprintf("fired for %d minutes", in.Minutes), nil
+}
+
+// quench takes the job of a cancelled task out of the table.
+func (k *kiln) quench(_ context.Context, c *capability.Call) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.jobs, string(c.State()))
+	fmt.Println("the kiln was quenched")
+	return nil
+}
+
 func read(_ context.Context, _ *capability.Call, uri string, vars map[string]string) (string, error) {
 	taste, known := tastes[vars["name"]]
 	if !known {
@@ -69,6 +130,10 @@ func main() {
 		otelgrpc.WithPropagators(propagation.TraceContext{}))
 	s := capability.New("teahouse-go", "1.0.0", capability.WithServerOptions(grpc.StatsHandler(tracing)))
 	capability.AddTool(s, "brew", "Brews as many cups as asked", brew)
+	capability.AddTool(s, "steep", "Steeps for minutes", steep, capability.Idempotent(), capability.Tasks(capability.TaskOptional))
+	k := &kiln{jobs: map[string]time.Time{}}
+	capability.AddTool(s, "fire", "Fires a pot, as a job of the kiln's own", k.fire, capability.Tasks(capability.TaskOptional))
+	s.OnCancel("fire", k.quench)
 	for _, name := range names {
 		capability.AddResource(s, &capability.Resource{Uri: base + name, Name: name, MimeType: "text/plain"},
 			func(ctx context.Context, c *capability.Call, uri string) (string, error) {

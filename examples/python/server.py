@@ -18,6 +18,11 @@ BASE = "tea://python/"
 ASK = {"type": "object", "properties": {"cups": {"type": "integer", "minimum": 1, "maximum": 5}}, "required": ["cups"]}
 ARGUMENTS = {"type": "object", "properties": {"tea": {"type": "string", "enum": list(TEAS)}}, "required": ["tea"]}
 BREW = input_pb2.Tool(name="brew", description="Brews as many cups as asked", input_schema_json=json.dumps(ARGUMENTS))
+LONG = {"type": "object", "properties": {"minutes": {"type": "integer", "minimum": 1}}, "required": ["minutes"]}
+# A call that may become a task, and may be run again from its beginning when an edge is lost. That is all there is.
+STEEP = input_pb2.Tool(name="steep", description="Steeps for minutes", input_schema_json=json.dumps(LONG))
+STEEP.annotations.idempotent = True
+STEEP.task_support.mode = input_pb2.TASK_MODE_OPTIONAL
 MOOD = prompts_pb2.PromptArgument(name="mood", description="How the guest feels", required=True)
 RECOMMEND = prompts_pb2.Prompt(name="recommend", description="Recommends a tea", arguments=[MOOD])
 
@@ -33,6 +38,20 @@ async def page(entries, request, context):
     start = int(request.page_token or 0)
     end = start + (request.page_size or len(entries))
     return entries[start:end], str(end) if end < len(entries) else ""
+
+
+async def steep(minutes):
+    """Takes long. When a task is cancelled, its call is, as any other."""
+    try:
+        for minute in range(1, minutes + 1):
+            step = common_pb2.Progress(progress=minute, total=minutes, message=f"minute {minute} of {minutes}")
+            yield tools_pb2.CallToolResponse(progress=step)
+            await asyncio.sleep(0.25)
+    except asyncio.CancelledError:
+        print("steeping was cancelled", flush=True)
+        raise
+    steeped = json.dumps({"minutes": minutes})
+    yield tools_pb2.CallToolResponse(result=tools_pb2.CallToolResult(structured_content_json=steeped))
 
 
 async def watch(response):
@@ -53,10 +72,14 @@ class Backend(backend_pb2_grpc.BackendServiceServicer):
 
 class Tools(tools_pb2_grpc.ToolServiceServicer):
     async def ListTools(self, request, context):
-        tools, token = await page([BREW], request, context)
+        tools, token = await page([BREW, STEEP], request, context)
         return tools_pb2.ListToolsResponse(tools=tools, next_page_token=token)
 
     async def CallTool(self, request, context):
+        if request.name == STEEP.name:
+            async for event in steep(json.loads(request.arguments_json)["minutes"]):
+                yield event
+            return
         if request.name != BREW.name:
             yield tools_pb2.CallToolResponse(failure=failure(f"tool {request.name!r}"))
             return

@@ -166,6 +166,8 @@ func (c *stateless) request(method string, members map[string]any, headers ...st
 		h = append(h, "Mcp-Name", fmt.Sprint(members["name"]))
 	case "resources/read":
 		h = append(h, "Mcp-Name", fmt.Sprint(members["uri"]))
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		h = append(h, "Mcp-Name", fmt.Sprint(members["taskId"]))
 	}
 	body := envelope(strconv.FormatInt(c.next.Add(1), 10), method, c.params(members))
 	return c.send(c.t, http.MethodPost, body, append(h, headers...)...)

@@ -29,6 +29,12 @@ type pair struct {
 
 func startPair(t *testing.T, s *capability.Server, adjust ...func(*config.Config)) *pair {
 	t.Helper()
+	return startPairBefore(t, only(startService(t, s)), adjust...)
+}
+
+// startPairBefore is startPair for any backends.
+func startPairBefore(t *testing.T, backends []config.Backend, adjust ...func(*config.Config)) *pair {
+	t.Helper()
 	server := redisserver.ForTest(t)
 	forwarder, err := replicas.Forward(server.Addr)
 	if err != nil {
@@ -36,7 +42,6 @@ func startPair(t *testing.T, s *capability.Server, adjust ...func(*config.Config
 	}
 	t.Cleanup(forwarder.Stop)
 	p := &pair{redis: server.Addr, forwarder: forwarder}
-	backends := only(startService(t, s))
 	at := func(i int, addr string) *harness.Edge {
 		p.audits[i] = filepath.Join(t.TempDir(), "audit.jsonl")
 		return startEdge(t, backends, append(adjust, auditTo(p.audits[i]), quickStreams, func(c *config.Config) {

@@ -3,7 +3,7 @@
 // Each folder of examples/ is built and started by the two commands of its README, one edge is put in
 // front of all of them, each under a prefix of its own, and the official Go SDK goes through all they
 // serve in one session of each era. Beside that each is checked by `mcpedge check`, asked whether it
-// continues a trace, and the page of docs/backends on its language is done word by word. Every step that succeeds counts as passed; an example's first failure ends its
+// continues a trace, its long tool is driven as a task before two edges on one Redis, of which one is killed, and the page of docs/backends on its language is done word by word. Every step that succeeds counts as passed; an example's first failure ends its
 // steps in that era. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the file
 // that -counts, or else EXAMPLES_COUNTS in the environment, names.
 //
@@ -82,6 +82,7 @@ func run(ctx context.Context, only []string, counts string) (err error) {
 	for _, era := range eras {
 		visit(ctx, r, w, era)
 	}
+	w.tasksOf(ctx, r)
 	return r.write(counts, time.Since(start))
 }
 

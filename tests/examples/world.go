@@ -57,7 +57,7 @@ func (w *world) start(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	w.url = "http://" + listen + "/mcp"
-	return w.awaitReady(ctx, "http://"+admin+"/readyz")
+	return awaitReady(ctx, "http://"+admin+"/readyz", w.edge)
 }
 
 // startExamples starts the examples on the first ports, writes the configuration of an edge in front of
@@ -106,7 +106,7 @@ func (e *example) prefix() string { return e.name + "_" }
 
 // awaitReady polls url until it answers 200. It gives up when the edge ends, when ctx does, and
 // after readyWithin.
-func (w *world) awaitReady(ctx context.Context, url string) error {
+func awaitReady(ctx context.Context, url string, edge *process) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	poll := time.NewTicker(50 * time.Millisecond)
@@ -126,10 +126,10 @@ func (w *world) awaitReady(ctx context.Context, url string) error {
 		}
 		select {
 		case <-poll.C:
-		case <-w.edge.done:
+		case <-edge.done:
 			return errors.New("the edge ended before it was ready")
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not answer 200 within %s (last: %s)\n%s", url, readyWithin, last, w.edge.tail())
+			return fmt.Errorf("%s did not answer 200 within %s (last: %s)\n%s", url, readyWithin, last, edge.tail())
 		}
 	}
 }

@@ -4,7 +4,8 @@ use async_stream::try_stream;
 use opentelemetry::{global, propagation::TextMapPropagator, trace::*, Context};
 use opentelemetry_sdk::{propagation::TraceContextPropagator, trace::SdkTracerProvider};
 use serde_json::{from_str, json, Value};
-use std::{collections::HashMap, env, future};
+use std::{collections::HashMap, env, future, time::Duration};
+use tokio::time::sleep;
 use tonic::{codegen::BoxStream, transport::Server, Request, Response, Status};
 
 tonic::include_proto!("mcpedge.v1");
@@ -17,11 +18,50 @@ const BASE: &str = "tea://rust/";
 const ASK: &str = r#"{"type":"object","properties":{"cups":{"type":"integer","minimum":1}},"required":["cups"]}"#;
 const ARGS: &str = r#"{"type":"object","properties":{"tea":{"enum":["assam","oolong","sencha"]}},"required":["tea"]}"#;
 
+const LONG: &str = r#"{"type":"object","properties":{"minutes":{"type":"integer","minimum":1}},"required":["minutes"]}"#;
+
+/// Says that it is dropped: the stream of a call that is cancelled is.
+struct Steeping(bool);
+
+impl Drop for Steeping {
+    fn drop(&mut self) {
+        if !self.0 {
+            println!("steeping was cancelled");
+        }
+    }
+}
+
+/// Takes long. When a task is cancelled, its call is, as any other.
+fn steep(arguments_json: String) -> Streaming<CallToolResponse> {
+    use call_tool_response::Message;
+    let minutes = from_str::<Value>(&arguments_json).unwrap_or_default()["minutes"].as_u64().unwrap_or(0);
+    let send = |message| CallToolResponse { message: Some(message) };
+    Ok(Response::new(Box::pin(try_stream! {
+        let mut steeping = Steeping(false);
+        for minute in 1..=minutes {
+            let (progress, total) = (minute as f64, Some(minutes as f64));
+            let message = format!("minute {minute} of {minutes}");
+            yield send(Message::Progress(Progress { progress, total, message, ..Default::default() }));
+            sleep(Duration::from_millis(250)).await;
+        }
+        steeping.0 = true;
+        let steeped = json!({"minutes": minutes}).to_string();
+        yield send(Message::Result(CallToolResult { structured_content_json: steeped, ..Default::default() }));
+    })))
+}
+
 /// A span of this service, under the one of whoever sent the request.
 fn span<T>(request: &Request<T>) -> Context {
     let header = request.metadata().get("traceparent").and_then(|v| v.to_str().ok()).unwrap_or_default();
     let caller = TraceContextPropagator::new().extract(&HashMap::from([("traceparent".into(), header.into())]));
     caller.with_span(global::tracer("teahouse").start_with_context("call", &caller))
+}
+
+/// Where the page begins and ends that was asked for.
+fn page(token: &str, size: i32, all: usize) -> Result<(usize, usize), Status> {
+    let unknown = |_| Status::invalid_argument(format!("page token {token} was never given"));
+    let start = if token.is_empty() { 0 } else { token.parse::<u32>().map_err(unknown)? as usize };
+    Ok((start, if size > 0 { start + size as usize } else { all }))
 }
 
 /// The stream of one message, which is what most work comes to.
@@ -33,15 +73,27 @@ struct TeaHouse;
 
 #[tonic::async_trait]
 impl tool_service_server::ToolService for TeaHouse {
-    async fn list_tools(&self, _: Request<ListToolsRequest>) -> Unary<ListToolsResponse> {
+    async fn list_tools(&self, r: Request<ListToolsRequest>) -> Unary<ListToolsResponse> {
+        let ListToolsRequest { page_token: token, page_size: size, .. } = r.into_inner();
         let brew = Tool { name: "brew".into(), input_schema_json: ARGS.into(), ..Default::default() };
-        Ok(Response::new(ListToolsResponse { tools: vec![brew], ..Default::default() }))
+        // A call that may become a task, and may be run again from its beginning when an edge is lost. That is all.
+        let annotations = Some(ToolAnnotations { idempotent: Some(true), ..Default::default() });
+        let task_support = Some(TaskSupport { mode: TaskMode::Optional.into(), ..Default::default() });
+        let (name, input_schema_json) = ("steep".into(), LONG.into());
+        let steep = Tool { name, input_schema_json, annotations, task_support, ..Default::default() };
+        let (start, end) = page(&token, size, 2)?;
+        let next_page_token = if end < 2 { end.to_string() } else { String::new() };
+        let tools = [brew, steep].into_iter().take(end).skip(start).collect();
+        Ok(Response::new(ListToolsResponse { tools, next_page_token, cache: None }))
     }
 
     async fn call_tool(&self, r: Request<CallToolRequest>) -> Streaming<CallToolResponse> {
         use call_tool_response::Message;
         let trace = span(&r).span().span_context().trace_id().to_string();
         let CallToolRequest { name, arguments_json, input_responses: answers, .. } = r.into_inner();
+        if name == "steep" {
+            return steep(arguments_json);
+        }
         let tea = (name == "brew").then(|| from_str::<Value>(&arguments_json).unwrap_or_default()["tea"].clone());
         let tea = tea.ok_or_else(|| Status::not_found(format!("there is no tool {name}")))?;
         let send = |message| CallToolResponse { message: Some(message) };
@@ -75,9 +127,7 @@ impl tool_service_server::ToolService for TeaHouse {
 impl resource_service_server::ResourceService for TeaHouse {
     async fn list_resources(&self, r: Request<ListResourcesRequest>) -> Unary<ListResourcesResponse> {
         let ListResourcesRequest { page_token: token, page_size: size, .. } = r.into_inner();
-        let unknown = |_| Status::invalid_argument(format!("page token {token} was never given"));
-        let start = if token.is_empty() { 0 } else { token.parse::<u32>().map_err(unknown)? as usize };
-        let end = if size > 0 { start + size as usize } else { TEAS.len() };
+        let (start, end) = page(&token, size, TEAS.len())?;
         let entry =
             |t: &(&str, &str)| Resource { uri: format!("{BASE}{}", t.0), name: t.0.into(), ..Default::default() };
         let resources = TEAS.iter().take(end).skip(start).map(entry).collect();

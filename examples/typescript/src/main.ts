@@ -18,6 +18,12 @@ const base = "tea://typescript/";
 const args = { type: "object", properties: { tea: { type: "string", enum: names } }, required: ["tea"] };
 const form = { type: "object", properties: { cups: { type: "integer", minimum: 1, maximum: 5 } }, required: ["cups"] };
 const brew = { name: "brew", description: "Brews as many cups as asked", inputSchemaJson: JSON.stringify(args) };
+const long = { type: "object", properties: { minutes: { type: "integer", minimum: 1 } }, required: ["minutes"] };
+// A call that may become a task, and may be run again from its beginning when an edge is lost. That is all there is.
+const steep = {
+  name: "steep", description: "Steeps for minutes", inputSchemaJson: JSON.stringify(long),
+  annotations: { idempotent: true }, taskSupport: { mode: "TASK_MODE_OPTIONAL" as const },
+};
 const mood = { name: "mood", description: "How the guest feels", required: true };
 
 const missing = (what: string) => ({ reason: "FAILURE_REASON_NOT_FOUND" as const, message: `there is no ${what}` });
@@ -47,9 +53,19 @@ const backend: BackendServiceHandlers = {
 };
 
 const tools: Partial<ToolServiceHandlers> = {
-  ListTools: list([brew], (tools, nextPageToken) => ({ tools, nextPageToken })),
+  ListTools: list([brew, steep], (tools, nextPageToken) => ({ tools, nextPageToken })),
   WatchTools: watch,
   async CallTool(call) {
+    if (call.request.name === steep.name) {
+      const { minutes } = JSON.parse(call.request.argumentsJson);
+      call.on("cancelled", () => console.log("steeping was cancelled")); // when a task is cancelled, its call is
+      for (let minute = 1; minute <= minutes && !call.cancelled; minute++) {
+        call.write({ progress: { progress: minute, total: minutes, message: `minute ${minute} of ${minutes}` } });
+        await setTimeout(250);
+      }
+      call.write({ result: { structuredContentJson: JSON.stringify({ minutes }) } });
+      return call.end();
+    }
     if (call.request.name !== brew.name) {
       call.write({ failure: missing(`tool ${call.request.name}`) });
       return call.end();

@@ -1,4 +1,5 @@
 import com.google.gson.JsonParser;
+import io.grpc.Context;
 import io.grpc.Status;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.stub.StreamObserver;
@@ -11,6 +12,7 @@ import io.opentelemetry.sdk.OpenTelemetrySdk;
 import io.opentelemetry.sdk.trace.SdkTracerProvider;
 import java.net.InetSocketAddress;
 import java.util.*;
+import java.util.concurrent.locks.LockSupport;
 
 /** A tea house: a tool that asks its user and tells how it goes, a resource template and a prompt. */
 public final class TeaHouse {
@@ -22,6 +24,13 @@ public final class TeaHouse {
   static final String FORM = """
       {"type": "object", "properties": {"cups": {"type": "integer", "minimum": 1}}, "required": ["cups"]}""";
   static final Tool BREW = Tool.newBuilder().setName("brew").setInputSchemaJson(ARGUMENTS).build();
+  static final String LONG = """
+      {"type": "object", "properties": {"minutes": {"type": "integer", "minimum": 1}}, "required": ["minutes"]}""";
+  // A call that may become a task, and may be run again from its beginning when an edge is lost. That is all there is.
+  static final Tool STEEP = Tool.newBuilder().setName("steep").setInputSchemaJson(LONG)
+      .setAnnotations(ToolAnnotations.newBuilder().setIdempotent(true))
+      .setTaskSupport(TaskSupport.newBuilder().setMode(TaskMode.TASK_MODE_OPTIONAL)).build();
+  static final TreeMap<String, Tool> TOOLS = new TreeMap<>(Map.of(BREW.getName(), BREW, STEEP.getName(), STEEP));
   static final Prompt RECOMMEND = Prompt.newBuilder().setName("recommend")
       .addArguments(PromptArgument.newBuilder().setName("mood").setRequired(true)).build();
 
@@ -45,10 +54,15 @@ public final class TeaHouse {
 
   static class Tools extends ToolServiceGrpc.ToolServiceImplBase {
     @Override public void listTools(ListToolsRequest request, StreamObserver<ListToolsResponse> to) {
-      end(to, ListToolsResponse.newBuilder().addTools(BREW).build());
+      // The page token is the last name of the page before.
+      var rest = List.copyOf(TOOLS.tailMap(request.getPageToken(), false).values());
+      int size = request.getPageSize() > 0 ? Math.min(request.getPageSize(), rest.size()) : rest.size();
+      end(to, ListToolsResponse.newBuilder().addAllTools(rest.subList(0, size))
+          .setNextPageToken(size < rest.size() ? rest.get(size - 1).getName() : "").build());
     }
 
     @Override public void callTool(CallToolRequest request, StreamObserver<CallToolResponse> to) {
+      if (request.getName().equals(STEEP.getName())) { steep(request, to); return; }
       if (!request.getName().equals(BREW.getName())) { missing(to, "tool " + request.getName()); return; }
       var result = JsonParser.parseString(request.getArgumentsJson()).getAsJsonObject();
       if (request.getInputResponsesCount() == 0) { // the first round: ask, and be called again with the answer
@@ -68,6 +82,22 @@ public final class TeaHouse {
       result.addProperty("trace", Span.current().getSpanContext().getTraceId());
       var brewed = CallToolResult.newBuilder().setStructuredContentJson(result.toString());
       end(to, CallToolResponse.newBuilder().setResult(brewed).build());
+    }
+
+    private void steep(CallToolRequest request, StreamObserver<CallToolResponse> to) {
+      var result = JsonParser.parseString(request.getArgumentsJson()).getAsJsonObject();
+      int minutes = result.get("minutes").getAsInt();
+      for (int minute = 1; minute <= minutes; minute++) {
+        var step = Progress.newBuilder().setProgress(minute).setTotal(minutes).setMessage("minute " + minute + " of " + minutes);
+        to.onNext(CallToolResponse.newBuilder().setProgress(step).build());
+        LockSupport.parkNanos(250_000_000);
+        if (Context.current().isCancelled()) { // when a task is cancelled, its call is, as any other
+          System.out.println("steeping was cancelled");
+          return;
+        }
+      }
+      var steeped = CallToolResult.newBuilder().setStructuredContentJson(result.toString());
+      end(to, CallToolResponse.newBuilder().setResult(steeped).build());
     }
 
     @Override public void watchTools(WatchToolsRequest request, StreamObserver<WatchToolsResponse> to) {

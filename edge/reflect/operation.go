@@ -1,0 +1,246 @@
+package reflect
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+)
+
+// The names of long-running operations (google/longrunning/operations.proto).
+const (
+	operationsService = "google.longrunning.Operations"
+	operationMessage  = "google.longrunning.Operation"
+	// operationInfoOption is the number of the method option google.longrunning.operation_info.
+	operationInfoOption protowire.Number = 1049
+)
+
+// operations are the methods by which a target's operations are followed, as its own descriptors have them.
+type operations struct{ get, cancel protoreflect.MethodDescriptor }
+
+// findOperations finds the methods; nil: the target does not serve them, or describes them otherwise.
+func (c *catalog) findOperations(files *protoregistry.Files) *operations {
+	if !c.operations {
+		return nil
+	}
+	d, err := files.FindDescriptorByName(operationsService)
+	service, ok := d.(protoreflect.ServiceDescriptor)
+	if err != nil || !ok {
+		return nil
+	}
+	o := &operations{get: service.Methods().ByName("GetOperation"), cancel: service.Methods().ByName("CancelOperation")}
+	for _, m := range []protoreflect.MethodDescriptor{o.get, o.cancel} {
+		if m == nil || !isText(m.Input().Fields().ByName("name")) {
+			return nil
+		}
+	}
+	if !isOperation(o.get.Output()) {
+		return nil
+	}
+	return o
+}
+
+// isOperation reports whether a message is google.longrunning.Operation, with the fields that are read.
+func isOperation(md protoreflect.MessageDescriptor) bool {
+	if md.FullName() != operationMessage {
+		return false
+	}
+	done := md.Fields().ByName("done")
+	return isText(md.Fields().ByName("name")) && done != nil && done.Kind() == protoreflect.BoolKind &&
+		isMessage(md.Fields().ByName("metadata"), "google.protobuf.Any") &&
+		isMessage(md.Fields().ByName("error"), "google.rpc.Status") &&
+		isMessage(md.Fields().ByName("response"), "google.protobuf.Any")
+}
+
+func isText(fd protoreflect.FieldDescriptor) bool {
+	return fd != nil && fd.Kind() == protoreflect.StringKind && !fd.IsList()
+}
+
+func isMessage(fd protoreflect.FieldDescriptor, name protoreflect.FullName) bool {
+	return fd != nil && fd.Message() != nil && fd.Message().FullName() == name && !fd.IsList()
+}
+
+// begins reports whether a method begins an operation. Those that tell of one do not.
+func begins(md protoreflect.MethodDescriptor) bool {
+	return !md.IsStreamingServer() && isOperation(md.Output()) && md.Parent().FullName() != operationsService
+}
+
+// operation is one, as the target told of it.
+type operation struct {
+	name     string
+	done     bool
+	metadata *anypb.Any
+	// failure and response: at most one of them, once it is done.
+	failure  *statuspb.Status
+	response *anypb.Any
+}
+
+// readOperation reads a message of which isOperation.
+func readOperation(m *dynamicpb.Message) (*operation, error) {
+	fields := m.Descriptor().Fields()
+	value := func(name protoreflect.Name) protoreflect.Value { return m.Get(fields.ByName(name)) }
+	o := &operation{name: value("name").String(), done: value("done").Bool()}
+	for name, into := range map[protoreflect.Name]func(raw []byte) error{
+		"metadata": func(raw []byte) error { o.metadata = &anypb.Any{}; return proto.Unmarshal(raw, o.metadata) },
+		"error":    func(raw []byte) error { o.failure = &statuspb.Status{}; return proto.Unmarshal(raw, o.failure) },
+		"response": func(raw []byte) error { o.response = &anypb.Any{}; return proto.Unmarshal(raw, o.response) },
+	} {
+		if !m.Has(fields.ByName(name)) {
+			continue
+		}
+		raw, err := proto.Marshal(value(name).Message().Interface())
+		if err == nil {
+			err = into(raw)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the operation's %s cannot be read: %s", name, plain(err))
+		}
+	}
+	return o, nil
+}
+
+// operationInfo is the option google.longrunning.operation_info of a method; empty: not set.
+func operationInfo(md protoreflect.MethodDescriptor) (response, metadata string) {
+	options, ok := md.Options().(*descriptorpb.MethodOptions)
+	if !ok || options == nil {
+		return "", ""
+	}
+	raw, err := proto.Marshal(options) // whether the option is known to this program or not
+	if err != nil {
+		return "", ""
+	}
+	return infoOf(raw)
+}
+
+// infoOf reads google.longrunning.OperationInfo from the bytes of a method's options.
+func infoOf(raw []byte) (response, metadata string) {
+	eachBytes(raw, func(number protowire.Number, info []byte) {
+		if number != operationInfoOption {
+			return
+		}
+		eachBytes(info, func(number protowire.Number, value []byte) {
+			switch number {
+			case 1:
+				response = string(value)
+			case 2:
+				metadata = string(value)
+			}
+		})
+	})
+	return response, metadata
+}
+
+// eachBytes calls fn for the fields of a message that are bytes, until one cannot be read.
+func eachBytes(raw []byte, fn func(protowire.Number, []byte)) {
+	for len(raw) > 0 {
+		number, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return
+		}
+		raw = raw[n:]
+		if kind == protowire.BytesType {
+			value, n := protowire.ConsumeBytes(raw)
+			if n < 0 {
+				return
+			}
+			fn(number, value)
+		}
+		if n = protowire.ConsumeFieldValue(number, kind, raw); n < 0 {
+			return
+		}
+		raw = raw[n:]
+	}
+}
+
+// namesFor are the full names that a type's name may mean in a package: the innermost first.
+func namesFor(name, pkg string) []protoreflect.FullName {
+	if bare, ok := strings.CutPrefix(name, "."); ok {
+		return []protoreflect.FullName{protoreflect.FullName(bare)}
+	}
+	var out []protoreflect.FullName
+	for scope := pkg; scope != ""; {
+		out = append(out, protoreflect.FullName(scope+"."+name))
+		scope = scope[:max(strings.LastIndexByte(scope, '.'), 0)]
+	}
+	return append(out, protoreflect.FullName(name))
+}
+
+// operationTypes are the types that the operation_info of the files' methods name: each by the names that it may have.
+func (c *catalog) operationTypes() (out [][]protoreflect.FullName) {
+	for _, fd := range c.files {
+		for _, service := range fd.GetService() {
+			for _, m := range service.GetMethod() {
+				raw, err := proto.Marshal(m.GetOptions())
+				if err != nil {
+					continue
+				}
+				response, metadata := infoOf(raw)
+				for _, name := range []string{response, metadata} {
+					if name != "" {
+						out = append(out, namesFor(name, fd.GetPackage()))
+					}
+				}
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b []protoreflect.FullName) int { return strings.Compare(string(a[0]), string(b[0])) })
+	return slices.CompactFunc(out, slices.Equal)
+}
+
+// declares reports whether a message of that name is in a file of the catalog, or is linked into this program.
+func (c *catalog) declares(name protoreflect.FullName) bool {
+	for _, fd := range c.files {
+		bare := string(name)
+		if pkg := fd.GetPackage(); pkg != "" {
+			var ok bool
+			if bare, ok = strings.CutPrefix(bare, pkg+"."); !ok {
+				continue
+			}
+		}
+		if declaresMessage(fd.GetMessageType(), bare) {
+			return true
+		}
+	}
+	_, err := protoregistry.GlobalTypes.FindMessageByName(name)
+	return err == nil
+}
+
+func declaresMessage(messages []*descriptorpb.DescriptorProto, name string) bool {
+	first, rest, nested := strings.Cut(name, ".")
+	for _, m := range messages {
+		if m.GetName() == first && (!nested || declaresMessage(m.GetNestedType(), rest)) {
+			return true
+		}
+	}
+	return false
+}
+
+// responseOf finds the message that a method's operations give; nil: it is not said, or not described.
+func (m *method) responseOf(types resolver) protoreflect.MessageDescriptor {
+	name, _ := operationInfo(m.desc)
+	if name == "" {
+		return nil
+	}
+	for _, full := range namesFor(name, string(m.desc.ParentFile().Package())) {
+		t, err := types.FindMessageByName(full)
+		if err != nil {
+			continue
+		}
+		if lacks := missing(t.Descriptor()); lacks != "" {
+			m.note("its operations give a %s, in which %s is not described; its results have no schema", full, lacks)
+			return nil
+		}
+		return t.Descriptor()
+	}
+	m.note("its operations give a %s, which is not described; its results have no schema", name)
+	return nil
+}

@@ -1,0 +1,312 @@
+package reflect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+const (
+	// firstPoll is the pause before an operation is first asked about; it grows by half each time, to lastPoll.
+	firstPoll, lastPoll = 500 * time.Millisecond, 5 * time.Second
+	// maxPollFailures is how often in a row it may be that an operation cannot be asked about.
+	maxPollFailures = 10
+	// cancelTimeout bounds how long the cancellation of an operation may take that nobody waits for.
+	cancelTimeout = 5 * time.Second
+	// maxStatus bounds an operation's metadata as a message to people.
+	maxStatus = 1 << 10
+)
+
+// unreached are the codes after which an operation is asked about again.
+var unreached = []codes.Code{codes.Unavailable, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Aborted}
+
+// followed is what a round hands to the next one about the operation that it follows.
+type followed struct {
+	// Method began the operation: "package.Service/Method".
+	Method    string `json:"method"`
+	Operation string `json:"operation"`
+	// Polls is how often it was asked about, Failures how often in a row in vain.
+	Polls    int `json:"polls,omitempty"`
+	Failures int `json:"failures,omitempty"`
+	// Said is a digest of the metadata that was told last.
+	Said uint64 `json:"said,omitempty"`
+}
+
+// followedMark begins the state of such a round.
+var followedMark = []byte("operation:")
+
+// readFollowed reads a round's state; nil: it is none of an operation of the method's.
+func readFollowed(state []byte, m *method) *followed {
+	raw, ok := bytes.CutPrefix(state, followedMark)
+	f := &followed{}
+	if !ok || json.Unmarshal(raw, f) != nil || f.Method != m.full || f.Operation == "" {
+		return nil
+	}
+	return f
+}
+
+func (f *followed) state() ([]byte, error) {
+	raw, err := json.Marshal(f)
+	return append(bytes.Clone(followedMark), raw...), err
+}
+
+// pause is how long to wait before the operation is asked about next.
+func (f *followed) pause() time.Duration {
+	d := firstPoll
+	for range min(f.Polls, 10) {
+		d = min(d+d/2, lastPoll)
+	}
+	return d
+}
+
+// operate calls a method that begins an operation, and follows that.
+func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
+	out := dynamicpb.NewMessage(c.method.desc.Output())
+	if err := c.begin(ctx, in, out); err != nil {
+		return &upstreamError{err}
+	}
+	op, err := readOperation(out)
+	if err != nil {
+		return c.refuse(err.Error())
+	}
+	if !op.done && op.name == "" {
+		return c.refuse(c.method.full + " gave an operation without a name, which nobody can ask about")
+	}
+	err = c.track(ctx, &followed{Method: c.method.full, Operation: op.name}, op)
+	// The round that begins an operation is not run again, unless the method is idempotent: nobody else knows the operation.
+	if hints := c.method.tool.GetAnnotations(); ctx.Err() != nil && !op.done && c.asTask() && !hints.GetIdempotent() && !hints.GetReadOnly() {
+		c.abandon(ctx, op.name)
+	}
+	return err
+}
+
+// asTask reports whether the call is a task, or may become one.
+func (c *call) asTask() bool { return c.req.GetContext().GetTask() != nil }
+
+// begin calls a method that begins an operation. It waits for the operation's name for a while when ctx is cancelled: without
+// it the operation could not be cancelled.
+func (c *call) begin(ctx context.Context, in, out *dynamicpb.Message) error {
+	begun, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	if due, ok := ctx.Deadline(); ok {
+		begun, cancel = context.WithDeadline(begun, due)
+		defer cancel()
+	}
+	defer context.AfterFunc(c.a.ctx, cancel)()
+	defer context.AfterFunc(ctx, func() {
+		late := time.AfterFunc(cancelTimeout, cancel)
+		context.AfterFunc(begun, func() { late.Stop() })
+	})()
+	return c.a.target.Invoke(begun, "/"+c.method.full, in, out)
+}
+
+// track follows an operation to its end, within the round where the call is no task and cannot become one: its client waits. A
+// call that is one, or may become one, ends its round, and the next one asks.
+func (c *call) track(ctx context.Context, f *followed, op *operation) error {
+	for {
+		if op != nil {
+			if err := c.tellOf(f, op); err != nil {
+				return err
+			}
+			if op.done {
+				return c.conclude(op)
+			}
+		}
+		if c.asTask() {
+			return c.askAgain(f)
+		}
+		timer := time.NewTimer(f.pause())
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			c.abandon(ctx, f.Operation)
+			return status.FromContextError(ctx.Err()).Err()
+		}
+		var err error
+		if op, err = c.poll(ctx, f); err != nil {
+			if ctx.Err() != nil {
+				c.abandon(ctx, f.Operation)
+			}
+			return err
+		}
+	}
+}
+
+// resume is a round that asks about an operation.
+func (c *call) resume(ctx context.Context, f *followed) error {
+	op, err := c.poll(ctx, f)
+	if err != nil {
+		return err
+	}
+	return c.track(ctx, f, op)
+}
+
+// poll asks about the operation; nil: it could not be asked about now.
+func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
+	f.Polls++
+	get := c.model.operations.get
+	out := dynamicpb.NewMessage(get.Output())
+	switch err := c.a.target.Invoke(ctx, methodPath(get), naming(get, f.Operation), out); {
+	case err != nil && ctx.Err() == nil && f.Failures < maxPollFailures && slices.Contains(unreached, status.Code(err)):
+		f.Failures++
+		return nil, nil
+	case err != nil:
+		return nil, &upstreamError{err}
+	}
+	f.Failures = 0
+	op, err := readOperation(out)
+	if err != nil {
+		return nil, status.Error(codes.Internal, err.Error())
+	}
+	return op, nil
+}
+
+// askAgain ends the round: the next one asks about the operation, at whichever edge.
+func (c *call) askAgain(f *followed) error {
+	state, err := f.state()
+	if err != nil {
+		return err
+	}
+	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_InputRequired{InputRequired: &pb.InputRequired{
+		State: state, RetryAfter: durationpb.New(f.pause()), Repeatable: true,
+	}}})
+}
+
+// tellOf passes an operation's metadata on as progress, where it has changed. Before there is a task nobody may hear of it, and
+// it is told again.
+func (c *call) tellOf(f *followed, op *operation) error {
+	text := c.metadata(op)
+	digest := fnv.New64a()
+	_, _ = digest.Write(text)
+	if said := digest.Sum64(); len(text) > 0 && said != f.Said {
+		if task := c.req.GetContext().GetTask(); task == nil || task.GetId() != "" {
+			f.Said = said
+		}
+		return c.progress(f.Polls+1, []byte(cut(text, maxStatus)))
+	}
+	return nil
+}
+
+// metadata is that of an operation as JSON; empty: there is none, or its type is not described.
+func (c *call) metadata(op *operation) []byte {
+	m := c.open(op.metadata)
+	if m == nil {
+		return nil
+	}
+	text, err := protojson.MarshalOptions{Resolver: c.model.types}.Marshal(m)
+	var b bytes.Buffer
+	if err != nil || json.Compact(&b, text) != nil || b.String() == "{}" {
+		return nil
+	}
+	return b.Bytes()
+}
+
+// open reads what an Any holds; nil: nothing, or what is not described.
+func (c *call) open(a *anypb.Any) proto.Message {
+	if a == nil {
+		return nil
+	}
+	t, err := c.model.types.FindMessageByURL(a.GetTypeUrl())
+	if err != nil {
+		return nil
+	}
+	m := t.New().Interface()
+	if (proto.UnmarshalOptions{Resolver: c.model.types}).Unmarshal(a.GetValue(), m) != nil {
+		return nil
+	}
+	return m
+}
+
+// conclude ends the call as the operation has ended. A response has the type that operation_info names, if it does: the tool's
+// output schema is that one's. Any other is an Any in JSON, with its `@type`.
+func (c *call) conclude(op *operation) error {
+	if op.failure.GetCode() != int32(codes.OK) {
+		return &upstreamError{status.ErrorProto(op.failure)}
+	}
+	want := c.method.response
+	if op.response == nil {
+		res := &pb.CallToolResult{Content: text(c.method.full + " has ended without a response.")}
+		if want != nil {
+			empty, err := c.render(dynamicpb.NewMessage(want))
+			if err != nil {
+				return c.refuse(err.Error())
+			}
+			res.StructuredContentJson = string(empty)
+		}
+		return c.answer(res)
+	}
+	m := c.open(op.response)
+	switch {
+	case m == nil:
+		return c.refuse(fmt.Sprintf("%s has ended with a %s, which is not described or cannot be read", c.method.full, op.response.GetTypeUrl()))
+	case want == nil:
+		m = op.response
+	case m.ProtoReflect().Descriptor().FullName() != want.FullName():
+		return c.refuse(fmt.Sprintf("%s has ended with a %s, but its operation_info says %s",
+			c.method.full, m.ProtoReflect().Descriptor().FullName(), want.FullName()))
+	}
+	out, err := c.render(m)
+	if err != nil {
+		return c.refuse(err.Error())
+	}
+	return c.answer(&pb.CallToolResult{StructuredContentJson: string(out)})
+}
+
+// abandon cancels an operation whose outcome nobody waits for: its client has left, or the time for the call is over.
+func (c *call) abandon(ctx context.Context, name string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	defer context.AfterFunc(c.a.ctx, cancel)()
+	if err := c.a.cancelOperation(ctx, c.model.operations, name); err != nil {
+		c.a.log.Warn("an operation that nobody waits for could not be cancelled", "tool", c.method.tool.GetName(), "error", err)
+	}
+}
+
+func (a *Adapter) cancelOperation(ctx context.Context, o *operations, name string) error {
+	return a.target.Invoke(ctx, methodPath(o.cancel), naming(o.cancel, name), dynamicpb.NewMessage(o.cancel.Output()))
+}
+
+// CancelCall cancels the operation that a task follows. A tool without one has nothing to cancel between two rounds.
+func (s *server) CancelCall(ctx context.Context, req *pb.CancelCallRequest) (*pb.CancelCallResponse, error) {
+	m, _ := s.a.current()
+	about := m.methods[req.GetName()]
+	if about == nil || !about.operates {
+		return nil, status.Errorf(codes.Unimplemented, "tool %q has no operations to cancel", req.GetName())
+	}
+	f := readFollowed(req.GetState(), about)
+	if f == nil {
+		return &pb.CancelCallResponse{}, nil
+	}
+	if err := s.a.cancelOperation(forward(ctx), m.operations, f.Operation); err != nil {
+		return nil, err
+	}
+	return &pb.CancelCallResponse{}, nil
+}
+
+// methodPath is how gRPC names a method.
+func methodPath(m protoreflect.MethodDescriptor) string {
+	return "/" + string(m.Parent().FullName()) + "/" + string(m.Name())
+}
+
+// naming is a method's request about the operation of that name.
+func naming(m protoreflect.MethodDescriptor, name string) *dynamicpb.Message {
+	in := dynamicpb.NewMessage(m.Input())
+	in.Set(m.Input().Fields().ByName("name"), protoreflect.ValueOfString(name))
+	return in
+}

@@ -1,0 +1,202 @@
+package reflecttest
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"sync"
+	"testing"
+
+	"google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	// What google/longrunning/operations.proto imports.
+	_ "google.golang.org/genproto/googleapis/rpc/status"
+	_ "google.golang.org/protobuf/types/known/anypb"
+	_ "google.golang.org/protobuf/types/known/durationpb"
+	_ "google.golang.org/protobuf/types/known/emptypb"
+)
+
+// Harvest is a service with google.longrunning.Operation: each call of it begins an operation, by the name that its field has,
+// and the test says what becomes of it. Safe for concurrent use.
+type Harvest struct {
+	Set   *descriptorpb.FileDescriptorSet
+	files *protoregistry.Files
+	// Began gets the field of each operation that begins, Cancelled of each that is cancelled.
+	Began, Cancelled chan string
+
+	mu    sync.Mutex
+	table map[string]*dynamicpb.Message
+	asked map[string]int
+	away  bool
+	// hold is what answers of methods that begin operations wait for; nil: nothing.
+	hold chan struct{}
+}
+
+// NewHarvest makes one. Serve its Set with its Handle.
+func NewHarvest() *Harvest {
+	text := func(name string) string {
+		raw, err := fs.ReadFile(protos, "protos/"+name)
+		if err != nil {
+			panic(err)
+		}
+		return string(raw)
+	}
+	set := Compile(map[string]string{
+		"google/longrunning/operations.proto": text("operations.proto"), "harvest.proto": text("harvest.proto"), "basket.proto": text("basket.proto"),
+	})
+	return &Harvest{
+		Set: set, files: Files(set), Began: make(chan string, 100), Cancelled: make(chan string, 100),
+		table: map[string]*dynamicpb.Message{}, asked: map[string]int{},
+	}
+}
+
+// Serve serves it until the test ends.
+func (h *Harvest) Serve(t testing.TB, opts Options) *Server { return Serve(t, h.Set, h.Handle, opts) }
+
+// message makes one of the set's.
+func (h *Harvest) message(name protoreflect.FullName, set func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors)) *dynamicpb.Message {
+	m := dynamicpb.NewMessage(Message(h.files, name))
+	set(m, m.Descriptor().Fields())
+	return m
+}
+
+// anything packs a message into the Any of a field.
+func anything(m *dynamicpb.Message, field protoreflect.Name, of proto.Message) {
+	into := m.Mutable(m.Descriptor().Fields().ByName(field)).Message()
+	raw, err := proto.Marshal(of)
+	if err != nil {
+		panic(err)
+	}
+	fields := into.Descriptor().Fields()
+	into.Set(fields.ByName("type_url"), protoreflect.ValueOfString("type.googleapis.com/"+string(of.ProtoReflect().Descriptor().FullName())))
+	into.Set(fields.ByName("value"), protoreflect.ValueOfBytes(raw))
+}
+
+// set replaces an operation.
+func (h *Harvest) set(field string, fill func(op *dynamicpb.Message, fields protoreflect.FieldDescriptors)) {
+	op := h.message("google.longrunning.Operation", func(op *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
+		op.Set(fields.ByName("name"), protoreflect.ValueOfString("operations/"+field))
+		fill(op, fields)
+	})
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.table["operations/"+field] = op
+}
+
+// Rows says how far an operation is, in its metadata.
+func (h *Harvest) Rows(field string, rows int) {
+	h.set(field, func(op *dynamicpb.Message, _ protoreflect.FieldDescriptors) {
+		anything(op, "metadata", h.message("test.tea.v1.Picking", func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
+			m.Set(fields.ByName("field"), protoreflect.ValueOfString(field))
+			m.Set(fields.ByName("rows"), protoreflect.ValueOfInt32(int32(rows))) // #nosec G115 -- a test's number
+		}))
+	})
+}
+
+// Finish ends an operation with a Harvest of so many kilos; below 0: with an Empty.
+func (h *Harvest) Finish(field string, kilos int) {
+	h.set(field, func(op *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
+		op.Set(fields.ByName("done"), protoreflect.ValueOfBool(true))
+		if kilos < 0 {
+			anything(op, "response", h.message("google.protobuf.Empty", func(*dynamicpb.Message, protoreflect.FieldDescriptors) {}))
+			return
+		}
+		anything(op, "response", h.message("test.tea.v1.basket.Harvest", func(m *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
+			m.Set(fields.ByName("field"), protoreflect.ValueOfString(field))
+			m.Set(fields.ByName("kilos"), protoreflect.ValueOfInt32(int32(kilos))) // #nosec G115 -- a test's number
+		}))
+	})
+}
+
+// Fail ends an operation with an error.
+func (h *Harvest) Fail(field string, c code.Code, message string) {
+	h.set(field, func(op *dynamicpb.Message, fields protoreflect.FieldDescriptors) {
+		op.Set(fields.ByName("done"), protoreflect.ValueOfBool(true))
+		failure := op.Mutable(fields.ByName("error")).Message()
+		failure.Set(failure.Descriptor().Fields().ByName("code"), protoreflect.ValueOfInt32(int32(c)))
+		failure.Set(failure.Descriptor().Fields().ByName("message"), protoreflect.ValueOfString(message))
+	})
+}
+
+// Asked is how often it was asked about an operation.
+func (h *Harvest) Asked(field string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked["operations/"+field]
+}
+
+// Away says whether questions about operations are answered with UNAVAILABLE from now on.
+func (h *Harvest) Away(away bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.away = away
+}
+
+// Hold has methods begin operations, but not answer before Release.
+func (h *Harvest) Hold() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hold = make(chan struct{})
+}
+
+// Release lets them answer.
+func (h *Harvest) Release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	close(h.hold)
+	h.hold = nil
+}
+
+// Handle is the Handler.
+func (h *Harvest) Handle(_ context.Context, method protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+	text := func(field protoreflect.Name) string { return in.Get(in.Descriptor().Fields().ByName(field)).String() }
+	switch method.Name() {
+	case "Pick", "Clear", "Walk":
+		h.mu.Lock()
+		op, hold := h.table["operations/"+text("field")], h.hold
+		h.mu.Unlock()
+		if op == nil { // unless the test has said what it is
+			h.set(text("field"), func(*dynamicpb.Message, protoreflect.FieldDescriptors) {})
+		}
+		h.Began <- text("field")
+		if hold != nil {
+			<-hold
+		}
+		return h.send("operations/"+text("field"), send)
+	case "GetOperation":
+		h.mu.Lock()
+		h.asked[text("name")]++
+		away := h.away
+		h.mu.Unlock()
+		if away {
+			return status.Error(codes.Unavailable, "nobody is there")
+		}
+		return h.send(text("name"), send)
+	case "CancelOperation":
+		var field string
+		if _, err := fmt.Sscanf(text("name"), "operations/%s", &field); err != nil {
+			return status.Errorf(codes.NotFound, "there is no operation %q", text("name"))
+		}
+		h.Fail(field, code.Code_CANCELLED, "it was cancelled")
+		h.Cancelled <- field
+		return send(dynamicpb.NewMessage(method.Output()))
+	}
+	return status.Errorf(codes.Unimplemented, "method %s", method.FullName())
+}
+
+func (h *Harvest) send(name string, send func(*dynamicpb.Message) error) error {
+	h.mu.Lock()
+	op := h.table[name]
+	h.mu.Unlock()
+	if op == nil {
+		return status.Errorf(codes.NotFound, "there is no operation %q", name)
+	}
+	return send(op)
+}
