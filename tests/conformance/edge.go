@@ -19,6 +19,7 @@ type server struct {
 	url     string // MCP endpoint
 	dir     string // built programs, and the data of Redis
 	backend *process.Process
+	skills  *process.Process // serves the skills
 	one     *process.Process
 
 	redis *replicas.Redis
@@ -45,10 +46,10 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 			err = errors.Join(err, s.stop())
 		}
 	}()
-	if err := process.Build(ctx, dir, "./edge", "./services/everything"); err != nil {
+	if err := process.Build(ctx, dir, "./edge", "./services/everything", "./services/resources"); err != nil {
 		return nil, err
 	}
-	ports, err := process.FreeAddrs(3)
+	ports, err := process.FreeAddrs(4)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +58,13 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 		"--listen", target); err != nil {
 		return nil, err
 	}
+	if s.skills, err = process.Start("resources", filepath.Join(dir, "resources"), filepath.Join(results, "resources.log"),
+		"--listen", ports[3], "--skills", filepath.Join(folder, "skills")); err != nil {
+		return nil, err
+	}
 	// The suite looks for the keywords of the backend's own schemas, $defs and references among them (its scenario
 	// json-schema-2020-12); the default form is the one without.
-	backend := []string{"--backend", backendName + "=" + target, "--schemas", "full"}
+	backend := []string{"--backend", backendName + "=" + target, "--backend", "skills=" + ports[3], "--schemas", "full"}
 	var key string
 	if wantsKey {
 		var config string
@@ -84,7 +89,7 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 		return nil, err
 	}
 	s.url = "http://" + listen + "/mcp"
-	return s, process.AwaitOK(ctx, "http://"+admin+"/readyz", s.one, s.backend)
+	return s, process.AwaitOK(ctx, "http://"+admin+"/readyz", s.one, s.backend, s.skills)
 }
 
 // unlock puts a proxy before the endpoint that adds a key.
@@ -124,7 +129,7 @@ func (s *server) stop() error {
 	if s.proxy != nil {
 		s.proxy.Stop()
 	}
-	err := errors.Join(s.group.Stop(), s.one.Stop(), s.backend.Stop())
+	err := errors.Join(s.group.Stop(), s.one.Stop(), s.backend.Stop(), s.skills.Stop())
 	if s.redis != nil {
 		err = errors.Join(err, s.redis.Stop())
 	}

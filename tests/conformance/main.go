@@ -1,8 +1,8 @@
 // Command conformance runs the official MCP conformance suite against an edge.
 //
 // It installs the pinned suite, builds the edge and the backend with the suite's fixtures, starts
-// both on free loopback ports, runs every requirement set the suite ships, and the scenarios of older
-// revisions, and judges the outcome against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
+// both on free loopback ports, runs every requirement set the suite ships, the scenarios of older
+// revisions, and those of the Skills extension, and judges the outcome against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
 // that sends each request to the next of them; with -locked, edges that want a key. The exit status is 0 when every failure is a listed one
 // and every listed failure still fails. With CONFORMANCE_URL (or -url) set, it tests that server and
 // starts none.

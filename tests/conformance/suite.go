@@ -85,10 +85,10 @@ func findNode(ctx context.Context, candidates ...string) (string, error) {
 	return "", fmt.Errorf("no Node.js %d or later (found %q): the packages bring one for Linux on x64; elsewhere install it", minNode, found)
 }
 
-// selection is what one run of the suite tests.
+// selection is what one run of the suite tests: a revision, or a scenario.
 type selection struct {
-	// flag is how the suite is asked for the revision.
-	flag, revision string
+	// flag is how the suite is asked for what is named.
+	flag, name string
 }
 
 const (
@@ -96,15 +96,30 @@ const (
 	required = "--requirements"
 	// applicable selects the scenarios that apply to a revision, of which the suite has no set.
 	applicable = "--spec-version"
+	// single selects one scenario, of an extension.
+	single = "--scenario"
 )
 
-func (s selection) String() string { return strings.TrimPrefix(s.flag, "--") + " " + s.revision }
+func (s selection) String() string { return strings.TrimPrefix(s.flag, "--") + " " + s.name }
+
+// args are what the suite is told beside that.
+func (s selection) args() []string {
+	if s.flag == single {
+		return []string{applicable, extensionsWith, "--force"}
+	}
+	return []string{"--expected-failures", filepath.Join(folder, expectedFile)}
+}
+
+// extensionScenarios are in no requirement set, and are run with a revision that the extension can be used in.
+var extensionScenarios = []string{"sep-2640-skills-enumeration", "sep-2640-skills-manifest", "sep-2640-skills-directory"}
+
+const extensionsWith = "2026-07-28"
 
 // withoutSet are the revisions that the suite knows scenarios of, and no requirement set.
 var withoutSet = []string{"2025-03-26", "2025-06-18"}
 
-// selections lists what to run: the requirement sets, oldest first, then the scenarios of revisions without one; or only
-// those of one revision.
+// selections lists what to run: the requirement sets, oldest first, then the scenarios of revisions without one, then those of
+// extensions; or only those of one revision.
 func (s suite) selections(only string) ([]selection, error) {
 	files, err := filepath.Glob(filepath.Join(s.sets, "*.yaml"))
 	if err != nil {
@@ -117,17 +132,20 @@ func (s suite) selections(only string) ([]selection, error) {
 	for _, f := range files {
 		all = append(all, selection{required, strings.TrimSuffix(filepath.Base(f), ".yaml")})
 	}
-	slices.SortFunc(all, func(a, b selection) int { return strings.Compare(a.revision, b.revision) })
+	slices.SortFunc(all, func(a, b selection) int { return strings.Compare(a.name, b.name) })
 	for _, r := range withoutSet {
-		if slices.ContainsFunc(all, func(a selection) bool { return a.revision == r }) {
+		if slices.ContainsFunc(all, func(a selection) bool { return a.name == r }) {
 			return nil, fmt.Errorf("the suite has a requirement set of %s by now: take the revision out of withoutSet", r)
 		}
 		all = append(all, selection{applicable, r})
 	}
+	for _, name := range extensionScenarios {
+		all = append(all, selection{single, name})
+	}
 	if only == "" {
 		return all, nil
 	}
-	one := slices.DeleteFunc(slices.Clone(all), func(a selection) bool { return a.revision != only })
+	one := slices.DeleteFunc(slices.Clone(all), func(a selection) bool { return a.name != only && (a.flag != single || only != extensionsWith) })
 	if len(one) == 0 {
 		return nil, fmt.Errorf("the suite has nothing about revision %q, only %q", only, all)
 	}
@@ -138,13 +156,13 @@ func (s suite) selections(only string) ([]selection, error) {
 // leaves the full output in results. The error names what failed; the tally is valid with it.
 func (s suite) test(ctx context.Context, url string, what selection, results string, expected entries) (tally, error) {
 	start := time.Now()
-	details := filepath.Join(results, what.revision)
-	cmd := exec.CommandContext(ctx, s.node, s.script, "server", "--url", url, what.flag, what.revision,
-		"--expected-failures", filepath.Join(folder, expectedFile), "--output-dir", details)
+	details := filepath.Join(results, what.name)
+	cmd := exec.CommandContext(ctx, s.node, append([]string{s.script, "server", "--url", url, what.flag, what.name, "--output-dir", details},
+		what.args()...)...)
 	cmd.Env = append(os.Environ(), "NO_COLOR=1")
 	process.Bind(cmd)
 	out, runErr := cmd.CombinedOutput()
-	log := filepath.Join(results, what.revision+".log")
+	log := filepath.Join(results, what.name+".log")
 	if err := os.WriteFile(log, out, 0o644); err != nil {
 		return tally{failed: 1}, err
 	}
@@ -155,6 +173,9 @@ func (s suite) test(ctx context.Context, url string, what selection, results str
 
 	fmt.Printf("\n--- conformance, %s, against %s ---\n", what, url)
 	scenarios, summary := parseSummary(out)
+	if what.flag == single {
+		scenarios, summary = parseResults(what.name, out)
+	}
 	if len(scenarios) == 0 {
 		fmt.Printf("%s\n", bytes.TrimSpace(out))
 		return tally{failed: 1}, fmt.Errorf("the suite printed no summary (%v); see %s", runErr, log)

@@ -71,6 +71,7 @@ var (
 	summaryMark = []byte("=== SUMMARY ===")
 	summaryLine = regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed$`)
 	totalLine   = regexp.MustCompile(`(?m)^Total: .*$`)
+	resultsLine = regexp.MustCompile(`(?m)^Passed: (\d+)/\d+, (\d+) failed, \d+ warnings$`)
 	resultDir   = regexp.MustCompile(`^server-(.+)-\d{4}-\d\d-\d\dT[\dZ-]+$`)
 )
 
@@ -94,6 +95,17 @@ func parseSummary(out []byte) ([]scenario, string) {
 		list = append(list, scenario{name: string(m[1]), passed: passed, failed: failed})
 	}
 	return list, string(bytes.TrimSpace(text[len(summaryMark):]))
+}
+
+// parseResults is parseSummary of a run of one scenario, which has no summary but its results.
+func parseResults(name string, out []byte) ([]scenario, string) {
+	m := resultsLine.FindSubmatch(out)
+	if m == nil {
+		return nil, ""
+	}
+	passed, _ := strconv.Atoi(string(m[1]))
+	failed, _ := strconv.Atoi(string(m[2]))
+	return []scenario{{name: name, passed: passed, failed: failed}}, string(m[0])
 }
 
 // readChecks fills in the checks of the scenarios from the folders the suite wrote under dir.

@@ -138,3 +138,13 @@ func TestJudge(t *testing.T) {
 		})
 	}
 }
+
+func TestParseResults(t *testing.T) {
+	got, text := parseResults("one", []byte("Checks:\nTest Results:\nPassed: 5/7, 2 failed, 1 warnings\n"))
+	if len(got) != 1 || got[0].name != "one" || got[0].passed != 5 || got[0].failed != 2 || text != "Passed: 5/7, 2 failed, 1 warnings" {
+		t.Errorf("%+v, %q", got, text)
+	}
+	if got, text := parseResults("one", []byte("Error: it broke off\n")); got != nil || text != "" {
+		t.Errorf("of a run that broke off: %+v, %q", got, text)
+	}
+}
