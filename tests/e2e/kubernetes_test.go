@@ -60,7 +60,9 @@ func inCluster(t *testing.T, api *apiserver.Server, backends ...config.Backend) 
 	return harness.Begin(t, cfg, app.WithCluster(api.Config()))
 }
 
-func toolsOf(s *session) []string { return names(s.request("tools/list", "").result()["tools"], "name") }
+func toolsOf(s *session) []string {
+	return names(s.request("tools/list", "").result()["tools"], "name")
+}
 
 // TestServicesComeAndGo: a Service is a backend while it has the label. Connected clients are told, and calls that run there end.
 func TestServicesComeAndGo(t *testing.T) {
