@@ -54,6 +54,19 @@ func (s source) View(ctx context.Context, p mcp.Principal) (changes.View, error)
 	return callerView{v, s.report, s.access, p}, nil
 }
 
+// Differ implements changes.Source.
+func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error) {
+	var digests [2]mcp.Digest
+	for i, p := range []mcp.Principal{a, b} {
+		v, err := s.views.of(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		digests[i] = v.seenBy(s.access, &p).digest
+	}
+	return differences(digests[0], digests[1]), nil
+}
+
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 	if a.Tools != b.Tools {
 		kinds |= backend.Tools

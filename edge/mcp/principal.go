@@ -3,6 +3,7 @@ package mcp
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -32,6 +33,13 @@ type Principal struct {
 	TokenID string `json:",omitempty"`
 	// Until is when the credentials have ceased to be good; zero: not known. Streams end then, calls do not.
 	Until time.Time
+}
+
+// SameRights reports whether the credentials of a caller are the same, or say the same of what it may. Of credentials without an id it
+// does not look at the claims.
+func (p *Principal) SameRights(q *Principal) bool {
+	return p.TokenID == q.TokenID && p.Client == q.Client && p.Actor == q.Actor &&
+		slices.Equal(p.Scopes, q.Scopes) && slices.Equal(p.Roles, q.Roles)
 }
 
 // Anonymous reports whether nobody vouched for the caller.

@@ -40,6 +40,13 @@ func (s *Session) With(p Patch, maxSubscriptions int) (*Session, bool, error) {
 	if p.Attach && (p.Token == "" || p.Token != next.AttachedBy) {
 		next.Attachment, next.AttachedBy, changed = next.Attachment+1, p.Token, true
 	}
+	if who := p.Principal; who != nil && !who.SameRights(&next.Principal) {
+		until := next.Principal.Until
+		next.Principal, changed = *who, true
+		if mcp.Outlasts(until, who.Until) {
+			next.Principal.Until = until
+		}
+	}
 	if p.Until != nil && mcp.Outlasts(*p.Until, next.Principal.Until) {
 		next.Principal.Until, changed = *p.Until, true
 	}

@@ -17,7 +17,7 @@ type Session struct {
 	// Version is the negotiated revision.
 	Version string
 	// Principal owns the session; the token is never kept. Its Until is that of the credentials which last the longest,
-	// of all that it came with.
+	// of all that it came with; what else it says is of those that came last.
 	Principal mcp.Principal
 	// Address is where it was created from; invalid: not known. It is no part of the record: a medium that is shared
 	// does not keep it.
@@ -66,6 +66,8 @@ type Patch struct {
 	Token  string
 	// Until, if it is later, becomes that of the principal; nil: it stays.
 	Until *time.Time
+	// Principal becomes the session's, but for an Until that is earlier: the same caller, by other credentials. nil: it stays.
+	Principal *mcp.Principal
 }
 
 // MaxTasks bounds the tasks in the record of a session.

@@ -380,6 +380,32 @@ func TestPolicyIsReadAgain(t *testing.T) {
 	}
 }
 
+// TestOwnRightsChangeTheLists: a session whose caller comes with another token is told of the lists that this one sees other, also
+// where its stream is at another replica, and of no others.
+func TestOwnRightsChangeTheLists(t *testing.T) {
+	id := issuer.Serve(t)
+	write, set := settingsFile(t)
+	write(`policy: {default: allow, rules: [{name: r, when: 'tool.name == "add" && principal.claims.region != "eu"', then: hide}]}` + "\n")
+	_, edges, _ := startReplicas(t, 2, withAuth(id), set)
+	token := func(region string) string {
+		return id.Token("ann", public, map[string]any{"region": region, "jti": "token of " + region})
+	}
+	s := sessionAs(t, edges[0], vNov, token("us"))
+	sees := func(s *session) bool {
+		return strings.Contains(string(s.request("tools/list", "").want(200).body), `"name":"add"`)
+	}
+	stream := s.get("").want(200).events()
+	for i, region := range []string{"eu", "us", "eu"} {
+		at := s.seenBy(edges[(i+1)%2], token(region))
+		if got := sees(at); got != (region == "eu") {
+			t.Fatalf("by the token of %s the tool is seen: %v", region, got)
+		}
+		if m := stream.message(); m.Method != "notifications/tools/list_changed" {
+			t.Errorf("told %s", m.raw)
+		}
+	}
+}
+
 // awaitMetric waits until a metric has a value.
 func awaitMetric(t *testing.T, e *harness.Edge, name string, value float64) {
 	t.Helper()

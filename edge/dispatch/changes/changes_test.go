@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -26,6 +27,16 @@ type world struct {
 	kinds  backend.Kinds // whose lists differ at the next refresh
 	moved  bool          // the owners were replaced
 	owners map[string]*owner
+	// differ are the kinds that callers with scopes see other than those without, and hidden is a URI that they may not watch.
+	differ backend.Kinds
+	hidden string
+}
+
+func (w *world) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error) {
+	if len(a.Scopes) == len(b.Scopes) {
+		return 0, ctx.Err()
+	}
+	return w.differ, ctx.Err()
 }
 
 func (w *world) Refresh(backend.Kinds) (backend.Kinds, bool) {
@@ -36,10 +47,14 @@ func (w *world) Refresh(backend.Kinds) (backend.Kinds, bool) {
 	return kinds, moved
 }
 
-func (w *world) View(ctx context.Context, _ mcp.Principal) (View, error) {
+func (w *world) View(ctx context.Context, p mcp.Principal) (View, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return seen(w.owners), ctx.Err()
+	owners := maps.Clone(w.owners)
+	if len(p.Scopes) > 0 {
+		delete(owners, w.hidden)
+	}
+	return seen(owners), ctx.Err()
 }
 
 // seen is the owners by URI; every kind is served.
@@ -185,6 +200,25 @@ func (f *feed) watchOf(uri string) *watch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.watches[uri]
+}
+
+// TestBecome: a feed whose caller has other rights tells of the lists that those see other, and watches what may be watched now.
+func TestBecome(t *testing.T) {
+	w, _ := owned("x:1", "x:2")
+	h := hubOf(w)
+	feed := open(t, h, mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})
+	w.differ = backend.Tools | backend.Resources
+	w.hidden = "x:2"
+	if err := feed.Become(t.Context(), mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
+		t.Errorf("told %v, want the one kind that it asked for and that differs", got)
+	}
+	if got := feed.Honoured().URIs; !slices.Equal(got, []string{"x:1"}) {
+		t.Errorf("it watches %v", got)
+	}
+	silent(t, feed)
 }
 
 func TestChangesCoalesce(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -22,7 +23,7 @@ const maxPendingURIs = 1024
 // feed is one subscriber's queue of changes. It implements mcp.Feed.
 type feed struct {
 	hub       *Hub
-	principal mcp.Principal
+	principal atomic.Pointer[mcp.Principal]
 	// outdated: the principal does not have all that decides on lists. Of Hub.Exchange.
 	outdated bool
 	// ctx ends with the feed, and with it the wait for backends.
@@ -55,7 +56,8 @@ type changedURI struct {
 var _ mcp.Feed = (*feed)(nil)
 
 func newFeed(h *Hub, p mcp.Principal) *feed {
-	f := &feed{hub: h, principal: p, wake: make(chan struct{}, 1)}
+	f := &feed{hub: h, wake: make(chan struct{}, 1)}
+	f.principal.Store(&p)
 	f.ctx, f.close = context.WithCancel(context.Background())
 	return f
 }

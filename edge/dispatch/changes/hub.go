@@ -27,6 +27,8 @@ type Source interface {
 	Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced bool)
 	// View is what a caller sees. It may ask backends; it fails when ctx ends.
 	View(ctx context.Context, p mcp.Principal) (View, error)
+	// Differ tells the kinds of lists that two callers do not see alike. It may ask backends; it fails when ctx ends.
+	Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error)
 }
 
 // View is what one caller sees at one time. It is immutable.
@@ -126,7 +128,7 @@ func (h *Hub) Settle(ctx context.Context) error {
 func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp.Digest) backend.Kinds, swap func(), outdated bool) {
 	before := map[*feed]mcp.Digest{}
 	for _, f := range h.snapshot() {
-		before[f] = look(f.principal)
+		before[f] = look(*f.principal.Load())
 	}
 	swap()
 	for _, f := range h.snapshot() {
@@ -134,7 +136,7 @@ func (h *Hub) Exchange(look func(mcp.Principal) mcp.Digest, differ func(a, b mcp
 		f.outdated = f.outdated || outdated
 		if f.outdated || !there {
 			f.listsChanged(backend.Tools | backend.Resources | backend.Prompts)
-		} else if kinds := differ(was, look(f.principal)); kinds != 0 {
+		} else if kinds := differ(was, look(*f.principal.Load())); kinds != 0 {
 			f.listsChanged(kinds)
 		}
 	}

@@ -24,7 +24,7 @@ type watch struct {
 func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Filter, error) {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	v, err := f.hub.source.View(ctx, f.principal)
+	v, err := f.hub.source.View(ctx, *f.principal.Load())
 	if err != nil {
 		return mcp.Filter{}, err
 	}
@@ -55,6 +55,29 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	return f.honoured(), nil
 }
 
+// Become implements mcp.Feed.
+func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
+	f.updating.Lock()
+	defer f.updating.Unlock()
+	was := f.principal.Load()
+	kinds, err := f.hub.source.Differ(ctx, *was, p)
+	if err != nil {
+		return err
+	}
+	f.principal.Store(&p)
+	f.listsChanged(kinds)
+	if len(f.asked.URIs) == 0 {
+		return nil
+	}
+	v, err := f.hub.source.View(ctx, p)
+	if err != nil {
+		return err
+	}
+	// Who may not watch a resource any more does not, and who watches it on does so by the credentials of before.
+	f.rewatch(ctx, v, true)
+	return nil
+}
+
 // watching reports whether there is a URI to reroute.
 func (f *feed) watching() bool {
 	f.mu.Lock()
@@ -66,7 +89,7 @@ func (f *feed) watching() bool {
 func (f *feed) rerouteWatches() {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	if v, err := f.hub.source.View(f.ctx, f.principal); err == nil {
+	if v, err := f.hub.source.View(f.ctx, *f.principal.Load()); err == nil {
 		f.rewatch(f.ctx, v, true)
 	}
 }
@@ -130,14 +153,14 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	ctx, cancel := context.WithTimeout(ctx, owner.Timeout())
 	defer cancel()
 	w := &watch{uri: uri, owner: owner}
-	stop, err := owner.Watch(ctx, f.principal, uri, func(changed string) { f.updated(w, changed) })
+	stop, err := owner.Watch(ctx, *f.principal.Load(), uri, func(changed string) { f.updated(w, changed) })
 	if err != nil {
 		level := slog.LevelDebug
 		if mcp.AsError(err).Kind == mcp.KindLimit {
 			level = slog.LevelWarn // a bound of the edge: operators should know who takes all watches
 		}
 		f.hub.opts.Logger.Log(ctx, level, "a resource cannot be watched", "backend", owner.Name(), "uri", clip(uri),
-			"principal", f.principal.Subject, "error", err)
+			"principal", f.principal.Load().Subject, "error", err)
 		return
 	}
 	w.stop = stop

@@ -165,6 +165,12 @@ func (f *feed) Next(ctx context.Context, idle time.Duration) ([]mcp.Change, erro
 	}
 }
 
+// Become tells of tools: the caller sees others by its new rights.
+func (f *feed) Become(context.Context, mcp.Principal) error {
+	f.offer(mcp.Change{Kind: mcp.ToolsChanged})
+	return nil
+}
+
 func (f *feed) Update(_ context.Context, to mcp.Filter, _ bool) (mcp.Filter, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

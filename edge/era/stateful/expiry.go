@@ -41,14 +41,32 @@ func (s *localSession) good() time.Time {
 	return until
 }
 
-// renewed returns the patch that notes what renew heard; false when the record knows it.
-func (s *localSession) renewed() (state.Patch, bool) {
-	rec := s.rec.Load()
-	if rec == nil || s.until.Load() == 0 || rec.Principal.Until.IsZero() {
-		return state.Patch{}, false
+// cameWith notes the credentials of a request, if the record has others. What a session is told of its lists is by the rights of its last
+// credentials. It writes nothing that is shared unless they change.
+func (s *localSession) cameWith(rec *record, who *mcp.Principal) {
+	if who.SameRights(&rec.Principal) {
+		return
 	}
-	until := s.good()
-	return state.Patch{Until: &until}, mcp.Outlasts(until, rec.Principal.Until)
+	if last := s.caller.Load(); last == nil || !who.SameRights(last) {
+		now := *who
+		s.caller.Store(&now)
+	}
+}
+
+// renewed returns the patch that notes what renew and cameWith heard; false when the record knows it.
+func (s *localSession) renewed() (p state.Patch, changed bool) {
+	rec := s.rec.Load()
+	if rec == nil {
+		return p, false
+	}
+	if who := s.caller.Swap(nil); who != nil && !who.SameRights(&rec.Principal) {
+		p.Principal, changed = who, true
+	}
+	if s.until.Load() != 0 && !rec.Principal.Until.IsZero() {
+		until := s.good()
+		p.Until, changed = &until, changed || mcp.Outlasts(until, rec.Principal.Until)
+	}
+	return p, changed
 }
 
 // noteRenewals writes to the records what renew heard since.
@@ -62,6 +80,11 @@ func (e *Era) noteRenewals(ctx context.Context, sessions []*localSession) {
 			return
 		}
 		_, err := e.update(ctx, s, p)
+		if p.Principal != nil && err == nil {
+			e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
+		} else if p.Principal != nil {
+			s.caller.CompareAndSwap(nil, p.Principal)
+		}
 		e.work.Leave()
 		if err != nil && err.Kind == mcp.KindStateUnavailable {
 			return // it is noted when the state is back

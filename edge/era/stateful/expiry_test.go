@@ -1,6 +1,8 @@
 package stateful
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,5 +70,42 @@ func TestAnswerBringsItsCredentials(t *testing.T) {
 		if n := len(calls); n != 2 || calls[0].Principal.Scopes[0] != "old" || calls[1].Principal.Scopes[0] != "new" {
 			t.Errorf("%d rounds: %+v", n, calls)
 		}
+	})
+}
+
+// A standalone stream tells of what its caller sees by the credentials that came last, here or at another replica.
+func TestStreamFollowsTheRights(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		w.who = mcp.Principal{Subject: "alice", Issuer: "https://i", TokenID: "1", Scopes: []string{"read"}}
+		s := w.initialize(v1125)
+		x := w.listen(w.a, s, "")
+		told := func() (n int) {
+			for _, m := range x.messages() {
+				if strings.Contains(m, `"notifications/tools/list_changed"`) {
+					n++
+				}
+			}
+			return n
+		}
+		want := 0
+		for at, e := range []*Era{w.a, w.b, w.a} {
+			w.post(e, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":"same %d","method":"ping"}`, at))
+			after(3 * time.Second)
+			if n := told(); n != want {
+				t.Fatalf("%d times told before other credentials came, want %d", n, want)
+			}
+			w.who.TokenID = fmt.Sprint(2 + at)
+			w.who.Scopes = append(w.who.Scopes, "more")
+			w.post(e, s, fmt.Sprintf(`{"jsonrpc":"2.0","id":"other %d","method":"ping"}`, at))
+			want++
+			after(3 * time.Second)
+			if n := told(); n != want {
+				t.Fatalf("%d times told of the lists that other rights see, want %d", n, want)
+			}
+		}
+		if rec := w.a.sessions.get(s).rec.Load(); len(rec.Principal.Scopes) != 4 {
+			t.Errorf("the record has %+v", rec.Principal)
+		}
+		x.cancel()
 	})
 }

@@ -45,6 +45,8 @@ type localSession struct {
 	// until is until when the credentials of requests here are good, the latest of them, in Unix nanoseconds; 0: no
 	// request came yet.
 	until atomic.Int64
+	// caller is who made a request here by other credentials than the record has, until it is noted there; nil: nobody.
+	caller atomic.Pointer[mcp.Principal]
 	// used: something came for the session, or began in it, since it was last looked at.
 	used atomic.Bool
 	// pipe: its messages come over a pipe.
@@ -102,6 +104,9 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 	}
 	if !rec.Principal.Until.IsZero() {
 		s.renew(in.Principal.Until)
+	}
+	if in.Principal.Subject != "" {
+		s.cameWith(rec, &in.Principal)
 	}
 	return s, rec, nil
 }
@@ -199,6 +204,13 @@ func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 		a.cancel(errSuperseded)
 	default:
 		a.tasks.tell(got.Tasks, false)
+	}
+	switch {
+	case a == nil || got.Attachment > a.number:
+	case !got.Principal.SameRights(a.principal.Load()):
+		who := got.Principal
+		a.principal.Store(&who)
+		e.work.Spawn(func() { e.become(a, who) })
 	}
 	switch {
 	case a == nil || got.Attachment > a.number:

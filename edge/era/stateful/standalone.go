@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -17,6 +18,8 @@ type attachment struct {
 	number uint64
 	cancel context.CancelCauseFunc
 	feed   mcp.Feed
+	// principal is whose lists the stream tells of.
+	principal atomic.Pointer[mcp.Principal]
 	// updating orders the changes of the filter.
 	updating sync.Mutex
 	tasks    tasksTold
@@ -36,7 +39,11 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	if e.isDraining() {
 		return nil, shuttingDown()
 	}
-	rec, err := e.update(ctx, s, state.Patch{Attach: true, Token: rand.Text()})
+	patch := state.Patch{Attach: true, Token: rand.Text()}
+	if in.Principal.Subject != "" {
+		patch.Principal = &in.Principal
+	}
+	rec, err := e.update(ctx, s, patch)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +57,8 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	if ferr != nil {
 		return nil, mcp.AsError(ferr)
 	}
-	w := &standalone{e: e, s: s, principal: in.Principal, expires: in.Header != nil, a: &attachment{number: rec.Attachment, feed: feed}}
+	w := &standalone{e: e, s: s, expires: in.Header != nil, a: &attachment{number: rec.Attachment, feed: feed}}
+	w.a.principal.Store(&in.Principal)
 	wctx, cancel := context.WithCancelCause(ctx)
 	w.ctx = wctx
 	w.a.cancel = cancel
@@ -129,6 +137,17 @@ func (e *Era) spawnSync(s *localSession, a *attachment) {
 	e.work.Spawn(func() { e.sync(e.life, s, a, true) })
 }
 
+// become has a standalone stream tell of what a caller sees that came by other credentials.
+func (e *Era) become(a *attachment, who mcp.Principal) {
+	ctx, cancel := context.WithTimeout(e.life, watchTimeout)
+	defer cancel()
+	a.updating.Lock()
+	defer a.updating.Unlock()
+	if err := a.feed.Become(ctx, who); err != nil {
+		e.log.Debug("a standalone stream could not be told of other rights", "error", err)
+	}
+}
+
 // standalone writes to an attached stream, in its exchange's goroutine and, of tasks, in theirs.
 type standalone struct {
 	// ctx ends with the exchange, and when the attachment is superseded.
@@ -140,8 +159,6 @@ type standalone struct {
 	st mcp.Stream
 	// writing guards st.
 	writing sync.Mutex
-	// principal is whose lists the stream tells of.
-	principal mcp.Principal
 	// expires: it ends with its caller's credentials. A transport that is a connection ends that by itself.
 	expires bool
 	// unwatched: not all subscriptions are in force yet.
@@ -152,7 +169,7 @@ type standalone struct {
 // once it is watched again.
 func (w *standalone) greet(ctx context.Context) error {
 	rec := w.s.rec.Load()
-	now := w.e.dispatch.Describe(ctx, rec.rules, w.principal).Digest
+	now := w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
 	if err := w.send(ctx, listChanges(rec.Digest, now)); err != nil {
 		return err
 	}
@@ -248,7 +265,7 @@ func (w *standalone) send(ctx context.Context, changes []mcp.Change) error {
 	var now mcp.Digest
 	if lists {
 		// Before the client hears of it: what changes in between is told again.
-		now = w.e.dispatch.Describe(ctx, rec.rules, w.principal).Digest
+		now = w.e.dispatch.Describe(ctx, rec.rules, *w.a.principal.Load()).Digest
 	}
 	for _, c := range changes {
 		var params []byte

@@ -90,7 +90,7 @@ func (t *tasksTold) tell(ids []string, again bool) {
 
 // follow tells of a task until it has ended, which it returns true for, or nothing more can be told.
 func (w *standalone) follow(ctx context.Context, id string, again bool) (over bool) {
-	feed, err := w.e.dispatch.Changes(ctx, w.principal, mcp.Filter{Tasks: []string{id}, TasksPlain: true})
+	feed, err := w.e.dispatch.Changes(ctx, *w.a.principal.Load(), mcp.Filter{Tasks: []string{id}, TasksPlain: true})
 	if err != nil {
 		return false
 	}

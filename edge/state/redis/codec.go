@@ -147,9 +147,13 @@ func packSession(s *state.Session) string {
 	p.text(s.Principal.Actor)
 	p.forwarded(s.Principal.Forwarded)
 	p.text(s.Principal.TokenID)
-	if len(s.Tasks) > 0 || !s.Keep.IsZero() {
+	claims := s.Principal.Claims
+	if len(s.Tasks) > 0 || !s.Keep.IsZero() || claims != nil {
 		p.texts(s.Tasks)
 		p.time(s.Keep)
+	}
+	if claims != nil {
+		p.claims(claims)
 	}
 	return string(p)
 }
@@ -176,6 +180,9 @@ func unpackSession(record string) (*state.Session, error) {
 	}
 	if u.more() {
 		s.Tasks, s.Keep = u.texts(), u.time()
+	}
+	if u.more() {
+		s.Principal.Claims = u.claims()
 	}
 	return s, u.err()
 }

@@ -27,7 +27,9 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	if err != nil {
 		return err
 	}
-	args := []any{packSession(s), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep)}
+	bare := *s
+	bare.Principal.Claims = nil // Most sessions never come with other credentials.
+	args := []any{packSession(&bare), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, uri)
 	}
