@@ -123,7 +123,7 @@ func name(in *mcp.Incoming, params *mcp.Params) error {
 	}
 	got, ok := mcp.DecodeHeader(values[0])
 	if !ok || got != params.Target {
-		return mismatch(headerName, values[0], "params", params.Target)
+		return mismatch(headerName, values[0], "the name, uri or taskId of params", params.Target)
 	}
 	return nil
 }
