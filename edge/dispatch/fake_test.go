@@ -49,8 +49,6 @@ type fake struct {
 	// refuseList is why a subject may not list.
 	refuseList map[string]error
 	signal     chan struct{} // closed by change
-	// onOwn is called before the lists of a subject are told; nil: nothing is.
-	onOwn func(ctx context.Context)
 
 	onCall     func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error
 	onRead     func(*pb.ReadResourceRequest, grpc.ServerStreamingServer[pb.ReadResourceResponse]) error
@@ -70,10 +68,7 @@ func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeRespo
 	return f.describe, nil
 }
 
-func (f *fake) ListTools(ctx context.Context, in *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
-	if f.onOwn != nil && in.GetPrincipal().GetSubject() != "" {
-		f.onOwn(ctx)
-	}
+func (f *fake) ListTools(_ context.Context, in *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.refuseList[in.GetPrincipal().GetSubject()]; err != nil {

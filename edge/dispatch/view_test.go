@@ -190,29 +190,6 @@ func TestPrivateLists(t *testing.T) {
 	}
 }
 
-// Backends with private lists are asked together: here none answers before all are asked.
-func TestPrivateListsAreAskedForTogether(t *testing.T) {
-	var asked sync.WaitGroup
-	fakes := make([]*fake, askedAtOnce)
-	asked.Add(len(fakes))
-	for i := range fakes {
-		name := string(rune('a' + i))
-		fakes[i] = &fake{
-			name: name, prefix: name, services: "t", own: map[string][]*pb.Tool{"ann": {{Name: "own"}}},
-			cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
-			onOwn: func(context.Context) {
-				asked.Done()
-				asked.Wait()
-			},
-		}
-	}
-	d := start(t, Options{}, fakes...)
-	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{Subject: "ann", Issuer: "i"})
-	if err != nil || len(p.Tools) != len(fakes) {
-		t.Errorf("%d tools, %v", len(p.Tools), err)
-	}
-}
-
 // A private backend that cannot be asked is missing from its caller's lists, not from all calls.
 func TestPrivateListsThatCannotBeRead(t *testing.T) {
 	a := &fake{name: "a", services: "t", tools: tools(0, 1)}

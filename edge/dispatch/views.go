@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -65,17 +64,22 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 // own returns the caller's own view, made of the backends' lists for the caller. The lists of a backend that cannot be
 // asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
-	parts := slices.Clone(shared.parts)
+	parts := make([]part, len(shared.parts))
 	var failed error
-	for i, err := range catalogsFor(ctx, p, parts) {
-		name := parts[i].backend.Name()
+	for i, sp := range shared.parts {
+		parts[i] = sp
+		if !sp.catalog.Private {
+			continue
+		}
+		c, err := sp.backend.CatalogFor(ctx, p)
 		switch {
 		case err == nil:
+			parts[i].catalog = c
 		case ctx.Err() != nil:
-			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), name)
+			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), sp.backend.Name())
 		default:
-			failed = translate.Status(err, name)
-			parts[i].catalog = absent(shared.parts[i].catalog)
+			failed = translate.Status(err, sp.backend.Name())
+			parts[i].catalog = absent(sp.catalog)
 		}
 	}
 	if shared.sameParts(parts) {
@@ -95,32 +99,6 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 		s.private.Add(key, v)
 	}
 	return v, nil
-}
-
-// askedAtOnce bounds the backends that are asked at a time for the lists of one caller.
-const askedAtOnce = 8
-
-// catalogsFor has each part whose lists are private have the caller's own: a backend that is slow keeps nobody from the others. The errors
-// are the parts', in their order.
-func catalogsFor(ctx context.Context, p mcp.Principal, parts []part) []error {
-	errs := make([]error, len(parts))
-	var all sync.WaitGroup
-	turn := make(chan struct{}, askedAtOnce)
-	for i := range parts {
-		if !parts[i].catalog.Private {
-			continue
-		}
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			var c *backend.Catalog
-			if c, errs[i] = parts[i].backend.CatalogFor(ctx, p); errs[i] == nil {
-				parts[i].catalog = c
-			}
-		})
-	}
-	all.Wait()
-	return errs
 }
 
 // absent is a catalog whose services exist and whose lists are not known.
