@@ -25,6 +25,8 @@ type API struct {
 	Memory *budget.Holder
 	// Sessions is where they are looked up.
 	Sessions Directory
+	// Tasks is where tasks are looked up.
+	Tasks Tasks
 	// Replica is this process.
 	Replica Replica
 }
@@ -47,6 +49,7 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API) http.Handler {
 	err := errors.Join(
 		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory)}),
 		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions}),
+		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks}),
 		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica}),
 	)
 	if err != nil {

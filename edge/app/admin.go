@@ -26,7 +26,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Hosts: a.cfg.AllowedAdminHosts(), Telemetry: a.telemetry, Holder: a.memory.Named("admin"),
 			Tokens: a.cfg.Exchanges(),
 		},
-		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Replica: a},
+		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Replica: a},
 		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),

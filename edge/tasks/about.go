@@ -76,12 +76,7 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		return mcp.Reply{}, err
 	}
 	if !v.over() {
-		if here := t.calls.Call(v.id); here != nil {
-			here.Cancel()
-		} else {
-			t.calls.Cancel(v.id, requestID)
-		}
-		if v, err = t.awaitEnd(ctx, v.id, &c.Principal); err != nil {
+		if v, err = t.end(ctx, v.id, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 		if rules.Stateless || v.status == Cancelled {
@@ -92,6 +87,16 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		return t.acknowledged(ctx, rules, c, v)
 	}
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)
+}
+
+// end cancels a task of a principal's and waits until it has ended.
+func (t *Tasks) end(ctx context.Context, id string, who *mcp.Principal) (*view, error) {
+	if here := t.calls.Call(id); here != nil {
+		here.Cancel()
+	} else {
+		t.calls.Cancel(id, requestID)
+	}
+	return t.awaitEnd(ctx, id, who)
 }
 
 func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {

@@ -30,6 +30,8 @@ const (
 type view struct {
 	id     string
 	status Status
+	// tool is what was called.
+	tool string
 	// version is the revision under which the result was rendered.
 	version          string
 	message          string
@@ -113,6 +115,7 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 			v.updated = e.At
 			switch x.Kind {
 			case state.EntryNotice:
+				v.tool = e.Tool
 				v.poll, v.token = time.Duration(e.Poll)*time.Millisecond, e.Token
 			case state.EntryLog:
 				if e.Message != "" {

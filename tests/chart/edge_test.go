@@ -10,11 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
 	apps "k8s.io/api/apps/v1"
+	rbac "k8s.io/api/rbac/v1"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/await"
@@ -38,6 +40,9 @@ func TestEdgeStarts(t *testing.T) {
 			k := c.start(t, edgePod(t, all))
 			cfg := settings(t, k)
 			checkSettings(t, cfg, all)
+			if cfg.Kubernetes != nil {
+				return // It would look for an API server, and there is none: its settings were read, and no more.
+			}
 			endpoint := run(t, k, cfg, redis.URL())
 			for _, p := range pods(all) {
 				if p.labels["app.kubernetes.io/component"] == "test" && !t.Failed() {
@@ -72,6 +77,17 @@ func checkSettings(t *testing.T, cfg config.Config, all objects) {
 	}
 	if known := cfg.Auth != nil && !cfg.Auth.Optional; known == cfg.AllowAnonymous {
 		t.Errorf("callers are known: %v, and allow-anonymous is %v", known, cfg.AllowAnonymous)
+	}
+	if reads := *p.spec.AutomountServiceAccountToken; reads != (cfg.Kubernetes != nil) {
+		t.Errorf("the edge looks for Services: %v, and has a token to read them: %v", cfg.Kubernetes != nil, reads)
+	} else if reads {
+		var roles []string
+		for _, one := range every[*rbac.Role](all) {
+			roles = append(roles, one.Namespace)
+		}
+		if !slices.Equal(cfg.Kubernetes.Namespaces, roles) {
+			t.Errorf("the edge looks for Services in %v and may read those of %v", cfg.Kubernetes.Namespaces, roles)
+		}
 	}
 	for _, d := range every[*apps.Deployment](all) {
 		if several := d.Spec.Replicas == nil || *d.Spec.Replicas > 1; several && cfg.Redis == "" {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	core "k8s.io/api/core/v1"
 	networking "k8s.io/api/networking/v1"
 	policy "k8s.io/api/policy/v1"
+	rbac "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/labels"
@@ -66,8 +68,10 @@ func TestObjectsFitTogether(t *testing.T) {
 			checkReferences(t, all)
 			checkServer(t, r)
 			checkDefinitions(t, r)
+			checkRoles(t, all)
+			reads := len(every[*rbac.Role](all)) > 0
 			for _, p := range pods(all) {
-				checkPod(t, p)
+				checkPod(t, p, reads && p.labels["app.kubernetes.io/component"] == "edge")
 			}
 		})
 	}
@@ -83,7 +87,9 @@ func checkNames(t *testing.T, all objects) {
 		if wrong := validation.IsDNS1123Label(meta.GetName()); len(wrong) > 0 {
 			t.Errorf("%s: the name %v", title(object), wrong)
 		}
-		if meta.GetNamespace() != namespace {
+		_, role := object.(*rbac.Role)
+		_, binding := object.(*rbac.RoleBinding)
+		if meta.GetNamespace() != namespace && !role && !binding {
 			t.Errorf("%s is in the namespace %q", title(object), meta.GetNamespace())
 		}
 		if errs := metavalidation.ValidateLabels(meta.GetLabels(), field.NewPath("labels")); len(errs) > 0 {
@@ -192,11 +198,33 @@ func checkReferences(t *testing.T, all objects) {
 	}
 }
 
-// checkPod holds that a pod has no rights but those it needs, and each mount a volume.
-func checkPod(t *testing.T, p pod) {
+// checkRoles holds that the edge's account may read what it looks for, where it looks for it, and nothing else.
+func checkRoles(t *testing.T, all objects) {
 	t.Helper()
-	if p.spec.AutomountServiceAccountToken == nil || *p.spec.AutomountServiceAccountToken {
-		t.Errorf("%s has a token of its service account", p.name)
+	read := []string{"get", "list", "watch"}
+	want := []rbac.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: read},
+		{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: read},
+	}
+	var namespaces []string
+	for _, one := range every[*rbac.Role](all) {
+		if namespaces = append(namespaces, one.Namespace); !reflect.DeepEqual(one.Rules, want) {
+			t.Errorf("%s allows %v", title(one), one.Rules)
+		}
+	}
+	for _, one := range every[*rbac.RoleBinding](all) {
+		account := edgePod(t, all).spec.ServiceAccountName
+		if !slices.Contains(namespaces, one.Namespace) || one.RoleRef.Kind != "Role" || len(one.Subjects) != 1 || one.Subjects[0].Name != account {
+			t.Errorf("%s gives %v to %v, not to %s", title(one), one.RoleRef, one.Subjects, account)
+		}
+	}
+}
+
+// checkPod holds that a pod has no rights but those it needs, and each mount a volume. reads: it looks for Services.
+func checkPod(t *testing.T, p pod, reads bool) {
+	t.Helper()
+	if token := p.spec.AutomountServiceAccountToken; token == nil || *token != reads {
+		t.Errorf("%s has a token of its service account or has none: %v, and looks for Services: %v", p.name, token, reads)
 	}
 	if p.spec.EnableServiceLinks == nil || *p.spec.EnableServiceLinks {
 		t.Errorf("%s has variables of Services, which may begin with MCPEDGE_", p.name)

@@ -27,6 +27,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/networking/ingress"
 	"k8s.io/kubernetes/pkg/registry/networking/networkpolicy"
 	"k8s.io/kubernetes/pkg/registry/policy/poddisruptionbudget"
+	"k8s.io/kubernetes/pkg/registry/rbac/role"
+	"k8s.io/kubernetes/pkg/registry/rbac/rolebinding"
 )
 
 // strategies are what the API server does with a new object.
@@ -38,6 +40,8 @@ var strategies = map[string]rest.RESTCreateStrategy{
 	"NetworkPolicy":           networkpolicy.Strategy,
 	"Pod":                     corepod.Strategy,
 	"PodDisruptionBudget":     poddisruptionbudget.Strategy,
+	"Role":                    role.Strategy,
+	"RoleBinding":             rolebinding.Strategy,
 	"Secret":                  secret.Strategy,
 	"Service":                 coreservice.Strategy,
 	"ServiceAccount":          serviceaccount.Strategy,

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
@@ -90,4 +92,61 @@ func TestTasksAreTold(t *testing.T) {
 		m := next.message()
 		return m.Method == "notifications/tools/list_changed"
 	})
+}
+
+// TestTasksOfOperators: the REST API lists, shows and cancels tasks, at whichever replica they run, and tells nothing of what was said.
+func TestTasksOfOperators(t *testing.T) {
+	server := redisserver.ForTest(t)
+	backend, backends, steps := stepping(t)
+	capability.AddTool(backend, "ask", "Asks", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
+		answer, err := capability.Ask[struct {
+			Name string `json:"name"`
+		}](c, "name", "Whose?")
+		return answer.Name, err
+	}, capability.Tasks(capability.TaskOptional))
+	var edges [2]*harness.Edge
+	for i := range edges {
+		edges[i] = startEdge(t, backends, func(c *config.Config) { c.Redis = server.URL() })
+	}
+	s, o := newSession(t, edges[0].URL, vNov), newOperator(t, edges[1])
+	begin := func(tool string) string {
+		t.Helper()
+		made := s.request("tools/call", `{"name":"`+tool+`","arguments":{},"task":{}}`).want(http.StatusOK)
+		id, _ := dig(made.result(), "task", "taskId").(string)
+		return id
+	}
+	working, asks := begin("steps"), begin("ask")
+	steps <- struct{}{}
+	await.Until(t, "the tasks to be as they will be", func() bool {
+		return o.get("/v1/tasks/"+working).at("task", "statusMessage") == "step 1" && o.get("/v1/tasks/"+asks).at("task", "status") == "input_required"
+	})
+	if ids, _ := o.names("/v1/tasks", "tasks", "id"); len(ids) != 2 || !slices.Contains(ids, working) || !slices.Contains(ids, asks) {
+		t.Errorf("listed %v, want %s and %s", ids, working, asks)
+	}
+	got := o.get("/v1/tasks/" + asks).want(http.StatusOK)
+	if got.at("task", "tool") != "ask" || got.at("task", "revision") != vNov || got.at("task", "questions", 0, "method") != "elicitation/create" ||
+		strings.Contains(got.text, "Whose?") {
+		t.Errorf("it is told that %s", got.text)
+	}
+	if got := o.post("/v1/tasks/"+working+":cancel", "{}").want(http.StatusOK); got.at("task", "status") != "cancelled" {
+		t.Errorf("cancelled, it is %s", got.text)
+	}
+	await.Until(t, "the backend to be free", func() bool {
+		select {
+		case steps <- struct{}{}:
+			return false
+		default:
+			return dig(s.request("tasks/get", `{"taskId":"`+working+`"}`).result(), "status") == "cancelled"
+		}
+	})
+	if got := o.post("/v1/tasks/"+working+":cancel", "{}").want(http.StatusOK); got.at("task", "status") != "cancelled" {
+		t.Errorf("cancelled again, it is %s", got.text)
+	}
+	for _, path := range []string{"/v1/tasks/nobody", "/v1/tasks/" + s.id} {
+		if got := o.get(path).want(http.StatusNotFound); !strings.Contains(got.text, "GET /v1/tasks names") {
+			t.Errorf("%s: %s", path, got.text)
+		}
+	}
+	o.get("/v1/tasks?pageSize=1001").want(http.StatusBadRequest)
+	o.get("/v1/tasks?pageToken=x").want(http.StatusBadRequest)
 }

@@ -68,12 +68,24 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- if include "mcpedge.tlsSecret" . -}}
 {{- $_ := set $config "tls" (dict "cert" "/etc/mcpedge/tls/tls.crt" "key" "/etc/mcpedge/tls/tls.key") -}}
 {{- end -}}
+{{- if include "mcpedge.discovers" . -}}
+{{- $kubernetes := dict "namespaces" (.Values.discovery.namespaces | default (list .Release.Namespace) | uniq) -}}
+{{- with .Values.discovery.selector -}}
+{{- $_ := set $kubernetes "selector" . -}}
+{{- end -}}
+{{- $_ := set $config "kubernetes" $kubernetes -}}
+{{- end -}}
 {{- $config = mergeOverwrite $config (deepCopy $own) -}}
 {{/* Helm reads YAML 1.1, in which off is false. */ -}}
 {{- if kindIs "bool" ($config.auth).dpop -}}
 {{- $_ := set $config.auth "dpop" "off" -}}
 {{- end -}}
 {{- toYaml $config -}}
+{{- end -}}
+
+{{/* Whether the edge looks for Services: "true" or nothing. */}}
+{{- define "mcpedge.discovers" -}}
+{{- if or .Values.discovery.enabled (hasKey (.Values.config | default dict) "kubernetes") -}}true{{- end -}}
 {{- end -}}
 
 {{/* ConfigMap, or Secret where the configuration has something that is secret. */}}

@@ -52,7 +52,6 @@ helm.sh/chart: {{ printf "%s-%s" $context.Chart.Name $context.Chart.Version | re
 {{/* A pod of the release that runs the edge's image: what the Deployment and the test have in common. */}}
 {{- define "mcpedge.pod" -}}
 serviceAccountName: {{ include "mcpedge.serviceAccount" . }}
-automountServiceAccountToken: false
 {{/* Variables of a Service named mcpedge would begin with MCPEDGE_, as settings do. */ -}}
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}

@@ -1,0 +1,101 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/tasks"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
+)
+
+const defaultTasks, maxTasks = 100, 1000
+
+// revokeTimeout bounds how long the end of a task that is cancelled is waited for.
+const revokeTimeout = 15 * time.Second
+
+// Tasks lets operators look at tasks, and cancel them. Safe for concurrent use. The errors are those of the medium.
+type Tasks interface {
+	// Inspect tells of one task.
+	Inspect(ctx context.Context, id string) (*tasks.Report, error)
+	// Inspected is a page of all.
+	Inspected(ctx context.Context, cursor string, most int) (page []*tasks.Report, next string, err error)
+	// Revoke cancels one.
+	Revoke(ctx context.Context, id string) (*tasks.Report, error)
+}
+
+// taskService implements TaskService.
+type taskService struct {
+	pb.UnimplementedTaskServiceServer
+	tasks Tasks
+}
+
+// ListTasks implements TaskService.
+func (s *taskService) ListTasks(ctx context.Context, in *pb.ListTasksRequest) (*pb.ListTasksResponse, error) {
+	size := int(in.GetPageSize())
+	switch {
+	case size < 0 || size > maxTasks:
+		return nil, status.Errorf(codes.InvalidArgument, "pageSize is %d: give 1 to %d, or nothing", size, maxTasks)
+	case size == 0:
+		size = defaultTasks
+	}
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	page, next, err := s.tasks.Inspected(ctx, in.GetPageToken(), size)
+	if err != nil {
+		return nil, taskError(err)
+	}
+	out := &pb.ListTasksResponse{NextPageToken: next}
+	for _, one := range page {
+		out.Tasks = append(out.Tasks, task(one))
+	}
+	return out, nil
+}
+
+// GetTask implements TaskService.
+func (s *taskService) GetTask(ctx context.Context, in *pb.GetTaskRequest) (*pb.GetTaskResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
+	defer cancel()
+	one, err := s.tasks.Inspect(ctx, in.GetId())
+	if err != nil {
+		return nil, taskError(err)
+	}
+	return &pb.GetTaskResponse{Task: task(one)}, nil
+}
+
+// CancelTask implements TaskService.
+func (s *taskService) CancelTask(ctx context.Context, in *pb.CancelTaskRequest) (*pb.CancelTaskResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
+	defer cancel()
+	one, err := s.tasks.Revoke(ctx, in.GetId())
+	if err != nil {
+		return nil, taskError(err)
+	}
+	return &pb.CancelTaskResponse{Task: task(one)}, nil
+}
+
+func task(r *tasks.Report) *pb.Task {
+	out := &pb.Task{
+		Id: r.ID, Tool: r.Tool, Revision: r.Version, Status: string(r.Status), StatusMessage: r.Message, ToolError: r.ToolError,
+		CreateTime: timestamppb.New(r.Created), UpdateTime: timestamppb.New(r.Updated),
+	}
+	if !r.Principal.Anonymous() {
+		out.Principal = &pb.Principal{Subject: r.Principal.Subject, Issuer: r.Principal.Issuer}
+	}
+	for _, q := range r.Questions {
+		out.Questions = append(out.Questions, &pb.TaskQuestion{Key: q.Key, Method: string(q.Method)})
+	}
+	return out
+}
+
+func taskError(err error) error {
+	if errors.Is(err, state.ErrNotFound) {
+		return status.Error(codes.NotFound, "the task does not exist or has expired: GET /v1/tasks names those that there are")
+	}
+	return stateError(err)
+}

@@ -1,0 +1,106 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// Report is a task as operators see it: whose it is, and how it is, without arguments, answers and results.
+type Report struct {
+	ID, Tool string
+	// Version is the revision that it was made under.
+	Version   string
+	Principal mcp.Principal
+	Status    Status
+	// Message is what the backend said last, or why the task failed.
+	Message string
+	// ToolError: it is completed with a result that says so itself.
+	ToolError        bool
+	Created, Updated time.Time
+	// Questions are those that wait for the client.
+	Questions []Question
+}
+
+// Question is one that a task asks its client.
+type Question struct {
+	Key    string
+	Method mcp.Method
+}
+
+// Inspect tells an operator of a task, whosever it is. The errors are those of the medium: state.ErrNotFound, state.ErrUnavailable.
+func (t *Tasks) Inspect(ctx context.Context, id string) (*Report, error) {
+	s, err := t.store.Load(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.report(ctx, s.Session)
+}
+
+// Inspected is a page of all tasks, of most at most, and the cursor of the next one; empty: there is none. The order is the medium's.
+// A cursor that was not given out is state.ErrCursor.
+func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []*Report, next string, err error) {
+	found, next, err := t.store.List(ctx, cursor, most)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, s := range found {
+		r, err := t.report(ctx, s.Session)
+		switch {
+		case err == nil:
+			page = append(page, r)
+		case !errors.Is(err, state.ErrNotFound): // else it has expired meanwhile
+			return nil, "", err
+		}
+	}
+	return page, next, nil
+}
+
+// Revoke cancels a task, whosever it is, and tells how it ended: it may have done so before.
+func (t *Tasks) Revoke(ctx context.Context, id string) (*Report, error) {
+	s, err := t.store.Load(ctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	v, err := t.view(ctx, s.Session)
+	if err == nil && !v.over() {
+		v, err = t.end(ctx, id, &s.Principal)
+	}
+	if err != nil {
+		return nil, plain(err)
+	}
+	return v.report(s.Principal), nil
+}
+
+func (t *Tasks) report(ctx context.Context, s *state.Session) (*Report, error) {
+	v, err := t.view(ctx, s)
+	if err != nil {
+		return nil, plain(err)
+	}
+	return v.report(s.Principal), nil
+}
+
+// plain is what the medium said, of an error that is for a client.
+func plain(err error) error {
+	switch mcp.AsError(err).Kind {
+	case mcp.KindInvalidParams:
+		return state.ErrNotFound
+	case mcp.KindStateUnavailable:
+		return state.ErrUnavailable
+	}
+	return err
+}
+
+func (v *view) report(who mcp.Principal) *Report {
+	r := &Report{
+		ID: v.id, Tool: v.tool, Version: v.version, Principal: who, Status: v.status, Message: v.message, Created: v.created, Updated: v.updated,
+		ToolError: v.end != nil && v.end.ToolError,
+	}
+	for _, q := range v.asks {
+		r.Questions = append(r.Questions, Question{Key: q.Key, Method: q.Method})
+	}
+	return r
+}
