@@ -25,15 +25,7 @@ import (
 // checkBackends validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
 // the contract, to out.
 func checkBackends(ctx context.Context, args []string, out io.Writer) error {
-	trial := &check.Trial{}
-	var err error
-	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
-		return err
-	}
-	if trial.Answers, args, err = takePairs("answer", "KEY=JSON, the key of a question and its answer", args); err != nil {
-		return err
-	}
-	cfg, err := config.Load("check", args, os.LookupEnv, os.Stderr)
+	cfg, trial, err := checkSettings(args, os.Stderr)
 	if err != nil {
 		return err
 	}
@@ -75,6 +67,29 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}
 	return errors.Join(append(errs, trial.Unlisted())...)
+}
+
+// trialUsage describes the flags of check that takePairs takes, as package flag describes the others.
+const trialUsage = `And, repeatable, without a twin in the environment:
+  -call NAME=JSON
+    	also calls the tool NAME, which need not be marked read-only, with these arguments
+  -answer KEY=JSON
+    	answers the question KEY that a tool asks
+`
+
+// checkSettings reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+func checkSettings(args []string, usage io.Writer) (cfg config.Config, trial *check.Trial, err error) {
+	trial = &check.Trial{}
+	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
+		return cfg, nil, err
+	}
+	if trial.Answers, args, err = takePairs("answer", "KEY=JSON, the key of a question and its answer", args); err != nil {
+		return cfg, nil, err
+	}
+	if cfg, err = config.Load("check", args, os.LookupEnv, usage); errors.Is(err, flag.ErrHelp) {
+		_, _ = io.WriteString(usage, trialUsage)
+	}
+	return cfg, trial, err
 }
 
 // readyWithin bounds how long `mcpedge ready` waits for an answer.

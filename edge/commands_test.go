@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -89,6 +91,23 @@ func TestTakePairs(t *testing.T) {
 		if _, _, err := takePairs("call", "NAME=JSON", bad); err == nil {
 			t.Errorf("no error for %q", bad)
 		}
+	}
+}
+
+// mcpedge check --help has the flags that are no settings, too.
+func TestCheckHelp(t *testing.T) {
+	var usage strings.Builder
+	if _, _, err := checkSettings([]string{"--help"}, &usage); !errors.Is(err, flag.ErrHelp) {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\n  -call NAME=JSON\n", "\n  -answer KEY=JSON\n", "\n  -backend NAME=TARGET\n"} {
+		if !strings.Contains(usage.String(), want) {
+			t.Errorf("the help lacks %q:\n%s", want, &usage)
+		}
+	}
+	usage.Reset()
+	if _, _, err := checkSettings([]string{"--nope"}, &usage); err == nil || usage.Len() > 0 {
+		t.Errorf("a mistake: %v, printed:\n%s", err, &usage)
 	}
 }
 

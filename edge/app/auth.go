@@ -144,6 +144,9 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 			continue
 		}
 		_, _ = fmt.Fprintf(out, "ok      issuer %s: %d keys were read\n", t.Issuer, t.Keys)
+		if t.Keys == 0 {
+			_, _ = fmt.Fprintf(out, "note    issuer %s has no keys for signatures: none of its tokens that are JWTs is accepted until it has some\n", t.Issuer)
+		}
 	}
 	if failed > 0 {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)

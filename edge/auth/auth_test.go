@@ -436,10 +436,38 @@ func TestForeignKeysArePassedOver(t *testing.T) {
 	if _, denied := newAuth(t, o).Authenticate(bearer(i.Token("alice", resource))); denied != nil {
 		t.Error(denied)
 	}
-	for _, bad := range []string{``, `[]`, `{}`, `{"keys":[]}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`, `{"keys":[` + strings.Repeat(`{},`, 256) + `{}]}`} {
+	for _, bad := range []string{``, `[]`, `{}`, `{"keys":null}`, `{"keys":[{"kty":"oct","k":"c2VjcmV0"}]}`, `{"keys":[` + strings.Repeat(`{},`, 256) + `{}]}`} {
 		o.Issuers[0].ReadKeys = func() ([]byte, error) { return []byte(bad), nil }
 		if _, err := auth.New(o); err == nil || !strings.Contains(err.Error(), i.URL) {
 			t.Errorf("%.40s: %v", bad, err)
+		}
+	}
+}
+
+// A set that has no key for signatures is one whose keys were taken out: it is read, and nobody is trusted by it. Where there is one
+// for signatures that cannot be used, it is a mistake.
+func TestSetsWithoutKeys(t *testing.T) {
+	i := issuer.New("https://id.example")
+	token := i.Token("alice", resource)
+	const encrypts = `{"kty":"RSA","use":"enc","alg":"RSA-OAEP","n":"AQAB","e":"AQAB"}`
+	for set, mistake := range map[string]bool{
+		`{"keys":[]}`:                 false,
+		`{"keys":[` + encrypts + `]}`: false,
+		`{"keys":[{"kty":"EC","key_ops":["deriveKey"],"crv":"P-256","x":"AA","y":"AA"}]}`: false,
+		`{"keys":[` + encrypts + `,{"kty":"RSA","use":"sig","n":"AQAB","e":"AQAB"}]}`:     true,
+		`{"keys":[{"kty":"RSA"}]}`: true,
+	} {
+		o := options(i)
+		o.Issuers[0].ReadKeys = func() ([]byte, error) { return []byte(set), nil }
+		a, err := auth.New(o)
+		if mistake || err != nil {
+			if mistake != (err != nil) {
+				t.Errorf("%s: %v", set, err)
+			}
+			continue
+		}
+		if got := status(a, token); got != 401 {
+			t.Errorf("%s: status %d, want 401", set, got)
 		}
 	}
 }

@@ -30,8 +30,12 @@ const (
 	minModulus, maxModulus = 2048, 8192
 )
 
+// errOtherUse says that a key is not for signatures, by its own word.
+var errOtherUse = errors.New("it is not for verifying signatures")
+
 // parseKeys reads a JWK Set (RFC 7517, section 5). A key that cannot be used, because of its type, its use or what is
-// wrong with it, is passed over; a set without any other is an error.
+// wrong with it, is passed over. A set without keys for signatures is read, and has none: they were taken out. One that has
+// such keys, none of which can be used, is an error.
 func parseKeys(raw []byte) (*keySet, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -39,21 +43,25 @@ func parseKeys(raw []byte) (*keySet, error) {
 	if err := json.Unmarshal(raw, &set); err != nil {
 		return nil, fmt.Errorf("it is no JWK Set (RFC 7517): %w", err)
 	}
+	if set.Keys == nil {
+		return nil, errors.New(`it is no JWK Set (RFC 7517): it has no array "keys", which is empty where there are no keys`)
+	}
 	if len(set.Keys) > maxKeys {
 		return nil, fmt.Errorf("it has %d keys: the limit is %d", len(set.Keys), maxKeys)
 	}
 	s := &keySet{}
-	errs := []error{fmt.Errorf("none of its %d keys can be used to verify signatures", len(set.Keys))}
+	var errs []error
 	for _, raw := range set.Keys {
 		k, err := parseKey(raw)
-		if err != nil {
+		switch {
+		case err == nil:
+			s.keys = append(s.keys, k)
+		case !errors.Is(err, errOtherUse):
 			errs = append(errs, err)
-			continue
 		}
-		s.keys = append(s.keys, k)
 	}
-	if len(s.keys) == 0 {
-		return nil, errors.Join(errs...)
+	if len(s.keys) == 0 && len(errs) > 0 {
+		return nil, fmt.Errorf("none of its %d keys can be used to verify signatures: %w", len(set.Keys), errors.Join(errs...))
 	}
 	return s, nil
 }
@@ -64,10 +72,10 @@ func parseKey(raw []byte) (key, error) {
 		return key{}, err
 	}
 	if m.USE != "" && m.USE != jwkset.UseSig {
-		return key{}, fmt.Errorf("key %.80q is for use %q", m.KID, m.USE)
+		return key{}, fmt.Errorf("key %.80q is for use %q: %w", m.KID, m.USE, errOtherUse)
 	}
 	if len(m.KEYOPS) > 0 && !slices.Contains(m.KEYOPS, jwkset.KeyOpsVerify) {
-		return key{}, fmt.Errorf("key %.80q is not for verifying", m.KID)
+		return key{}, fmt.Errorf("key %.80q has key_ops %q: %w", m.KID, m.KEYOPS, errOtherUse)
 	}
 	m.X5C, m.X5U, m.X5T, m.X5TS256 = nil, "", "", "" // the set vouches for the key, no certificate does
 	jwk, err := jwkset.NewJWKFromMarshal(m, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{SkipAll: true})

@@ -205,6 +205,38 @@ func TestRemovedKey(t *testing.T) {
 	})
 }
 
+// An issuer that takes all its keys away is believed, and not taken for one that is down: its tokens cease to count as they do
+// when one key is taken away, and count again once it has keys. The log says so.
+func TestAllKeysRemoved(t *testing.T) {
+	i := issuer.New("https://id.example")
+	var log bytes.Buffer
+	o := remote(i)
+	o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	synctestRun(t, o, func(a *auth.Authenticator) {
+		token := i.Token("alice", resource, claims{"exp": time.Now().Add(2 * time.Hour).Unix()})
+		if got := status(a, token); got != 200 {
+			t.Fatalf("status %d", got)
+		}
+		i.Withdraw()
+		time.Sleep(7 * time.Minute)
+		if _, denied := a.Authenticate(bearer(token)); denied == nil || denied.Status != 401 {
+			t.Errorf("%v for the token of an issuer without keys, want 401", denied)
+		}
+		time.Sleep(time.Hour)
+		if _, denied := a.Authenticate(bearer(token)); denied == nil || denied.Status != 401 {
+			t.Errorf("%v an hour later, want 401: it is not that the keys could not be read", denied)
+		}
+		if n := strings.Count(log.String(), "has no keys for signatures"); n != 1 || strings.Contains(log.String(), "cannot be read") {
+			t.Errorf("the log: %s", &log)
+		}
+		time.Sleep(time.Minute)
+		i.Rotate()
+		if got := status(a, i.Token("alice", resource)); got != 200 {
+			t.Errorf("status %d for a token of the first key after that", got)
+		}
+	})
+}
+
 // A token that is remembered ends when it expires.
 func TestRememberedTokenExpires(t *testing.T) {
 	i := issuer.New("https://id.example")

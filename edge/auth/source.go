@@ -13,7 +13,8 @@ import (
 
 // source has the keys of one issuer. They are fetched when it starts, then every refreshKeys, and when a token names a
 // key that is not among them, at most once in askAgain. If they cannot be fetched those that there are serve on for
-// keepKeys. Keys from a file serve until it has others. Safe for concurrent use.
+// keepKeys. Keys from a file serve until it has others. A set without keys is believed: no token of the issuer counts
+// then. Safe for concurrent use.
 type source struct {
 	issuer string
 	// jwks is the URL of the keys; empty: it is discovered.
@@ -161,7 +162,12 @@ func (s *source) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.current.Store(&loadedKeys{set, began})
+	before := s.current.Swap(&loadedKeys{set, began})
+	if had := before == nil || len(before.set.keys) > 0; had && len(set.keys) == 0 {
+		s.log.Warn("an issuer has no keys for signatures: none of its tokens is accepted until it has some", "issuer", s.issuer)
+	} else if !had && len(set.keys) > 0 {
+		s.log.Info("an issuer has keys for signatures again", "issuer", s.issuer, "keys", len(set.keys))
+	}
 	return nil
 }
 

@@ -85,6 +85,19 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	return nil, err
 }
 
+// KeptFor is what CatalogFor returns, if that is at hand; nil: it has to be read.
+func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
+	c := b.Catalog()
+	if !c.Private || p.Anonymous() {
+		return c
+	}
+	var space [128]byte
+	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.cfg.Claims))); b.fresh(kept) {
+		return kept.catalog
+	}
+	return nil
+}
+
 // fresh says whether what is kept need not be read again; nil is nothing.
 func (b *Backend) fresh(kept *own) bool { return kept != nil && time.Since(kept.read) < b.cfg.Refresh }
 

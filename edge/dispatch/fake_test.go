@@ -48,7 +48,9 @@ type fake struct {
 	own map[string][]*pb.Tool
 	// refuseList is why a subject may not list.
 	refuseList map[string]error
-	signal     chan struct{} // closed by change
+	// onList, if there is one, runs before tools are listed for a subject.
+	onList func(subject string)
+	signal chan struct{} // closed by change
 
 	onCall     func(*pb.CallToolRequest, grpc.ServerStreamingServer[pb.CallToolResponse]) error
 	onRead     func(*pb.ReadResourceRequest, grpc.ServerStreamingServer[pb.ReadResourceResponse]) error
@@ -69,6 +71,9 @@ func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeRespo
 }
 
 func (f *fake) ListTools(_ context.Context, in *pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+	if f.onList != nil {
+		f.onList(in.GetPrincipal().GetSubject())
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.refuseList[in.GetPrincipal().GetSubject()]; err != nil {

@@ -2,10 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,6 +213,43 @@ func TestPrivateListsThatCannotBeRead(t *testing.T) {
 	}
 	if got := d.Describe(t.Context(), rules(t, modern), ann); got.TTL != 0 || !strings.Contains(string(got.Capabilities), `"tools"`) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// The backends that have lists for a caller are asked together: here none answers before all were asked.
+func TestPrivateListsAreReadTogether(t *testing.T) {
+	const backends = 4
+	var asked atomic.Int64
+	answer := make(chan struct{})
+	answered := sync.OnceFunc(func() { close(answer) })
+	defer answered()
+	var fakes []*fake
+	for n := range backends {
+		fakes = append(fakes, &fake{name: fmt.Sprint("b", n), prefix: fmt.Sprintf("b%d_", n), services: "t",
+			cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
+			own:   map[string][]*pb.Tool{"ann": {{Name: "hers"}}},
+			onList: func(subject string) {
+				if subject == "ann" {
+					asked.Add(1)
+					<-answer
+				}
+			}})
+	}
+	d := start(t, Options{}, fakes...)
+	names := make(chan []string, 1)
+	go func() {
+		v, err := d.views.of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
+		if err != nil {
+			t.Error(err)
+			names <- nil
+			return
+		}
+		names <- slices.Sorted(maps.Keys(v.tools.byName))
+	}()
+	await.Until(t, "every backend to be asked before any has answered", func() bool { return asked.Load() == backends })
+	answered()
+	if got := await.Receive(t, "the view", names); !slices.Equal(got, []string{"b0_hers", "b1_hers", "b2_hers", "b3_hers"}) {
+		t.Errorf("the caller's view has %v", got)
 	}
 }
 

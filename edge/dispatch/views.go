@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -61,26 +62,16 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	return s.own(ctx, p, v)
 }
 
+// ownAtOnce is how many backends are asked at once for their lists for a caller, which each may be slow to give.
+const ownAtOnce = 16
+
 // own returns the caller's own view, made of the backends' lists for the caller. The lists of a backend that cannot be
 // asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
-	parts := make([]part, len(shared.parts))
-	var failed error
-	for i, sp := range shared.parts {
-		parts[i] = sp
-		if !sp.catalog.Private {
-			continue
-		}
-		c, err := sp.backend.CatalogFor(ctx, p)
-		switch {
-		case err == nil:
-			parts[i].catalog = c
-		case ctx.Err() != nil:
-			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), sp.backend.Name())
-		default:
-			failed = translate.Status(err, sp.backend.Name())
-			parts[i].catalog = absent(sp.catalog)
-		}
+	parts := slices.Clone(shared.parts)
+	failed, err := ownParts(ctx, p, parts)
+	if err != nil {
+		return nil, err
 	}
 	if shared.sameParts(parts) {
 		return shared, nil
@@ -99,6 +90,53 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 		s.private.Add(key, v)
 	}
 	return v, nil
+}
+
+// ownParts gives the parts the caller's own catalogs. failed is why the last one that could not be read is absent; err: ctx ended.
+func ownParts(ctx context.Context, p mcp.Principal, parts []part) (failed, err error) {
+	var missing []int
+	for i := range parts {
+		if !parts[i].catalog.Private {
+			continue
+		}
+		if c := parts[i].backend.KeptFor(p); c != nil {
+			parts[i].catalog = c
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	return readParts(ctx, p, parts, missing)
+}
+
+// readParts reads the catalogs of some parts together, at most ownAtOnce at a time. It returns what ownParts does.
+func readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int) (failed, err error) {
+	errs := make([]error, len(missing))
+	var reading errgroup.Group
+	reading.SetLimit(ownAtOnce)
+	for n, i := range missing {
+		reading.Go(func() error {
+			c, err := parts[i].backend.CatalogFor(ctx, p)
+			if errs[n] = err; err == nil {
+				parts[i].catalog = c
+			}
+			return nil
+		})
+	}
+	_ = reading.Wait()
+	for n, i := range missing {
+		switch {
+		case errs[n] == nil:
+		case ctx.Err() != nil:
+			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].backend.Name())
+		default:
+			failed = translate.Status(errs[n], parts[i].backend.Name())
+			parts[i].catalog = absent(parts[i].catalog)
+		}
+	}
+	return failed, nil
 }
 
 // absent is a catalog whose services exist and whose lists are not known.

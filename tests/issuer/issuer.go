@@ -234,6 +234,13 @@ func (i *Issuer) Rotate() {
 	i.keys = i.keys[:min(len(i.keys), 2)]
 }
 
+// Withdraw takes all keys away: its set has none.
+func (i *Issuer) Withdraw() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.keys = nil
+}
+
 // Use adds a key and signs with it.
 func (i *Issuer) Use(k Key) {
 	i.mu.Lock()
@@ -324,7 +331,7 @@ func (i *Issuer) Newest() Key {
 func (i *Issuer) Set() []byte {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	var set jwkset.JWKSMarshal
+	set := jwkset.JWKSMarshal{Keys: []jwkset.JWKMarshal{}}
 	for _, k := range i.keys {
 		jwk, err := jwkset.NewJWKFromKey(k.Private.Public(), jwkset.JWKOptions{
 			Metadata: jwkset.JWKMetadataOptions{KID: k.ID, ALG: jwkset.ALG(k.Method.Alg()), USE: jwkset.UseSig},
