@@ -11,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-var cases = flag.Int("policy-cases", 10_000, "drawn decisions that TestAgainstReference compares")
+var cases = flag.Int("policy-cases", 100_000, "drawn decisions that TestAgainstReference compares")
 
 // outcome is what an expression of the reference comes to.
 type outcome byte

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -151,7 +153,16 @@ func TestNoTokenAnywhere(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
-	f, edges, server := startReplicas(t, 2, withAuth(id), func(c *config.Config) { c.TraceContent, c.Log.Level = true, "debug" })
+	records := t.TempDir()
+	f, edges, server := startReplicas(t, 2, withAuth(id), func(c *config.Config) {
+		c.TraceContent, c.Log.Level = true, "debug"
+		file, err := os.CreateTemp(records, "audit")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = file.Close()
+		c.Audit = &config.Audit{File: file.Name(), Arguments: "whole"}
+	})
 	token := id.Token("alice", public)
 	s := sessionAs(t, edges[0], vNov, token)
 	stream := s.callWithProgress("gate", `{"name":"searched"}`, "p").events()
@@ -184,6 +195,20 @@ func TestNoTokenAnywhere(t *testing.T) {
 	mu.Unlock()
 	for i, e := range edges {
 		found[fmt.Sprint("the log of replica ", i)] = e.Log.String()
+		for _, path := range []string{"/metrics", "/v1/status", "/v1/backends", "/v1/sessions", "/v1/sessions/" + s.id, "/v1/tasks"} {
+			found[fmt.Sprint(path, " of replica ", i)] = string(newCaller(t, "http://"+e.Admin+path).send(t, "GET", "").body)
+		}
+	}
+	audits, err := filepath.Glob(filepath.Join(records, "*"))
+	if err != nil || len(audits) != len(edges) {
+		t.Fatal(audits, err)
+	}
+	for _, name := range audits {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[filepath.Base(name)] = string(raw)
 	}
 	found["redis"] = dump(t, server.Addr)
 	close(f.gate("searched"))
