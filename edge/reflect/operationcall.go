@@ -26,6 +26,8 @@ const (
 	firstPoll, lastPoll = 500 * time.Millisecond, 5 * time.Second
 	// maxPollFailures is how often in a row it may be that an operation cannot be asked about.
 	maxPollFailures = 10
+	// cancelUnderway is how long a cancellation may be on its way that was sent before the caller had the operation's name.
+	cancelUnderway = 250 * time.Millisecond
 	// cancelTimeout bounds how long the cancellation of an operation may take that nobody waits for.
 	cancelTimeout = 5 * time.Second
 	// maxStatus bounds an operation's metadata as a message to people.
@@ -89,8 +91,15 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 	}
 	err = c.track(ctx, &followed{Method: c.method.full, Operation: op.name}, op)
 	// The round that begins an operation is not run again, unless the method is idempotent: nobody else knows the operation.
-	if hints := c.method.tool.GetAnnotations(); ctx.Err() != nil && !op.done && c.asTask() && !hints.GetIdempotent() && !hints.GetReadOnly() {
+	if hints := c.method.tool.GetAnnotations(); op.done || !c.asTask() || hints.GetIdempotent() || hints.GetReadOnly() {
+		return err
+	}
+	underway := time.NewTimer(cancelUnderway)
+	defer underway.Stop()
+	select {
+	case <-ctx.Done():
 		c.abandon(ctx, op.name)
+	case <-underway.C:
 	}
 	return err
 }
