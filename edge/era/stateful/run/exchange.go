@@ -32,7 +32,7 @@ func (u *Unit) Serve(ctx context.Context, out Outgoing) {
 			c.live() // Else it begins with the record.
 		}
 	}
-	u.postAll(call.Event{Kind: call.Started})
+	u.start()
 	t := r.timer(r.o.StreamAfter)
 	defer r.putTimer(t)
 	closing := r.closing

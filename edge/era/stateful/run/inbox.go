@@ -33,6 +33,20 @@ func (b *inbox[E, F]) post(m machine[E, F], e E) {
 	b.drain(m)
 }
 
+// postAll gives the machine events, at least one, before any that come of their effects, or from elsewhere after the first.
+func (b *inbox[E, F]) postAll(m machine[E, F], events []E) {
+	b.mu.Lock()
+	if b.draining {
+		b.queue = append(b.queue, events...)
+		b.mu.Unlock()
+		return
+	}
+	b.draining = true
+	b.queue = append(b.queue, events[1:]...)
+	b.effects = m.step(events[0], b.effects[:0])
+	b.drain(m)
+}
+
 // hold keeps a first event back, and all that are posted behind it, until release is called. It is for a machine that
 // nobody knows yet.
 func (b *inbox[E, F]) hold(e E) { b.queue, b.draining = append(b.queue, e), true }

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -63,5 +64,32 @@ func TestInboxIsInOrder(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// echoing is a machine whose first effect posts an event to it.
+type echoing struct {
+	box  inbox[string, string]
+	seen []string
+}
+
+func (m *echoing) step(e string, effects []string) []string {
+	m.seen = append(m.seen, e)
+	return append(effects, e)
+}
+
+func (m *echoing) do(e *string) {
+	if *e == "first" {
+		m.box.post(m, "echo of the first")
+	}
+}
+
+// Events that are posted together are taken before what comes of the first of them: the calls of an exchange are all started before one of
+// them has the exchange begin.
+func TestInboxTakesTogetherWhatIsPostedTogether(t *testing.T) {
+	m := new(echoing)
+	m.box.postAll(m, []string{"first", "second"})
+	if want := []string{"first", "second", "echo of the first"}; !slices.Equal(m.seen, want) {
+		t.Errorf("the machine saw %q, want %q", m.seen, want)
 	}
 }

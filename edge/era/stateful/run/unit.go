@@ -192,6 +192,19 @@ func (u *Unit) postAll(e call.Event) {
 	}
 }
 
+// start starts all calls: each before anything comes of the others, since what becomes of the exchange is told to those that were started.
+func (u *Unit) start() {
+	if len(u.calls) == 1 {
+		u.calls[0].post(call.Event{Kind: call.Started})
+		return
+	}
+	events := make([]event, len(u.calls))
+	for i := range events {
+		events[i] = event{to: i, call: call.Event{Kind: call.Started}}
+	}
+	u.inbox.postAll(u, events)
+}
+
 func (c *Call) do(f *call.Effect) {
 	r := c.u.r
 	switch f.Kind {
