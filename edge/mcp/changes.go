@@ -78,7 +78,8 @@ type Feed interface {
 	// be watched count as changed: somebody relied on them before. It returns Honoured.
 	Update(ctx context.Context, f Filter, tell bool) (Filter, error)
 	// Become has the feed be of a caller with other rights, of the same subject and issuer: the kinds of lists that it sees
-	// other than before count as changed, and resources are watched as it may now. It may ask backends; it fails when ctx ends.
+	// other than before count as changed, and resources are watched as it may now. It may ask backends; when ctx
+	// ends before they answered it fails, and all kinds count as changed.
 	Become(ctx context.Context, p Principal) error
 	// Close ends the feed and its watches. Next then returns an error.
 	Close()

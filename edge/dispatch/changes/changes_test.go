@@ -221,6 +221,23 @@ func TestBecome(t *testing.T) {
 	silent(t, feed)
 }
 
+// TestBecomeInVain: should nobody be able to say in time what the other rights see, all is told as changed, and what may not be watched by
+// them ends all the same.
+func TestBecomeInVain(t *testing.T) {
+	w, _ := owned("x:1", "x:2")
+	feed := open(t, hubOf(w), mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})
+	w.hidden = "x:2"
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := feed.Become(ctx, mcp.Principal{Subject: "alice", Scopes: []string{"less"}}); err == nil {
+		t.Error("it did not fail")
+	}
+	if got := next(t, feed); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}, {Kind: mcp.PromptsChanged}}) {
+		t.Errorf("told %v", got)
+	}
+	await.Until(t, "the watch to end", func() bool { return slices.Equal(feed.Honoured().URIs, []string{"x:1"}) })
+}
+
 func TestChangesCoalesce(t *testing.T) {
 	w, o := owned("x:1", "x:2")
 	h := hubOf(w)

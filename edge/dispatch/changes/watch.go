@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -59,18 +60,18 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 	f.updating.Lock()
 	defer f.updating.Unlock()
-	was := f.principal.Load()
-	kinds, err := f.hub.source.Differ(ctx, *was, p)
-	if err != nil {
-		return err
+	kinds, err := f.hub.source.Differ(ctx, *f.principal.Load(), p)
+	if err != nil { // Nobody knows which do: its reader looks.
+		kinds = backend.Tools | backend.Resources | backend.Prompts
 	}
 	f.principal.Store(&p)
 	f.listsChanged(kinds)
 	if len(f.asked.URIs) == 0 {
-		return nil
+		return err
 	}
 	v, err := f.hub.source.View(ctx, p)
-	if err != nil {
+	if err != nil { // What may not be watched any more ends later, and not never.
+		f.hub.rerouteSoon()
 		return err
 	}
 	// Who may not watch a resource any more does not, and who watches it on does so by the credentials of before.
