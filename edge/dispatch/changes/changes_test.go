@@ -221,8 +221,8 @@ func TestBecome(t *testing.T) {
 	silent(t, feed)
 }
 
-// TestBecomeInVain: should nobody be able to say in time what the other rights see, all is told as changed, and what may not be watched by
-// them ends all the same.
+// TestBecomeInVain: when the backends do not say in time what the new rights see, every kind of list is told as changed, and watches that
+// the new rights do not allow end all the same.
 func TestBecomeInVain(t *testing.T) {
 	w, _ := owned("x:1", "x:2")
 	feed := open(t, hubOf(w), mcp.Filter{Tools: true, Prompts: true, URIs: []string{"x:1", "x:2"}})

@@ -61,7 +61,7 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 	f.updating.Lock()
 	defer f.updating.Unlock()
 	kinds, err := f.hub.source.Differ(ctx, *f.principal.Load(), p)
-	if err != nil { // Nobody knows which do: its reader looks.
+	if err != nil { // Which lists differ is unknown: all count as changed.
 		kinds = backend.Tools | backend.Resources | backend.Prompts
 	}
 	f.principal.Store(&p)
@@ -70,7 +70,7 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 		return err
 	}
 	v, err := f.hub.source.View(ctx, p)
-	if err != nil { // What may not be watched any more ends later, and not never.
+	if err != nil { // The reroute, which has no deadline, ends the watches that p may not have.
 		f.hub.rerouteSoon()
 		return err
 	}
