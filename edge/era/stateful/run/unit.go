@@ -266,6 +266,7 @@ func (c *Call) run(round *medium.Record) {
 // backend runs a round. It counts as what goes on.
 func (c *Call) backend(ctx context.Context, round *medium.Record) {
 	defer c.u.r.work.Leave()
+	growStack(0)
 	reply := c.task.Run(ctx, round, c)
 	c.post(call.Event{Kind: call.Returned, Reply: reply})
 }
