@@ -173,6 +173,11 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
 			FullSchemas: cfg.Schemas == config.SchemasFull,
 		}
+		if o := b.Outliers; o != nil {
+			c.Outliers = &backend.Outliers{
+				Interval: o.Interval, Ejection: o.Ejection, Failures: o.Failures, Calls: o.Calls, MaxEjected: o.MaxEjected,
+			}
+		}
 		if who := with(&b); who != nil {
 			c.Identity = who
 		}

@@ -66,6 +66,8 @@ type Config struct {
 	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
 	// DefaultResolve.
 	Resolve time.Duration
+	// Outliers says when an address of the target gets no calls for a while; nil: never.
+	Outliers *Outliers
 	// Claims of callers that the backend is told beside subject, issuer, client, actor, scopes and roles, by their names in
 	// mcp.Principal.Claims; nil: none.
 	Claims []string

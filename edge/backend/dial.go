@@ -11,10 +11,6 @@ import (
 	"google.golang.org/grpc/keepalive"
 )
 
-// serviceConfig balances over all addresses of the target, and leaves out those whose standard health
-// service says that they do not serve. An address without a health service counts as healthy.
-const serviceConfig = `{"loadBalancingConfig":[{"round_robin":{}}],"healthCheckConfig":{"serviceName":""}}`
-
 // Keepalive pings are no more frequent than every gRPC server permits by default (5 minutes);
 // keepAliveTimeout also bounds how long sent bytes may go unacknowledged, so that a dead peer is
 // noticed with the first request that goes there.
@@ -39,7 +35,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 	}
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultServiceConfig(serviceConfig),
+		grpc.WithDefaultServiceConfig(serviceConfig(cfg.Outliers)),
 		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
 		grpc.WithResolvers(onSchedule(cfg.Resolve)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),

@@ -196,6 +196,8 @@ type Backend struct {
 	Refresh time.Duration `yaml:"refresh"`
 	// Resolve is how often DNS is asked for the addresses of the name in Target; 0: 10 s.
 	Resolve time.Duration `yaml:"resolve"`
+	// Outliers says when an address of Target gets no calls for a while; nil: never.
+	Outliers *Outliers `yaml:"outlier-detection"`
 	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
 }
@@ -336,6 +338,7 @@ func (c *Config) validate(command string) error {
 		if b.Resolve != 0 && b.Resolve < minResolve {
 			wrong("backends[%d] %s: resolve: %s: give %s or more, or leave it out for 10s", i, b.Name, b.Resolve, minResolve)
 		}
+		errs = append(errs, b.validateOutliers(i)...)
 		errs = append(errs, b.validateKind(i)...)
 		errs = append(errs, c.validateIdentity(i)...)
 		errs = append(errs, b.validateExtensions(i)...)

@@ -115,6 +115,13 @@ func TestMistakesAreNamed(t *testing.T) {
 		"own extension":     {yaml: "backends: [{name: a, target: h:1, extensions: [io.modelcontextprotocol/ui]}]\n", want: []string{"the protocol's own"}},
 		"extension twice":   {yaml: "backends: [{name: a, target: h:1, extensions: [a.b/c, a.b/c]}]\n", want: []string{`"a.b/c"`, "once"}},
 		"too often":         {yaml: "backends: [{name: a, target: h:1, resolve: 10ms}]\n", want: []string{"backends[0] a", "resolve: 10ms", "1s or more"}},
+		"judged too often": {
+			yaml: "backends: [{name: a, target: h:1, outlier-detection: {interval: 10ms, ejection: 1ms, failures: 101, calls: -1, max-ejected: -2}}]\n",
+			want: []string{
+				"backends[0] a", "outlier-detection.interval: 10ms: give 1s", "outlier-detection.ejection: 1ms: give 1s",
+				"outlier-detection.failures: 101: give", "outlier-detection.calls: -1: give", "outlier-detection.max-ejected: -2: give",
+			},
+		},
 		"unknown kind":      {yaml: "backends: [{name: a, target: h:1, kind: rest}]\n", want: []string{"backends[0] a", `"rest"`, "use contract or reflect"}},
 		"reflect only":      {yaml: "backends: [{name: a, target: h:1, include: [a.B/C]}]\n", want: []string{"backends[0] a", "kind: reflect"}},
 		"bad pattern":       {yaml: "backends: [{name: a, target: h:1, kind: reflect, exclude: [a/b/c]}]\n", want: []string{`"a/b/c"`}},
