@@ -2,8 +2,11 @@ package main
 
 import (
 	"crypto/ed25519"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,6 +27,8 @@ type locked struct {
 	name string
 	// config is the edge's file, beside the issuer of the token; empty: the edge is open.
 	config string
+	// issuer are further members of the issuer's settings, each behind a comma, and auth further lines of the section.
+	issuer, auth string
 }
 
 const (
@@ -122,46 +127,78 @@ func filteredCase(tools, page int) benchCase {
 
 // lock starts edges that are locked in these ways, several of each, and gives the headers of a client that they all let in.
 func (f *fleet) lock(ways []locked, flags []string) (servers []server, more http.Header, _ error) {
-	keys, token, err := f.issue()
+	s, err := f.issue()
 	if err != nil {
 		return nil, nil, err
 	}
+	servers, err = f.lockedBy(s, ways, flags)
+	return servers, http.Header{"Authorization": {"Bearer " + s.token("bench", nil)}}, err
+}
+
+// lockedBy starts edges that accept the tokens of a signer.
+func (f *fleet) lockedBy(s signer, ways []locked, flags []string) (servers []server, _ error) {
 	for i := range processes * len(ways) {
 		w := ways[i%len(ways)]
 		args := flags
 		if w.config != "" {
 			path := filepath.Join(f.dir, w.name+".yaml")
-			text := fmt.Sprintf("public-url: %s\nauth:\n  issuers:\n    - {issuer: %q, jwks: %q, audiences: [%q], algorithms: [EdDSA]}\n%s",
-				audience, issuerName, keys, audience, w.config)
+			text := fmt.Sprintf("public-url: %s\nauth:\n  issuers:\n    - {issuer: %q, jwks: %q, audiences: [%q], algorithms: [EdDSA]%s}\n%s%s",
+				audience, issuerName, s.keys, audience, w.issuer, w.auth, w.config)
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 			args = append(append([]string{}, flags...), "--config", path)
 		}
 		p, err := f.edge(args...)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", w.name, err)
+			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
 		servers = append(servers, server{w.name, p})
 	}
-	return servers, http.Header{"Authorization": {"Bearer " + token}}, nil
+	return servers, nil
 }
 
-// issue writes the keys of an issuer into a file, and signs a token that is good for longer than the case takes.
-func (f *fleet) issue() (keys, token string, _ error) {
+// signer is an issuer: a file with its keys, and the one that signs.
+type signer struct {
+	keys    string
+	private ed25519.PrivateKey
+}
+
+// issue writes the keys of an issuer into a file.
+func (f *fleet) issue() (s signer, _ error) {
 	public, private, err := ed25519.GenerateKey(nil)
 	if err != nil {
-		return "", "", err
+		return s, err
 	}
-	keys = filepath.Join(f.dir, "keys.json")
+	s = signer{filepath.Join(f.dir, "keys.json"), private}
 	text := fmt.Sprintf(`{"keys":[{"kty":"OKP","crv":"Ed25519","alg":"EdDSA","use":"sig","kid":"bench","x":%q}]}`, base64.RawURLEncoding.EncodeToString(public))
-	if err := os.WriteFile(keys, []byte(text), 0o600); err != nil {
-		return "", "", err
+	return s, os.WriteFile(s.keys, []byte(text), 0o600)
+}
+
+// token signs one with more claims, which is good for longer than a case takes.
+func (s signer) token(subject string, more map[string]any) string {
+	claims := jwt.MapClaims{
+		"iss": issuerName, "aud": audience, "sub": subject, "scope": "write", "roles": []string{"tester"}, "exp": time.Now().Add(24 * time.Hour).Unix(),
 	}
-	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, jwt.MapClaims{
-		"iss": issuerName, "aud": audience, "sub": "bench", "scope": "write", "roles": []string{"tester"}, "exp": time.Now().Add(24 * time.Hour).Unix(),
-	})
+	maps.Copy(claims, more)
+	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims)
 	t.Header["kid"] = "bench"
-	token, err = t.SignedString(private)
-	return keys, token, err
+	text, err := t.SignedString(s.private)
+	if err != nil {
+		panic(err) // an Ed25519 key signs whatever it is given
+	}
+	return text
+}
+
+// writeKey writes a new private key, as openssl does.
+func writeKey(path string) error {
+	_, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		return err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
 }

@@ -219,7 +219,7 @@ func TestListingFollowsTheCursors(t *testing.T) {
 	}))
 	defer s.Close()
 	addr := s.Listener.Addr().String()
-	c, err := connectModern(addr, nil)
+	c, err := modern.connect(addr, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

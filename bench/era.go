@@ -13,8 +13,14 @@ type era struct {
 	name string
 	// sdk are the flags that make the SDK's server speak it.
 	sdk []string
-	// connect prepares a client of a server, whose requests all have more headers than they need; nil: none.
-	connect func(addr string, more http.Header) (client, error)
+	// connectAs prepares a client of a server, whose requests all have more headers than they need; nil: none. The requests by
+	// which it connects are changed by a function before each is sent.
+	connectAs func(addr string, more http.Header, change func(load.Request) load.Request) (client, error)
+}
+
+// connect is connectAs without a change.
+func (e era) connect(addr string, more http.Header) (client, error) {
+	return e.connectAs(addr, more, func(r load.Request) load.Request { return r })
 }
 
 // client prepares the request of a method. target is the name or URI that it is about, "" for none; params
@@ -39,7 +45,7 @@ func plainHeader(more http.Header) http.Header {
 }
 
 // connectModern needs nothing of the server: each request tells everything.
-func connectModern(addr string, more http.Header) (client, error) {
+func connectModern(addr string, more http.Header, _ func(load.Request) load.Request) (client, error) {
 	return func(method, target, params, meta string) load.Request {
 		h := plainHeader(more)
 		h["MCP-Protocol-Version"] = []string{revisionModern}
@@ -55,9 +61,9 @@ func connectModern(addr string, more http.Header) (client, error) {
 }
 
 // connectLegacy opens a session, which the client's connections share.
-func connectLegacy(addr string, more http.Header) (client, error) {
+func connectLegacy(addr string, more http.Header, change func(load.Request) load.Request) (client, error) {
 	var id []byte
-	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initialize(addr, more, c); return err }); err != nil {
+	if err := load.Once(addr, func(c *load.Conn) (err error) { id, err = initializeAs(addr, more, change, c); return err }); err != nil {
 		return nil, err
 	}
 	return sessionClient(addr, more, id), nil
@@ -85,8 +91,13 @@ func sessionHeader(more http.Header, id []byte) http.Header {
 
 // initialize opens a session on a connection and returns its id.
 func initialize(addr string, more http.Header, c *load.Conn) ([]byte, error) {
-	a, err := c.Do(load.Prepare(http.MethodPost, addr, "/mcp", plainHeader(more), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
-		revisionLegacy+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`))
+	return initializeAs(addr, more, func(r load.Request) load.Request { return r }, c)
+}
+
+// initializeAs is initialize with requests that are changed before each is sent.
+func initializeAs(addr string, more http.Header, change func(load.Request) load.Request, c *load.Conn) ([]byte, error) {
+	a, err := c.Do(change(load.Prepare(http.MethodPost, addr, "/mcp", plainHeader(more), `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+
+		revisionLegacy+`","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`)))
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +105,7 @@ func initialize(addr string, more http.Header, c *load.Conn) ([]byte, error) {
 		return nil, fmt.Errorf("initialize: status %d, session %q: %.300q", a.Status, a.Session, a.Body)
 	}
 	id := append([]byte(nil), a.Session...)
-	a, err = c.Do(load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(more, id), `{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	a, err = c.Do(change(load.Prepare(http.MethodPost, addr, "/mcp", sessionHeader(more, id), `{"jsonrpc":"2.0","method":"notifications/initialized"}`)))
 	if err == nil && a.Status != http.StatusAccepted {
 		err = fmt.Errorf("initialized: status %d: %.300q", a.Status, a.Body)
 	}

@@ -44,7 +44,7 @@ func newFleet() (*fleet, error) {
 func (f *fleet) buildAll() error {
 	for name, pkg := range map[string]string{
 		"edge": "./edge", "service": "./bench/service", "bridge": "./bench/bridge", "sdk": "./bench/sdk",
-		"sink": "./bench/sink", "sse": "./bench/sse",
+		"sink": "./bench/sink", "sse": "./bench/sse", "authorizer": "./bench/authorizer",
 	} {
 		if err := f.build(name, pkg); err != nil {
 			return err

@@ -70,7 +70,7 @@ func residents(f *fleet) ([]subject, error) {
 
 // called has been called by 64 connections for some seconds.
 func called(addr string) (load.Streams, error) {
-	c, err := connectModern(addr, nil)
+	c, err := modern.connect(addr, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func (a *Authenticator) deny(from origin, why *refusal, scope, metadata string) 
 	switch why.reason {
 	case ReasonUnavailable:
 		d.Status = http.StatusServiceUnavailable
-		if from.issuer != nil && why != errUnspent {
+		if from.issuer != nil && why == errNoKeys { // which are read in the background; all else, with the next request
 			d.RetryAfter = from.issuer.source.again()
 		}
 		return d

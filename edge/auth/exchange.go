@@ -136,8 +136,10 @@ type Exchanger struct {
 	backend string
 	form    url.Values
 	// key tells what is wanted from what other backends want.
-	key    []byte
-	counts [exchangeOutcomeCount]atomic.Int64
+	key []byte
+	// breakers are those of the issuers: one that hangs for a backend may well answer for others. None is added later.
+	breakers map[*exchangeIssuer]*breaker
+	counts   [exchangeOutcomeCount]atomic.Int64
 
 	// noted guards failing, the error that was logged, empty: none, or that it is well again; and told, when that was.
 	noted   sync.Mutex
@@ -154,6 +156,10 @@ func (a *Authenticator) Exchanger(w Wanted) *Exchanger {
 		}
 	}
 	x := &Exchanger{x: a.exchanges, backend: w.Backend, form: form, key: []byte(w.Backend + "\x00" + form.Encode())}
+	x.breakers = map[*exchangeIssuer]*breaker{}
+	for _, from := range a.exchanges.issuers {
+		x.breakers[from] = &breaker{}
+	}
 	a.exchanges.all = append(a.exchanges.all, x)
 	return x
 }
@@ -181,13 +187,7 @@ func (x *Exchanger) Prove(ctx context.Context, who *mcp.Principal, _ string) (ke
 	done := x.x.running.DoChan(string(d[:]), func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
-		select {
-		case from.places <- struct{}{}:
-			defer func() { <-from.places }()
-		case <-ctx.Done():
-			return exchanged{refused: x.away()}, nil
-		}
-		return x.exchange(ctx, from, token, who.Until, d), nil
+		return x.inTurn(ctx, from, token, who.Until, d), nil
 	})
 	select {
 	case r := <-done:
@@ -242,12 +242,34 @@ func (x *Exchanger) impossible(who *mcp.Principal, from *exchangeIssuer) *mcp.Er
 	}
 }
 
-// away says that an issuer cannot be asked.
-func (x *Exchanger) away() *mcp.Error {
+// away says that an issuer cannot be asked, and when to try again: not before retryMin.
+func (x *Exchanger) away(again time.Duration) *mcp.Error {
 	return &mcp.Error{
-		Kind: mcp.KindUnavailable, RetryAfter: retryMin,
+		Kind: mcp.KindUnavailable, RetryAfter: max(again, retryMin),
 		Message: fmt.Sprintf("the issuer of the access token cannot be asked for one for the backend %q: try again later", x.backend),
 	}
+}
+
+// inTurn asks an issuer once there is a place, unless that is known to hang.
+func (x *Exchanger) inTurn(ctx context.Context, from *exchangeIssuer, token mcp.Token, until time.Time, d digest) exchanged {
+	b := x.breakers[from]
+	if wait := b.wait(time.Now()); wait > 0 {
+		return exchanged{refused: x.away(wait)}
+	}
+	select {
+	case from.places <- struct{}{}:
+		defer func() { <-from.places }()
+	case <-ctx.Done():
+		return exchanged{refused: x.away(0)}
+	}
+	began := time.Now()
+	probe, ok := b.begin(began)
+	if !ok {
+		return exchanged{refused: x.away(b.wait(began))}
+	}
+	e := x.exchange(ctx, from, token, until, d)
+	b.end(probe, e.refused != nil && e.refused.Kind == mcp.KindUnavailable, began, time.Now())
+	return e
 }
 
 // exchange asks an issuer, and remembers what it says.
@@ -262,7 +284,7 @@ func (x *Exchanger) exchange(ctx context.Context, from *exchangeIssuer, token mc
 		x.x.put(d, e)
 		return e
 	case err != nil:
-		return exchanged{refused: x.away()}
+		return exchanged{refused: x.away(0)}
 	}
 	e := exchanged{token: answer.Token, until: began.Add(exchangedTTL)}
 	if life := time.Duration(min(max(float64(answer.ExpiresIn), 0), float64(maxSeconds)/2)) * time.Second; answer.ExpiresIn != 0 {

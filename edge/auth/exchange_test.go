@@ -267,7 +267,7 @@ func TestSlowExchange(t *testing.T) {
 		if took := time.Since(began); mcp.AsError(err).Kind != mcp.KindUnavailable || took > 5*time.Second {
 			t.Errorf("%v after %v", err, took)
 		}
-		i.Slow(0)
+		i.Slow(0) // after two that were not answered: a third one would have others fail at once
 		if _, _, err := x.Prove(mcp.WithToken(t.Context(), token), &who, "4"); err != nil {
 			t.Errorf("when it is back: %v", err)
 		}

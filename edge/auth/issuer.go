@@ -153,7 +153,7 @@ func (i *issuer) keysFor(ctx context.Context, t *jwt.Token) (keys jwt.Verificati
 	for tries := 0; ; tries++ {
 		set := i.source.keys(ctx)
 		if set == nil {
-			return keys, false, &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
+			return keys, false, errNoKeys
 		}
 		found, known, named := set.find(id, algorithm)
 		last := tries == 2 || len(found) == 0 && !named && !i.source.ask(ctx)

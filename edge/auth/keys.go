@@ -15,6 +15,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
+// errNoKeys says that an issuer's keys cannot be read.
+var errNoKeys = &refusal{ReasonUnavailable, "the keys of the access token's issuer cannot be read now: try again later"}
+
 // keySet are the keys of an issuer that can verify signatures. It is immutable.
 type keySet struct{ keys []key }
 

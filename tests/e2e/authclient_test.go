@@ -11,15 +11,17 @@ import (
 	"github.com/mcpedge/mcpedge/tests/issuer"
 )
 
-// somebody sends a token with every request, which may be another one later.
+// somebody sends a token with every request, which may be another one later; nobody sends the empty one, and no header.
 type somebody struct {
 	http.RoundTripper
 	token atomic.Pointer[string]
 }
 
 func (s *somebody) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+*s.token.Load())
+	if token := *s.token.Load(); token != "" {
+		r = r.Clone(r.Context())
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
 	return s.RoundTripper.RoundTrip(r)
 }
 

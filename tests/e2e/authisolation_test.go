@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -20,7 +21,9 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/harness"
 	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // TestNoStranger: whoever comes with the id of somebody else's session, stream, question or state is answered like whoever
@@ -33,7 +36,7 @@ func TestNoStrangerWithTokens(t *testing.T) {
 		c.Auth.Optional = true
 	})
 	alice := id.Token("alice", public)
-	strangers := map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public)}
+	strangers := map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""}
 	for _, version := range stateful {
 		own := sessionAs(t, edges[0], version, alice)
 		stream := own.callWithProgress("gate", `{"name":"mine `+version+`"}`, "p").events()
@@ -42,39 +45,50 @@ func TestNoStrangerWithTokens(t *testing.T) {
 		gated := own.next.Load()
 		asked := own.call("ask_model", "").events()
 		ask := asked.awaitMethod("sampling/createMessage")
-		n := 0
 		for who, token := range strangers {
-			n++
-			foreign := own.seenBy(edges[n%3], token)
-			unknown := own.seenBy(edges[n%3], token)
-			unknown.id = "NEVERWASNEVERWASNEVERWASNE"
-			check := func(what string, do func(s *session) *reply) {
-				t.Helper()
-				got, want := do(foreign), do(unknown)
-				if want.status != http.StatusNotFound {
-					t.Errorf("%s %s of %s: an unknown session gets %d", version, what, who, want.status)
+			for i, e := range edges {
+				foreign, unknown := own.seenBy(e, token), own.seenBy(e, token)
+				unknown.id = "NEVERWASNEVERWASNEVERWASNE"
+				check := func(what string, do func(s *session) *reply) {
+					t.Helper()
+					got, want := do(foreign), do(unknown)
+					what = fmt.Sprintf("%s %s of %s at replica %d", version, what, who, i)
+					if want.status != http.StatusNotFound {
+						t.Errorf("%s: an unknown session gets %d", what, want.status)
+					}
+					same(t, what, got, want)
 				}
-				same(t, version+" "+what+" of "+who, got, want)
-			}
-			for _, method := range []string{"ping", "tools/list", "resources/list", "prompts/list", "resources/templates/list", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "no/such"} {
-				check(method, func(s *session) *reply {
-					return s.post(envelope("77", method, `{"level":"debug","uri":"test://note"}`))
+				for method, params := range everyMethod {
+					check(method, func(s *session) *reply { return s.post(envelope("77", method, params)) })
+				}
+				for _, method := range []string{"notifications/initialized", "notifications/roots/list_changed", "no/such"} {
+					check(method, func(s *session) *reply { return s.post(envelope("", method, "")) })
+				}
+				check("GET", func(s *session) *reply { return s.get("") })
+				check("resuming", func(s *session) *reply { return s.get(stream.lastID) })
+				check("DELETE", func(s *session) *reply { return s.delete() })
+				check("cancelling", func(s *session) *reply {
+					return s.post(envelope("", "notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, gated)))
 				})
-			}
-			check("a call", func(s *session) *reply {
-				return s.post(envelope("78", "tools/call", toolParams("add", `{"a":1,"b":2}`, "")))
-			})
-			check("GET", func(s *session) *reply { return s.get("") })
-			check("resuming", func(s *session) *reply { return s.get(stream.lastID) })
-			check("DELETE", func(s *session) *reply { return s.delete() })
-			check("cancelling", func(s *session) *reply {
-				return s.post(envelope("", "notifications/cancelled", fmt.Sprintf(`{"requestId":%d}`, gated)))
-			})
-			check("answering", func(s *session) *reply {
-				return s.post(`{"jsonrpc":"2.0","id":` + string(ask.ID) + `,"result":` + answers["sampling/createMessage"] + `}`)
-			})
-			if version == vMar {
-				check("batch", func(s *session) *reply { return s.post(`[` + envelope("79", "ping", "") + `]`) })
+				check("answering", func(s *session) *reply {
+					return s.post(`{"jsonrpc":"2.0","id":` + string(ask.ID) + `,"result":` + answers["sampling/createMessage"] + `}`)
+				})
+				check("answering with an error", func(s *session) *reply {
+					return s.post(`{"jsonrpc":"2.0","id":` + string(ask.ID) + `,"error":{"code":-1,"message":"no"}}`)
+				})
+				if version == vMar {
+					check("batch", func(s *session) *reply { return s.post(`[` + envelope("79", "ping", "") + `]`) })
+				}
+				// In a session of one's own somebody else's stream is as unknown, and its name in the place of a connection's.
+				mine := sessionAs(t, e, version, token)
+				invented := strings.Map(func(r rune) rune {
+					if r >= 'A' && r <= 'Y' || r >= 'a' && r <= 'y' || r >= '0' && r <= '8' {
+						return r + 1
+					}
+					return r
+				}, stream.lastID)
+				same(t, version+" resuming in a session of one's own", mine.get(stream.lastID), mine.get(invented), stream.lastID, invented)
+				mine.delete().want(http.StatusNoContent)
 			}
 		}
 		// Nothing has happened to it, and its own answer finds the question.
@@ -95,43 +109,172 @@ func TestNoStrangerWithTokens(t *testing.T) {
 	asks := own.call("ask_model", "").result()
 	more := retry(t, asks, "")
 	for who, token := range strangers {
-		foreign := statelessAs(t, edges[1], token).call("ask_model", "", more)
-		garbled := statelessAs(t, edges[1], token).call("ask_model", "", map[string]any{"requestState": strings.Repeat("A", 80)})
-		if foreign.status != 400 {
-			t.Errorf("the state of alice, from %s: %d %s", who, foreign.status, foreign.body)
+		for _, e := range edges {
+			foreign := statelessAs(t, e, token).call("ask_model", "", more)
+			garbled := statelessAs(t, e, token).call("ask_model", "", map[string]any{"requestState": strings.Repeat("A", 80)})
+			if foreign.status != 400 {
+				t.Errorf("the state of alice, from %s: %d %s", who, foreign.status, foreign.body)
+			}
+			same(t, "the state of alice, from "+who, foreign, garbled)
 		}
-		same(t, "the state of alice, from "+who, foreign, garbled)
 	}
 	if got := statelessAs(t, edges[2], alice).call("ask_model", "", more).result(); got["resultType"] != "input_required" {
 		t.Errorf("her own state at another replica: %v", got)
 	}
 }
 
+// everyMethod are the requests of a session, with params.
+var everyMethod = map[string]string{
+	"ping": "", "tools/list": "", "resources/list": "", "prompts/list": "", "resources/templates/list": "",
+	"logging/setLevel": `{"level":"debug"}`, "resources/subscribe": `{"uri":"test://note"}`, "resources/unsubscribe": `{"uri":"test://note"}`,
+	"resources/read": `{"uri":"test://note"}`, "prompts/get": `{"name":"greet","arguments":{"name":"x"}}`,
+	"completion/complete": `{"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"name","value":"A"}}`,
+	"tools/call":          `{"name":"add","arguments":{"a":1,"b":2}}`,
+	"tasks/list":          "", "tasks/get": `{"taskId":"x"}`, "tasks/result": `{"taskId":"x"}`, "tasks/cancel": `{"taskId":"x"}`,
+	"no/such": "",
+}
+
 // TestNoStrangerOverSSE: a message to the connection of somebody else is answered like one to a connection that never
-// was, at the replica that has it and at the others.
+// was, at the replica that has it and at the others, whatever it is. So is a connection's name in the place of a session's, and a session's
+// in that of a connection's, also for whom they belong to.
 func TestNoStrangerOverSSE(t *testing.T) {
-	id := issuer.Serve(t)
-	_, edges, _ := startReplicas(t, 2, withAuth(id))
-	c := newCaller(t, "http://"+edges[0].Host+"/sse")
-	c.as(id.Token("alice", public))
-	stream := c.send(t, "GET", "").want(200).events()
+	id, second := issuer.Serve(t), issuer.Serve(t)
+	_, edges, _ := startReplicas(t, 3, withAuth(id), func(c *config.Config) {
+		c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
+		c.Auth.Optional = true
+	})
+	alice := id.Token("alice", public)
+	strangers := map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""}
+	stream := at(t, edges[0], "/sse", alice).send(t, "GET", "").want(200).events()
 	ev, _ := stream.next()
-	at := ev.Data
-	_, name, _ := strings.Cut(at, "sessionId=")
-	hello := envelope("1", "initialize", `{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":`+clientInfo+`}`)
-	for _, e := range edges {
-		bob := newCaller(t, "http://"+e.Host+at)
-		bob.as(id.Token("bob", public))
-		foreign := bob.send(t, "POST", hello)
-		bob.url = "http://" + e.Host + strings.Replace(at, name[:8], "NEVERWAS", 1)
-		unknown := bob.send(t, "POST", hello).want(404)
-		same(t, "the connection of alice, from bob", foreign, unknown)
-	}
-	own := newCaller(t, "http://"+edges[1].Host+at)
-	own.as(id.Token("alice", public))
+	path, name, _ := strings.Cut(ev.Data, "sessionId=")
+	hello := envelope("1", "initialize", `{"protocolVersion":"2024-11-05","capabilities":{"sampling":{}},"clientInfo":`+clientInfo+`}`)
+	own := at(t, edges[1], ev.Data, alice)
 	own.send(t, "POST", hello).want(202)
 	if m := stream.message(); string(m.ID) != "1" {
+		t.Fatalf("got %s", m.raw)
+	}
+	own.send(t, "POST", envelope("", "notifications/initialized", "")).want(202)
+	own.send(t, "POST", envelope("2", "tools/call", `{"name":"ask_model","arguments":{}}`)).want(202)
+
+	bodies := map[string]string{
+		"a greeting": hello, "a notification": envelope("", "notifications/roots/list_changed", ""),
+		"a cancellation": envelope("", "notifications/cancelled", `{"requestId":2}`), "an answer": `{"jsonrpc":"2.0","id":2,"result":{}}`,
+		"a batch": "[" + envelope("3", "ping", "") + "]", "what is no message": `{"jsonrpc"`, "nothing": "",
+	}
+	for method, params := range everyMethod {
+		bodies[method] = envelope("77", method, params)
+	}
+	unknown := strings.Repeat("N", len(name))
+	for who, token := range strangers {
+		for i, e := range edges {
+			for what, body := range bodies {
+				foreign, never := at(t, e, ev.Data, token).send(t, "POST", body), at(t, e, path+"sessionId="+unknown, token).send(t, "POST", body)
+				what = fmt.Sprintf("%s to the connection of alice, from %s by replica %d", what, who, i)
+				if never.status != http.StatusNotFound && never.status != http.StatusBadRequest {
+					t.Errorf("%s: an unknown one gets %d", what, never.status)
+				}
+				same(t, what, foreign, never, name, unknown)
+			}
+		}
+	}
+	s := sessionAs(t, edges[0], vNov, alice)
+	for i, e := range edges {
+		for who, token := range map[string]string{"alice": alice, "bob": strangers["bob"]} {
+			other := s.seenBy(e, token)
+			other.id = name
+			never := s.seenBy(e, token)
+			never.id = unknown
+			same(t, fmt.Sprint("a connection for a session, from ", who, " by replica ", i), other.post(bodies["ping"]), never.post(bodies["ping"]).want(404))
+			same(t, fmt.Sprint("a session for a connection, from ", who, " by replica ", i),
+				at(t, e, path+"sessionId="+s.id, token).send(t, "POST", bodies["ping"]), at(t, e, path+"sessionId="+unknown, token).send(t, "POST", bodies["ping"]).want(404))
+		}
+	}
+
+	// Nothing of it came to the connection: neither a response nor a change.
+	ask := stream.message()
+	if ask.Method != "sampling/createMessage" {
+		t.Fatalf("got %s", ask.raw)
+	}
+	own.url = "http://" + edges[2].Host + ev.Data
+	own.send(t, "POST", `{"jsonrpc":"2.0","id":`+string(ask.ID)+`,"result":`+answers["sampling/createMessage"]+`}`).want(202)
+	if m := stream.message(); string(m.ID) != "2" || text(t, m.result(t)) != "The model said word" {
 		t.Errorf("got %s", m.raw)
+	}
+}
+
+// TestNoStrangerAtTasks: the task of somebody else is answered like one that never was, at every replica, whatever is asked about it and in
+// either era; it is in no list, nobody else is told of it, and nothing happens to it.
+func TestNoStrangerAtTasks(t *testing.T) {
+	id, second := issuer.Serve(t), issuer.Serve(t)
+	server := redisserver.ForTest(t)
+	_, backends, steps := stepping(t)
+	edges := make([]*harness.Edge, 3)
+	for i := range edges {
+		edges[i] = startEdge(t, backends, withAuth(id), func(c *config.Config) {
+			c.Redis, c.Auth.Optional = server.URL(), true
+			c.Auth.Issuers = append(c.Auth.Issuers, config.Issuer{Issuer: second.URL})
+		})
+	}
+	alice := id.Token("alice", public)
+	own := sessionAs(t, edges[0], vNov, alice)
+	begin := func() string {
+		made, _ := dig(own.request("tools/call", `{"name":"steps","arguments":{},"task":{}}`).result(), "task", "taskId").(string)
+		if made == "" {
+			t.Fatal("there is no task")
+		}
+		return made
+	}
+	task, never := begin(), strings.Repeat("N", 26)
+	steps <- struct{}{}
+	for who, token := range map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""} {
+		for i, e := range edges {
+			s := sessionAs(t, e, vNov, token)
+			c := statelessAs(t, e, token)
+			c.capabilities = withTasks
+			check := func(what string, do func(id string) *reply) {
+				t.Helper()
+				foreign, unknown := do(task), do(never)
+				if !strings.Contains(string(unknown.body), `"error"`) {
+					t.Errorf("%s of an unknown task: %s", what, unknown.body)
+				}
+				withoutID := regexp.MustCompile(`"id":\d+`).ReplaceAll
+				foreign.body, unknown.body = withoutID(foreign.body, nil), withoutID(unknown.body, nil)
+				same(t, fmt.Sprintf("%s of alice's task, from %s by replica %d", what, who, i), foreign, unknown, task, never)
+			}
+			for _, method := range []string{"tasks/get", "tasks/result", "tasks/cancel"} {
+				check(vNov+" "+method, func(id string) *reply { return s.request(method, `{"taskId":"`+id+`"}`) })
+			}
+			for method, more := range map[string]map[string]any{
+				"tasks/get": {}, "tasks/cancel": {}, "tasks/update": {"inputResponses": map[string]any{"x": map[string]any{}}},
+			} {
+				check(v2026+" "+method, func(id string) *reply {
+					return c.request(method, map[string]any{"taskId": id, "inputResponses": more["inputResponses"]})
+				})
+			}
+			if list := s.request("tasks/list", ""); strings.Contains(string(list.body), task) {
+				t.Errorf("%s: alice's task is in the list of %s", list.body, who)
+			}
+			listens := c.request("subscriptions/listen", map[string]any{"notifications": map[string]any{"taskIds": []string{task, never}}}).events()
+			if ack := listens.message(); strings.Contains(string(ack.raw), task) || strings.Contains(string(ack.raw), never) {
+				t.Errorf("%s listens to %s", who, ack.raw)
+			}
+			defer func() {
+				listens.close()
+				for ev := range listens.events {
+					if strings.Contains(ev.Data, task) {
+						t.Errorf("%s is told %s", who, ev.Data)
+					}
+				}
+			}()
+		}
+	}
+	if got := own.seenBy(edges[2], alice).request("tasks/get", `{"taskId":"`+task+`"}`).result(); got["status"] != "working" || got["statusMessage"] != "step 1" {
+		t.Errorf("the task is %v", got)
+	}
+	close(steps)
+	if got := text(t, own.seenBy(edges[1], alice).request("tasks/result", `{"taskId":"`+task+`"}`).result()); got != "done" {
+		t.Errorf("it gave %q", got)
 	}
 }
 

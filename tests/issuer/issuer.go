@@ -364,6 +364,7 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		i.Exchanges.Add(1)
 	}
 	if delay > 0 {
+		_ = r.ParseForm() // Until the body is read the server does not see that the client has left.
 		select {
 		case <-time.After(delay):
 		case <-r.Context().Done():
