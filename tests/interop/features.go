@@ -28,7 +28,7 @@ var features = []struct {
 	{"list changes", regexp.MustCompile(`list changed|subscriptions/listen to the list`)},
 	{"resumption", regexp.MustCompile(`resume`)},
 	{"drain", regexp.MustCompile(`drained`)},
-	{"tasks", regexp.MustCompile(`^tasks `)},
+	{"tasks", regexp.MustCompile(`^((legacy|modern) )?tasks `)},
 }
 
 // documented is the page whose table is made from a whole run's results.

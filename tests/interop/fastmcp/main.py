@@ -14,6 +14,7 @@ from fastmcp.client.transports import SSETransport, StdioTransport, StreamableHt
 from fastmcp.exceptions import ToolError
 
 import steps
+import tasks
 from steps import Inbox, contains, equal, error, step, text
 
 REVISIONS = {"legacy": "2025-11-25", "modern": "2026-07-28"}
@@ -24,7 +25,7 @@ class Session:
 
     def __init__(self, options: Any, era: str) -> None:
         self.options, self.era = options, era
-        self.told, self.logged = Inbox(), Inbox()
+        self.told, self.logged, self.asked = Inbox(), Inbox(), Inbox()
         self.action = "accept"
         if options.sse:
             transport: Any = SSETransport(options.sse)
@@ -42,11 +43,16 @@ class Session:
             message_handler=self.on_message,
         )
 
-    async def elicited(self, _message: str, _kind: Any, params: Any, _context: Any) -> Any:
+    async def elicited(self, message: str, _kind: Any, params: Any, _context: Any) -> Any:
+        self.asked.put(message)
         if self.action != "accept":
             return ElicitResult(action=self.action)
         if "confirm" in params.requested_schema["properties"]:
             return {"confirm": True}
+        if "name" in params.requested_schema["properties"]:
+            return {"name": "Ada"}
+        if "answer" in params.requested_schema["properties"]:
+            return {"answer": "yes"}
         return {"seat": "aisle", "room": "suite", "insurance": True}
 
     async def sampled(self, _messages: Any, _params: Any, _context: Any) -> str:
@@ -64,6 +70,9 @@ async def run(s: Session) -> None:
     await asking(s)
     await others(s)
     await running(s)
+    if s.era == "modern":
+        s.action = "accept"
+        await tasks.tasks(s)
     if s.options.drain and s.era == "legacy":
         await drained(s)
 
@@ -233,6 +242,8 @@ async def drained(s: Session) -> None:
 async def main() -> None:
     options = steps.options()
     steps.uses("fastmcp")
+    print("lacks tasks in 2025-11-25: it has those of 2026-07-28 only")
+    print("lacks notifications of tasks: it polls")
     for era in ("legacy",) if options.sse else ("legacy", "modern"):
         steps.prefix = era + " "
         s = Session(options, era)
