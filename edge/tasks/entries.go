@@ -15,13 +15,12 @@ import (
 type entry struct {
 	// At is when it was written.
 	At time.Time `json:"at"`
-	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice.
+	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice. It alone has a tool.
 	Tool string `json:"tool"`
 	Poll int64  `json:"poll"`
 	// Token is the client's progress token, of the first entry, of revisions with sessions.
 	Token json.RawMessage `json:"token"`
-	// Run that begins with the entry: of the first one, and of each EntryLog that follows a claim; nil: none does. Releases before did not
-	// write it, and read over it.
+	// Run that begins with the entry: of the first one, and of those that follow a claim; nil: none does. Releases before did not write it.
 	Run *claim `json:"run"`
 	// Message of an EntryLog, and the progress that it was made of: numbers, or nothing.
 	Message  string          `json:"message"`
@@ -117,10 +116,14 @@ func begins(tool string, poll time.Duration, token json.RawMessage, at time.Time
 	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds(), Token: token, Run: first}.encode()}
 }
 
-// claimed are the entries that the run of a claimed task begins with (call.Config).
+// claimed are the entries that the run of a claimed task begins with (call.Config). The first owner's, who is named by the first entry, tells that
+// the task waits for its turn no longer, and may be dropped; later ones are kept.
 func (t *Tasks) claimed(r *medium.Record) []state.Entry {
-	c := claim{Replica: t.o.Replica, Round: r.Round, Attempt: r.Attempt, Lapses: r.Lapses}
-	return []state.Entry{{Kind: state.EntryLog, Data: entry{Run: &c}.encode()}}
+	c, kind := claim{Replica: t.o.Replica, Round: r.Round, Attempt: r.Attempt, Lapses: r.Lapses}, state.EntryNotice
+	if r.Epoch.Counter() == 1 {
+		kind = state.EntryLog
+	}
+	return []state.Entry{{Kind: kind, Data: entry{Run: &c}.encode()}}
 }
 
 // says is a status message.

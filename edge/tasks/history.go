@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
-// History is a task with what its log still has of its life: the oldest runs and messages of a log that is full are gone.
+// History is a task with what its log has of its life: its runs and questions, and the status messages that were not dropped.
 type History struct {
 	Report
 	// Client is the name that the client gives itself; empty: none.
@@ -142,6 +142,8 @@ func (h *History) takeRun(x *medium.Entry, e *entry) {
 		h.succeed(nil, e.At)
 		h.Runs = append(h.Runs, Run{Epoch: x.Epoch, Began: e.At})
 		last = h.last()
+	} else if !other && last.End == RunQueued { // It has begun; the entry that says when was dropped.
+		last.End = RunGoesOn
 	}
 	switch {
 	case last == nil || last.End != RunGoesOn && last.End != RunQueued:
@@ -172,7 +174,7 @@ func (h *History) succeed(next *claim, at time.Time) {
 	if last == nil || last.End != RunGoesOn && last.End != RunQueued {
 		return
 	}
-	if last.End == RunQueued {
+	if last.End == RunQueued && next != nil && next.Round == 1 && next.Attempt == 1 {
 		h.Runs = h.Runs[:len(h.Runs)-1]
 		return
 	}

@@ -128,6 +128,38 @@ func TestHistoryOfTheQueue(t *testing.T) {
 	})
 }
 
+// TestHistoryIsKept: a backend that says much drops its own messages, and no run.
+func TestHistoryIsKept(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["chatty"] = tool{atOnce, true, func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			for range 50 {
+				if err := sink.Emit(ctx, mcp.Event{Method: mcp.NotifyProgress, Params: json.RawMessage(`{"progress":1,"message":"on it"}`)}); err != nil {
+					return mcp.Reply{}, err
+				}
+			}
+			select {
+			case <-w.backend.gate("chatty"):
+				return result("done"), nil
+			case <-ctx.Done():
+				return mcp.Reply{}, context.Cause(ctx)
+			}
+		}}
+		a, b := w.replica(remembering("a", 10)), w.replica(remembering("b", 10))
+		id := a.begin("chatty", "")
+		await.Until(t, "the task to run", func() bool { return a.recently(id).Message != "" })
+		a.cut.off.Store(true)
+		await.Until(t, "the takeover", func() bool {
+			return slices.ContainsFunc(b.Recent(t.Context()), func(h *History) bool { return h.ID == id && len(h.Runs) == 2 && h.Message != "" })
+		})
+		close(w.backend.gate("chatty"))
+		b.awaits(id, Completed)
+		h := b.recently(id)
+		if want := []string{"a lost", "b completed"}; !slices.Equal(ran(h), want) || h.Tool != "chatty" || len(h.Steps) > 8 {
+			t.Errorf("of %q are kept the runs %q and %d messages, want %q and 8 at most", h.Tool, ran(h), len(h.Steps), want)
+		}
+	})
+}
+
 // TestRunsOfBothReleases: a release that knows nothing of runs reads over them, and its own runs are seen as far as its entries tell.
 func TestRunsOfBothReleases(t *testing.T) {
 	old := struct {
@@ -148,7 +180,7 @@ func TestRunsOfBothReleases(t *testing.T) {
 	}
 	at(t0, state.EntryNotice, entry{Tool: "x"})
 	at(t0, state.EntryLog, entry{Message: "half"})
-	at(t0.Next(1), state.EntryLog, entry{Run: &claim{Replica: "new", Round: 1, Attempt: 2, Lapses: 1}})
+	at(t0.Next(1), state.EntryNotice, entry{Run: &claim{Replica: "new", Round: 1, Attempt: 2, Lapses: 1}})
 	at(t0.Next(1).Next(1), state.EntryLog, entry{Message: "again"})
 	at(t0.Next(1).Next(1).Next(1), state.EntryResponse, entry{Failure: &failure{Message: "lost"}})
 	if want := []string{" taken_over", "new taken_over", " lost"}; !slices.Equal(ran(&h), want) {

@@ -152,8 +152,9 @@ func (v *view) take(kind state.EntryKind, e *entry) {
 	}
 	switch kind {
 	case state.EntryNotice:
-		v.tool = e.Tool
-		v.poll, v.token = time.Duration(e.Poll)*time.Millisecond, e.Token
+		if e.Tool != "" {
+			v.tool, v.poll, v.token = e.Tool, time.Duration(e.Poll)*time.Millisecond, e.Token
+		}
 	case state.EntryLog:
 		if e.Message != "" {
 			v.message, v.progress, v.total = e.Message, e.Progress, e.Total

@@ -52,7 +52,7 @@ function fill(body, count, rows) {
 
 function runRow(run, trace) {
   const took = run.ended ? duration(run.ended - run.began) : '–';
-  let way = el('span', 'dim', trace ? 'kept there' : '–');
+  let way = el('span', 'dim', trace ? 'at that replica' : '–');
   if (trace && !run.call) way.title = `Trace ${trace}: look at that replica's page, or where the traces are exported to`;
   if (run.call) {
     way = el('a', 'goto', 'waterfall');
