@@ -124,8 +124,8 @@ images: ## Build the images on a Docker engine of its own, for both platforms, r
 	{ test ! -s bin/images-sizes || cat bin/images-sizes; }; $(END)
 
 browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR writes what it shows there
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && \
-	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && $(GO) build -o bin/everything ./services/everything && \
+	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" EVERYTHING_BINARY="$$PWD/bin/everything" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
 	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
 access: ## Log in at real authorization servers, Keycloak and oidc-provider, by clients in use, and call an edge (needs npm, Python, Java with Maven, Chromium)

@@ -18,7 +18,7 @@ var _ admin.Replica = (*App)(nil)
 func (a *App) administration(router *era.Router) http.Handler {
 	var page http.Handler
 	if a.dev != nil {
-		page = dev.Handler(a.dev, config.LoopbackHosts())
+		page = dev.Handler(a.dev, a.tasks, replicaName(a.cfg), config.LoopbackHosts())
 	}
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{

@@ -97,8 +97,9 @@ func stateLimits(l config.Limits) state.Limits {
 	return out
 }
 
-// taskEvents bounds the status messages that are kept of a task, its questions and its end aside: the last one is shown.
-const taskEvents = 8
+// taskEvents bounds what is kept of a task's status messages, beside its runs, questions and end, of which a task with all its rounds has as many:
+// the last one is shown.
+const taskEvents = 24
 
 // taskLimits are those of the medium of tasks, of which each is a session.
 func taskLimits(l config.Limits) state.Limits {

@@ -41,6 +41,14 @@ func DevStore(cfg config.Config) *dev.Store {
 	return dev.NewStore(dev.Options{})
 }
 
+// devTasks is how many tasks the page about a store shows; 0: there is no page.
+func devTasks(store *dev.Store) int {
+	if store == nil {
+		return 0
+	}
+	return 100
+}
+
 // Telemetry sets up what operators see of an edge, by its settings and the process's environment. store,
 // unless it is nil, gets every span beside what the environment names: whatever the client wants to be
 // sampled, and with arguments and results, if nobody else gets those too.

@@ -90,10 +90,12 @@ func (p *picture) before(s *span) (*span, telemetry.Reason) {
 	return nil, ""
 }
 
-// summary is a call as the list shows it. Times are in microseconds since 1970, durations in microseconds.
+// summary is a call, or a task, as the list shows it. Times are in microseconds since 1970, durations in microseconds.
 type summary struct {
-	ID       string  `json:"id"`
-	Method   string  `json:"method"`
+	ID string `json:"id"`
+	// Task is the id of the task that it is; empty: it is a call. A task has no method, its rounds are its runs, and its outcome is its status.
+	Task     string  `json:"task,omitempty"`
+	Method   string  `json:"method,omitempty"`
 	Target   string  `json:"target,omitempty"`
 	Client   string  `json:"client,omitempty"`
 	Session  string  `json:"session,omitempty"`
@@ -110,7 +112,9 @@ type summary struct {
 	Failed  bool   `json:"failed,omitempty"`
 	Error   string `json:"error,omitempty"`
 	Rounds  int    `json:"rounds"`
-	Spans   int    `json:"spans"`
+	// Attempt of a task's round; 0: not known.
+	Attempt int `json:"attempt,omitempty"`
+	Spans   int `json:"spans"`
 	// TakenOver says that another replica went on with a run.
 	TakenOver bool `json:"takenOver,omitempty"`
 }

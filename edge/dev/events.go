@@ -16,7 +16,7 @@ const (
 	pulse = 2 * time.Second
 )
 
-// events tells a page the calls: all in one event "calls", and from then on in events "changes" those
+// events tells a page the calls and tasks: all in one event "calls", and from then on in events "changes" those
 // that are new or different, with the ids of those that are gone.
 func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	select {
@@ -37,7 +37,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request) {
 	ticker := time.NewTicker(pulse)
 	defer ticker.Stop()
 	for {
-		if f.tell(stream, h.store.listing(time.Now())) != nil {
+		if f.tell(stream, h.listing(r.Context())) != nil {
 			return
 		}
 		select { // whatever comes close together is told together

@@ -2,10 +2,13 @@ package dev
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"embed"
 	"encoding/json"
 	"net/http"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
@@ -24,32 +27,35 @@ const maxStreams = 16
 
 type handler struct {
 	store   *Store
+	board   *board
 	guard   *web.Guard
 	streams chan struct{}
 }
 
-// Handler serves what is in a Store:
+// Handler serves what is in a Store, and the tasks that this replica, by its name, had to do with; t nil: there are none.
 //
 //	GET  /dev             the page
-//	GET  /dev/calls       the calls, the latest first, as JSON
+//	GET  /dev/calls       the calls and tasks, the latest first, as JSON
 //	GET  /dev/calls/{id}  one call's waterfall
-//	GET  /dev/events      the calls as Server-Sent Events: all of them, then those that change
+//	GET  /dev/tasks/{id}  one task's runs
+//	GET  /dev/events      the calls and tasks as Server-Sent Events: all of them, then those that change
 //	POST /v1/traces       spans of other processes, by OTLP/HTTP
 //
 // hosts are the names that the Host header may have: a page of any other name is refused, and so is one
 // of another origin. The streams end when their requests' contexts do.
-func Handler(s *Store, hosts []string) http.Handler {
-	h := &handler{store: s, guard: web.NewGuard(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
+func Handler(s *Store, t Tasks, replica string, hosts []string) http.Handler {
+	h := &handler{store: s, board: &board{from: t, replica: replica}, guard: web.NewGuard(nil, web.Options{Hosts: hosts}), streams: make(chan struct{}, maxStreams)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /dev", h.file("index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /dev/{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/dev", http.StatusMovedPermanently) })
-	for _, name := range []string{"page.js", "list.js", "waterfall.js", "scale.js", "span.js", "keys.js", "dom.js"} {
+	for _, name := range []string{"page.js", "list.js", "waterfall.js", "task.js", "head.js", "scale.js", "span.js", "keys.js", "dom.js"} {
 		mux.HandleFunc("GET /dev/"+name, h.file(name, "text/javascript; charset=utf-8"))
 	}
 	mux.HandleFunc("GET /dev/page.css", h.file("page.css", "text/css; charset=utf-8"))
 	mux.HandleFunc("GET /dev/icon.svg", h.file("icon.svg", "image/svg+xml"))
 	mux.HandleFunc("GET /dev/calls", h.list)
 	mux.HandleFunc("GET /dev/calls/{id}", h.one)
+	mux.HandleFunc("GET /dev/tasks/{id}", h.task)
 	mux.HandleFunc("GET /dev/events", h.events)
 	mux.HandleFunc("POST /v1/traces", h.export)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -77,24 +83,29 @@ func (h *handler) file(name, kind string) http.HandlerFunc {
 	}
 }
 
-// listing is all calls.
+// listing is all calls and tasks.
 type listing struct {
 	Calls []summary `json:"calls"`
 	// Dropped is how many spans were, for want of room.
 	Dropped uint64 `json:"dropped"`
 }
 
-func (s *Store) listing(now time.Time) listing {
-	p := draw(s.snapshot())
-	out := listing{Calls: make([]summary, 0, len(p.calls)), Dropped: p.dropped}
+func (h *handler) listing(ctx context.Context) listing {
+	known, now := h.board.tasks(ctx), time.Now()
+	p := draw(h.store.snapshot())
+	out := listing{Calls: make([]summary, 0, len(p.calls)+len(known)), Dropped: p.dropped}
 	for _, c := range p.calls {
 		out.Calls = append(out.Calls, p.summary(c, now))
 	}
+	for _, t := range known {
+		out.Calls = append(out.Calls, summaryOf(t, now))
+	}
+	slices.SortStableFunc(out.Calls, func(a, b summary) int { return cmp.Compare(b.Start, a.Start) })
 	return out
 }
 
-func (h *handler) list(w http.ResponseWriter, _ *http.Request) {
-	h.answer(w, h.store.listing(time.Now()))
+func (h *handler) list(w http.ResponseWriter, r *http.Request) {
+	h.answer(w, h.listing(r.Context()))
 }
 
 func (h *handler) one(w http.ResponseWriter, r *http.Request) {

@@ -53,7 +53,7 @@ func TestFilesAreServedUnderThePolicy(t *testing.T) {
 
 // A name that an attacker points at loopback, or a page of another origin, reaches nothing.
 func TestOthersAreRefused(t *testing.T) {
-	h := Handler(NewStore(Options{}), loopback)
+	h := Handler(NewStore(Options{}), nil, "here", loopback)
 	for _, c := range []struct {
 		method, path, host, origin string
 		status                     int

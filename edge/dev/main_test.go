@@ -51,7 +51,7 @@ var loopback = []string{"localhost", "127.0.0.1", "::1"}
 
 func serve(t *testing.T, s *Store) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(Handler(s, loopback))
+	server := httptest.NewServer(Handler(s, nil, "here", loopback))
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return server

@@ -149,9 +149,10 @@ func (x *execution) record() *medium.Record {
 	return r
 }
 
-// begins is the first entry of the task's log.
-func (x *execution) begins() state.Entry {
-	return begins(x.first.Params.Target, x.support.Poll, x.token, x.session.Created)
+// begins is the first entry of the task's log. queued: it waits for its turn to be run.
+func (x *execution) begins(queued bool) state.Entry {
+	first := claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued}
+	return begins(x.first.Params.Target, x.support.Poll, x.token, x.session.Created, &first)
 }
 
 // atOnce makes a task before the backend is called.
@@ -165,12 +166,13 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	rec := x.record()
 	x.isTask.Store(true)
 	x.fill(rec)
-	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins()}, &run.Claimed{Task: x, Context: x.base})
+	begin, err := t.calls.Begin(ctx, rec, []state.Entry{x.begins(true)}, &run.Claimed{Task: x, Context: x.base})
 	if err != nil {
 		x.discard()
 		return mcp.Reply{}, t.notBegun(x.session.ID, &c.Principal, err)
 	}
 	t.counters.Created.Add(1)
+	t.recent.note(x.session.ID)
 	t.turns.take(c.Principal.Key(), x, begin)
 	return t.made(ctx, rules, c, &view{
 		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
@@ -225,7 +227,7 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	x.first.LogLevel = c.LogLevel
 	u := new(run.Unit)
 	t.calls.Init(u, 1)
-	u.Ready([]state.Entry{x.begins()})
+	u.Ready([]state.Entry{x.begins(false)})
 	out := &request{x: x, call: u.Add(ctx, x.record(), x)}
 	u.Serve(ctx, out)
 	x.unheard()
@@ -239,6 +241,7 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		return mcp.Reply{}, out.failed
 	}
 	t.counters.Created.Add(1)
+	t.recent.note(x.session.ID)
 	v, err := t.view(ctx, x.session)
 	if err != nil {
 		return mcp.Reply{}, err

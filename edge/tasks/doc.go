@@ -13,6 +13,7 @@
 // Each task has a session of its own in a medium of its own: its id is the task's, its principal the task's owner. It has one
 // stream, whose log is the task's history:
 //
+//	EntryNotice    how it began, and each run that another owner, or another round, begins; kept
 //	EntryLog       a status message; the oldest go
 //	EntryRequest   a question to the client; kept, with its key
 //	EntryResponse  how the task ended: a result, an error, or cancelled

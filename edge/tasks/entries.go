@@ -8,17 +8,20 @@ import (
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
 // entry is what one entry of a task's log says; which members it has follows from its kind.
 type entry struct {
 	// At is when it was written.
 	At time.Time `json:"at"`
-	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice.
+	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice. It alone has a tool.
 	Tool string `json:"tool"`
 	Poll int64  `json:"poll"`
 	// Token is the client's progress token, of the first entry, of revisions with sessions.
 	Token json.RawMessage `json:"token"`
+	// Run that begins with the entry: of the first one, and of those that follow a claim; nil: none does. Releases before did not write it.
+	Run *claim `json:"run"`
 	// Message of an EntryLog, and the progress that it was made of: numbers, or nothing.
 	Message  string          `json:"message"`
 	Progress json.RawMessage `json:"progress"`
@@ -32,6 +35,17 @@ type entry struct {
 	ToolError bool            `json:"toolError"`
 	Failure   *failure        `json:"error"`
 	Cancelled bool            `json:"cancelled"`
+}
+
+// claim is who runs the task from now on, and the round that is run.
+type claim struct {
+	Replica string `json:"replica"`
+	// Round, Attempt and Lapses are those of the record (state.Call).
+	Round   int `json:"round"`
+	Attempt int `json:"attempt"`
+	Lapses  int `json:"lapses"`
+	// Queued: the backend is called later, when it is the task's turn.
+	Queued bool `json:"queued"`
 }
 
 // failure is an error as it is kept: each revision has its own code for the kind.
@@ -63,6 +77,18 @@ func (e entry) encode() []byte {
 		dst = strconv.AppendInt(append(dst, `,"poll":`...), e.Poll, 10)
 	}
 	raw(`,"token":`, e.Token)
+	if r := e.Run; r != nil {
+		dst = jsonrpc.AppendString(append(dst, `,"run":{"replica":`...), r.Replica)
+		dst = strconv.AppendInt(append(dst, `,"round":`...), int64(r.Round), 10)
+		dst = strconv.AppendInt(append(dst, `,"attempt":`...), int64(r.Attempt), 10)
+		if r.Lapses > 0 {
+			dst = strconv.AppendInt(append(dst, `,"lapses":`...), int64(r.Lapses), 10)
+		}
+		if r.Queued {
+			dst = append(dst, `,"queued":true`...)
+		}
+		dst = append(dst, '}')
+	}
 	text(`,"message":`, e.Message)
 	raw(`,"progress":`, e.Progress)
 	raw(`,"total":`, e.Total)
@@ -86,8 +112,18 @@ func (e entry) encode() []byte {
 }
 
 // begins is the first entry of a task's log.
-func begins(tool string, poll time.Duration, token json.RawMessage, at time.Time) state.Entry {
-	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds(), Token: token}.encode()}
+func begins(tool string, poll time.Duration, token json.RawMessage, at time.Time, first *claim) state.Entry {
+	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds(), Token: token, Run: first}.encode()}
+}
+
+// claimed are the entries that the run of a claimed task begins with (call.Config). The first owner's, who is named by the first entry, tells that
+// the task waits for its turn no longer, and may be dropped; later ones are kept.
+func (t *Tasks) claimed(r *medium.Record) []state.Entry {
+	c, kind := claim{Replica: t.o.Replica, Round: r.Round, Attempt: r.Attempt, Lapses: r.Lapses}, state.EntryNotice
+	if r.Epoch.Counter() == 1 {
+		kind = state.EntryLog
+	}
+	return []state.Entry{{Kind: kind, Data: entry{Run: &c}.encode()}}
 }
 
 // says is a status message.

@@ -31,6 +31,10 @@ type Options struct {
 	// MaxRounds, MaxAttempts, MaxTakeovers, Heartbeat: as in package stateful.
 	MaxRounds, MaxAttempts, MaxTakeovers int
 	Heartbeat                            time.Duration
+	// Replica is this one's name, which the logs of the tasks say that it runs; empty: it has none.
+	Replica string
+	// Recent is how many of the tasks that this replica makes, runs or is asked about are remembered for Tasks.Recent; 0: none.
+	Recent int
 	// Memory is charged with what tasks hold that run here; nil: nothing is counted.
 	Memory *budget.Budget
 	// Telemetry observes what goes on; nil: nothing does.

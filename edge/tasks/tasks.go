@@ -38,6 +38,7 @@ type Tasks struct {
 	running  atomic.Int64
 	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
 	making sync.Map
+	recent recent
 
 	draining, closing    chan struct{}
 	drainOnce, closeOnce sync.Once
@@ -50,6 +51,7 @@ var _ era.Dispatcher = (*Tasks)(nil)
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	t := &Tasks{Dispatcher: d, o: o.withDefaults(), draining: make(chan struct{}), closing: make(chan struct{})}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
+	t.recent.most = t.o.Recent
 	ready := make(chan struct{})
 	defer close(ready)
 	t.store = open(medium.Hooks{
@@ -57,8 +59,8 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 		Returning: func() { <-ready; t.calls.Returning() },
 	})
 	t.calls = run.New(sessions{t.store, t}, run.Options{
-		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled},
-		Resume: t.resume, Number: renamed, Cancel: t.tellCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
+		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed},
+		Resume: t.goOn, Number: renamed, Cancel: t.tellCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, Timeout: storeTimeout,
 		Log: t.o.Logger, Name: func() string { return stream },
 	})
@@ -131,10 +133,18 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	if err := t.admitPoll(ctx, c); err != nil {
 		return mcp.Reply{}, err
 	}
-	id := c.Params.Target
+	reply, err := t.serve(ctx, rules, c)
+	if err == nil && c.Method != mcp.MethodTasksList {
+		t.recent.note(c.Params.Target)
+	}
+	return reply, err
+}
+
+// serve serves a request about tasks that was admitted.
+func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	switch c.Method {
 	case mcp.MethodTasksGet:
-		v, err := t.load(ctx, id, &c.Principal)
+		v, err := t.load(ctx, c.Params.Target, &c.Principal)
 		if err != nil {
 			return mcp.Reply{}, err
 		}
@@ -148,6 +158,12 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 	default:
 		return t.result(ctx, rules, c)
 	}
+}
+
+// goOn makes the execution of a task that was claimed (run.Options).
+func (t *Tasks) goOn(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
+	t.recent.note(o.Session.ID)
+	return t.resume(o, why)
 }
 
 // has says whether a revision has a method about tasks.

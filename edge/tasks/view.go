@@ -45,6 +45,8 @@ type view struct {
 	asks []entry
 	// end is how it ended; nil: it goes on.
 	end *entry
+	// trace is the span of the request that made it, as a W3C traceparent; empty: none.
+	trace string
 }
 
 func (v *view) over() bool { return v.end != nil }
@@ -96,6 +98,11 @@ func unavailable(err error) *mcp.Error {
 
 // view reads the task of a session.
 func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
+	return t.read(ctx, s, func(*medium.Entry, *entry) {})
+}
+
+// read reads the task of a session, and gives each entry of its log to see, in their order.
+func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
 	v := &view{id: s.ID, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
 	for after, more := (medium.Position{}), true; more; {
@@ -112,21 +119,13 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 			if err := json.Unmarshal(x.Data, &e); err != nil {
 				return nil, fmt.Errorf("the log of task %s: %w", s.ID, err)
 			}
-			v.updated = e.At
-			switch x.Kind {
-			case state.EntryNotice:
-				v.tool = e.Tool
-				v.poll, v.token = time.Duration(e.Poll)*time.Millisecond, e.Token
-			case state.EntryLog:
-				if e.Message != "" {
-					v.message, v.progress, v.total = e.Message, e.Progress, e.Total
-				}
-			case state.EntryRequest:
+			see(x, &e)
+			if x.Kind == state.EntryRequest {
 				asked = append(asked, e)
-			case state.EntryResponse:
-				v.end = &e
 			}
+			v.take(x.Kind, &e)
 		}
+		v.trace = page.Trace
 		more = page.More && len(page.Entries) > 0
 		if page.Ended && !more && v.end == nil {
 			v.end = &entry{At: v.updated, Cancelled: true} // It ended with nothing to tell.
@@ -144,6 +143,25 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 		v.status = Completed
 	}
 	return v, nil
+}
+
+// take is what an entry of its log makes of the task. That a run begins is no change that a client sees.
+func (v *view) take(kind state.EntryKind, e *entry) {
+	if e.Run == nil {
+		v.updated = e.At
+	}
+	switch kind {
+	case state.EntryNotice:
+		if e.Tool != "" {
+			v.tool, v.poll, v.token = e.Tool, time.Duration(e.Poll)*time.Millisecond, e.Token
+		}
+	case state.EntryLog:
+		if e.Message != "" {
+			v.message, v.progress, v.total = e.Message, e.Progress, e.Total
+		}
+	case state.EntryResponse:
+		v.end = e
+	}
 }
 
 // waits finds out whether a task that has asked waits for answers, and for which.

@@ -84,6 +84,8 @@ func request(t *testing.T, e edge, method string, params, meta object) object {
 		headers["Mcp-Name"] = name
 	} else if uri, ok := params["uri"].(string); ok {
 		headers["Mcp-Name"] = uri
+	} else if id, ok := params["taskId"].(string); ok {
+		headers["Mcp-Name"] = id
 	}
 	resp := post(t, e, object{"jsonrpc": "2.0", "id": 1, "method": method, "params": all}, headers)
 	defer resp.Body.Close()

@@ -11,12 +11,14 @@ import (
 	"time"
 )
 
-// edge is a running demo.
+// edge is a running one.
 type edge struct {
 	endpoint, page string
+	// kill ends it as a machine that is lost.
+	kill func()
 }
 
-// startEdge starts the demo on ports of its own and ends it with the test.
+// startEdge starts the demo, or an edge of the backends that flags name, on ports of its own, and ends it with the test.
 func startEdge(t *testing.T, flags ...string) edge {
 	t.Helper()
 	binary := os.Getenv("MCPEDGE_BINARY")
@@ -42,7 +44,11 @@ func startEdge(t *testing.T, flags ...string) edge {
 			}
 		}
 	}()
+	lost := false
 	t.Cleanup(func() {
+		if lost {
+			return
+		}
 		_ = cmd.Process.Signal(os.Interrupt)
 		late := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
 		defer late.Stop()
@@ -50,7 +56,13 @@ func startEdge(t *testing.T, flags ...string) edge {
 			t.Errorf("the edge did not end well: %v", err)
 		}
 	})
-	return serving(t, lines)
+	e := serving(t, lines)
+	e.kill = func() {
+		lost = true
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	return e
 }
 
 // serving waits for the line that says where the edge is.
@@ -67,7 +79,7 @@ func serving(t *testing.T, lines <-chan string) edge {
 			seen.WriteString(line + "\n")
 			var entry struct{ Msg, Endpoint, Admin string }
 			if json.Unmarshal([]byte(line), &entry) == nil && entry.Msg == "serving" {
-				return edge{entry.Endpoint, "http://" + entry.Admin + "/dev"}
+				return edge{endpoint: entry.Endpoint, page: "http://" + entry.Admin + "/dev"}
 			}
 		case <-timeout:
 			t.Fatalf("the edge does not serve after 30 s:\n%s", &seen)

@@ -119,7 +119,7 @@ func TestFilter(t *testing.T) {
 	callTool(t, e, "no_such_tool", object{})
 	request(t, e, "tools/list", object{}, nil)
 	b.until(calls + ` === 4`)
-	b.click(`.choice label:nth-of-type(3)`)
+	b.click(`.choice label:nth-of-type(4)`)
 	b.until(calls + ` === 2`)
 	wants(t, "what failed", b.text("#calls"), "unknown tool", "tool error", "calculator_arithmetic")
 	b.click(`.choice label:nth-of-type(2)`)

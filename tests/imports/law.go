@@ -51,7 +51,7 @@ var Law = []Package{
 	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/state/medium", "edge/state/statetest/model", "edge/mcp"}},
 	{"edge/admin", "health, readiness, the REST face: catalog and calls, sessions, tasks, backends, drain", []string{
 		"edge/tasks", "edge/budget", "edge/backend", "edge/jsonrpc", "edge/mcp", "edge/revision", "edge/state", "edge/telemetry", "edge/transport/web", "gen/mcpedge/admin/v1"}},
-	{"edge/dev", "keeps the last traces in memory and shows them to a developer", []string{"edge/telemetry", "edge/frame", "edge/transport/web"}},
+	{"edge/dev", "keeps the last traces in memory and shows them, and tasks, to a developer", []string{"edge/tasks", "edge/telemetry", "edge/frame", "edge/transport/web"}},
 	{"edge/welcome", "what a browser sees at the MCP address", []string{"edge/revision", "edge/transport/web"}},
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", []string{"edge/mcp", "edge/policy", "edge/quota"}},

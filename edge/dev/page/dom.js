@@ -32,11 +32,19 @@ export function clock(us) {
 
 // state is how a call stands: a class, and words for it.
 export function state(call) {
+  if (call.task) return taskState(call);
   if (call.failed) return ['failed', call.outcome ? call.outcome.replaceAll('_', ' ') : 'failed'];
   if (call.running) return ['running', call.rounds > 1 ? `running, round ${call.rounds}` : 'running'];
   if (call.outcome === 'input_required') return ['waiting', 'waiting for answers'];
   if (call.outcome === 'lost') return ['waiting', 'lost'];
   return ['ok', call.outcome || 'ok'];
+}
+
+function taskState(task) {
+  const words = task.outcome === 'input_required' ? 'waiting for answers' : task.outcome.replaceAll('_', ' ');
+  if (task.failed) return ['failed', words];
+  if (task.running) return ['running', task.attempt > 1 ? `${words}, attempt ${task.attempt}` : words];
+  return [task.outcome === 'completed' ? 'ok' : 'waiting', words];
 }
 
 export function chip(call) {

@@ -5,7 +5,7 @@ import { rove } from './keys.js';
 const body = byId('calls');
 const section = byId('list');
 const rows = new Map(); // id → { call, row, link }
-const work = new Set(['tools/call', 'resources/read', 'prompts/get', 'completion/complete']);
+const work = new Set(['', 'tools/call', 'resources/read', 'prompts/get', 'completion/complete']);
 let text = '';
 let which = 'all';
 let chosen = '';
@@ -99,9 +99,10 @@ export function choose(id) {
 
 function wanted(call) {
   if (which === 'failed' && !call.failed) return false;
-  if (which === 'work' && !work.has(call.method)) return false;
+  if (which === 'work' && !work.has(call.method ?? '')) return false;
+  if (which === 'tasks' && !call.task) return false;
   if (!text) return true;
-  const all = [call.method, call.target, call.client, call.session, call.backend, call.version, call.outcome, call.error, call.id];
+  const all = [call.method, call.target, call.client, call.session, call.backend, call.version, call.outcome, call.error, call.id, call.task && 'task'];
   return all.some((v) => v && v.toLowerCase().includes(text));
 }
 
@@ -132,7 +133,9 @@ function update(old, next) {
 
 function draw(call) {
   const link = el('a', 'call',
-    el('span', 'method', call.method), call.target ? el('span', 'target', call.target) : call.error ? el('span', 'error', call.error) : null);
+    el('span', 'method', call.task ? 'task' : call.method), call.target ? el('span', 'target', call.target) : call.error ? el('span', 'error', call.error) : null,
+    call.task ? el('span', 'taskId mono', `…${call.task.slice(-8)}`) : null);
+  if (call.task) link.title = `Task ${call.task}`;
   link.href = `#${call.id}`;
   link.tabIndex = -1;
   const session = el('td', 'wide dim mono', call.session ? call.session.slice(0, 8) : '–');

@@ -1,11 +1,13 @@
 // The page: it listens to the calls and shows the one in the address.
 import { byId } from './dom.js';
 import * as list from './list.js';
+import * as task from './task.js';
 import * as waterfall from './waterfall.js';
 
 const live = byId('live');
 let paused = false;
 let connected = false;
+let shown = ''; // the call or task whose details are shown
 let held = null; // what came while paused: { all, calls, gone }
 
 function show() {
@@ -18,8 +20,10 @@ function show() {
 function apply({ calls, gone }, all) {
   if (all) list.reset(calls);
   else list.change(calls, gone ?? [], true);
-  if (all || calls.some((c) => c.id === waterfall.shown())) waterfall.refresh();
+  if (all || calls.some((c) => c.id === shown)) (isTask(shown) ? task : waterfall).refresh();
 }
+
+const isTask = (id) => id.startsWith('task-');
 
 function take(event, all) {
   const data = JSON.parse(event.data);
@@ -52,16 +56,21 @@ filters.addEventListener('submit', (event) => event.preventDefault());
 
 function route() {
   const id = decodeURIComponent(location.hash.slice(1));
-  const before = waterfall.shown();
+  const before = shown;
   const inside = byId('detail').contains(document.activeElement);
+  shown = id;
+  byId('detail').hidden = !id;
+  byId('main').classList.toggle('split', Boolean(id));
+  document.title = 'Calls · MCP Edge';
   list.choose(id);
-  waterfall.open(id);
+  waterfall.open(isTask(id) ? '' : id);
+  task.open(isTask(id) ? id : '');
   if (inside && !id) list.focusOn(before);
   else list.reveal(); // there is less room, or more
 }
 
 function close() {
-  const id = waterfall.shown();
+  const id = shown;
   if (!id) return;
   history.pushState(null, '', location.pathname);
   route();

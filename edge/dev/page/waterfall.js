@@ -1,5 +1,6 @@
 // One call as a waterfall.
-import { byId, chip, clock, duration, el } from './dom.js';
+import { byId, clock, duration, el } from './dom.js';
+import { head, headless } from './head.js';
 import { rove } from './keys.js';
 import { scale } from './scale.js';
 import { tell } from './span.js';
@@ -9,15 +10,11 @@ let id = '';
 let picked = ''; // the selected span
 let fetching = 0;
 
-export const shown = () => id;
-
 // open shows a call; an empty id closes.
 export function open(newId) {
   const other = newId !== id;
   id = newId;
-  byId('detail').hidden = !id;
-  byId('main').classList.toggle('split', Boolean(id));
-  document.title = 'Calls · MCP Edge';
+  byId('panes').hidden = !id;
   if (!id) return;
   if (other) picked = '';
   refresh();
@@ -40,22 +37,12 @@ export async function refresh() {
 }
 
 function forget() {
-  byId('detailTitle').textContent = 'This call is not kept any more';
-  byId('detailOutcome').replaceChildren();
-  byId('facts').replaceChildren();
-  byId('trouble').hidden = true;
+  headless('This call is not kept any more');
   for (const part of ['axis', 'spans', 'span']) byId(part).replaceChildren();
 }
 
 function draw({ call, spans, more }) {
-  const title = call.target || call.method;
-  document.title = `${title} · MCP Edge`;
-  byId('detailTitle').replaceChildren(title, call.target ? el('span', 'method', call.method) : '');
-  byId('detailOutcome').replaceChildren(chip(call));
-  facts(call);
-  const trouble = byId('trouble');
-  trouble.hidden = !call.error || call.error === call.outcome;
-  trouble.textContent = call.error || '';
+  head(call, facts(call));
   const axis = scale(spans);
   byId('axis').replaceChildren(...axis.marks.map(mark), ...axis.gaps.map((gap) => gapMark(gap, axis.x)));
   const focused = body.contains(document.activeElement);
@@ -98,9 +85,8 @@ function facts(call) {
   const waited = call.duration - call.busy;
   const took = waited > call.busy * 0.2 && call.rounds > 1
     ? `${duration(call.duration)}, of which ${duration(waited)} waiting for answers` : duration(call.duration);
-  const all = [['Began', clock(call.start)], ['Took', took], ['Rounds', call.rounds > 1 ? String(call.rounds) : ''], ['Client', call.client],
+  return [['Began', clock(call.start)], ['Took', took], ['Rounds', call.rounds > 1 ? String(call.rounds) : ''], ['Client', call.client],
     ['Session', call.session], ['Backend', call.backend], ['Revision', call.version], ['Trace', call.id.split('-')[0]]];
-  byId('facts').replaceChildren(...all.filter(([, v]) => v).map(([k, v]) => el('div', '', el('dt', '', k), el('dd', k === 'Trace' || k === 'Session' ? 'mono' : '', v))));
 }
 
 function mark({ at, text }) {

@@ -47,6 +47,8 @@ type Config struct {
 	// Completed makes the notices of the open URL elicitations (Record.Open) that asks do not ask for again: they are over
 	// when a call ends, or asks. It is a pure function; nil: there are none.
 	Completed func(c *medium.Record, asks []state.Ask) []state.Entry
+	// Claimed makes the entries that are written before a call that was claimed is run; nil: there are none. It is a pure function.
+	Claimed func(c *medium.Record) []state.Entry
 	// Keep makes a response one that is kept in a log; nil: it is as it is.
 	Keep func(response []byte) []byte
 }

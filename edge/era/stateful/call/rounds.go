@@ -38,6 +38,9 @@ func claimed(c *Call, e Event, buf []Effect) []Effect {
 	}
 	c.told, c.hasTold = r.Progress, r.HasProgress
 	c.suppressed = r.HasProgress && r.Phase == state.PhaseDispatched
+	if c.o.Claimed != nil {
+		c.j.precede(c.o.Claimed(r))
+	}
 	return c.mark(buf)
 }
 

@@ -1,0 +1,180 @@
+package dev
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/tasks"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// Tasks tells of the tasks that this replica had to do with, the last one first: tasks.Tasks.
+type Tasks interface {
+	Recent(ctx context.Context) []*tasks.History
+}
+
+// taskPace is how often, at most, tasks are read for all pages together.
+const taskPace = 500 * time.Millisecond
+
+// board has the tasks as they were read last, for all pages. Safe for concurrent use.
+type board struct {
+	from    Tasks // nil: there are none
+	replica string
+
+	mu   sync.Mutex
+	read time.Time
+	all  []*tasks.History
+}
+
+// tasks reads them, if they were not a moment ago.
+func (b *board) tasks(ctx context.Context) []*tasks.History {
+	if b.from == nil {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if time.Since(b.read) >= taskPace {
+		b.all = b.from.Recent(ctx)
+		b.read = time.Now()
+	}
+	return b.all
+}
+
+// taskPrefix begins the id of a task in the list of calls.
+const taskPrefix = "task-"
+
+// summaryOf is a task as the list shows it.
+func summaryOf(h *tasks.History, now time.Time) summary {
+	out := summary{
+		ID: taskPrefix + h.ID, Task: h.ID, Target: h.Tool, Client: h.Client, Version: h.Version,
+		Start: h.Created.UnixMicro(), Outcome: string(h.Status), Rounds: max(len(h.Runs), 1), Attempt: h.Attempt(),
+		Running: h.Status == tasks.Working,
+	}
+	end := now
+	if h.Over() {
+		end = h.Updated
+	}
+	out.Duration = micros(max(end.Sub(h.Created), 0))
+	if out.Failed = h.Status == tasks.Failed || h.ToolError; h.Status == tasks.Failed {
+		out.Error = h.Message
+	} else if h.ToolError {
+		out.Outcome = "tool_error"
+	}
+	for _, r := range h.Runs {
+		out.TakenOver = out.TakenOver || r.End == tasks.RunLost || r.End == tasks.RunHandedOver || r.End == tasks.RunTakenOver
+	}
+	return out
+}
+
+// taskDetail is one task with its runs and what it said and asked.
+type taskDetail struct {
+	Call summary `json:"call"`
+	// Trace is that of its runs; empty: none.
+	Trace string     `json:"trace,omitempty"`
+	Runs  []taskRun  `json:"runs"`
+	Steps []taskStep `json:"steps"`
+}
+
+// taskRun is one run of a task. Times are in microseconds since 1970; Ended is 0 while it goes on.
+type taskRun struct {
+	Replica string `json:"replica,omitempty"`
+	// Here: that is this one.
+	Here bool `json:"here,omitempty"`
+	// Owner counts the replicas that had the task, one twice included.
+	Owner   uint64 `json:"owner"`
+	Round   int    `json:"round,omitempty"`
+	Attempt int    `json:"attempt,omitempty"`
+	Began   int64  `json:"began"`
+	Ended   int64  `json:"ended,omitempty"`
+	// End is a tasks.RunEnd.
+	End tasks.RunEnd `json:"end,omitempty"`
+	// Call is the id of the call that its spans are in; empty: they are not kept here.
+	Call string `json:"call,omitempty"`
+}
+
+// taskStep is a status message, or with Key a question.
+type taskStep struct {
+	At     int64  `json:"at"`
+	Text   string `json:"text,omitempty"`
+	Key    string `json:"key,omitempty"`
+	Method string `json:"method,omitempty"`
+	Waits  bool   `json:"waits,omitempty"`
+}
+
+func (b *board) detail(h *tasks.History, p *picture, now time.Time) taskDetail {
+	out := taskDetail{Call: summaryOf(h, now), Runs: []taskRun{}, Steps: []taskStep{}}
+	origin := telemetry.ParseParent(h.Trace)
+	if origin.IsValid() {
+		out.Trace = origin.TraceID().String()
+	}
+	spans := p.spansOf(key{origin.TraceID(), origin.SpanID()})
+	for _, r := range h.Runs {
+		one := taskRun{
+			Replica: clip(r.Replica), Here: r.Replica == b.replica, Owner: r.Epoch.Counter(), Round: r.Round, Attempt: r.Attempt,
+			Began: r.Began.UnixMicro(), End: r.End,
+		}
+		if !r.Ended.IsZero() {
+			one.Ended = r.Ended.UnixMicro()
+		}
+		if one.Here {
+			one.Call = spans.of(&r)
+		}
+		out.Runs = append(out.Runs, one)
+	}
+	for _, s := range h.Steps {
+		out.Steps = append(out.Steps, taskStep{At: s.At.UnixMicro(), Text: clip(s.Text), Key: clip(s.Key), Method: string(s.Method), Waits: s.Waits})
+	}
+	return out
+}
+
+// runSpans are the spans that are kept of a task: that of the request that made it, and of its runs, by their start.
+type runSpans struct {
+	made *span // nil: not kept
+	runs []*span
+}
+
+// spansOf are those of the task that a request made.
+func (p *picture) spansOf(made key) (out runSpans) {
+	out.made = p.spans[made]
+	for _, c := range p.calls {
+		for _, op := range c.ops {
+			for i := range op.links {
+				if op.links[i].to == made && get(op.links[i].attrs, telemetry.AttrReason) != string(telemetry.ReasonHTTP) {
+					out.runs = append(out.runs, op)
+				}
+			}
+		}
+	}
+	sortByStart(out.runs)
+	return out
+}
+
+// of is the id of the first span of a run of this replica's, whose clock both have; empty: none is kept. A call that became a task began in the
+// span of its request.
+func (s runSpans) of(r *tasks.Run) string {
+	for _, op := range s.runs {
+		if !op.start.Before(r.Began) && (r.Ended.IsZero() || !op.start.After(r.Ended)) {
+			return op.key.String()
+		}
+	}
+	if s.made != nil && r.Epoch.Counter() == 1 && r.End != tasks.RunQueued {
+		return s.made.key.String()
+	}
+	return ""
+}
+
+// task serves one task.
+func (h *handler) task(w http.ResponseWriter, r *http.Request) {
+	id := strings.TrimPrefix(r.PathValue("id"), taskPrefix)
+	for _, one := range h.board.tasks(r.Context()) {
+		if one.ID == id {
+			h.answer(w, h.board.detail(one, draw(h.store.snapshot()), time.Now()))
+			return
+		}
+	}
+	http.Error(w, "no task "+strconv.Quote(clip(id))+" is known here: it has expired, or others came after it", http.StatusNotFound)
+}

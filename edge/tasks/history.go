@@ -1,0 +1,196 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// History is a task with what its log has of its life: its runs and questions, and the status messages that were not dropped.
+type History struct {
+	Report
+	// Client is the name that the client gives itself; empty: none.
+	Client string
+	// Trace is the span of the request that made the task, as a W3C traceparent, whose trace has all its runs; empty: none.
+	Trace string
+	// Runs, the first one first, and Steps, in the order in which they came.
+	Runs  []Run
+	Steps []Step
+}
+
+// Over says whether the task has ended.
+func (h *History) Over() bool {
+	return h.Status != Working && h.Status != InputRequired
+}
+
+// Attempt is how often the round in progress, or the last one, was run; 0: not known.
+func (h *History) Attempt() int {
+	if len(h.Runs) == 0 {
+		return 0
+	}
+	return h.Runs[len(h.Runs)-1].Attempt
+}
+
+// Run is what one replica did with a task under one epoch: one round, and those after it that asked nothing of the client.
+type Run struct {
+	// Replica is its name; empty: not known, as of one of a release before.
+	Replica string
+	Epoch   medium.Epoch
+	// Round and Attempt that it began with; 0: not known.
+	Round, Attempt int
+	// Began is when, or where it waits for its turn since when; Ended is zero while it goes on. The end of a run whose replica was lost is when
+	// another one went on.
+	Began, Ended time.Time
+	End          RunEnd
+
+	lapses int
+}
+
+// RunEnd is how a run ended.
+type RunEnd string
+
+// The ends of a run.
+const (
+	// RunQueued: it has not begun, and waits for its turn. RunGoesOn: it has not ended.
+	RunQueued RunEnd = "queued"
+	RunGoesOn RunEnd = ""
+	// RunAsked: it waited for answers of the client's.
+	RunAsked RunEnd = "asked"
+	// RunLost: its replica was lost. RunHandedOver: its replica left, and another one went on. RunTakenOver: one of these, between two rounds.
+	RunLost       RunEnd = "lost"
+	RunHandedOver RunEnd = "handed_over"
+	RunTakenOver  RunEnd = "taken_over"
+	// RunCompleted, RunFailed and RunCancelled: so the task ended.
+	RunCompleted RunEnd = "completed"
+	RunFailed    RunEnd = "failed"
+	RunCancelled RunEnd = "cancelled"
+)
+
+// Step is a status message of a task, or a question to its client.
+type Step struct {
+	At time.Time
+	// Text is the message, or what a question asks; empty: it does not say.
+	Text string
+	// Key and Method are of a question. Waits: it has no answer.
+	Key    string
+	Method mcp.Method
+	Waits  bool
+}
+
+// history reads a task, whosever it is. The errors are those of Inspect.
+func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
+	sctx, cancel := bounded(ctx)
+	defer cancel()
+	s, err := t.store.Load(sctx, id, false)
+	if err != nil {
+		return nil, err
+	}
+	h := new(History)
+	v, err := t.read(ctx, s.Session, h.take)
+	if err != nil {
+		return nil, plain(err)
+	}
+	h.Report, h.Trace = *v.report(s.Principal), v.trace
+	if name, ok := jsonrpc.Member(orObject(s.ClientInfo), "name"); ok {
+		h.Client, _ = jsonrpc.Unquote(name)
+	}
+	for i := range h.Steps {
+		for _, q := range v.asks {
+			if h.Steps[i].Key != "" && h.Steps[i].Key == q.Key {
+				h.Steps[i].Waits = true
+			}
+		}
+	}
+	return h, nil
+}
+
+// take is what an entry of the log tells of the task's life.
+func (h *History) take(x *medium.Entry, e *entry) {
+	h.takeRun(x, e)
+	switch x.Kind {
+	case state.EntryLog:
+		if e.Message != "" {
+			h.Steps = append(h.Steps, Step{At: e.At, Text: e.Message})
+		}
+	case state.EntryRequest:
+		s := Step{At: e.At, Key: e.Key, Method: e.Method}
+		if text, ok := jsonrpc.Member(orObject(e.Params), "message"); ok {
+			s.Text, _ = jsonrpc.Unquote(text)
+		}
+		h.Steps = append(h.Steps, s)
+	}
+}
+
+func (h *History) takeRun(x *medium.Entry, e *entry) {
+	last := h.last()
+	if other := last == nil || last.Epoch != x.Epoch; e.Run != nil {
+		if other {
+			h.succeed(e.Run, e.At)
+			h.Runs = append(h.Runs, Run{Epoch: x.Epoch})
+			last = h.last()
+		}
+		last.Replica, last.Round, last.Attempt, last.lapses = e.Run.Replica, e.Run.Round, e.Run.Attempt, e.Run.Lapses
+		last.Began, last.End = e.At, RunGoesOn
+		if e.Run.Queued {
+			last.End = RunQueued
+		}
+	} else if other && x.Kind != state.EntryResponse { // Of a release that does not tell of runs, or whose entry is gone.
+		h.succeed(nil, e.At)
+		h.Runs = append(h.Runs, Run{Epoch: x.Epoch, Began: e.At})
+		last = h.last()
+	} else if !other && last.End == RunQueued { // It has begun; the entry that says when was dropped.
+		last.End = RunGoesOn
+	}
+	switch {
+	case last == nil || last.End != RunGoesOn && last.End != RunQueued:
+	case x.Kind == state.EntryRequest:
+		last.End, last.Ended = RunAsked, e.At
+	case x.Kind == state.EntryResponse:
+		last.End, last.Ended = h.endOf(x.Epoch == last.Epoch, e), e.At
+	}
+}
+
+// endOf is how the last run ended of a task that ended; own: it told so itself.
+func (h *History) endOf(own bool, e *entry) RunEnd {
+	switch {
+	case e.Cancelled:
+		return RunCancelled
+	case !own:
+		return RunLost
+	case e.Failure != nil:
+		return RunFailed
+	}
+	return RunCompleted
+}
+
+// succeed ends the last run where it has not ended, since another one begins. One that had waited for its turn was none. next nil: of that nothing
+// else is known.
+func (h *History) succeed(next *claim, at time.Time) {
+	last := h.last()
+	if last == nil || last.End != RunGoesOn && last.End != RunQueued {
+		return
+	}
+	if last.End == RunQueued && next != nil && next.Round == 1 && next.Attempt == 1 {
+		h.Runs = h.Runs[:len(h.Runs)-1]
+		return
+	}
+	last.Ended, last.End = at, RunTakenOver
+	switch {
+	case next == nil || last.Attempt == 0:
+	case next.Attempt > last.Attempt && next.Lapses > last.lapses, next.Attempt <= last.Attempt && next.Lapses > 0:
+		last.End = RunLost
+	case next.Attempt > 1: // Its replica gave up the lease in the middle of the round.
+		last.End = RunHandedOver
+	}
+}
+
+func (h *History) last() *Run {
+	if len(h.Runs) == 0 {
+		return nil
+	}
+	return &h.Runs[len(h.Runs)-1]
+}
