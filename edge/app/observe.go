@@ -68,7 +68,7 @@ func (a *App) observeSessions() (errs []error) {
 func (a *App) observeTasks() (errs []error) {
 	c := a.tasks.Counters()
 	for name, n := range map[string]*atomic.Int64{
-		telemetry.TasksCreated: &c.Created, telemetry.TasksParked: &c.CallsParked, telemetry.TasksTakenOver: &c.Takeovers,
+		telemetry.TasksCreated: &c.Created, telemetry.TasksUnacknowledged: &c.Unacknowledged, telemetry.TasksParked: &c.CallsParked, telemetry.TasksTakenOver: &c.Takeovers,
 	} {
 		errs = append(errs, a.telemetry.Observe(name, func(emit telemetry.Emit) { emit(float64(n.Load())) }))
 	}

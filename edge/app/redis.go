@@ -43,7 +43,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	if err != nil {
 		return nil, err
 	}
-	o.Limits, o.Prefix = taskLimits(cfg.Limits), cfg.RedisPrefix+":task"
+	o.Limits, o.Prefix, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.Limits.TaskReplicas
 	tasks, err := redis.New(client, o)
 	if err != nil {
 		return nil, err

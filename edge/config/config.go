@@ -244,6 +244,8 @@ type Limits struct {
 	TaskPoll             time.Duration `yaml:"task-poll"`
 	TaskPolls            int           `yaml:"task-polls"`
 	TasksPerPrincipal    int           `yaml:"tasks-per-principal"`
+	// TaskReplicas is how many replicas of Redis have to have a task before its client is told of it; 0: none.
+	TaskReplicas int `yaml:"task-replicas"`
 	// RunningTasks and RunningTasksPerPrincipal bound those that run on one replica.
 	RunningTasks             int           `yaml:"running-tasks"`
 	RunningTasksPerPrincipal int           `yaml:"running-tasks-per-principal"`
@@ -368,6 +370,9 @@ func (c *Config) validate(command string) error {
 	}
 	if c.Limits.TaskTTL > maxTaskTTL {
 		wrong("limits.task-ttl: %s: give %s or less", c.Limits.TaskTTL, maxTaskTTL)
+	}
+	if c.Limits.TaskReplicas > 0 && c.Redis == "" {
+		wrong("limits.task-replicas: %d: there is no Redis, and so no replica of it: set redis, or leave it out", c.Limits.TaskReplicas)
 	}
 	if c.Limits.Lease < minLease {
 		wrong("limits.lease: %s: give %s or more, so that a replica which is merely busy is not given up", c.Limits.Lease, minLease)

@@ -109,6 +109,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"bad duration":      {yaml: "grace: soon\n", want: []string{`"soon"`}},
 		"bad size":          {yaml: "limits: {body: big}\n", want: []string{`"big"`, "KiB"}},
 		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
+		"task replicas":     {yaml: "limits: {task-replicas: 1}\n", want: []string{"limits.task-replicas", "1", "redis"}},
 		"claims twice":      {yaml: "backends: [{name: a, target: h:1, claims: [x, x]}]\n", want: []string{"backends[0] a", `"x"`, "once"}},
 		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "not told who"}},
 		"no extension":      {yaml: "backends: [{name: a, target: h:1, extensions: [ui]}]\n", want: []string{"backends[0] a", `"ui"`, "com.example/name"}},

@@ -174,8 +174,8 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// derived are the settings of which 0 means that they follow from others.
-var derived = []string{"connections", "connections-per-address", "sessions-per-address"}
+// zeroes are the settings that may be 0: they follow from others then, or there is none.
+var zeroes = []string{"connections", "connections-per-address", "sessions-per-address", "task-replicas"}
 
 func (l *Limits) validate() []error {
 	var errs []error
@@ -183,7 +183,7 @@ func (l *Limits) validate() []error {
 		var bad bool
 		switch v := s.value.(type) {
 		case *int:
-			bad = *v < 0 || *v == 0 && !slices.Contains(derived, s.name)
+			bad = *v < 0 || *v == 0 && !slices.Contains(zeroes, s.name)
 		case *Bytes:
 			bad = *v < 1
 		default:

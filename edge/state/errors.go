@@ -1,6 +1,9 @@
 package state
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The catalogue of errors. Media wrap them; test with errors.Is.
 var (
@@ -21,4 +24,7 @@ var (
 	ErrCursor = errors.New("state: not a cursor of this list")
 	// ErrUnavailable: the medium cannot be reached; whether the write happened is not known.
 	ErrUnavailable = errors.New("state: unavailable")
+	// ErrUnacknowledged: the write happened, or may have, and fewer copies of the medium have it than are demanded. It may be lost
+	// with the copy that has it. Who gets it undoes what it began, or sends it again, as after ErrUnavailable, which it is.
+	ErrUnacknowledged = fmt.Errorf("%w: too few copies of it acknowledged the write", ErrUnavailable)
 )

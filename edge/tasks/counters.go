@@ -12,6 +12,8 @@ type Counters struct {
 	run.Counters
 	// Created: requests that were answered with a task.
 	Created atomic.Int64
+	// Unacknowledged: creations of tasks that too few copies of the medium acknowledged in time; a call that may become a task may try several times.
+	Unacknowledged atomic.Int64
 	// AnswersUnknown: answers to no question that waits for one.
 	AnswersUnknown atomic.Int64
 	// Completed, Failed and Cancelled are the tasks that ended here.

@@ -190,6 +190,10 @@ func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
 		t.counters.StateErrors.Add(1)
 		t.o.Logger.Warn("a task could not be created", "error", err)
 		t.work.Spawn(func() { t.discard(id) })
+		if errors.Is(err, state.ErrUnacknowledged) {
+			return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err,
+				Message: "the task was not begun: it could not be kept in as many places as are demanded here; try again later"}
+		}
 		return unavailable(err)
 	}
 	if errors.Is(err, state.ErrTooLarge) {
@@ -220,7 +224,7 @@ const discardTries = 30
 
 // deferred runs a call that becomes a task when it has run for a while, or its backend wants it.
 func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution, sink mcp.Sink) (mcp.Reply, error) {
-	x.sink = sink
+	x.sink, x.over = sink, make(chan struct{})
 	if len(c.Params.Meta.ProgressToken) > 0 {
 		x.first.Params.Meta.ProgressToken = c.Params.Meta.ProgressToken
 	}
@@ -231,14 +235,17 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	out := &request{x: x, call: u.Add(ctx, x.record(), x)}
 	u.Serve(ctx, out)
 	x.unheard()
+	if !out.opened {
+		t.work.Spawn(func() { x.eraseUnknown() })
+	}
 	reply, err, answered := x.outcome()
 	switch {
 	case ctx.Err() != nil:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
 	case answered:
 		return reply, err
-	case out.failed != nil:
-		return mcp.Reply{}, out.failed
+	case out.ended != nil:
+		return t.unmade(out.ended)
 	}
 	t.counters.Created.Add(1)
 	t.recent.note(x.session.ID)
@@ -253,24 +260,48 @@ func (t *Tasks) deferred(ctx context.Context, rules *revision.Rules, c *mcp.Call
 type request struct {
 	x    *execution
 	call *run.Call
-	// failed is why the call ended, where the edge ended it and there is no task.
-	failed *mcp.Error
+	// opened: the call has become a task. ended is how it ended where it has not.
+	opened bool
+	ended  *call.Reply
 }
 
 var _ run.Outgoing = (*request)(nil)
 
 // Respond implements run.Outgoing: the call has ended, and is no task.
-func (r *request) Respond(replies []*call.Reply) {
-	if f := replies[0].Failure; f != 0 {
-		r.failed = mcp.AsError(r.x.t.failureOf(&medium.Record{}, f))
-	}
-}
+func (r *request) Respond(replies []*call.Reply) { r.ended = replies[0] }
 
 // Accept implements run.Outgoing: the client has left, or cancelled, before there was a task.
 func (r *request) Accept() { r.call.Cancel() }
 
 // Open implements run.Outgoing: there is a task.
-func (r *request) Open(context.Context, string) {}
+func (r *request) Open(context.Context, string) { r.opened = true }
+
+// unmade is the answer to a call that was to be a task by its end, and that the store did not take as one.
+func (t *Tasks) unmade(r *call.Reply) (mcp.Reply, error) {
+	if r.Failure != 0 {
+		return mcp.Reply{}, t.failureOf(&medium.Record{}, r.Failure)
+	}
+	var e entry
+	if err := json.Unmarshal(r.Response, &e); err != nil {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the client cancelled the call")
+	}
+	if e.Failure != nil {
+		return mcp.Reply{}, e.Failure.error()
+	}
+	return mcp.Reply{Result: e.Result, ToolError: e.ToolError}, nil
+}
+
+// eraseUnknown erases, once the call is over, what an attempt to make it a task may have left: its client has no task.
+func (x *execution) eraseUnknown() {
+	select {
+	case <-x.over:
+	case <-x.t.closing:
+		return
+	}
+	if x.isTask.Load() {
+		x.t.discard(x.session.ID)
+	}
+}
 
 // sessions is the store of tasks: the session of one is made with its record.
 type sessions struct {

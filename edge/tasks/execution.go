@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/netip"
 	"runtime/debug"
 	"slices"
@@ -46,6 +47,10 @@ type execution struct {
 	reason telemetry.Reason
 	// leave is called when the task does not run here any more; nil: nobody waits.
 	leave func()
+	// over is closed when the call does not run here any more; nil: nobody waits.
+	over chan struct{}
+	// made: the store has the task.
+	made atomic.Bool
 
 	// memory is what the call holds as long as there are users: the execution, and a round.
 	memory budget.Reservation
@@ -341,7 +346,13 @@ func (x *execution) fill(r *medium.Record) {
 }
 
 // Stored implements run.Task.
-func (x *execution) Stored(_ *medium.Write, _ time.Time, err error) {
+func (x *execution) Stored(w *medium.Write, _ time.Time, err error) {
+	if err == nil && len(w.Begin) > 0 {
+		x.made.Store(true)
+	}
+	if errors.Is(err, state.ErrUnacknowledged) {
+		x.t.counters.Unacknowledged.Add(1)
+	}
 	if err != nil {
 		x.t.o.Logger.Debug("a step of a task was not stored", "error", err)
 	}
@@ -352,7 +363,7 @@ func (x *execution) Free() {}
 
 // Over implements run.Task.
 func (x *execution) Over(how call.How, r *call.Reply) {
-	if x.isTask.Load() {
+	if x.made.Load() {
 		x.t.counters.over(how, r)
 	}
 	if job := x.job.Load(); job != nil && how == call.HowEnded && r != nil && r.Cancelled {
@@ -362,6 +373,9 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 		x.leave()
 	}
 	x.discard()
+	if x.over != nil {
+		close(x.over)
+	}
 }
 
 // keepsJob notes what the backend keeps after a round before which the client was asked that often.
@@ -404,6 +418,7 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	ctx := mcp.WithToken(context.Background(), why.Token)
 	x := &execution{rules: rulesOf(s.Version), base: ctx, session: s, repeatable: r.Repeatable}
 	x.isTask.Store(true)
+	x.made.Store(true)
 	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
 		x.reason = telemetry.ReasonAnswered
 	}

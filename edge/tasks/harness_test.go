@@ -67,9 +67,13 @@ var media = map[string]func(t *testing.T, l state.Limits) func(medium.Hooks) med
 func onMedia(t *testing.T, adjust func(*state.Limits), fn func(t *testing.T, w *world)) {
 	for name, open := range media {
 		t.Run(name, func(t *testing.T) {
-			fn(t, &world{t: t, open: open(t, limits(adjust)), backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}, cancelled: make(chan string, 10)}})
+			fn(t, newWorld(t, open(t, limits(adjust))))
 		})
 	}
+}
+
+func newWorld(t *testing.T, open func(medium.Hooks) medium.Store) *world {
+	return &world{t: t, open: open, backend: &backend{tools: map[string]tool{}, gates: map[string]chan struct{}{}, cancelled: make(chan string, 10)}}
 }
 
 // world is replicas on one medium, before one backend.

@@ -44,7 +44,8 @@ type Calls interface {
 	// The records are indexed before they exist, so that no orphan is missed, and are this replica's. They are those of
 	// all calls of the stream, whose name has no dot. A record that is there under the same epoch, and nothing was written
 	// under that but the step, is a repetition; any other, or another's log of that name, is ErrExists. ErrLimit for a
-	// stream too many, unless the step ends it, and where the session has no room.
+	// stream too many, unless the step ends it, and where the session has no room. A medium of which a number of copies has to have
+	// what begins is state.ErrUnacknowledged where they do not within its time.
 	//
 	// A step is applied as Record.Apply says and its entries are appended in their places (Write.Placed); to the log
 	// of a batch in the order in which they come, under an epoch of the log that begins with every claim, and every Restore

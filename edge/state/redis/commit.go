@@ -29,7 +29,11 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 		a := &w.Asks[i]
 		args = append(args, a.ID, a.Key, a.ElicitationID, a.Message, packAsk(a))
 	}
-	rep, err := r.runIndexed(ctx, commitScript, w.Session, args...)
+	run := r.runIndexed
+	if len(w.Begin) > 0 && r.acks.needed > 0 {
+		run = r.runAcknowledged
+	}
+	rep, err := run(ctx, commitScript, w.Session, args...)
 	r.noteWrite(w, rep, err)
 	r.followers.wake(r.session(w.Session), w.Stream)
 	if err != nil {

@@ -27,6 +27,8 @@ type Options struct {
 	Replica string
 	// Prefix begins every key and channel; "mcpedge" if empty. It must not contain "{" or a space.
 	Prefix string
+	// Acknowledge is how many replicas of Redis have to have the calls that begin, and their session, before Commit returns; 0: none.
+	Acknowledge int
 	// Logger gets what no caller hears of; discarded if nil.
 	Logger *slog.Logger
 }
@@ -52,6 +54,7 @@ type Replica struct {
 	renewals  renewals
 	breakers  breakers
 	logs      logCache
+	acks      acknowledgements
 	beating   atomic.Bool // the last sign of life was taken
 
 	life   sync.Mutex // held by Beat and Leave, and guards the inbox
@@ -96,6 +99,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	r.followers.init()
 	r.notices.init()
 	r.logs.init()
+	r.acks.init(o.Acknowledge)
 	r.relay = newRelay(r)
 	return r, nil
 }

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -24,7 +25,7 @@ func (r *Replica) Begin(ctx context.Context, rec *medium.Record, entries []state
 		if err = r.commit(c.Task, w); err == nil {
 			break
 		}
-		if call.FaultOf(err) != call.Unavailable || try == claimTries || ctx.Err() != nil || !r.sleep(claimPause) {
+		if call.FaultOf(err) != call.Unavailable || errors.Is(err, state.ErrUnacknowledged) || try == claimTries || ctx.Err() != nil || !r.sleep(claimPause) {
 			return nil, err
 		}
 	}

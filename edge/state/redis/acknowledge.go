@@ -1,0 +1,144 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+const (
+	// ackTime bounds how long the replicas of Redis may take to acknowledge a write.
+	ackTime = 500 * time.Millisecond
+	// maxAcks bounds the writes that wait at a time, each of which has a connection for itself: others go on without them.
+	maxAcks = 16
+	// movedTries and movedPause bound how often a node of a Cluster is looked for again that does not have the key any more.
+	movedTries, movedPause = 3, 100 * time.Millisecond
+)
+
+// acknowledgements are the writes that replicas of Redis have to acknowledge.
+type acknowledgements struct {
+	needed int
+	turns  chan struct{}
+}
+
+func (a *acknowledgements) init(needed int) {
+	a.needed, a.turns = needed, make(chan struct{}, maxAcks)
+}
+
+// few is that too few replicas acknowledged.
+func (a *acknowledgements) few(got int64, took time.Duration) error {
+	return fmt.Errorf("%w: %d of the %d replicas of Redis that are demanded, within %s", state.ErrUnacknowledged, got, a.needed, took)
+}
+
+// enter waits for a turn, for as long as replicas may take. leave ends it.
+func (a *acknowledgements) enter(ctx context.Context) (leave func(), err error) {
+	t := time.NewTimer(ackTime)
+	defer t.Stop()
+	select {
+	case a.turns <- struct{}{}:
+		return func() { <-a.turns }, nil
+	case <-t.C:
+		return nil, fmt.Errorf("%w: others have waited for the replicas of Redis for %s", state.ErrUnacknowledged, ackTime)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// runAcknowledged runs a script on the calls of a session as runIndexed does, and waits until the replicas of Redis have what it wrote:
+// state.ErrUnacknowledged. What this replica wrote on the session before is among that. A script that refuses is not waited for.
+func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string, own ...any) (reply, error) {
+	leave, err := r.acks.enter(ctx)
+	if err != nil {
+		return reply{}, err
+	}
+	defer leave()
+	var v any
+	var got int64
+	// As a use that is to be counted: it always writes, the expiry at least, so that WAIT is about a repetition, too.
+	keys, args := r.indexedKeys(session), r.args("0", own...)
+	began := time.Now()
+	err = r.send(ctx, keys[0], func() (err error) {
+		v, got, err = r.acknowledged(ctx, s, keys, args)
+		return err
+	})
+	if err != nil {
+		return reply{}, unavailable(ctx, err)
+	}
+	p, err := r.read(ctx, session, v)
+	if err == nil && p.code == "ok" && got < int64(r.acks.needed) {
+		return reply{}, r.acks.few(got, time.Since(began).Round(time.Millisecond))
+	}
+	return p, err
+}
+
+// acknowledged runs a script on the node that has the keys, and gives how many of that node's replicas have what was written. Of a
+// Cluster whose slots have just moved the node is looked for again.
+func (r *Replica) acknowledged(ctx context.Context, s *script, keys []string, args []any) (v any, got int64, err error) {
+	for try := 1; ; try++ {
+		var node *redis.Client
+		if node, err = r.node(ctx, keys[0]); err != nil {
+			return nil, 0, err
+		}
+		v, got, err = r.acks.exchange(ctx, node, s, keys, args)
+		if redis.HasErrorPrefix(err, "NOSCRIPT") {
+			if err = s.Load(ctx, node).Err(); err == nil {
+				v, got, err = r.acks.exchange(ctx, node, s, keys, args)
+			}
+		}
+		cluster := r.breakers.cluster
+		if err != nil && cluster != nil {
+			cluster.ReloadState(ctx)
+		}
+		moved := redis.HasErrorPrefix(err, "MOVED") || redis.HasErrorPrefix(err, "ASK") || redis.HasErrorPrefix(err, "TRYAGAIN")
+		if cluster == nil || !moved || try == movedTries || !pause(ctx, movedPause) {
+			return v, got, err
+		}
+	}
+}
+
+// node is the client of the server that has a key.
+func (r *Replica) node(ctx context.Context, key string) (*redis.Client, error) {
+	switch c := r.client.(type) {
+	case *redis.Client:
+		return c, nil
+	case *redis.ClusterClient:
+		return c.MasterForKey(ctx, key)
+	}
+	return nil, fmt.Errorf("a client of type %T does not say which server has a key", r.client)
+}
+
+// exchange sends a script and WAIT over one connection, since WAIT is about the writes of its own. The error is that of the first that
+// was refused.
+func (a *acknowledgements) exchange(ctx context.Context, node *redis.Client, s *script, keys []string, args []any) (v any, got int64, err error) {
+	patience := ackTime
+	if read := node.Options().ReadTimeout; read > 0 {
+		patience = min(patience, read/2) // WAIT says nothing for so long.
+	}
+	var ran, waited *redis.Cmd
+	_, err = node.Pipelined(ctx, func(p redis.Pipeliner) error {
+		ran = s.EvalSha(ctx, p, keys, args...)
+		waited = p.Do(ctx, "wait", a.needed, patience.Milliseconds()) // A Pipeliner has no method for it.
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	got, err = waited.Int64()
+	return ran.Val(), got, err
+}
+
+// pause waits; false: ctx has ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
