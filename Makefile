@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -65,6 +65,12 @@ conformance-replicas: ## The same against three replicas on one Redis, behind a 
 conformance-access: ## The same against an edge that wants a key, with a policy, quotas and audit
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
 	bin/conformance -url '' -locked -counts "$$CONFORMANCE_ACCESS_COUNTS"; $(END)
+
+sdk: ## The capability libraries of other languages: their own checks, and conformance of 2026-07-28 with each (needs npm, Python)
+	@$(RUN); tools/sdk.sh 2026-07-28; $(END)
+
+sdk-conformance: ## The same with every requirement set; SDK=python chooses; by hand
+	@$(RUN); tools/sdk.sh; $(END)
 
 # What `make chaos` does, separated by commas, and for how long each; empty is everything.
 CHAOS    ?=

@@ -31,11 +31,11 @@ type server struct {
 }
 
 // startServer builds the edge and its backend into a temporary folder, starts both on free loopback
-// ports with their logs in results, and returns once the endpoint is ready. With several replicas it is a
+// ports with their logs in results, and returns once the endpoint is ready. With replicas it is a
 // proxy's that sends each request to the next of them, and they share a Redis; with none it is the
-// edge's own. With wantsKey it is a locked edge, and a proxy before it adds the
+// edge's own. When it is to be locked it wants a key, and a proxy before it adds the
 // key.
-func startServer(ctx context.Context, results string, several int, wantsKey bool) (_ *server, err error) {
+func startServer(ctx context.Context, results string, o options) (_ *server, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-conformance-")
 	if err != nil {
 		return nil, err
@@ -54,7 +54,11 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 		return nil, err
 	}
 	listen, admin, target := ports[0], ports[1], ports[2]
-	if s.backend, err = process.Start(backendName, filepath.Join(dir, "everything"), filepath.Join(results, "everything.log"),
+	fixtures := o.backend
+	if fixtures == "" {
+		fixtures = filepath.Join(dir, "everything")
+	}
+	if s.backend, err = process.Start(backendName, fixtures, filepath.Join(results, "everything.log"),
 		"--listen", target); err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 	// json-schema-2020-12); the default form is the one without.
 	backend := []string{"--backend", backendName + "=" + target, "--backend", "skills=" + ports[3], "--schemas", "full"}
 	var key string
-	if wantsKey {
+	if o.locked {
 		var config string
 		if config, key, err = locked.Configure(dir); err != nil {
 			return nil, err
@@ -79,9 +83,9 @@ func startServer(ctx context.Context, results string, several int, wantsKey bool
 		}()
 	}
 	program := filepath.Join(dir, "edge")
-	if several > 0 {
+	if o.replicas > 0 {
 		return s, s.startReplicas(ctx, replicas.Options{
-			Program: program, Dir: results, Count: several, Flags: func(int) []string { return backend },
+			Program: program, Dir: results, Count: o.replicas, Flags: func(int) []string { return backend },
 		})
 	}
 	if s.one, err = process.Start("edge", program, filepath.Join(results, "edge.log"),

@@ -4,7 +4,8 @@
 // both on free loopback ports, runs every requirement set the suite ships, the scenarios of older
 // revisions, and those of the Skills extension, and judges the outcome against expected-failures.yaml. With -replicas it starts that many edges on one Redis, behind a proxy
 // that sends each request to the next of them; with -locked, edges that want a key. The exit status is 0 when every failure is a listed one
-// and every listed failure still fails. With CONFORMANCE_URL (or -url) set, it tests that server and
+// and every listed failure still fails. With -backend it takes the fixtures from another program, such as those of the
+// capability libraries. With CONFORMANCE_URL (or -url) set, it tests that server and
 // starts none.
 package main
 
@@ -30,6 +31,7 @@ const folder = "tests/conformance"
 type options struct {
 	url      string        // MCP endpoint to test; "" starts an edge
 	replicas int           // edges on one Redis; 0: one edge without
+	backend  string        // the program with the suite's fixtures; "" is services/everything
 	locked   bool          // the edges want a key, and have a policy, quotas and audit
 	revision string        // the one revision to run; "" runs all
 	counts   string        // file that receives "<passed> <failed>", counted in scenarios; "" for none
@@ -45,6 +47,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.url, "url", os.Getenv("CONFORMANCE_URL"), "MCP endpoint to test instead of starting an edge")
 	flag.IntVar(&o.replicas, "replicas", 0, "edges to start behind a proxy, on one Redis; 0: one edge without")
+	flag.StringVar(&o.backend, "backend", "", "`program` with the suite's fixtures, started with --listen ADDRESS; empty: services/everything")
 	flag.BoolVar(&o.locked, "locked", false, "have the edges want a key, which a proxy adds, and have a policy, quotas and audit")
 	flag.StringVar(&o.revision, "revision", os.Getenv("CONFORMANCE_REVISION"), "revision to run instead of all")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CONFORMANCE_COUNTS"), "file to write the passed and failed scenario counts to")
@@ -86,6 +89,9 @@ func run(ctx context.Context, o options) (err error) {
 	if o.locked {
 		results = filepath.Join(results, "locked")
 	}
+	if o.backend != "" {
+		results = filepath.Join(results, filepath.ToSlash(filepath.Dir(o.backend)))
+	}
 	if err := os.RemoveAll(results); err != nil {
 		return err
 	}
@@ -95,7 +101,7 @@ func run(ctx context.Context, o options) (err error) {
 
 	url := o.url
 	if url == "" {
-		s, startErr := startServer(ctx, results, o.replicas, o.locked)
+		s, startErr := startServer(ctx, results, o)
 		if startErr != nil {
 			return startErr
 		}
