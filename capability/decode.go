@@ -31,8 +31,8 @@ func inputSchemaOf(tool string, t reflect.Type) string {
 }
 
 // decoderOf makes the decoder of a tool's arguments. The edge has validated them by the schema; what
-// is checked again is what would mislead the handler: types, and (by the generated schema) members
-// that must be there.
+// is checked again is what would mislead the handler: types, (by the generated schema) members
+// that must be there, and members that encoding/json takes for others (see spelling).
 func decoderOf[In any](tool string, generated bool) func(arguments string, in *In) error {
 	t := reflect.TypeFor[In]()
 	var (
@@ -47,6 +47,7 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 			}
 		}
 	}
+	spelled := spellingOf(t, map[reflect.Type]*spelling{})
 	return func(arguments string, in *In) error {
 		if arguments == "" {
 			arguments = "{}"
@@ -55,6 +56,9 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 		data := []byte(arguments)
 		if err := json.Unmarshal(data, in); err != nil {
 			return argumentError(err)
+		}
+		if is, should := spelled.check(data); is != "" {
+			return Errorf(InvalidArgument, "the argument %q is unknown: it is spelled %q", is, should)
 		}
 		if missing := missingMember(data, required); missing != "" {
 			return Errorf(InvalidArgument, "the argument %q is missing; it is required", missing)

@@ -59,12 +59,12 @@ func stringEnd(b []byte, i int) int {
 	return i + 1
 }
 
-// sameString compares as encoding/json matches members: whatever the case.
+// sameString says whether a string of JSON is a name.
 func sameString(quoted []byte, name string) bool {
 	inner := quoted[1 : len(quoted)-1]
 	if bytes.IndexByte(inner, '\\') < 0 {
-		return bytes.EqualFold(inner, []byte(name))
+		return string(inner) == name
 	}
 	var text string
-	return json.Unmarshal(quoted, &text) == nil && bytes.EqualFold([]byte(text), []byte(name))
+	return json.Unmarshal(quoted, &text) == nil && text == name
 }

@@ -240,6 +240,16 @@ func (c *Control) May(who *mcp.Principal, t *policy.Target) bool {
 	return err == nil && d.Effect == policy.Allow
 }
 
+// Hides says whether Decide hides what a caller names. Nothing is counted or recorded. Arguments that cannot be read hide nothing.
+func (c *Control) Hides(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool {
+	p := c.policy.Load()
+	if p == nil {
+		return false
+	}
+	d, err := p.Explain(who, t, args)
+	return err == nil && d.Effect == policy.Hide
+}
+
 // Lists gives what decides on the lists of a caller. listed nil: everybody sees all of them.
 func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
 	p := c.policy.Load()

@@ -100,6 +100,8 @@ type Access interface {
 	Restricts() bool
 	// May says whether a caller may do something that has no arguments. Nothing is counted.
 	May(who *mcp.Principal, t *policy.Target) bool
+	// Hides says whether Decide hides what a caller names. Nothing is counted or recorded.
+	Hides(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool
 	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.
 	// It is the same on every replica. listed nil: every caller sees every entry.
 	Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool)
@@ -200,13 +202,20 @@ func (d *Dispatch) Repeatable(call *mcp.Call) bool {
 	return t != nil && t.repeatable()
 }
 
-// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody.
-func (d *Dispatch) TaskSupport(call *mcp.Call) mcp.TaskSupport {
+// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody. ok is false if there is no such
+// tool, or it is hidden from the caller of one that is, or is wanted as, a task: what is said of it then would tell that it is there.
+func (d *Dispatch) TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.TaskSupport, ok bool) {
 	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
 	if t == nil {
-		return mcp.TaskSupport{}
+		return mcp.TaskSupport{}, false
 	}
-	return t.tasks
+	if d.opts.Access != nil && (t.tasks.Optional || t.tasks.Required || call.Params.Task != nil) {
+		r := &round{d: d, rules: rules, call: call}
+		if d.opts.Access.Hides(&call.Principal, &t.target, r.toolArguments) {
+			return mcp.TaskSupport{}, false
+		}
+	}
+	return t.tasks, true
 }
 
 // Served names the backend of the tool or prompt that a call is about. Names of neither are what a client

@@ -2,24 +2,26 @@ package policy
 
 import (
 	"encoding/hex"
+	"slices"
 	"strings"
 )
 
 // forms are the other URIs under which a backend may serve what a URI names (RFC 3986, section 6.2.2): with the scheme in
-// small letters, with escapes of unreserved characters replaced, and without dot segments. Of a path with the segment "..", also
-// behind escaped separators, the authority counts as a segment, too, in a form of its own: backends are in use that take
-// docs://a/../b for b. nil: the URI is in normal form.
+// small letters, with escapes of unreserved characters replaced, without dot segments, and without the marks of a user and a port that
+// are empty. Of a path with dot segments, also behind escaped separators, the authority counts as a segment, too, in a form of its
+// own: backends are in use that take docs://a/../b for b. Where the query or the fragment climbs it counts as a part of the
+// path in another one, as for who matches docs://{+path} and joins docs://a?/../b to a folder. nil: the URI is in normal form.
 func forms(uri string) (out []string) {
 	scheme, rest, ok := strings.Cut(uri, ":")
 	if !ok || strings.ContainsAny(scheme, "/?#%") {
 		return nil
 	}
 	lower := strings.ToLower(scheme)
-	if lower == scheme && !strings.ContainsAny(rest, `%\`) && !strings.Contains(rest, "/.") && !strings.HasPrefix(rest, ".") {
+	if lower == scheme && !strings.ContainsAny(rest, `%\@`) && !strings.Contains(rest, "/.") && !strings.HasPrefix(rest, ".") && !emptyPort(rest) {
 		return nil
 	}
 	add := func(form string) {
-		if form = lower + ":" + form; form != uri && (len(out) == 0 || out[0] != form) {
+		if form = lower + ":" + form; form != uri && !slices.Contains(out, form) {
 			out = append(out, form)
 		}
 	}
@@ -27,8 +29,17 @@ func forms(uri string) (out []string) {
 	if at := strings.IndexAny(rest, "?#"); at >= 0 {
 		path, tail = rest[:at], rest[at:]
 	}
+	if whole := separated(rest); tail != "" && climbs(separated(tail)) {
+		after, there := strings.CutPrefix(whole, "//")
+		if there {
+			after = "//" + resolve(after)
+		} else {
+			after = resolve(whole)
+		}
+		add(after)
+	}
 	path = unescape(path, unreserved)
-	if all := strings.ReplaceAll(unescape(path, func(byte) bool { return true }), `\`, "/"); climbs(all) {
+	if all := separated(path); climbs(all) {
 		path = all
 	}
 	authority := ""
@@ -37,16 +48,30 @@ func forms(uri string) (out []string) {
 		if end < 0 {
 			end = len(after)
 		}
-		authority, path = "//"+after[:end], after[end:]
+		authority, path = "//"+strings.TrimSuffix(strings.TrimPrefix(after[:end], "@"), ":"), after[end:]
 		if lower == "http" || lower == "https" || lower == "file" {
 			authority = strings.ToLower(authority)
 		}
-		if climbs(after) {
+		if climbs(after) || strings.HasPrefix(after, "./") {
 			add("//" + resolve(after) + tail)
 		}
 	}
 	add(authority + resolve(path) + tail)
 	return out
+}
+
+// emptyPort says whether the authority ends in a colon.
+func emptyPort(rest string) bool {
+	after, there := strings.CutPrefix(rest, "//")
+	if end := strings.IndexAny(after, "/?#"); end >= 0 {
+		after = after[:end]
+	}
+	return there && strings.HasSuffix(after, ":")
+}
+
+// separated has no escapes, and slashes for backslashes.
+func separated(text string) string {
+	return strings.ReplaceAll(unescape(text, func(byte) bool { return true }), `\`, "/")
 }
 
 // climbs says whether a segment of a path is "..".

@@ -26,6 +26,16 @@ func TestForms(t *testing.T) {
 		"file:///../../secret?a":         {"file:///secret?a"},
 		"docs://guide/../admin":          {"docs://admin", "docs://guide/admin"},
 		"docs:guide/../admin":            {"docs:admin"},
+		"docs://./admin":                 {"docs://admin"},
+		"docs://%2e/admin":               {"docs://admin", "docs://./admin"},
+		"docs://guide?/../admin":         {"docs://admin"},
+		"docs://guide?a/../admin/b":      {"docs://admin/b"},
+		"docs://guide#/..%2fadmin":       {"docs://admin"},
+		"docs:guide?/../admin":           {"docs:admin"},
+		"docs://@admin/x":                {"docs://admin/x"},
+		"docs://admin:/x":                {"docs://admin/x"},
+		"docs://bob@admin:80/x":          nil,
+		"docs://a/b:":                    nil,
 		"docs://a/%zz%4":                 nil,
 	} {
 		if got := forms(uri); !slices.Equal(got, want) {
@@ -53,6 +63,9 @@ func TestOtherFormsOfURIs(t *testing.T) {
 		"FILE:///secret/x":               StepUp,
 		"docs://guide/../admin":          Hide,
 		"docs://guide/..%5cadmin":        Hide,
+		"docs://./admin":                 Hide,
+		"docs://guide?/../admin":         Hide,
+		"docs://@admin":                  Hide,
 		"docs://guide/%2e%2e/admin?a=/.": Hide,
 		"docs://guide/a%20b":             Allow,
 	} {

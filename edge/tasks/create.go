@@ -25,7 +25,7 @@ import (
 
 // callTool serves tools/call: plainly, at once as a task, or as a call that may become one.
 func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	s := t.TaskSupport(c)
+	s, ok := t.TaskSupport(rules, c)
 	declared, wanted := false, false
 	switch {
 	case rules.Stateless:
@@ -35,7 +35,7 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	}
 	switch {
 	case wanted && !s.Optional && !s.Required:
-		return mcp.Reply{}, t.notAsTask(ctx, rules, c)
+		return mcp.Reply{}, t.notAsTask(ctx, rules, c, ok)
 	case s.Required && rules.Stateless && !declared:
 		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Target)
 	case s.Required && !rules.Stateless && !wanted:
@@ -57,9 +57,9 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	return t.deferred(ctx, rules, c, x, sink)
 }
 
-// notAsTask refuses a task of a tool that has none. A tool that does not exist is told by who would serve it.
-func (t *Tasks) notAsTask(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
-	if _, ok := t.Served(c); !ok {
+// notAsTask refuses a task of a tool that has none. What does not exist, or is hidden, is told by who would serve it.
+func (t *Tasks) notAsTask(ctx context.Context, rules *revision.Rules, c *mcp.Call, exists bool) error {
+	if !exists {
 		_, err := t.Dispatcher.Call(ctx, rules, c, nil)
 		if err != nil {
 			return err

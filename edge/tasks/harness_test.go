@@ -234,7 +234,10 @@ func (b *backend) Served(c *mcp.Call) (string, bool) {
 func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed, error) {
 	return quiet{}, nil
 }
-func (b *backend) TaskSupport(c *mcp.Call) mcp.TaskSupport { return b.tools[c.Params.Target].support }
+func (b *backend) TaskSupport(_ *revision.Rules, c *mcp.Call) (mcp.TaskSupport, bool) {
+	tool, ok := b.tools[c.Params.Target]
+	return tool.support, ok
+}
 
 func (b *backend) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) error {
 	b.cancelled <- string(c.State)

@@ -18,8 +18,9 @@ import (
 // Dispatcher is what is behind the stage.
 type Dispatcher interface {
 	era.Dispatcher
-	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody.
-	TaskSupport(call *mcp.Call) mcp.TaskSupport
+	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody. ok is false if the caller
+	// is to be told nothing but what Call says.
+	TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.TaskSupport, ok bool)
 	// CancelCall tells the backend of a call that it was cancelled between two rounds; State is the last one's.
 	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
