@@ -131,7 +131,7 @@ func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.A
 func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
 	return audit.Record{
 		Who:  audit.Who{Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID, Session: a.Session},
-		Call: a.Call, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+		Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
 	}
 }
 

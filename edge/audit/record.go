@@ -84,6 +84,9 @@ type Record struct {
 	Listener string
 	// Call is the id of the call, the same in all its records; empty: it is none.
 	Call string
+	// Task is what telemetry.SessionPrint makes of the id of the task that the call became; empty: it became none. Two outcomes have it:
+	// that of the request, and that of the task.
+	Task string
 	// Round is which of the call's; 0: it is none. Attempt is which run of the round, of which there is another for each
 	// replica that was lost with it; at most 1: the first.
 	Round, Attempt int
@@ -139,6 +142,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("session", r.Who.Session)
 	text("listener", r.Listener)
 	text("call", r.Call)
+	text("task", r.Task)
 	number("round", r.Round)
 	if r.Attempt > 1 {
 		number("attempt", r.Attempt)

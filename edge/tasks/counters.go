@@ -3,7 +3,6 @@ package tasks
 import (
 	"sync/atomic"
 
-	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
 )
 
@@ -20,13 +19,12 @@ type Counters struct {
 	Completed, Failed, Cancelled atomic.Int64
 }
 
-// over counts a task that does not run here any more.
-func (c *Counters) over(how call.How, r *call.Reply) {
-	switch {
-	case how != call.HowEnded || r == nil:
-	case r.Cancelled:
+// count counts a task that ended here.
+func (c *Counters) count(s Status) {
+	switch s {
+	case Cancelled:
 		c.Cancelled.Add(1)
-	case r.Failure != 0 || failedEnd(r.Response):
+	case Failed:
 		c.Failed.Add(1)
 	default:
 		c.Completed.Add(1)

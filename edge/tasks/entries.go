@@ -149,12 +149,6 @@ func failed(err error) []byte {
 	return entry{Failure: &failure{Kind: me.Kind.String(), Message: me.Message, Data: me.Data}}.encode()
 }
 
-// failedEnd says whether the end of a task is an error, or a result that says so.
-func failedEnd(end []byte) bool {
-	var e entry
-	return json.Unmarshal(end, &e) == nil && (e.Failure != nil || e.ToolError)
-}
-
 // error is the error that was kept.
 func (f *failure) error() *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindNamed(f.Kind), Message: f.Message, Data: f.Data}

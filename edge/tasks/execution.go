@@ -363,8 +363,8 @@ func (x *execution) Free() {}
 
 // Over implements run.Task.
 func (x *execution) Over(how call.How, r *call.Reply) {
-	if x.made.Load() {
-		x.t.counters.over(how, r)
+	if x.made.Load() && how == call.HowEnded && r != nil {
+		x.ended(r)
 	}
 	if job := x.job.Load(); job != nil && how == call.HowEnded && r != nil && r.Cancelled {
 		x.cancelJob(job)

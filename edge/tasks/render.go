@@ -20,7 +20,9 @@ const metaRelated = "io.modelcontextprotocol/related-task"
 // made is the answer to a request that has become a task.
 func (t *Tasks) made(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) mcp.Reply {
 	if rules.Stateless {
-		return t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
+		reply := t.complete(ctx, rules, c, "task", t.appendTask(nil, rules, v))
+		reply.Task = v.id
+		return reply
 	}
 	dst := append(t.appendTask([]byte(`{"task":{`), rules, v), '}', '}')
 	return mcp.Reply{Result: dst, Task: v.id}

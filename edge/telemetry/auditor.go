@@ -24,8 +24,10 @@ type Audited struct {
 	Principal mcp.Principal
 	// Session is what SessionPrint makes of the id, and Call the call's id; empty: there is none.
 	Session, Call string
-	Round         int
-	Method        mcp.Method
+	// Task is what SessionPrint makes of the id of the task that the request became, or that has ended; empty: there is none.
+	Task   string
+	Round  int
+	Method mcp.Method
 	// Target is what is named, Backend who serves it, as far as that is known.
 	Target, Backend string
 	// Trace is the operation's span, or the trace that the request belongs to.
@@ -48,6 +50,15 @@ func auditedMethod(m mcp.Method) bool {
 		return true
 	}
 	return false
+}
+
+// TaskEnded tells the Auditor how a task has ended, whose id, not its print, is in a: once, by whoever ended it. took is since its creation.
+func (t *Telemetry) TaskEnded(a Audited, o *Outcome, took time.Duration) {
+	if t == nil || t.auditor == nil {
+		return
+	}
+	a.Target, a.Task = cut(a.Target, maxTarget), SessionPrint(a.Task)
+	t.auditor.Ended(&a, o.String(), o.Code, took)
 }
 
 type auditedKey struct{}

@@ -60,13 +60,15 @@ type Outcome struct {
 	ToolError bool
 	// InputRequired: the round ended with questions.
 	InputRequired bool
+	// Task is the id of the task that the request was answered with; empty: it was not. How that ends is told by TaskEnded.
+	Task string
 	// Lost: another replica goes on with the request.
 	Lost bool
 	// Result is recorded where content is.
 	Result []byte
 }
 
-// String is ok, tool_error, input_required, or the name of the kind.
+// String is ok, tool_error, input_required, task, or the name of the kind.
 func (o *Outcome) String() string {
 	switch {
 	case o.Kind != mcp.KindNone:
@@ -75,6 +77,8 @@ func (o *Outcome) String() string {
 		return toolError
 	case o.InputRequired:
 		return inputRequired
+	case o.Task != "":
+		return madeTask
 	case o.Lost:
 		return lostOutcome
 	}
@@ -84,6 +88,7 @@ func (o *Outcome) String() string {
 const (
 	toolError     = "tool_error"
 	inputRequired = "input_required"
+	madeTask      = "task"
 	lostOutcome   = "lost"
 )
 
@@ -173,6 +178,9 @@ func (op *Operation) end(o *Outcome, duration bool) {
 	op.client.count(failure != "")
 	t.access.line(t, op, o, took)
 	if op.audited != nil {
+		if o.Task != "" {
+			op.audited.Task = SessionPrint(o.Task)
+		}
 		t.auditor.Ended(op.audited, o.String(), o.Code, took)
 	}
 	op.endSpan(o, failure)

@@ -129,7 +129,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	case err != nil:
 		return c.fail(err)
 	case reply.Input == nil:
-		c.outcome = outcome{seen: telemetry.Outcome{ToolError: reply.ToolError, Result: reply.Result}}
+		c.outcome = outcome{seen: telemetry.Outcome{ToolError: reply.ToolError, Task: reply.Task, Result: reply.Result}}
 		c.task = reply.Task
 		c.reply = call.Reply{Kind: call.Final, Response: reply.Message(c.id)}
 		return &c.reply

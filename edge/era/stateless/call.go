@@ -39,7 +39,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		way.end(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
 		return
 	}
-	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Result: reply.Result})
+	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Result: reply.Result})
 	way.end(mcp.Response{Body: reply.Message(id)})
 }
 

@@ -1,0 +1,39 @@
+package tasks
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// ended counts and records how the task ended, once its end is in the store. It is called by whoever wrote that, and so once for each task,
+// whoever ran it before.
+func (x *execution) ended(r *call.Reply) {
+	status, o := x.outcomeOf(r)
+	x.t.counters.count(status)
+	if x.origin == nil { // That it has ended was only written again.
+		return
+	}
+	a := telemetry.Audited{Principal: x.first.Principal, Call: x.first.ID, Task: x.session.ID, Method: x.first.Method, Target: x.first.Params.Target, Trace: x.span}
+	a.Backend, _ = x.t.Served(&x.first)
+	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
+}
+
+// outcomeOf is how a task ended with a reply. A result that says isError counts as failed.
+func (x *execution) outcomeOf(r *call.Reply) (Status, telemetry.Outcome) {
+	var e entry
+	err := json.Unmarshal(r.Response, &e)
+	switch {
+	case r.Cancelled || err != nil || e.Cancelled:
+		return Cancelled, telemetry.Outcome{Kind: mcp.KindCancelled, Code: x.rules.Code(mcp.KindCancelled)}
+	case e.Failure != nil:
+		kind := mcp.KindNamed(e.Failure.Kind)
+		return Failed, telemetry.Outcome{Kind: kind, Code: x.rules.Code(kind)}
+	case e.ToolError:
+		return Failed, telemetry.Outcome{ToolError: true}
+	}
+	return Completed, telemetry.Outcome{}
+}
