@@ -75,6 +75,8 @@ func (a *App) observeTasks() (errs []error) {
 	return append(errs,
 		a.telemetry.Observe(telemetry.TasksRunning, func(emit telemetry.Emit) { emit(float64(a.tasks.Running())) }),
 		a.telemetry.Observe(telemetry.TasksQueued, func(emit telemetry.Emit) { emit(float64(a.tasks.Queued())) }),
+		a.telemetry.Observe(telemetry.TasksAge, func(emit telemetry.Emit) { emit(a.tasks.Age().Seconds()) }),
+		a.telemetry.Observe(telemetry.TasksQueueAge, func(emit telemetry.Emit) { emit(a.tasks.QueueAge().Seconds()) }),
 		a.telemetry.Observe(telemetry.TasksEnded, func(emit telemetry.Emit) {
 			emit(float64(c.Completed.Load()), telemetry.AttrOutcome.String("completed"))
 			emit(float64(c.Failed.Load()), telemetry.AttrOutcome.String("failed"))

@@ -173,7 +173,11 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	}
 	t.counters.Created.Add(1)
 	t.recent.note(x.session.ID)
-	t.turns.take(c.Principal.Key(), x, begin)
+	queued := time.Now()
+	t.turns.take(c.Principal.Key(), x, func() {
+		t.o.Telemetry.TaskBegan(time.Since(queued))
+		begin()
+	})
 	return t.made(ctx, rules, c, &view{
 		id: x.session.ID, status: Working, version: rules.Version, created: x.session.Created, updated: x.session.Created, keep: x.session.Keep, poll: x.support.Poll,
 	}), nil

@@ -106,6 +106,10 @@ func TestHistoryOfTheQueue(t *testing.T) {
 			t.Errorf("the runs of a task that waits are %q", got)
 		}
 		await.Until(t, "the first one to run", func() bool { return slices.Equal(ran(a.recently(first)), []string{"a "}) })
+		created := a.recently(first).Created
+		if age, waits := a.Age(), a.QueueAge(); age <= 0 || age > time.Since(created) || waits <= 0 || waits > age || b.Age() != 0 || b.QueueAge() != 0 {
+			t.Errorf("the oldest task is %s old, one has waited for %s; elsewhere %s and %s", age, waits, b.Age(), b.QueueAge())
+		}
 		b.must(modern, "alice", mcp.MethodTasksCancel, about(first))
 		if got := ran(b.recently(first)); !slices.Equal(got, []string{"a cancelled"}) {
 			t.Errorf("the runs of a task that was cancelled are %q", got)

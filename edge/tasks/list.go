@@ -25,8 +25,19 @@ func newID(now time.Time) string {
 	return idTime.EncodeToString(at) + rand.Text()
 }
 
-// idTime keeps the order of what it encodes.
+// idTime keeps the order of what it encodes. timeText is how long the time at the beginning of an id is.
 var idTime = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+const timeText = 13
+
+// createdAt is when the task of an id was made; zero: it is no id.
+func createdAt(id string) time.Time {
+	at, err := idTime.DecodeString(id[:min(len(id), timeText)])
+	if err != nil || len(at) != 8 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(binary.BigEndian.Uint64(at))) // #nosec G115 -- not beyond 2262
+}
 
 const (
 	// maxPage bounds a page of tasks, each of which is read, loads how many are read at a time.

@@ -2,8 +2,10 @@ package tasks
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
@@ -79,6 +81,25 @@ func (t *Tasks) Running() int64 { return t.running.Load() }
 
 // Queued is how many tasks wait for their turn to run here.
 func (t *Tasks) Queued() int { return t.turns.waiting() }
+
+// QueueAge is how long the task has waited that waits longest for its turn to run here; 0: none waits.
+func (t *Tasks) QueueAge() time.Duration { return since(t.turns.longest()) }
+
+// Age is that of the oldest task that this replica runs; 0: it runs none.
+func (t *Tasks) Age() time.Duration {
+	ids := t.calls.IDs()
+	if len(ids) == 0 {
+		return 0
+	}
+	return since(createdAt(slices.Min(ids)))
+}
+
+func since(at time.Time) time.Duration {
+	if at.IsZero() {
+		return 0
+	}
+	return max(time.Since(at), 0)
+}
 
 // Drain leaves tasks to other replicas: no lost one is taken over any more, and it returns as soon as none runs here whose run may not be
 // lost, or with ctx's error. A task may be lost where it can be run again: the next replica does so. Call Close afterwards.

@@ -1,6 +1,9 @@
 package tasks
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // turns bounds the tasks that run here, and gives those that wait their turn: principals in turns, of each its oldest task first.
 // Safe for concurrent use; init it.
@@ -18,9 +21,15 @@ type turns struct {
 type runner struct {
 	key     string
 	running int
-	waiting []func()
+	waiting []waiter
 	// queued: it is in order.
 	queued bool
+}
+
+// waiter is a task that waits for its turn, and since when.
+type waiter struct {
+	since time.Time
+	begin func()
 }
 
 func (t *turns) init(max, each int) { t.max, t.each, t.by = max, each, map[string]*runner{} }
@@ -35,7 +44,7 @@ func (t *turns) take(key string, x *execution, begin func()) {
 		t.by[key] = r
 	}
 	x.leave = sync.OnceFunc(func() { t.leave(r) })
-	r.waiting = append(r.waiting, begin)
+	r.waiting = append(r.waiting, waiter{time.Now(), begin})
 	t.queue(r)
 	t.next()
 }
@@ -62,7 +71,7 @@ func (t *turns) queue(r *runner) {
 
 // next begins what may begin, and unlocks t.mu.
 func (t *turns) next() {
-	var begin []func()
+	var begin []waiter
 	for t.running < t.max && len(t.order) > 0 && !t.closed {
 		r := t.order[0]
 		t.order, r.queued = t.order[1:], false
@@ -73,8 +82,8 @@ func (t *turns) next() {
 		t.queue(r)
 	}
 	t.mu.Unlock()
-	for _, fn := range begin {
-		fn()
+	for _, w := range begin {
+		w.begin()
 	}
 }
 
@@ -86,6 +95,18 @@ func (t *turns) waiting() (n int) {
 		n += len(r.waiting)
 	}
 	return n
+}
+
+// longest is since when the task waits that waits longest; zero: none waits.
+func (t *turns) longest() (since time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.by {
+		if len(r.waiting) > 0 && (since.IsZero() || r.waiting[0].since.Before(since)) {
+			since = r.waiting[0].since
+		}
+	}
+	return since
 }
 
 // close begins nothing any more: what waits is left to other replicas.

@@ -57,6 +57,9 @@ const (
 	TasksEnded          = "mcpedge.tasks.ended"
 	TasksParked         = "mcpedge.tasks.parked"
 	TasksTakenOver      = "mcpedge.tasks.taken_over"
+	TasksAge            = "mcpedge.tasks.age"
+	TasksQueueAge       = "mcpedge.tasks.queue.age"
+	TasksQueueTime      = "mcpedge.tasks.queue.duration"
 	WritesFenced        = "mcpedge.writes.fenced"
 	AnswersIgnored      = "mcpedge.answers.ignored"
 	StateErrors         = "mcpedge.state.errors"
@@ -143,6 +146,9 @@ var Catalogue = []Instrument{
 	{TasksEnded, Counter, "{task}", "Tasks that ended at this replica: completed, failed (a result that says isError counts), or cancelled", []attribute.Key{AttrOutcome}},
 	{TasksParked, Counter, "{task}", "Rounds of tasks that ended with requests to the client", nil},
 	{TasksTakenOver, Counter, "{task}", "Tasks taken over from a replica that was lost", nil},
+	{TasksAge, Gauge, "s", "Time since the oldest of the tasks that this replica runs was created; 0 without one", nil},
+	{TasksQueueAge, Gauge, "s", "How long the task has waited that waits longest for its turn to run here; 0 without one", nil},
+	{TasksQueueTime, Histogram, "s", "How long a task waited for its turn to run, from its creation; those that are gone on with do not wait", nil},
 	{WritesFenced, Counter, "{write}", "Writes refused because another replica has the call", nil},
 	{AnswersIgnored, Counter, "{answer}", "Answers of clients that nobody waited for: unknown or duplicate", []attribute.Key{AttrOutcome}},
 	{StateErrors, Counter, "{error}", "Operations on the durable state that failed", nil},

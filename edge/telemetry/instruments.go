@@ -14,6 +14,7 @@ var (
 	// operationBounds are the conventions'.
 	operationBounds = []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300}
 	listenBounds    = []float64{1, 10, 60, 300, 1800, 3600, 4 * 3600, 24 * 3600}
+	queueBounds     = []float64{0.01, 0.1, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600}
 	callBounds      = []float64{0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60}
 	redisBounds     = []float64{0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.5, 1}
 )
@@ -34,6 +35,7 @@ func (t *Telemetry) instruments() error {
 	t.redis.init(histogram(RedisCommand, redisBounds), command.attributes)
 	t.sessions = histogram(ServerSession, operationBounds)
 	t.listens = histogram(ListenDuration, listenBounds)
+	t.queued = histogram(TasksQueueTime, queueBounds)
 	errs = append(errs, t.Observe(ClientRequests, func(emit Emit) {
 		t.clients.each(func(name string, ok, failed int64) {
 			emit(float64(ok), AttrClient.String(name), AttrOutcome.String("ok"))

@@ -35,3 +35,10 @@ func (t *Telemetry) ListenEnded(began time.Time, version string) {
 	}
 	t.listens.Record(context.Background(), time.Since(began).Seconds(), metric.WithAttributes(AttrVersion.String(version)))
 }
+
+// TaskBegan records how long a task waited for its turn to run.
+func (t *Telemetry) TaskBegan(waited time.Duration) {
+	if t != nil && t.queued != nil {
+		t.queued.Record(context.Background(), waited.Seconds())
+	}
+}

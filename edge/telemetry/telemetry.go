@@ -57,6 +57,7 @@ type Telemetry struct {
 	client   durations[series]
 	sessions metric.Float64Histogram
 	listens  metric.Float64Histogram
+	queued   metric.Float64Histogram
 	backends durations[work]
 	redis    durations[command]
 	bounds   bounds

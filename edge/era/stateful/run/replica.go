@@ -3,7 +3,9 @@ package run
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -309,6 +311,13 @@ func (r *Replica) Call(id string) *Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.calls[id]
+}
+
+// IDs are those of the calls that Call finds, in no order.
+func (r *Replica) IDs() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Collect(maps.Keys(r.calls))
 }
 
 // End ends the calls of a session that has ended, of those that have a record or were left by their clients; others
