@@ -17,8 +17,8 @@ from mcpedge.capability import (
     Content,
     ElicitResult,
     Failure,
-    InputRequired,
     InputRequest,
+    InputRequired,
     Level,
     PromptMessage,
     Reason,
@@ -97,14 +97,9 @@ ENUMS = _object(
     [],
     untitledSingle=_string("Select one option", enum=OPTIONS),
     titledSingle=_string(
-        "Select one option with titles",
-        oneOf=_titled(("value1", "First Option"), ("value2", "Second Option"), ("value3", "Third Option")),
+        "Select one option with titles", oneOf=_titled(("value1", "First Option"), ("value2", "Second Option"), ("value3", "Third Option"))
     ),
-    legacyEnum=_string(
-        "Select one option (legacy)",
-        enum=["opt1", "opt2", "opt3"],
-        enumNames=["Option One", "Option Two", "Option Three"],
-    ),
+    legacyEnum=_string("Select one option (legacy)", enum=["opt1", "opt2", "opt3"], enumNames=["Option One", "Option Two", "Option Three"]),
     untitledMulti={
         "type": "array",
         "description": "Select multiple options",
@@ -129,11 +124,7 @@ DIALECT = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
     "$defs": {
-        "address": {
-            "$anchor": "addressDef",
-            "type": "object",
-            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
-        }
+        "address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
     },
     "properties": {
         "name": {"type": "string"},
@@ -194,13 +185,9 @@ def add_content(s: Server) -> None:
     fixture("test_simple_text", "Returns a text", text("This is a simple text response for testing."))
     fixture("test_image_content", "Returns an image", image(RED_PIXEL, "image/png"))
     fixture("test_audio_content", "Returns a sound", audio(SILENCE, "audio/wav"))
-    embedded = text_contents(
-        "This is an embedded resource content.", uri="test://embedded-resource", mime_type="text/plain"
-    )
+    embedded = text_contents("This is an embedded resource content.", uri="test://embedded-resource", mime_type="text/plain")
     fixture("test_embedded_resource", "Returns an embedded resource", embed(embedded))
-    mixed = text_contents(
-        '{"test":"data","value":123}', uri="test://mixed-content-resource", mime_type="application/json"
-    )
+    mixed = text_contents('{"test":"data","value":123}', uri="test://mixed-content-resource", mime_type="application/json")
     fixture(
         "test_multiple_content_types",
         "Returns a text, an image and an embedded resource",
@@ -255,9 +242,7 @@ def add_asking(s: Server) -> None:
         return "LLM response: " + said(call.sample("sampling", prompt, max_tokens=100))
 
     @s.tool(**PLAIN)
-    def test_elicitation(
-        call: Call, message: Annotated[str, Field(description="The message to show the user")]
-    ) -> str:
+    def test_elicitation(call: Call, message: Annotated[str, Field(description="The message to show the user")]) -> str:
         """Asks the user for a name and an address"""
         return "User response: " + answered(call.ask_form("contact", message, CONTACT))
 
@@ -365,9 +350,7 @@ def add_rounds(s: Server) -> None:
             questions.append(list_roots("client_roots"))
         lines = [f"The client was asked {len(questions)} question(s)."]
         for a in call.ask_all(*questions):
-            lines.append(
-                greeting(a) if isinstance(a, ElicitResult) else roots_text(a) if isinstance(a, list) else said(a)
-            )
+            lines.append(greeting(a) if isinstance(a, ElicitResult) else roots_text(a) if isinstance(a, list) else said(a))
         return "\n".join(lines)
 
 
@@ -402,9 +385,7 @@ def add_tasks(s: Server) -> None:
         raise Failure(Reason.INTERNAL, "the job broke, as it always does")
 
     @s.tool(tasks=AT_ONCE, **PLAIN)
-    def confirm_delete(
-        call: Call, filename: Annotated[str, Field(description="The file to pretend to delete")]
-    ) -> str:
+    def confirm_delete(call: Call, filename: Annotated[str, Field(description="The file to pretend to delete")]) -> str:
         """Asks before it pretends to delete a file, as a task"""
         r = call.ask_form("confirm", f"Delete {filename}?", ANY)
         return f"{filename} was deleted." if r.action == "accept" else f"{filename} was kept: {r.action}"
@@ -412,9 +393,7 @@ def add_tasks(s: Server) -> None:
     @s.tool(tasks=AT_ONCE, **PLAIN)
     def multi_input(call: Call) -> str:
         """Asks for a name and a color at once, as a task"""
-        name, color = call.ask_all(
-            form_schema("name", "What is your name?", ANY), form_schema("color", "Which color do you like?", ANY)
-        )
+        name, color = call.ask_all(form_schema("name", "What is your name?", ANY), form_schema("color", "Which color do you like?", ANY))
         return f"Answers: {answered(name)}; {answered(color)}"
 
     @s.tool(tasks=Tasks("required", start="deferred"), **PLAIN)
@@ -471,9 +450,7 @@ def add_schemas(s: Server) -> None:
         return "Called with " + json.dumps(arguments)
 
     @s.tool(**PLAIN)
-    def test_x_mcp_header(
-        region: Annotated[str, Field(description="Goes into the header Mcp-Param-Region too"), header("Region")],
-    ) -> str:
+    def test_x_mcp_header(region: Annotated[str, Field(description="Goes into the header Mcp-Param-Region too"), header("Region")]) -> str:
         """Has an argument that travels in a header as well"""
         return "region=" + region
 
@@ -530,11 +507,7 @@ def add_resources(s: Server, interval: float) -> None:
     s.provide(WATCHED, Watched(interval))
 
     @s.resource(
-        "test://template/{id}/data",
-        name="template",
-        title="Template",
-        mime_type="application/json",
-        complete={"id": ["1", "12", "123"]},
+        "test://template/{id}/data", name="template", title="Template", mime_type="application/json", complete={"id": ["1", "12", "123"]}
     )
     def _(call: Call, id: str) -> str:
         """Data about an id"""
@@ -556,13 +529,9 @@ def add_prompts(s: Server) -> None:
         """A text"""
         return "This is a simple prompt for testing."
 
-    @s.prompt(
-        title="Prompt with arguments",
-        complete={"arg1": ["paris", "park", "party"], "arg2": ["london", "lisbon"]},
-    )
+    @s.prompt(title="Prompt with arguments", complete={"arg1": ["paris", "park", "party"], "arg2": ["london", "lisbon"]})
     def test_prompt_with_arguments(
-        arg1: Annotated[str, Field(description="First test argument")],
-        arg2: Annotated[str, Field(description="Second test argument")],
+        arg1: Annotated[str, Field(description="First test argument")], arg2: Annotated[str, Field(description="Second test argument")]
     ) -> str:
         """A text with two arguments"""
         return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"

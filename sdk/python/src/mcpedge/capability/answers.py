@@ -34,12 +34,7 @@ class InputRequired(Exception):
     """
 
     def __init__(
-        self,
-        requests: Sequence[InputRequest] = (),
-        *,
-        state: bytes | None = None,
-        retry_after: float = 0,
-        repeatable: bool = False,
+        self, requests: Sequence[InputRequest] = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False
     ) -> None:
         super().__init__(f"input required: {len(requests)} requests")
         self.requests = list(requests)
@@ -135,5 +130,7 @@ def round_trip(key: str, value: Any) -> str:
     except TypeError as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
     if json.loads(text) != value:
-        raise TypeError(f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings")
+        raise TypeError(
+            f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings"
+        )
     return text

@@ -43,11 +43,7 @@ class Call:
     is annotated with Call. Everything may be used from any thread until the handler returns; after that events are dropped."""
 
     def __init__(
-        self,
-        context: common_pb2.RequestContext,
-        events: Events | None = None,
-        answers: Answers | None = None,
-        deadline: float = math.inf,
+        self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf
     ) -> None:
         """events is None where nothing can be told or asked. deadline is by time.monotonic."""
         self._context = context
@@ -209,8 +205,7 @@ class Call:
             text = encode(data)
         except ValueError as e:
             text = encode(f"log data that is not JSON: {e}")
-        number = common_pb2.LogLevel.Value("LOG_LEVEL_" + level.upper())
-        self._events.put("log", common_pb2.LogMessage(level=number, logger=logger, data_json=text))
+        self._events.put("log", common_pb2.LogMessage(level="LOG_LEVEL_" + level.upper(), logger=logger, data_json=text))
 
     def logger(self, name: str = "") -> logging.Logger:
         """A logger of the standard library whose records go to the client, as log does: objects with "msg" and what `extra`

@@ -10,17 +10,7 @@ from pydantic_core import to_json
 from mcpedge.v1 import common_pb2, content_pb2
 
 from .failure import valid
-from .types import (
-    Annotations,
-    Content,
-    PromptMessage,
-    Resource,
-    ResourceContents,
-    RoleName,
-    SamplingContent,
-    SamplingMessage,
-    role,
-)
+from .types import Annotations, Content, PromptMessage, Resource, ResourceContents, RoleName, SamplingContent, SamplingMessage, role
 
 
 @dataclass
@@ -43,9 +33,7 @@ def error_result(message: str) -> Result:
     return Result([text(message)], is_error=True)
 
 
-def annotations(
-    audience: Sequence[RoleName] = (), priority: float | None = None, last_modified: str = ""
-) -> Annotations:
+def annotations(audience: Sequence[RoleName] = (), priority: float | None = None, last_modified: str = "") -> Annotations:
     """For whom something is meant; how important it is, 0 to 1; the ISO 8601 time of its last change."""
     return common_pb2.Annotations(audience=[role(a) for a in audience], priority=priority, last_modified=last_modified)
 

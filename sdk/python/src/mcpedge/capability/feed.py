@@ -57,9 +57,7 @@ class Feed:
         except RuntimeError:  # its loop has ended, and so has the watch
             pass
 
-    async def serve(
-        self, uri: str, started: Callable[[], Awaitable[None]], send: Callable[[str], Awaitable[None]]
-    ) -> None:
+    async def serve(self, uri: str, started: Callable[[], Awaitable[None]], send: Callable[[str], Awaitable[None]]) -> None:
         """Runs one watcher's stream: started first, then one send per change, until the caller leaves (cancellation) or
         the feed is closed (StatusError UNAVAILABLE)."""
         watcher = _Watcher(uri)

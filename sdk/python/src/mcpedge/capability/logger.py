@@ -24,7 +24,7 @@ def call_logger(call: "Call", name: str) -> logging.Logger:
 class _CallLogger(logging.Logger):
     call: "Call"
 
-    def isEnabledFor(self, level: int) -> bool:  # noqa: N802 (of the standard library)
+    def isEnabledFor(self, level: int) -> bool:
         return self.call.wants_log(_level(level))
 
 

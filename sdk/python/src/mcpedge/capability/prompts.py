@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
+from typing_extensions import TypedDict, Unpack
 
 from .call import Call
 from .content import message, text
@@ -30,26 +31,28 @@ class PromptEntry:
     completers: dict[str, Completer]
 
 
-def make_prompt(
-    function: Callable[..., Any],
-    *,
-    name: str | None,
-    title: str,
-    description: str | None,
-    icons: Sequence[Icon],
-    meta: dict[str, Any] | None,
-    complete: Mapping[str, Suggestions],
-) -> PromptEntry:
+class PromptOptions(TypedDict, total=False):
+    """The options of Server.prompt."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    complete: Mapping[str, Suggestions]
+
+
+def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> PromptEntry:
     """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
     arguments = Arguments(signature)
     listed = Prompt(
-        name=name or getattr(function, "__name__", ""),
-        title=title,
-        description=signature.doc if description is None else description,
-        icons=icons,
-        meta_json=json.dumps(meta) if meta else "",
+        name=options.get("name") or getattr(function, "__name__", ""),
+        title=options.get("title"),
+        description=options.get("description", signature.doc),
+        icons=options.get("icons"),
+        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
     )
     if not listed.name:
         raise DefinitionError(f"{signature.name}: the prompt has no name; give it one by name=")
@@ -73,7 +76,7 @@ def make_prompt(
         return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=kwargs)
 
     names = [a.name for a in listed.arguments]
-    return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", complete, names))
+    return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:
@@ -86,9 +89,7 @@ def _result(listed: Prompt, value: Any) -> PromptResult:
     return PromptResult(description=listed.description, messages=turns)
 
 
-def completers_of(
-    function: str, what: str, complete: Mapping[str, Suggestions], names: Sequence[str]
-) -> dict[str, Completer]:
+def completers_of(function: str, what: str, complete: Mapping[str, Suggestions], names: Sequence[str]) -> dict[str, Completer]:
     """The completers by argument; DefinitionError when there is no such argument."""
     for argument in complete:
         if argument not in names:

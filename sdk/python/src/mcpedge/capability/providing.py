@@ -6,24 +6,19 @@ from typing import Any
 
 import grpc
 
+from mcpedge.v1 import common_pb2
+
 from .call import Call
 from .failure import StatusError, status_of
 from .resources import ResourceProvider, ResourceWatcher
 from .rounds import Runner, Work, fail_plainly
-
-from mcpedge.v1 import common_pb2  # isort: skip
 
 
 class Provided:
     """A provider under its prefix, watched while anyone watches."""
 
     def __init__(
-        self,
-        prefix: str,
-        provider: ResourceProvider,
-        runner: Runner,
-        updated: Callable[[str], None],
-        list_changed: Callable[[], None],
+        self, prefix: str, provider: ResourceProvider, runner: Runner, updated: Callable[[str], None], list_changed: Callable[[], None]
     ) -> None:
         self.prefix = prefix
         self.provider = provider
@@ -36,30 +31,26 @@ class Provided:
     async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
         """What a method of the provider returns. StatusError says how it failed."""
         call = next((a for a in args if isinstance(a, Call)), Call(common_pb2.RequestContext()))
-        outcome = await self._runner.run(
-            Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call
-        )
+        outcome = await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)
         if outcome.kind == "failure":
             raise status_of(outcome.value)
         return outcome.value
 
     async def acquire(self) -> None:
         """Begins to watch for the first user. Each success needs one release."""
-        if not isinstance(self.provider, ResourceWatcher) and not hasattr(self.provider, "watch"):
+        if not isinstance(self.provider, ResourceWatcher):
             return
         async with self._lock:
             if self._users == 0:
                 try:
                     self._stop = await self.ask("watch", self.provider.watch, *self._changes)
                 except StatusError as e:
-                    raise StatusError(
-                        grpc.StatusCode.UNAVAILABLE, f"{self.prefix} cannot be watched: {e.message}"
-                    ) from e
+                    raise StatusError(grpc.StatusCode.UNAVAILABLE, f"{self.prefix} cannot be watched: {e.message}") from e
             self._users += 1
 
     async def release(self) -> None:
         """Stops after the last user."""
-        if not isinstance(self.provider, ResourceWatcher) and not hasattr(self.provider, "watch"):
+        if not isinstance(self.provider, ResourceWatcher):
             return
         async with self._lock:
             self._users -= 1

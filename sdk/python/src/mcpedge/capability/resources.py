@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
+from typing_extensions import TypedDict, Unpack
 
 from .call import Call
 from .content import blob_contents, text_contents
@@ -40,20 +41,21 @@ class TemplateEntry:
     completers: dict[str, Completer]
 
 
-def make_resource(
-    function: Callable[..., Any],
-    uri: str,
-    *,
-    name: str | None,
-    title: str,
-    description: str | None,
-    mime_type: str,
-    size: int | None,
-    annotations: Annotations | None,
-    icons: Sequence[Icon],
-    meta: dict[str, Any] | None,
-    complete: Mapping[str, Suggestions],
-) -> ResourceEntry | TemplateEntry:
+class ResourceOptions(TypedDict, total=False):
+    """The options of Server.resource. size, in bytes, is of a resource alone, complete of a template."""
+
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    size: int
+    annotations: Annotations
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    complete: Mapping[str, Suggestions]
+
+
+def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry | TemplateEntry:
     """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
     wrong, and what to do."""
     signature = signature_of(function, Call)
@@ -61,36 +63,33 @@ def make_resource(
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
     said: dict[str, Any] = {
-        "name": name or getattr(function, "__name__", ""),
-        "title": title,
-        "description": signature.doc if description is None else description,
-        "mime_type": mime_type,
-        "annotations": annotations,
-        "icons": icons,
-        "meta_json": json.dumps(meta) if meta else "",
+        **{k: v for k, v in options.items() if k not in ("size", "complete", "meta")},
+        "name": options.get("name") or getattr(function, "__name__", ""),
+        "description": options.get("description", signature.doc),
+        "meta_json": json.dumps(options["meta"]) if "meta" in options else "",
     }
     if not said["name"]:
         raise DefinitionError(f"{signature.name}: the resource has no name; give it one by name=")
     if "{" not in uri:
-        if complete:
+        if options.get("complete"):
             raise DefinitionError(f"{signature.name}: {uri!r} has no variables to complete")
         _only_uri(signature, set())
-        listed = Resource(uri=uri, size=size, **said)
-        return ResourceEntry(listed, lambda read, call: _work(signature, read, call, mime_type, {}))
+        listed = Resource(uri=uri, size=options.get("size"), **said)
+        return ResourceEntry(listed, lambda read, call: _work(signature, read, call, listed.mime_type, {}))
     try:
         template = Template.parse(uri)
     except ValueError as e:
         raise DefinitionError(f"{signature.name}: the URI template {uri!r}: {e}") from e
-    return _template(signature, template, ResourceTemplate(uri_template=uri, **said), complete)
+    return _template(signature, template, ResourceTemplate(uri_template=uri, **said), options.get("complete", {}))
 
 
-def _template(
-    signature: Signature, template: Template, listed: ResourceTemplate, complete: Mapping[str, Suggestions]
-) -> TemplateEntry:
+def _template(signature: Signature, template: Template, listed: ResourceTemplate, complete: Mapping[str, Suggestions]) -> TemplateEntry:
     _only_uri(signature, set(template.variables))
     for variable in template.variables:
         if variable not in signature.params:
-            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
+            raise DefinitionError(
+                f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str"
+            )
     arguments = Arguments(signature, without=[] if "uri" in template.variables else ["uri"])
 
     def work(uri: str, call: Call) -> Work:
@@ -107,7 +106,9 @@ def _template(
 def _only_uri(signature: Signature, variables: set[str]) -> None:
     for param in signature.params:
         if param not in variables and param != "uri":
-            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
+            raise DefinitionError(
+                f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call"
+            )
 
 
 def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
@@ -119,7 +120,9 @@ def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: di
     return read_work(signature.function, uri, mime_type, kwargs=kwargs)
 
 
-def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:
+def read_work(
+    function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Work:
     """What a read has to do whose function returns a text, bytes, contents or nothing."""
 
     def plain(error: Exception) -> Any:

@@ -140,7 +140,7 @@ class Runner:
         if isinstance(error, Failure | StatusError):
             raise error
         if isinstance(error, grpc.RpcError) and isinstance(getattr(error, "code", lambda: None)(), grpc.StatusCode):
-            raise StatusError(error.code(), error.details() or "")  # type: ignore[attr-defined]
+            raise StatusError(error.code(), error.details() or "")
         assert isinstance(error, Exception)  # _fault has taken the others
         return work.plain(error)
 
@@ -150,9 +150,7 @@ class Runner:
             answers.state = ending.state
         try:
             check_requests(ending.requests)
-            required = input_pb2.InputRequired(
-                requests=ending.requests, state=answers.memory(), repeatable=ending.repeatable
-            )
+            required = input_pb2.InputRequired(requests=ending.requests, state=answers.memory(), repeatable=ending.repeatable)
         except ValueError as e:
             return Outcome("failure", common_pb2.Failure(reason=Reason.INTERNAL.value, message=str(e)))
         if ending.retry_after > 0:
@@ -168,7 +166,7 @@ def _broken(work: Work) -> Failure:
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:
     """Whether calling it makes a coroutine."""
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
 
 
 def _caught(work: Work) -> Any:

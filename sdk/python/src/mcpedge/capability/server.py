@@ -6,18 +6,20 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeVar, overload
 
+from typing_extensions import Unpack
+
 from mcpedge.v1 import common_pb2
 
 from .call import cache_hint
 from .failure import DefinitionError
 from .feed import Feed
-from .prompts import PromptEntry, Suggestions, make_prompt
+from .prompts import PromptEntry, PromptOptions, make_prompt
 from .providing import Provided
 from .registry import Registry
-from .resources import ResourceEntry, ResourceProvider, TemplateEntry, make_resource
+from .resources import ResourceEntry, ResourceOptions, ResourceProvider, TemplateEntry, make_resource
 from .rounds import Runner
-from .tools import Tasks, ToolEntry, make_raw_tool, make_tool
-from .types import Annotations, Icon, Implementation, Tool
+from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
+from .types import Icon, Implementation, Tool
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["tools", "resources", "prompts"]
@@ -52,9 +54,7 @@ class Server:
         log; None: mcpedge.capability. grace is for how many seconds running calls are waited for at the end. threads is how
         many plain handlers run at a time.
         """
-        self.info = Implementation(
-            name=name, version=version, title=title, description=description, website_url=website, icons=icons
-        )
+        self.info = Implementation(name=name, version=version, title=title, description=description, website_url=website, icons=icons)
         self.instructions = instructions
         self.extensions = {id_: json.dumps(settings) for id_, settings in (extensions or {}).items()}
         self.list_cache: common_pb2.CacheHint | None = cache_hint(*list_cache) if list_cache else None
@@ -76,38 +76,8 @@ class Server:
     @overload
     def tool(self, function: F, /) -> F: ...
     @overload
-    def tool(
-        self,
-        *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: dict[str, Any] | None = None,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        output: Any = None,
-        tasks: Tasks | None = None,
-    ) -> Callable[[F], F]: ...
-    def tool(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: dict[str, Any] | None = None,
-        read_only: bool | None = None,
-        destructive: bool | None = None,
-        idempotent: bool | None = None,
-        open_world: bool | None = None,
-        output: Any = None,
-        tasks: Tasks | None = None,
-    ) -> Any:
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
+    def tool(self, function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
         """Makes a tool of a function, async or plain (which runs in a thread), and returns the function as it is.
 
         Its parameters are the arguments: their schemas are made of the annotations (pydantic's Field in Annotated says more),
@@ -128,22 +98,7 @@ class Server:
         """
 
         def define(function: F) -> F:
-            entry = make_tool(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                icons=icons,
-                meta=meta,
-                hints={
-                    "read_only": read_only,
-                    "destructive": destructive,
-                    "idempotent": idempotent,
-                    "open_world": open_world,
-                },
-                output=output,
-                tasks=tasks,
-            )
+            entry = make_tool(function, **options)
             self._put(self.tools, "tool", entry.listed.name, entry, function)
             return function
 
@@ -176,20 +131,7 @@ class Server:
 
     # Resources and prompts.
 
-    def resource(
-        self,
-        uri: str,
-        *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        mime_type: str = "",
-        size: int | None = None,
-        annotations: Annotations | None = None,
-        icons: Sequence[Icon] = (),
-        meta: dict[str, Any] | None = None,
-        complete: Mapping[str, Suggestions] | None = None,
-    ) -> Callable[[F], F]:
+    def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
         """Makes a resource of a function, or of a URI template (RFC 6570, as "notes://{day}") all that it describes: its
         variables are parameters, and complete has suggestions for them. A parameter named uri gets the URI that is read, one
         annotated with Call the Call.
@@ -200,19 +142,7 @@ class Server:
         """
 
         def define(function: F) -> F:
-            entry = make_resource(
-                function,
-                uri,
-                name=name,
-                title=title,
-                description=description,
-                mime_type=mime_type,
-                size=size,
-                annotations=annotations,
-                icons=icons,
-                meta=meta,
-                complete=complete or {},
-            )
+            entry = make_resource(function, uri, **options)
             if isinstance(entry, ResourceEntry):
                 self._put(self.resources, "resource", uri, entry, function)
             else:
@@ -240,42 +170,14 @@ class Server:
     @overload
     def prompt(self, function: F, /) -> F: ...
     @overload
-    def prompt(
-        self,
-        *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: dict[str, Any] | None = None,
-        complete: Mapping[str, Suggestions] | None = None,
-    ) -> Callable[[F], F]: ...
-    def prompt(
-        self,
-        function: Callable[..., Any] | None = None,
-        /,
-        *,
-        name: str | None = None,
-        title: str = "",
-        description: str | None = None,
-        icons: Sequence[Icon] = (),
-        meta: dict[str, Any] | None = None,
-        complete: Mapping[str, Suggestions] | None = None,
-    ) -> Any:
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
+    def prompt(self, function: Callable[..., Any] | None = None, /, **options: Unpack[PromptOptions]) -> Any:
         """Makes a prompt of a function whose parameters are the arguments; one with a default need not be given. It returns a
         text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its reason,
         other exceptions are INTERNAL."""
 
         def define(function: F) -> F:
-            entry = make_prompt(
-                function,
-                name=name,
-                title=title,
-                description=description,
-                icons=icons,
-                meta=meta,
-                complete=complete or {},
-            )
+            entry = make_prompt(function, **options)
             self._put(self.prompts, "prompt", entry.listed.name, entry, function)
             return function
 

@@ -52,9 +52,17 @@ def rpc(method: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
         except Exception:
             self.server.log.exception("%s failed", method.__name__)
             await context.abort(grpc.StatusCode.INTERNAL, "a fault of the service")
-        raise AssertionError("abort returns never")
+        raise AssertionError("abort never returns")
 
     return served
+
+
+async def write(context: Context, message: Any) -> None:
+    """Sends a message of a stream. CancelledError when the caller has left meanwhile."""
+    try:
+        await context.write(message)
+    except (grpc.aio.InternalError, grpc.aio.UsageError) as e:
+        raise asyncio.CancelledError("the caller has left") from e
 
 
 class _Service:
@@ -66,10 +74,19 @@ class _Service:
         rc: common_pb2.RequestContext = request.context
         return rc
 
-    async def round(self, service: str, method: str, request: Any, context: Context, response: Any, find: Callable[[Call], Work], finish: Callable[[Call, Any], Any]) -> None:
+    async def round(
+        self,
+        service: str,
+        method: str,
+        request: Any,
+        context: Context,
+        response: Any,
+        find: Callable[[Call], Work],
+        finish: Callable[[Call, Any], Any],
+    ) -> None:
         """Runs one round of a tool, a read or a prompt on its stream. find may raise Failure."""
         rc = await self.identified(context, request)
-        events = Events(response, context.write)
+        events = Events(response, functools.partial(write, context))
         with span(service, method, context.invocation_metadata()) as current:
             try:
                 answers = Answers(request.input_responses, request.state)
@@ -85,7 +102,7 @@ class _Service:
             elif outcome.kind == "failure":
                 current.set_attribute("mcpedge.failure", common_pb2.FailureReason.Name(outcome.value.reason))
             await events.close()
-            await context.write(response(**{outcome.kind: outcome.value}))
+            await write(context, response(**{outcome.kind: outcome.value}))
 
     async def complete(self, request: Any, context: Context, response: Any, by: Completer | None) -> Any:
         """Runs a completer; an argument without one has no suggestions."""
@@ -120,9 +137,7 @@ class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
     async def Describe(self, request: Any, context: Context) -> backend_pb2.DescribeResponse:
         """Says what is there: a kind is announced when it has an entry, or was announced from the beginning."""
         s = self.server
-        out = backend_pb2.DescribeResponse(
-            implementation=s.info, instructions=s.instructions, extensions_json=s.extensions
-        )
+        out = backend_pb2.DescribeResponse(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
         if "tools" in s.announce or s.tools.all():
             out.tools.list_changed = True
         if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers:
@@ -184,12 +199,12 @@ async def _watch_list(feed: Any, response: Any, context: Context, hold: Callable
     async def started() -> None:
         if hold:
             await hold()
-        await context.write(response(started=tools_pb2.WatchStarted()))
+        await write(context, response(started=tools_pb2.WatchStarted()))
 
     async def changed(_: str) -> None:
         if hold:
             await hold()  # a provider may be what is new
-        await context.write(response(changed=tools_pb2.ListChanged()))
+        await write(context, response(changed=tools_pb2.ListChanged()))
 
     await feed.serve("", started, changed)
 
@@ -244,9 +259,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     async def ListResourceTemplates(self, request: Any, context: Context) -> resources_pb2.ListResourceTemplatesResponse:
         listed = [t.listed for t in self.server.templates.all()]
         templates, rest = page(listed, lambda t: t.uri_template, request.page_token, request.page_size)
-        return resources_pb2.ListResourceTemplatesResponse(
-            resource_templates=templates, next_page_token=rest, cache=self.server.list_cache
-        )
+        return resources_pb2.ListResourceTemplatesResponse(resource_templates=templates, next_page_token=rest, cache=self.server.list_cache)
 
     def _reader(self, uri: str) -> Callable[[str, Call], Work] | None:
         """Who reads a URI: a resource, a template, a provider; None: nobody does."""
@@ -288,7 +301,9 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     async def WatchResources(self, request: Any, context: Context) -> None:
         held: list[Provided] = []
         try:
-            await _watch_list(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True))
+            await _watch_list(
+                self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True)
+            )
         finally:
             await _release(held)
 
@@ -301,10 +316,10 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
 
         async def started() -> None:
             await self._hold(held, lambda prefix: uri.startswith(prefix) or (parent and prefix.startswith(uri)))
-            await context.write(resources_pb2.WatchResourceResponse(started=tools_pb2.WatchStarted()))
+            await write(context, resources_pb2.WatchResourceResponse(started=tools_pb2.WatchStarted()))
 
         async def updated(changed: str) -> None:
-            await context.write(resources_pb2.WatchResourceResponse(updated=resources_pb2.ResourceUpdated(uri=changed)))
+            await write(context, resources_pb2.WatchResourceResponse(updated=resources_pb2.ResourceUpdated(uri=changed)))
 
         try:
             await self.server.updates.serve(uri, started, updated)

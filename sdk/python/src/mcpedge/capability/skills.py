@@ -10,7 +10,6 @@ from urllib.parse import quote, unquote
 
 import yaml
 
-
 from .call import Call
 from .resources import DirectoryProvider, contents_of
 from .types import Resource, ResourceContents, Skill, SkillFile
@@ -172,7 +171,5 @@ class SkillFolder(DirectoryProvider):
         return [children[child] for child in sorted(children)]
 
 
-def _belongs(name: str, dirs: "list[str]") -> bool:  # type: ignore[valid-type]
+def _belongs(name: str, dirs: list[str]) -> bool:
     return any(name.startswith(d + "/") for d in dirs)
-
-

@@ -1,7 +1,7 @@
 """Calls a Server in tests as the edge does: over gRPC, through as many rounds as it asks for.
 
-    outcome = call_tool(server, "delete", {"name": "x"}, answers={"confirm": accepted({"sure": True})})
-    assert outcome.text == "x was deleted."
+outcome = call_tool(server, "delete", {"name": "x"}, answers={"confirm": accepted({"sure": True})})
+assert outcome.text == "x was deleted."
 """
 
 import asyncio
@@ -58,9 +58,7 @@ def sampled(text: str) -> InputResponse:
     """The answer of a client's model that said some text."""
     turn = sampling_text("assistant", text)
     return InputResponse(
-        create_message=input_pb2.CreateMessageResult(
-            role=turn.role, content=turn.content, model="test", stop_reason="endTurn"
-        )
+        create_message=input_pb2.CreateMessageResult(role=turn.role, content=turn.content, model="test", stop_reason="endTurn")
     )
 
 
@@ -133,16 +131,12 @@ class Client:
     async def __aenter__(self) -> "Client":
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._stop = asyncio.Event()
-        self._served = asyncio.ensure_future(
-            serve(self.server, "127.0.0.1:0", stop=self._stop, started=port.set_result)
+        self._served = asyncio.ensure_future(serve(self.server, "127.0.0.1:0", stop=self._stop, started=port.set_result))
+        self._served.add_done_callback(
+            lambda served: None if port.done() else port.set_exception(served.exception() or RuntimeError("it stopped"))
         )
-        await asyncio.wait([port, self._served], return_when=asyncio.FIRST_COMPLETED)
-        if not port.done():
-            self._served.result()
-        self.address = f"127.0.0.1:{port.result()}"
-        self.channel = grpc.aio.insecure_channel(
-            self.address, options=[("grpc.max_receive_message_length", MESSAGE_BYTES)]
-        )
+        self.address = f"127.0.0.1:{await port}"
+        self.channel = grpc.aio.insecure_channel(self.address, options=[("grpc.max_receive_message_length", MESSAGE_BYTES)])
         self.backend: Any = backend_pb2_grpc.BackendServiceStub(self.channel)
         self.tools: Any = tools_pb2_grpc.ToolServiceStub(self.channel)
         self.resources: Any = resources_pb2_grpc.ResourceServiceStub(self.channel)
@@ -157,21 +151,16 @@ class Client:
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> Outcome:
         """Calls a tool through all its rounds. grpc.RpcError is a status that ended it."""
         text = json.dumps(arguments or {})
-        return await self._rounds(
-            self.tools.CallTool, lambda **round: tools_pb2.CallToolRequest(name=name, arguments_json=text, **round)
-        )
+        return await self._rounds(self.tools.CallTool, lambda **round: tools_pb2.CallToolRequest(name=name, arguments_json=text, **round))
 
     async def read_resource(self, uri: str) -> Outcome:
         """Reads a resource, as call_tool calls a tool."""
-        return await self._rounds(
-            self.resources.ReadResource, lambda **round: resources_pb2.ReadResourceRequest(uri=uri, **round)
-        )
+        return await self._rounds(self.resources.ReadResource, lambda **round: resources_pb2.ReadResourceRequest(uri=uri, **round))
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Outcome:
         """Gets a prompt, as call_tool calls a tool."""
         return await self._rounds(
-            self.prompts.GetPrompt,
-            lambda **round: prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}, **round),
+            self.prompts.GetPrompt, lambda **round: prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}, **round)
         )
 
     async def _rounds(self, method: Any, request: Callable[..., Any]) -> Outcome:
@@ -227,9 +216,7 @@ class Client:
         assert ended, "the stream ended without an outcome"
 
 
-def call_tool(
-    server: Server, name: str, arguments: dict[str, Any] | None = None, *, answers: Answers | None = None
-) -> Outcome:
+def call_tool(server: Server, name: str, arguments: dict[str, Any] | None = None, *, answers: Answers | None = None) -> Outcome:
     """Calls a tool of a server that is served for this call alone, once; for tests that are not async."""
     return _once(server, answers, lambda client: client.call_tool(name, arguments))
 
@@ -239,9 +226,7 @@ def read_resource(server: Server, uri: str, *, answers: Answers | None = None) -
     return _once(server, answers, lambda client: client.read_resource(uri))
 
 
-def get_prompt(
-    server: Server, name: str, arguments: dict[str, str] | None = None, *, answers: Answers | None = None
-) -> Outcome:
+def get_prompt(server: Server, name: str, arguments: dict[str, str] | None = None, *, answers: Answers | None = None) -> Outcome:
     """As call_tool, a prompt."""
     return _once(server, answers, lambda client: client.get_prompt(name, arguments))
 

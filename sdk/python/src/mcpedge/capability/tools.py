@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from google.protobuf.duration_pb2 import Duration
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict, Unpack
 
 from mcpedge.v1 import input_pb2, tools_pb2
 
@@ -44,9 +45,8 @@ class Tasks:
     """How often clients should ask for a task, in seconds, 0.1 to 3600. None: the edge chooses."""
 
     def proto(self) -> input_pb2.TaskSupport:
-        support = input_pb2.TaskSupport(mode=input_pb2.TaskMode.Value("TASK_MODE_" + self.mode.upper()))
-        if self.start:
-            support.start = input_pb2.TaskStart.Value("TASK_START_" + self.start.upper())
+        start = "TASK_START_" + (self.start or "unspecified").upper()
+        support = input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start)
         if self.poll is not None:
             interval = Duration()
             interval.FromMilliseconds(int(self.poll * 1000))
@@ -54,35 +54,44 @@ class Tasks:
         return support
 
 
-def make_tool(
-    function: Callable[..., Any],
-    *,
-    name: str | None,
-    title: str,
-    description: str | None,
-    icons: Sequence[Icon],
-    meta: dict[str, Any] | None,
-    hints: dict[str, bool | None],
-    output: Any,
-    tasks: Tasks | None,
-) -> ToolEntry:
+class ToolOptions(TypedDict, total=False):
+    """The options of Server.tool; hints that are missing are not said."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+    output: Any
+    tasks: Tasks
+
+
+_HINTS = ("read_only", "destructive", "idempotent", "open_world")
+
+
+def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
     """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
     arguments = Arguments(signature)
-    finish, schema = _finisher(signature.name, signature.returns, output)
+    finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     listed = Tool(
-        name=name or getattr(function, "__name__", ""),
-        title=title,
-        description=signature.doc if description is None else description,
+        name=options.get("name") or getattr(function, "__name__", ""),
+        title=options.get("title"),
+        description=options.get("description", signature.doc),
         input_schema_json=json.dumps(arguments.schema),
         output_schema_json=json.dumps(schema) if schema is not None else "",
-        icons=icons,
-        meta_json=json.dumps(meta) if meta else "",
+        icons=options.get("icons"),
+        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
     )
-    if any(value is not None for value in hints.values()):
-        listed.annotations.CopyFrom(input_pb2.ToolAnnotations(**{k: v for k, v in hints.items() if v is not None}))
-    if tasks is not None:
-        listed.task_support.CopyFrom(tasks.proto())
+    for hint in _HINTS:
+        if hint in options:
+            setattr(listed.annotations, hint, options[hint])  # type: ignore[literal-required]
+    if "tasks" in options:
+        listed.task_support.CopyFrom(options["tasks"].proto())
     _check_name(signature.name, listed.name)
 
     def work(text_: str, call: Call) -> Work:
@@ -145,9 +154,7 @@ def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[st
     schema = schema_of(what, lambda: output_schema(typed))
 
     def finish(value: Any) -> tools_pb2.CallToolResult:
-        return tools_pb2.CallToolResult(
-            structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode()
-        )
+        return tools_pb2.CallToolResult(structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode())
 
     return finish, schema
 

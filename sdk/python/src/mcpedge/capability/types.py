@@ -37,5 +37,5 @@ RoleName = Literal["user", "assistant"]
 
 
 def role(name: RoleName) -> common_pb2.Role:
-    """The contract's role of a name; ValueError when it is none."""
-    return common_pb2.Role.Value("ROLE_" + name.upper())
+    """The contract's role of a name."""
+    return common_pb2.ROLE_USER if name == "user" else common_pb2.ROLE_ASSISTANT
