@@ -64,7 +64,6 @@ async def serve(
         await serving.enter_graceful_shutdown()
         server.close()
         await on.stop(server.grace)
-        server.runner.pool.shutdown(wait=False, cancel_futures=True)
 
 
 def run(server: Server, argv: Sequence[str] | None = None) -> None:
@@ -86,9 +85,11 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
     except OSError as e:
         server.log.error("%s failed: %s", name, e)
         sys.exit(1)
-    if any(t.name.startswith("handler") for t in threading.enumerate()):
-        # A plain handler that does not look at Call.cancelled would keep the process from ending.
-        threading.Timer(1, os._exit, [0]).start()
+    server.runner.pool.shutdown(wait=False, cancel_futures=True)
+    # A plain handler that does not look at Call.cancelled would keep the process from ending.
+    last = threading.Timer(1, os._exit, [0])
+    last.daemon = True
+    last.start()
 
 
 async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:
