@@ -9,7 +9,7 @@ from typing import Any
 from mcpedge.v1 import common_pb2
 
 COALESCE = 64
-"""How many events may wait for a slow reader before progress replaces progress that waits."""
+"""How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits."""
 MOST = 1024
 """How many may wait; log messages beyond are dropped, and the client is told of how many."""
 
@@ -36,7 +36,7 @@ class Events:
         with self._lock:
             if self._closed:
                 return
-            if kind == "progress" and len(self._waiting) >= COALESCE:
+            if kind in ("progress", "checkpoint") and len(self._waiting) >= COALESCE:
                 for i in range(len(self._waiting) - 1, -1, -1):
                     if self._waiting[i][0] == kind:
                         del self._waiting[i]

@@ -115,7 +115,7 @@ class Runner:
             task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
         else:
             context = contextvars.copy_context()
-            task = asyncio.get_running_loop().run_in_executor(self.pool, context.run, _caught, work)
+            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:

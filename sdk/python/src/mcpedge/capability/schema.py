@@ -97,7 +97,7 @@ class Signature:
 def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     """Reads a handler. DefinitionError when something is not annotated, or a kind of parameter cannot be filled."""
     target = function if inspect.isroutine(function) else type(function).__call__
-    name = getattr(function, "__qualname__", type(function).__qualname__)
+    name = str(getattr(function, "__qualname__", type(function).__qualname__))
     try:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as e:

@@ -92,14 +92,14 @@ class _Service:
                 answers = Answers(request.input_responses, request.state)
                 call = Call(rc, events, answers, _deadline(context))
                 outcome = await self.server.runner.run(find(call), call, answers)
+                if outcome.kind == "result":
+                    outcome = Outcome("result", finish(call, outcome.value))
             except Failure as e:
                 outcome = Outcome("failure", e.proto())
             except BaseException:
                 events.abandon()
                 raise
-            if outcome.kind == "result":
-                outcome = Outcome("result", finish(call, outcome.value))
-            elif outcome.kind == "failure":
+            if outcome.kind == "failure":
                 current.set_attribute("mcpedge.failure", common_pb2.FailureReason.Name(outcome.value.reason))
             await events.close()
             await write(context, response(**{outcome.kind: outcome.value}))

@@ -170,7 +170,6 @@ class Client:
         state = b""
         while out.rounds < MAX_ROUNDS:
             out.rounds += 1
-            out.input_required = None
             context = common_pb2.RequestContext()
             context.CopyFrom(self.context)
             context.round = out.rounds
@@ -197,6 +196,7 @@ class Client:
 
     async def _drain(self, stream: Any, out: Outcome) -> None:
         """Reads one round: events, then one outcome, then the end. AssertionError when the contract is broken."""
+        out.input_required = None
         ended = False
         async for m in stream:
             assert not ended, "a message came after the outcome"
