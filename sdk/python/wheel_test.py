@@ -41,7 +41,8 @@ headers = {"Content-Type": "application/json", "MCP-Protocol-Version": "2026-07-
 with tempfile.TemporaryDirectory() as folder:
     file = pathlib.Path(folder, "server.py")
     file.write_text(program[1])
-    backend = subprocess.Popen([sys.executable, str(file), "--listen", listen])
+    backend = subprocess.Popen([sys.executable, str(file), "--listen", listen], stderr=subprocess.PIPE, text=True)
+    assert backend.stderr is not None and listen in (line := backend.stderr.readline()), line
     edge = subprocess.Popen([sys.argv[1], "--listen", mcp, "--admin", admin, "--backend", f"hello={listen}"], stderr=subprocess.DEVNULL)
     try:
         end = time.monotonic() + 30
@@ -54,10 +55,11 @@ with tempfile.TemporaryDirectory() as folder:
                 time.sleep(0.1)
         request = urllib.request.Request(f"http://{mcp}/mcp", json.dumps(body).encode(), headers)
         answer = json.load(urllib.request.urlopen(request))
-        assert answer["result"]["content"] == [{"type": "text", "text": "Hello, Ada"}], answer
+        assert answer.get("result", {}).get("content") == [{"type": "text", "text": "Hello, Ada"}], answer
     finally:
         edge.terminate()
         backend.terminate()
         edge.wait(15)
-        assert backend.wait(15) == 0, "the backend did not end well"
+        ended = backend.wait(15)
+    assert ended == 0, f"the backend ended with {ended}"
 print("wheel: greet answered through an edge")
