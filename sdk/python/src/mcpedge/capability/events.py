@@ -1,0 +1,86 @@
+"""What a handler tells the client on its way."""
+
+import asyncio
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcpedge.v1 import common_pb2
+
+COALESCE = 64
+"""How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits."""
+MOST = 1024
+"""How many may wait; log messages beyond are dropped, and the client is told of how many."""
+
+Write = Callable[[Any], Awaitable[None]]
+
+
+class Events:
+    """The events of one round, in order, written while the handler runs. put may be called from any thread, and never blocks."""
+
+    def __init__(self, response: Callable[..., Any], write: Write) -> None:
+        """response makes a message of the stream: response(progress=…)."""
+        self._response = response
+        self._write = write
+        self._loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[str, Any]] = deque()
+        self._dropped = 0
+        self._closed = False
+        self._scheduled = False
+        self._writer: asyncio.Task[None] | None = None
+
+    def put(self, kind: str, event: Any) -> None:
+        """Adds an event; after close it is dropped."""
+        with self._lock:
+            if self._closed:
+                return
+            if kind in ("progress", "checkpoint") and len(self._waiting) >= COALESCE:
+                for i in range(len(self._waiting) - 1, -1, -1):
+                    if self._waiting[i][0] == kind:
+                        del self._waiting[i]
+                        break
+            if kind == "log" and len(self._waiting) >= MOST:
+                self._dropped += 1
+                return
+            self._waiting.append((kind, event))
+            if self._scheduled:
+                return
+            self._scheduled = True
+        try:
+            self._loop.call_soon_threadsafe(self._start)
+        except RuntimeError:  # the loop has ended, and the call with it
+            pass
+
+    def _start(self) -> None:
+        if self._writer is None or self._writer.done():
+            self._writer = self._loop.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._scheduled = False
+                    return
+                kind, event = self._waiting.popleft()
+            await self._write(self._response(**{kind: event}))
+
+    async def close(self) -> None:
+        """Writes what waits; what comes after is dropped."""
+        with self._lock:
+            self._closed = True
+            if self._dropped:
+                text = f'"{self._dropped} log messages were dropped: the client reads too slowly"'
+                self._waiting.append(("log", common_pb2.LogMessage(level=common_pb2.LOG_LEVEL_WARNING, data_json=text)))
+        if self._writer is not None:
+            await self._writer
+        await self._drain()
+
+    def abandon(self) -> None:
+        """Ends it without writing."""
+        with self._lock:
+            self._closed = True
+            self._waiting.clear()
+        if self._writer is not None:
+            self._writer.cancel()

@@ -1,0 +1,107 @@
+"""How a call ends without a result."""
+
+import json
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import grpc
+
+from mcpedge.v1 import common_pb2
+
+
+class DefinitionError(TypeError):
+    """A handler that cannot be served, found when it is defined."""
+
+
+class Reason(Enum):
+    """Why there is no result. Of a tool, INVALID_ARGUMENT and FAILED_PRECONDITION reach the model as a result with
+    `isError`; all others are errors of the protocol."""
+
+    INVALID_ARGUMENT = common_pb2.FAILURE_REASON_INVALID_ARGUMENT
+    NOT_FOUND = common_pb2.FAILURE_REASON_NOT_FOUND
+    FAILED_PRECONDITION = common_pb2.FAILURE_REASON_FAILED_PRECONDITION
+    PERMISSION_DENIED = common_pb2.FAILURE_REASON_PERMISSION_DENIED
+    RESOURCE_EXHAUSTED = common_pb2.FAILURE_REASON_RESOURCE_EXHAUSTED
+    UNAVAILABLE = common_pb2.FAILURE_REASON_UNAVAILABLE
+    DEADLINE_EXCEEDED = common_pb2.FAILURE_REASON_DEADLINE_EXCEEDED
+    INTERNAL = common_pb2.FAILURE_REASON_INTERNAL
+
+
+class Failure(Exception):
+    """Ends a call with a reason. The message says what was wrong, with which value, and what to do.
+
+    data is any JSON value for the error's `data`; None: none. scopes are, with PERMISSION_DENIED, the OAuth scopes that
+    the caller lacks: at most 32 of at most 256 bytes; a client that gets an access token with them can call again.
+    """
+
+    def __init__(self, reason: Reason, message: str, *, data: Any = None, scopes: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.message = message
+        self.data = data
+        self.scopes = tuple(scopes)
+
+    def proto(self) -> common_pb2.Failure:
+        """The failure as the contract has it."""
+        message, reason, data = self.message, self.reason, ""
+        if self.data is not None:
+            try:
+                data = json.dumps(self.data, allow_nan=False)
+            except (TypeError, ValueError) as e:
+                reason, message = Reason.INTERNAL, f"{message} (and the failure's data is not JSON: {e})"
+        return common_pb2.Failure(reason=reason.value, message=valid(message), data_json=data, scopes=self.scopes)
+
+
+def lacks_scopes(*scopes: str) -> Failure:
+    """A failure by which the caller needs OAuth scopes for what it asked; raise it."""
+    needed = " ".join(scopes)
+    message = f"this needs the scopes {needed}: get an access token that has them"
+    return Failure(Reason.PERMISSION_DENIED, message, scopes=scopes)
+
+
+class Declined(Exception):
+    """The user said no."""
+
+    def __init__(self) -> None:
+        super().__init__("the user declined to answer")
+
+
+class Cancelled(Exception):
+    """The user closed the question without a choice, or the client could not show it."""
+
+    def __init__(self) -> None:
+        super().__init__("the user dismissed the question")
+
+
+class StatusError(Exception):
+    """Ends an RPC with a gRPC status."""
+
+    def __init__(self, code: grpc.StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+_CODES = {reason: grpc.StatusCode[reason.name] for reason in Reason}
+
+
+def status_of(failure: common_pb2.Failure) -> StatusError:
+    """A failure as a status, for RPCs that have no other way to say it."""
+    reason = Reason(failure.reason) if failure.reason else Reason.INTERNAL
+    return StatusError(_CODES[reason], failure.message)
+
+
+def valid(text: str) -> str:
+    """Text fit for a protobuf string: what is not Unicode in it (lone surrogates) becomes U+FFFD."""
+    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def quote(name: str) -> str:
+    """A name from a request, bounded."""
+    return json.dumps(name[:200], ensure_ascii=False)
+
+
+def not_found(uri: str) -> Failure:
+    """The failure of a read of what is not there."""
+    return Failure(Reason.NOT_FOUND, f"there is no resource {quote(uri)}")

@@ -1,0 +1,82 @@
+"""Change feeds."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+
+import grpc
+
+from .failure import StatusError
+
+MAX_PENDING = 1024
+"""How many different URIs one watcher may lag behind; beyond it they become one event for the watched URI."""
+
+
+class _Watcher:
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.loop = asyncio.get_running_loop()
+        self.wake = asyncio.Event()
+        self.pending: dict[str, None] = {}
+
+    def matches(self, uri: str) -> bool:
+        return uri == self.uri or (self.uri.endswith("/") and uri.startswith(self.uri))
+
+
+class Feed:
+    """Tells any number of watchers of changes. What a slow watcher has not taken is coalesced; publishing never blocks.
+    Every method may be called from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._watchers: set[_Watcher] = set()
+        self._closed = False
+
+    def publish(self, uri: str = "") -> None:
+        """Tells those who watch this URI, or one above it that ends with a slash."""
+        with self._lock:
+            for watcher in self._watchers:
+                if watcher.matches(uri):
+                    if len(watcher.pending) == MAX_PENDING and uri not in watcher.pending:
+                        watcher.pending = {watcher.uri: None}
+                    else:
+                        watcher.pending[uri] = None
+                    self._wake(watcher)
+
+    def close(self) -> None:
+        """Ends every watch, for good."""
+        with self._lock:
+            self._closed = True
+            for watcher in self._watchers:
+                self._wake(watcher)
+
+    @staticmethod
+    def _wake(watcher: _Watcher) -> None:
+        try:
+            watcher.loop.call_soon_threadsafe(watcher.wake.set)
+        except RuntimeError:  # its loop has ended, and so has the watch
+            pass
+
+    async def serve(self, uri: str, started: Callable[[], Awaitable[None]], send: Callable[[str], Awaitable[None]]) -> None:
+        """Runs one watcher's stream: started first, then one send per change, until the caller leaves (cancellation) or
+        the feed is closed (StatusError UNAVAILABLE)."""
+        watcher = _Watcher(uri)
+        with self._lock:
+            self._watchers.add(watcher)
+            if self._closed:
+                watcher.wake.set()
+        try:
+            await started()
+            while True:
+                await watcher.wake.wait()
+                with self._lock:
+                    watcher.wake.clear()
+                    changed, watcher.pending = watcher.pending, {}
+                    closed = self._closed
+                for changed_uri in changed:
+                    await send(changed_uri)
+                if closed:
+                    raise StatusError(grpc.StatusCode.UNAVAILABLE, "the service is stopping; watch again elsewhere")
+        finally:
+            with self._lock:
+                self._watchers.discard(watcher)

@@ -1,0 +1,148 @@
+"""Forms: what a user is asked to fill in, and what an answer is held to."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any
+
+from pydantic import BaseModel, TypeAdapter
+
+from .failure import DefinitionError
+from .schema import input_schema, model_of, named, parse, schema_of
+
+_PRIMITIVES = ("string", "number", "integer", "boolean")
+
+
+@dataclass(frozen=True)
+class FormSpec:
+    """A form's schema, a flat JSON object of primitive properties, and how an answer is read. read raises ValueError when
+    an answer does not fit (pydantic's ValidationError is one)."""
+
+    schema: str
+    read: Callable[[str], Any]
+
+
+def form_of(form: Any, key: str) -> FormSpec:
+    """The form of a type: a model, a dataclass or a TypedDict, whose members are the form's, or a primitive type, whose
+    form has one member of the key's name. DefinitionError when it makes no flat form."""
+    try:
+        return _form_of(form, key)
+    except TypeError as e:
+        if isinstance(e, DefinitionError):
+            raise
+        return _form_of.__wrapped__(form, key)  # not hashable
+
+
+@lru_cache(maxsize=1024)
+def _form_of(form: Any, key: str) -> FormSpec:
+    what = f"the form {getattr(form, '__qualname__', form)}"
+    adapter: TypeAdapter[Any] = schema_of(what, lambda: TypeAdapter(form))
+    schema = schema_of(what, lambda: adapter.json_schema())
+    root = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
+    if root.get("type") == "object":
+        if isinstance(form, type) and issubclass(form, BaseModel):
+            schema = input_schema(form)
+        return FormSpec(_flat(what, schema), lambda text: parse(adapter, text))
+    one = fields_of({key: form})
+    return FormSpec(one.schema, lambda text: one.read(text)[key])
+
+
+def fields_of(fields: Mapping[str, Any]) -> FormSpec:
+    """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
+    what = "the form of the fields " + ", ".join(fields)
+    members = {f"argument_{i}": (Annotated[t, named(n, "", t, ...)], ...) for i, (n, t) in enumerate(fields.items())}
+    model = model_of(what, members)
+    adapter: TypeAdapter[Any] = TypeAdapter(model)
+
+    def read(text: str) -> dict[str, Any]:
+        answer = parse(adapter, text)
+        return {name: getattr(answer, f"argument_{i}") for i, name in enumerate(fields)}
+
+    return FormSpec(_flat(what, input_schema(model)), read)
+
+
+def _flat(what: str, schema: dict[str, Any]) -> str:
+    """Prints a schema with its references and nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
+    enumerated strings."""
+    definitions = schema.get("$defs", {})
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    properties = {}
+    for name, member in schema.get("properties", {}).items():
+        member = _resolved(member, definitions)
+        items = member.get("items", {})
+        listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
+        if member.get("type") not in _PRIMITIVES and not listed:
+            raise DefinitionError(
+                f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others"
+            )
+        properties[name] = member
+    flat = {k: v for k, v in schema.items() if k in ("type", "description", "required")}
+    return json.dumps({**flat, "properties": properties})
+
+
+def _resolved(member: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    if "$ref" in member:
+        named = dict(definitions[member["$ref"].rpartition("/")[2]])
+        named.pop("title", None)
+        member = {**named, **{k: v for k, v in member.items() if k != "$ref"}}
+    if "anyOf" in member:  # of X | None
+        kinds = [m for m in member["anyOf"] if m.get("type") != "null"]
+        if len(kinds) == 1:
+            rest = {k: v for k, v in member.items() if k != "anyOf" and (k, v) != ("default", None)}
+            member = {**_resolved(kinds[0], definitions), **rest}
+    if "const" in member:
+        member = {**{k: v for k, v in member.items() if k != "const"}, "enum": [member["const"]]}
+    if "items" in member:
+        member = {**member, "items": _resolved(member["items"], definitions)}
+    return member
+
+
+def raw_form(schema: str | dict[str, Any]) -> FormSpec:
+    """A form by its schema, sent as it is. Its answers are dicts that fit its required members, types, enums and bounds."""
+    text = schema if isinstance(schema, str) else json.dumps(schema)
+    rules = json.loads(text)
+    if not isinstance(rules, dict):
+        raise DefinitionError(f"the schema of a form must be a JSON object, not {text[:80]}")
+
+    def read(answer: str) -> dict[str, Any]:
+        members = json.loads(answer)
+        if not isinstance(members, dict):
+            raise ValueError("it is no JSON object")
+        for name in rules.get("required", []):
+            if name not in members:
+                raise ValueError(f"{name!r} is missing")
+        for name, value in members.items():
+            rule = rules.get("properties", {}).get(name)
+            if isinstance(rule, dict) and not _admits(rule, value):
+                raise ValueError(f"{name!r} does not fit")
+        return members
+
+    return FormSpec(text, read)
+
+
+def _admits(rule: dict[str, Any], value: Any) -> bool:
+    if "enum" in rule and value not in rule["enum"]:
+        return False
+    for choices in ("oneOf", "anyOf"):
+        if choices in rule and value not in [c.get("const") for c in rule[choices]]:
+            return False
+    kind, bounds, size = rule.get("type"), ("minimum", "maximum"), value
+    if isinstance(value, str):
+        if kind not in (None, "string") or not re.search(rule.get("pattern", ""), value):
+            return False
+        bounds, size = ("minLength", "maxLength"), len(value)
+    elif isinstance(value, bool):
+        return kind in (None, "boolean")
+    elif isinstance(value, int | float):
+        if kind not in (None, "number") and not (kind == "integer" and value == int(value)):
+            return False
+    elif isinstance(value, list):
+        if kind not in (None, "array") or not all(_admits(rule.get("items", {}), item) for item in value):
+            return False
+        bounds, size = ("minItems", "maxItems"), len(value)
+    else:
+        return kind is None
+    return bool(rule.get(bounds[0], size) <= size <= rule.get(bounds[1], size))

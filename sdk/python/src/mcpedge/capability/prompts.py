@@ -1,0 +1,120 @@
+"""Prompts, and suggestions for arguments."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from typing_extensions import TypedDict, Unpack
+
+from .call import Call
+from .content import message, text
+from .failure import DefinitionError, Failure, Reason
+from .rounds import Work, fail_plainly
+from .schema import Arguments, check_returns, misfit, signature_of
+from .types import Icon, Prompt, PromptArgument, PromptMessage, PromptResult
+
+Suggestions = Sequence[str] | Callable[..., Any]
+"""Suggestions for an argument: fixed values, of which those go that begin with what was typed, or a function of what was
+typed, and if it has a second parameter, of the arguments already chosen, a dict. It may take a Call, too."""
+_RETURNS = (str, list[str], PromptMessage, list[PromptMessage], PromptResult)
+Completer = Callable[[str, dict[str, str], Call], Work]
+
+
+@dataclass(frozen=True)
+class PromptEntry:
+    """A prompt as it is listed, and what a call of it has to do."""
+
+    listed: Prompt
+    work: Callable[[Mapping[str, str], Call], Work]
+    completers: dict[str, Completer]
+
+
+class PromptOptions(TypedDict, total=False):
+    """The options of Server.prompt."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    complete: Mapping[str, Suggestions]
+
+
+def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) -> PromptEntry:
+    """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
+    signature = signature_of(function, Call)
+    check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
+    arguments = Arguments(signature)
+    listed = Prompt(
+        name=options.get("name") or getattr(function, "__name__", ""),
+        title=options.get("title"),
+        description=options.get("description", signature.doc),
+        icons=options.get("icons"),
+        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
+    )
+    if not listed.name:
+        raise DefinitionError(f"{signature.name}: the prompt has no name; give it one by name=")
+    for argument, schema in arguments.schema.get("properties", {}).items():
+        listed.arguments.append(
+            PromptArgument(
+                name=argument,
+                title=schema.get("title", ""),
+                description=schema.get("description", ""),
+                required=argument in arguments.schema.get("required", []),
+            )
+        )
+
+    def work(given: Mapping[str, str], call: Call) -> Work:
+        try:
+            kwargs = arguments.read_strings(given)
+        except ValidationError as e:
+            raise Failure(Reason.INVALID_ARGUMENT, f"prompt {listed.name}: {misfit(e, 'argument')}") from e
+        if signature.call:
+            kwargs[signature.call] = call
+        return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=kwargs)
+
+    names = [a.name for a in listed.arguments]
+    return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
+
+
+def _result(listed: Prompt, value: Any) -> PromptResult:
+    if isinstance(value, PromptResult):
+        return value
+    messages = value if isinstance(value, list) else [value]
+    if not all(isinstance(m, str | PromptMessage) for m in messages):
+        raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")
+    turns = [m if isinstance(m, PromptMessage) else message("user", text(m)) for m in messages]
+    return PromptResult(description=listed.description, messages=turns)
+
+
+def completers_of(function: str, what: str, complete: Mapping[str, Suggestions], names: Sequence[str]) -> dict[str, Completer]:
+    """The completers by argument; DefinitionError when there is no such argument."""
+    for argument in complete:
+        if argument not in names:
+            raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names)}")
+    return {argument: _completer(what, argument, by) for argument, by in complete.items()}
+
+
+def _completer(what: str, argument: str, by: Suggestions) -> Completer:
+    what = f"completion of {what}"
+    if not callable(by):
+        values = list(by)
+
+        def fitting(value: str) -> list[str]:
+            return [v for v in values if v[: len(value)].casefold() == value.casefold()]
+
+        return lambda value, _chosen, _call: Work(what, fitting, list, fail_plainly, args=(value,))
+    signature = signature_of(by, Call)
+    if not 1 <= len(signature.params) <= 2:
+        raise DefinitionError(f"{signature.name}: it takes what was typed, and may take the arguments chosen; nothing else but a Call")
+    function = by
+
+    def work(value: str, chosen: dict[str, str], call: Call) -> Work:
+        kwargs: dict[str, Any] = dict(zip(signature.params, (value, chosen), strict=False))
+        if signature.call:
+            kwargs[signature.call] = call
+        return Work(what, function, list, fail_plainly, kwargs=kwargs)
+
+    return work

@@ -1,0 +1,65 @@
+"""Providers in their places."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import grpc
+
+from mcpedge.v1 import common_pb2
+
+from .call import Call
+from .failure import StatusError, status_of
+from .resources import ResourceProvider, ResourceWatcher
+from .rounds import Runner, Work, fail_plainly
+
+
+class Provided:
+    """A provider under its prefix, watched while anyone watches."""
+
+    def __init__(
+        self, prefix: str, provider: ResourceProvider, runner: Runner, updated: Callable[[str], None], list_changed: Callable[[], None]
+    ) -> None:
+        self.prefix = prefix
+        self.provider = provider
+        self._runner = runner
+        self._changes = (updated, list_changed)
+        self._lock = asyncio.Lock()
+        self._users = 0
+        self._stop: Callable[[], Any] | None = None
+
+    async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """What a method of the provider returns. StatusError says how it failed."""
+        call = next((a for a in args if isinstance(a, Call)), Call(common_pb2.RequestContext()))
+        outcome = await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)
+        if outcome.kind == "failure":
+            raise status_of(outcome.value)
+        return outcome.value
+
+    async def acquire(self) -> None:
+        """Begins to watch for the first user. Each success needs one release."""
+        if not isinstance(self.provider, ResourceWatcher):
+            return
+        async with self._lock:
+            if self._users == 0:
+                try:
+                    self._stop = await self.ask("watch", self.provider.watch, *self._changes)
+                except StatusError as e:
+                    raise StatusError(grpc.StatusCode.UNAVAILABLE, f"{self.prefix} cannot be watched: {e.message}") from e
+            self._users += 1
+
+    async def release(self) -> None:
+        """Stops after the last user."""
+        if not isinstance(self.provider, ResourceWatcher):
+            return
+        async with self._lock:
+            self._users -= 1
+            if self._users == 0 and self._stop is not None:
+                stop, self._stop = self._stop, None
+                await self.ask("the end of the watch", stop)
+
+
+def _plain(error: Exception) -> Any:
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise StatusError(grpc.StatusCode.NOT_FOUND, "there is no such resource")
+    return fail_plainly(error)

@@ -1,0 +1,147 @@
+"""Questions to the client: what is asked under a key, and how its answer is read."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, TypeVar, overload
+
+from mcpedge.v1 import input_pb2
+
+from .content import sampling_text
+from .failure import Cancelled, Declined, DefinitionError
+from .forms import FormSpec, fields_of, form_of, raw_form
+from .types import InputRequest, InputResponse, Root, SamplingMessage, SamplingRequest, SamplingResult
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Question(Generic[T]):
+    """Something to ask, under a key that is its own within the call. form, form_schema, open_url, sampling, list_roots and
+    raw_question make one; Call.ask_all asks several at once."""
+
+    request: InputRequest
+    read: Callable[[InputResponse], T]
+    """The answer; Declined and Cancelled are the user's, another ValueError says that it does not fit."""
+
+    def fits(self, response: InputResponse) -> bool:
+        """Whether an answer is one to this question."""
+        try:
+            self.read(response)
+        except (Declined, Cancelled):
+            return True
+        except ValueError:
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class ElicitResult:
+    """The user's answer to a form. MCP: ElicitResult."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: dict[str, Any]
+    """The filled in form; empty unless accepted."""
+
+    def accepted(self) -> dict[str, Any]:
+        """The content; Declined or Cancelled when the user did not accept."""
+        if self.action == "accept":
+            return self.content
+        raise Declined() if self.action == "decline" else Cancelled()
+
+
+@overload
+def form(key: str, message: str, form: type[T], /) -> Question[T]: ...
+@overload
+def form(key: str, message: str, form: Any, /) -> Question[Any]: ...
+@overload
+def form(key: str, message: str, /, **fields: Any) -> Question[dict[str, Any]]: ...
+def form(key: str, message: str, form: Any = None, /, **fields: Any) -> Question[Any]:
+    """The question of Call.ask."""
+    if (form is None) == (not fields):
+        raise DefinitionError(f"the question {key!r}: give either the form's type, or its fields as name=type")
+    spec = fields_of(fields) if fields else form_of(form, key)
+    return Question(_form_request(key, message, spec), lambda r: spec.read(_content(r)))
+
+
+def form_schema(key: str, message: str, schema: str | dict[str, Any]) -> Question[ElicitResult]:
+    """The question of Call.ask_form."""
+    spec = raw_form(schema)
+
+    def read(response: InputResponse) -> ElicitResult:
+        try:
+            return ElicitResult("accept", spec.read(_content(response)))
+        except Declined:
+            return ElicitResult("decline", {})
+        except Cancelled:
+            return ElicitResult("cancel", {})
+
+    return Question(_form_request(key, message, spec), read)
+
+
+def open_url(key: str, message: str, url: str) -> Question[None]:
+    """The question of Call.ask_url."""
+    request = InputRequest(key=key, elicit_url=input_pb2.ElicitUrl(message=message, url=url))
+
+    def read(response: InputResponse) -> None:
+        _content(response)
+
+    return Question(request, read)
+
+
+def sampling(
+    key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any
+) -> Question[SamplingResult]:
+    """The question of Call.sample."""
+    if isinstance(request, str):
+        request = [sampling_text("user", request)]
+    if not isinstance(request, SamplingRequest):
+        request = SamplingRequest(messages=request, max_tokens=max_tokens, **more)
+
+    def read(response: InputResponse) -> SamplingResult:
+        if not response.create_message.content:
+            raise ValueError("the model said nothing")
+        return response.create_message
+
+    return Question(InputRequest(key=key, create_message=request), read)
+
+
+def list_roots(key: str) -> Question[list[Root]]:
+    """The question of Call.roots."""
+
+    def read(response: InputResponse) -> list[Root]:
+        if not response.HasField("list_roots"):
+            raise ValueError("there are no roots")
+        return list(response.list_roots.roots)
+
+    return Question(InputRequest(key=key, list_roots=input_pb2.ListRoots()), read)
+
+
+def raw_question(key: str, request: dict[str, Any]) -> Question[Any]:
+    """Any other request that the client may know: an object with `method` and `params`. The answer is the client's result."""
+
+    def read(response: InputResponse) -> Any:
+        return json.loads(response.raw_json)
+
+    return Question(InputRequest(key=key, raw_json=json.dumps(request)), read)
+
+
+def said(result: SamplingResult) -> str:
+    """What the client's model answered as text, one line for each piece."""
+    return "\n".join(c.text.text for c in result.content if c.HasField("text"))
+
+
+def _form_request(key: str, message: str, spec: FormSpec) -> InputRequest:
+    return InputRequest(key=key, elicit_form=input_pb2.ElicitForm(message=message, requested_schema_json=spec.schema))
+
+
+def _content(response: InputResponse) -> str:
+    """What the user filled in."""
+    action = response.elicit.action
+    if action == input_pb2.ELICIT_ACTION_DECLINE:
+        raise Declined()
+    if action == input_pb2.ELICIT_ACTION_CANCEL:
+        raise Cancelled()
+    if action != input_pb2.ELICIT_ACTION_ACCEPT:
+        raise ValueError("no action")
+    return response.elicit.content_json or "{}"

@@ -1,0 +1,210 @@
+"""Resources: what can be read, by a URI, by a template, and below a prefix."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import ValidationError
+from typing_extensions import TypedDict, Unpack
+
+from .call import Call
+from .content import blob_contents, text_contents
+from .failure import DefinitionError, Failure, Reason, not_found, quote
+from .prompts import Completer, Suggestions, completers_of
+from .rounds import Work, fail_plainly
+from .schema import Arguments, Signature, check_returns, signature_of
+from .types import Annotations, Icon, Resource, ResourceContents, ResourceTemplate
+from .uritemplate import Template
+
+_RETURNS = (str, bytes, type(None), ResourceContents, list[ResourceContents])
+BINARY = ("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm")
+
+
+@dataclass(frozen=True)
+class ResourceEntry:
+    """A resource as it is listed, and what a read of it has to do."""
+
+    listed: Resource
+    work: Callable[[str, Call], Work]
+
+
+@dataclass(frozen=True)
+class TemplateEntry:
+    """A template as it is listed, what a read by it has to do, and its suggestions."""
+
+    listed: ResourceTemplate
+    template: Template
+    work: Callable[[str, Call], Work]
+    """Failure NOT_FOUND when the variables do not fit."""
+    completers: dict[str, Completer]
+
+
+class ResourceOptions(TypedDict, total=False):
+    """The options of Server.resource. size, in bytes, is of a resource alone, complete of a template."""
+
+    name: str
+    title: str
+    description: str
+    mime_type: str
+    size: int
+    annotations: Annotations
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    complete: Mapping[str, Suggestions]
+
+
+def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry | TemplateEntry:
+    """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
+    wrong, and what to do."""
+    signature = signature_of(function, Call)
+    check_returns(signature, _RETURNS, "a text, bytes, ResourceContents or a list of them, or None where there is nothing")
+    if not urlsplit(uri).scheme:
+        raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
+    said: dict[str, Any] = {
+        **{k: v for k, v in options.items() if k not in ("size", "complete", "meta")},
+        "name": options.get("name") or getattr(function, "__name__", ""),
+        "description": options.get("description", signature.doc),
+        "meta_json": json.dumps(options["meta"]) if "meta" in options else "",
+    }
+    if not said["name"]:
+        raise DefinitionError(f"{signature.name}: the resource has no name; give it one by name=")
+    if "{" not in uri:
+        if options.get("complete"):
+            raise DefinitionError(f"{signature.name}: {uri!r} has no variables to complete")
+        _only_uri(signature, set())
+        listed = Resource(uri=uri, size=options.get("size"), **said)
+        return ResourceEntry(listed, lambda read, call: _work(signature, read, call, listed.mime_type, {}))
+    try:
+        template = Template.parse(uri)
+    except ValueError as e:
+        raise DefinitionError(f"{signature.name}: the URI template {uri!r}: {e}") from e
+    return _template(signature, template, ResourceTemplate(uri_template=uri, **said), options.get("complete", {}))
+
+
+def _template(signature: Signature, template: Template, listed: ResourceTemplate, complete: Mapping[str, Suggestions]) -> TemplateEntry:
+    _only_uri(signature, set(template.variables))
+    for variable in template.variables:
+        if variable not in signature.params:
+            raise DefinitionError(
+                f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str"
+            )
+    arguments = Arguments(signature, without=[] if "uri" in template.variables else ["uri"])
+
+    def work(uri: str, call: Call) -> Work:
+        try:
+            values = arguments.read_strings(template.match(uri) or {})
+        except ValidationError:
+            raise not_found(uri) from None
+        return _work(signature, uri, call, listed.mime_type, values)
+
+    completers = completers_of(signature.name, f"template {listed.uri_template}", complete, template.variables)
+    return TemplateEntry(listed, template, work, completers)
+
+
+def _only_uri(signature: Signature, variables: set[str]) -> None:
+    for param in signature.params:
+        if param not in variables and param != "uri":
+            raise DefinitionError(
+                f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call"
+            )
+
+
+def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
+    kwargs = dict(values)
+    if "uri" in signature.params and "uri" not in values:
+        kwargs["uri"] = uri
+    if signature.call:
+        kwargs[signature.call] = call
+    return read_work(signature.function, uri, mime_type, kwargs=kwargs)
+
+
+def read_work(
+    function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Work:
+    """What a read has to do whose function returns a text, bytes, contents or nothing."""
+
+    def plain(error: Exception) -> Any:
+        if isinstance(error, FileNotFoundError | NotADirectoryError | IsADirectoryError):
+            raise not_found(uri)
+        if isinstance(error, PermissionError):
+            raise Failure(Reason.PERMISSION_DENIED, f"resource {quote(uri)} may not be read")
+        return fail_plainly(error)
+
+    return Work(f"read of {quote(uri)}", function, lambda v: contents_of(uri, mime_type, v), plain, args, kwargs or {})
+
+
+def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:
+    """The answer to a read, complete: bytes are text when they are UTF-8 and the MIME type does not deny it."""
+    parts = value if isinstance(value, list) else [] if value is None else [value]
+    filled = []
+    for part in parts:
+        if isinstance(part, bytes):
+            part = _of_bytes(part, mime_type)
+        elif isinstance(part, str):
+            part = text_contents(part)
+        if not isinstance(part, ResourceContents):
+            raise TypeError(f"the read of {quote(uri)} returned {type(part).__name__}; return a text, bytes or ResourceContents")
+        if part.WhichOneof("body") is None:
+            raise Failure(Reason.INTERNAL, f"the read of {quote(uri)} returned contents without a body")
+        whole = ResourceContents()
+        whole.CopyFrom(part)
+        whole.uri = part.uri or uri
+        whole.mime_type = part.mime_type or mime_type
+        filled.append(whole)
+    if not filled:
+        raise not_found(uri)
+    return filled
+
+
+def _of_bytes(data: bytes, mime_type: str) -> ResourceContents:
+    kind = mime_type.partition("/")[0]
+    denied = mime_type in BINARY or (kind in ("image", "audio", "video", "font") and not mime_type.endswith(("+xml", "+json")))
+    try:
+        return blob_contents(data) if denied else text_contents(data.decode())
+    except UnicodeDecodeError:
+        return blob_contents(data)
+
+
+class ResourceProvider:
+    """Serves resources that come and go: a directory, a table. Methods may be async or plain, and are called concurrently."""
+
+    def list(self) -> Any:
+        """All resources, in a stable order. Their URIs begin with the provider's prefix."""
+        return []
+
+    def read(self, call: Call, uri: str) -> Any:
+        """What is at a URI that begins with the prefix, listed or not: a text, bytes or contents; None: nothing."""
+        raise NotImplementedError
+
+
+class ResourceWatcher(ResourceProvider):
+    """A provider that sees changes. One that learns of them anyway calls Server.resource_updated and
+    Server.resources_changed instead."""
+
+    def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
+        """Begins to watch and returns what stops it, a function: from then on updated is called with every URI that changed,
+        and list_changed when list would answer differently, from any thread. It runs while anyone watches, once at a time."""
+        raise NotImplementedError
+
+
+class SkillProvider(ResourceProvider):
+    """A provider some of whose resources are the files of skills. MCP: the extension io.modelcontextprotocol/skills."""
+
+    def skills(self) -> Any:
+        """The skills, in a stable order; it may leave some out."""
+        return []
+
+    def skill(self, call: Call, uri: str) -> Any:
+        """The skill whose SKILL.md has the URI, as it is now, listed or not; None: there is none."""
+        raise NotImplementedError
+
+
+class DirectoryProvider(SkillProvider):
+    """A provider of skills whose directories can be listed. Clients are told so if every provider of skills is one."""
+
+    def directory(self, call: Call, uri: str) -> Any:
+        """The direct children of a directory, in a stable order; those that are one have the MIME type inode/directory.
+        None or FileNotFoundError: the URI is no directory."""
+        raise NotImplementedError

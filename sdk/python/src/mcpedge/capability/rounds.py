@@ -1,0 +1,185 @@
+"""Runs a handler for one round, and sorts how it ended."""
+
+import asyncio
+import contextvars
+import inspect
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+
+from mcpedge.v1 import common_pb2, input_pb2
+
+from .answers import Answers, InputRequired, Unwound, check_requests
+from .call import Call
+from .failure import DefinitionError, Failure, Reason, StatusError
+
+FAULTS = frozenset(
+    {
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        BufferError,
+        EOFError,
+        ImportError,
+        IndexError,
+        KeyError,
+        LookupError,
+        MemoryError,
+        ModuleNotFoundError,
+        NameError,
+        NotImplementedError,
+        OverflowError,
+        RecursionError,
+        ReferenceError,
+        StopAsyncIteration,
+        StopIteration,
+        SystemError,
+        TypeError,
+        UnboundLocalError,
+        ZeroDivisionError,
+    }
+)
+"""The exceptions of Python itself that are mistakes of a program. Raised by a handler, they end its call with INTERNAL, and
+only the log has what they say; a subclass of one's own is no fault."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a round has to do."""
+
+    what: str
+    """For the log, and for whom a fault is told: tool greet."""
+    function: Callable[..., Any]
+    finish: Callable[[Any], Any]
+    """Makes the result of what the function returned. It may raise Failure."""
+    plain: Callable[[Exception], Any]
+    """Makes a result of an exception that says nothing of its kind, or raises Failure."""
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a round ended; the kinds are those of the contract's streams."""
+
+    kind: Literal["result", "input_required", "failure"]
+    value: Any
+
+
+def fail_plainly(error: Exception) -> Any:
+    """How reads, prompts and lists take an exception that says nothing of its kind."""
+    raise Failure(Reason.INTERNAL, str(error) or type(error).__name__)
+
+
+@dataclass(frozen=True)
+class _Raised:
+    error: BaseException
+
+
+class Runner:
+    """Runs handlers: async ones in the loop, plain ones in threads."""
+
+    def __init__(self, log: logging.Logger, threads: int) -> None:
+        self.log = log
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
+
+    async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
+        """Runs one round. StatusError ends the RPC by itself; CancelledError is the caller's leaving."""
+        got = await self._invoke(work, call)
+        fault = isinstance(got, _Raised) and self._fault(work, call, got.error)
+        if fault:
+            return Outcome("failure", _broken(work).proto())
+        if answers is not None and answers.unwound:
+            return self._required(answers, InputRequired(list(answers.missing.values())))
+        try:
+            if isinstance(got, _Raised):
+                if isinstance(got.error, InputRequired) and answers is not None:
+                    return self._required(answers, got.error)
+                return Outcome("result", self._sorted(work, got.error))
+            return Outcome("result", work.finish(got))
+        except Failure as e:
+            return Outcome("failure", e.proto())
+        except Exception as e:  # of finish
+            self.log.error("a result cannot be told: %s, call %s", work.what, call.id, exc_info=e)
+            return Outcome("failure", _broken(work).proto())
+
+    async def _invoke(self, work: Work, call: Call) -> Any:
+        """What the function returned, or _Raised."""
+        is_async = is_coroutine_function(work.function)
+        if is_async:
+            task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
+        else:
+            context = contextvars.copy_context()
+            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            call._cancelled.set()
+            task.cancel()
+            if is_async:
+                await asyncio.wait([task])
+            raise
+        return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
+
+    def _fault(self, work: Work, call: Call, error: BaseException) -> bool:
+        """Whether an exception is a fault of the program, which is then logged."""
+        if isinstance(error, Unwound):
+            return False
+        if isinstance(error, Exception) and type(error) not in FAULTS and not isinstance(error, DefinitionError):
+            return False
+        self.log.error("a handler failed: %s, call %s", work.what, call.id, exc_info=error)
+        return True
+
+    def _sorted(self, work: Work, error: BaseException) -> Any:
+        """The result of an exception, where it has one."""
+        if isinstance(error, Failure | StatusError):
+            raise error
+        if isinstance(error, grpc.RpcError) and isinstance(getattr(error, "code", lambda: None)(), grpc.StatusCode):
+            raise StatusError(error.code(), error.details() or "")
+        assert isinstance(error, Exception)  # _fault has taken the others
+        return work.plain(error)
+
+    def _required(self, answers: Answers, ending: InputRequired) -> Outcome:
+        """The outcome that asks for what is missing, with everything needed to go on."""
+        if ending.state is not None:
+            answers.state = ending.state
+        try:
+            check_requests(ending.requests)
+            required = input_pb2.InputRequired(requests=ending.requests, state=answers.memory(), repeatable=ending.repeatable)
+        except ValueError as e:
+            return Outcome("failure", common_pb2.Failure(reason=Reason.INTERNAL.value, message=str(e)))
+        if ending.retry_after > 0:
+            after = Duration()
+            after.FromMilliseconds(int(ending.retry_after * 1000))
+            required.retry_after.CopyFrom(after)
+        return Outcome("input_required", required)
+
+
+def _broken(work: Work) -> Failure:
+    return Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service")
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """Whether calling it makes a coroutine."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _caught(work: Work) -> Any:
+    try:
+        return work.function(*work.args, **work.kwargs)
+    except BaseException as e:  # a future would not take each of them
+        return _Raised(e)
+
+
+async def _caught_async(work: Work) -> Any:
+    try:
+        return await work.function(*work.args, **work.kwargs)
+    except asyncio.CancelledError:
+        raise
+    except BaseException as e:
+        return _Raised(e)

@@ -1,0 +1,212 @@
+"""JSON Schemas of Python types, and values by them. pydantic makes both."""
+
+import inspect
+import json
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic.errors import PydanticUserError
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+
+from .failure import DefinitionError
+
+
+class _Untitled(GenerateJsonSchema):
+    """Leaves out the titles that pydantic makes of the names of fields."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def input_schema(model: type[BaseModel]) -> dict[str, Any]:
+    """The schema of what a model reads."""
+    return _untitled(model.model_json_schema(schema_generator=_Untitled))
+
+
+def output_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    """The schema of what a type writes."""
+    return _untitled(adapter.json_schema(mode="serialization", schema_generator=_Untitled))
+
+
+def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
+    for name, definition in [("", schema), *schema.get("$defs", {}).items()]:
+        if "properties" in definition and (not name or definition.get("title") == name):
+            definition.pop("title", None)
+    return schema
+
+
+def parse(adapter: TypeAdapter[Any], text: str) -> Any:
+    """Reads JSON by a type: a string is no number, and 3.0 is an integer. ValidationError when it does not fit."""
+    try:
+        return adapter.validate_json(text, strict=True)
+    except ValidationError:
+        whole = json.dumps(json.loads(text, parse_float=_number)) if _has_fraction(text) else text
+        if whole == text:
+            raise
+        return adapter.validate_json(whole, strict=True)
+
+
+def _has_fraction(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return "." in text or "e" in text or "E" in text
+
+
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def misfit(error: ValidationError, what: str) -> str:
+    """What is wrong with a value, in one line, for whoever sent it."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if not name:
+        return f"the {what}s do not fit: {first['msg']}"
+    if first["type"] == "missing":
+        return f'the {what} "{name}" is missing; it is required'
+    return f'the {what} "{name}" does not fit: {first["msg"]}'
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What is known of a handler by its definition."""
+
+    function: Callable[..., Any]
+    name: str
+    doc: str
+    """The docstring without what it says of parameters."""
+    params: dict[str, str]
+    """The names of the parameters but for the call's, each with what the docstring says of it."""
+    hints: dict[str, Any]
+    defaults: dict[str, Any]
+    call: str | None
+    """The parameter that takes the Call; None: there is none."""
+    returns: Any
+    is_async: bool
+
+
+def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
+    """Reads a handler. DefinitionError when something is not annotated, or a kind of parameter cannot be filled."""
+    target = function if inspect.isroutine(function) else type(function).__call__
+    name = str(getattr(function, "__qualname__", type(function).__qualname__))
+    try:
+        hints = typing.get_type_hints(target, include_extras=True)
+    except NameError as e:
+        raise DefinitionError(
+            f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function"
+        ) from e
+    params: dict[str, str] = {}
+    defaults: dict[str, Any] = {}
+    call = None
+    doc, described = _docstring(inspect.getdoc(function) or "")
+    for param in inspect.signature(function).parameters.values():
+        if param.kind not in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY):
+            raise DefinitionError(f"{name}: the parameter {param} cannot be filled; use parameters with names")
+        if param.name not in hints:
+            raise DefinitionError(f"{name}: the parameter {param.name!r} has no annotation; add one, as {param.name}: str")
+        if hints[param.name] is call_type:
+            call = param.name
+            continue
+        params[param.name] = described.get(param.name, "")
+        if param.default is not param.empty:
+            defaults[param.name] = param.default
+    if "return" not in hints:
+        raise DefinitionError(f"{name}: it has no annotation of what it returns; add one, as -> str, or -> None")
+    if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
+        raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
+    is_async = inspect.iscoroutinefunction(target)
+    return Signature(function, name, doc, params, hints, defaults, call, hints["return"], is_async)
+
+
+def check_returns(signature: Signature, allowed: Sequence[Any], say: str) -> None:
+    """DefinitionError unless what the function returns, or each of its alternatives, is among those allowed."""
+    union = get_origin(signature.returns) in (typing.Union, types.UnionType)
+    for alternative in get_args(signature.returns) if union else (signature.returns,):
+        if alternative is not Any and alternative not in allowed:
+            raise DefinitionError(f"{signature.name}: it returns {alternative}; return {say}")
+
+
+_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Returns?|Yields?|Raises|Examples?|Notes?):?\s*$|^:\w+", re.M)
+_GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+(?:\n(?:\s{8,}|\t\t).+)*)", re.M)
+_REST = re.compile(r"^:param (?:[^:]*\s)?(\w+):\s*(.+(?:\n\s+.+)*)", re.M)
+
+
+def _docstring(text: str) -> tuple[str, dict[str, str]]:
+    """What a docstring says of the function, and of its parameters: in the style of Google or of Sphinx."""
+    found = _SECTION.search(text)
+    if found is None:
+        return text.strip(), {}
+    described = {m[1]: m[2] for m in _REST.finditer(text)}
+    section = re.search(r"^(?:Args|Arguments|Parameters|Params):\s*\n((?:[ \t]+.*\n?|\n)*)", text, re.M)
+    if section:
+        described.update((m[1], m[2]) for m in _GOOGLE.finditer(section[1]))
+    return text[: found.start()].strip(), {name: " ".join(d.split()) for name, d in described.items()}
+
+
+class Arguments:
+    """The arguments of a handler: their schema, and how they are read."""
+
+    def __init__(self, signature: Signature, without: Sequence[str] = ()) -> None:
+        """without has the parameters that are none of them."""
+        self._names = [name for name in signature.params if name not in without]
+        fields: dict[str, Any] = {}
+        for i, name in enumerate(self._names):
+            default = signature.defaults.get(name, ...)
+            extra = named(name, signature.params[name], signature.hints[name], default)
+            fields[f"argument_{i}"] = (Annotated[signature.hints[name], extra], default)
+        model = model_of(f"{signature.name}: a parameter", fields)
+        self.schema = schema_of(f"{signature.name}: a parameter", lambda: input_schema(model))
+        self._adapter: TypeAdapter[Any] = TypeAdapter(model)
+
+    def read(self, text: str) -> dict[str, Any]:
+        """Arguments by the names of the parameters. ValidationError when they do not fit."""
+        return self._by_name(parse(self._adapter, text or "{}"))
+
+    def read_strings(self, values: Mapping[str, str]) -> dict[str, Any]:
+        """As read, of arguments that come as strings, whatever their types."""
+        return self._by_name(self._adapter.validate_strings(dict(values)))
+
+    def _by_name(self, model: Any) -> dict[str, Any]:
+        return {name: getattr(model, f"argument_{i}") for i, name in enumerate(self._names)}
+
+
+def named(name: str, description: str, hint: Any, default: Any) -> FieldInfo:
+    """The parameter's name and description, unless a Field says otherwise."""
+    said = [m for m in (*getattr(hint, "__metadata__", ()), default) if isinstance(m, FieldInfo)]
+    given: dict[str, Any] = {}
+    if all(m.alias is None for m in said):
+        given["alias"] = name
+    if description and all(m.description is None for m in said):
+        given["description"] = description
+    extra: FieldInfo = Field(**given)
+    return extra
+
+
+def model_of(what: str, fields: dict[str, Any]) -> type[BaseModel]:
+    """A model of fields; DefinitionError when one has no schema."""
+    config = ConfigDict(protected_namespaces=(), populate_by_name=False)
+    made: type[BaseModel] = schema_of(what, lambda: create_model("Arguments", __config__=config, **fields))
+    return made
+
+
+def schema_of(what: str, make: Callable[[], Any]) -> Any:
+    """What make makes; DefinitionError with the subject when a type has no schema."""
+    try:
+        return make()
+    except (PydanticUserError, TypeError, ValueError) as e:
+        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {e}") from e
+
+
+def header(name: str) -> FieldInfo:
+    """Annotates an argument that travels in the HTTP header Mcp-Param-name as well. MCP: x-mcp-header."""
+    made: FieldInfo = Field(json_schema_extra={"x-mcp-header": name})
+    return made

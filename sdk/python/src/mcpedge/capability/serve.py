@@ -1,0 +1,117 @@
+"""Serves a Server: the one function of a program, and the one of an event loop."""
+
+import argparse
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health, health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection
+
+from .server import Server
+from .services import register
+
+MESSAGE_BYTES = 16 << 20
+"""Bounds a message in either direction."""
+LISTEN = "127.0.0.1:50051"
+
+
+async def serve(
+    server: Server,
+    address: str = LISTEN,
+    *,
+    credentials: grpc.ServerCredentials | None = None,
+    stop: asyncio.Event | None = None,
+    started: Callable[[int], None] | None = None,
+) -> None:
+    """Serves on host:port or unix:/path until stop is set: then health says NOT_SERVING, change feeds end, and running calls
+    have the server's grace to finish. It has the standard health service, reflection, messages up to 16 MiB, and lets clients
+    ping as often as every five seconds. started is told the port. OSError when the address cannot be listened on."""
+    on = grpc.aio.server(
+        options=[
+            ("grpc.max_receive_message_length", MESSAGE_BYTES),
+            ("grpc.max_send_message_length", MESSAGE_BYTES),
+            ("grpc.keepalive_permit_without_calls", 1),
+            ("grpc.http2.min_recv_ping_interval_without_data_ms", 5000),
+            ("grpc.so_reuseport", 0),
+        ]
+    )
+    names = register(server, on)
+    serving: Any = vars(health)["aio"].HealthServicer()  # of its types, none has it
+    health_pb2_grpc.add_HealthServicer_to_server(serving, on)
+    everything = (*names, health.SERVICE_NAME, reflection.SERVICE_NAME)
+    reflection.enable_server_reflection(everything, on)
+    for name in ("", *everything):
+        await serving.set(name, health_pb2.HealthCheckResponse.SERVING)
+    try:
+        port = on.add_secure_port(address, credentials) if credentials else on.add_insecure_port(address)
+    except RuntimeError as e:
+        raise OSError(f"cannot listen on {address}: {e}") from e
+    if port == 0 and not address.startswith("unix:"):
+        raise OSError(f"cannot listen on {address}: the address is in use, or is none of this machine")
+    await on.start()
+    try:
+        if started:
+            started(port)
+        await (stop or asyncio.Event()).wait()
+    finally:
+        await serving.enter_graceful_shutdown()
+        server.close()
+        await on.stop(server.grace)
+
+
+def run(server: Server, argv: Sequence[str] | None = None) -> None:
+    """The rest of a program: reads the command line (--listen, and TLS by --tls-cert, --tls-key and --tls-client-ca), logs to
+    standard error, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1 when serving fails."""
+    parser = argparse.ArgumentParser(description=f"Serves {server.info.name} to MCP Edge.")
+    parser.add_argument("--listen", default=LISTEN, metavar="ADDR", help="serve gRPC on host:port or unix:/path (default: %(default)s)")
+    parser.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate chain in PEM, with --tls-key")
+    parser.add_argument("--tls-key", type=Path, metavar="FILE", help="its key in PEM")
+    parser.add_argument("--tls-client-ca", type=Path, metavar="FILE", help="CA in PEM that clients need a certificate of")
+    flags = parser.parse_args(argv)
+    if bool(flags.tls_cert) != bool(flags.tls_key) or (flags.tls_client_ca and not flags.tls_cert):
+        parser.error("--tls-cert and --tls-key go together, and --tls-client-ca with them")
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    name = server.info.name
+    try:
+        credentials = _credentials(flags.tls_cert, flags.tls_key, flags.tls_client_ca)
+        asyncio.run(_until_signalled(server, flags.listen, credentials))
+    except OSError as e:
+        server.log.error("%s failed: %s", name, e)
+        sys.exit(1)
+    server.runner.pool.shutdown(wait=False, cancel_futures=True)
+    # A plain handler that does not look at Call.cancelled would keep the process from ending.
+    last = threading.Timer(1, os._exit, [0])
+    last.daemon = True
+    last.start()
+
+
+async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        try:
+            loop.add_signal_handler(number, stop.set)
+        except NotImplementedError:  # Windows
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+
+    def started(port: int) -> None:
+        shown = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+        server.log.info("%s serves on %s%s", server.info.name, shown, " with TLS" if credentials else "")
+
+    await serve(server, address, credentials=credentials, stop=stop, started=started)
+
+
+def _credentials(cert: Path | None, key: Path | None, client_ca: Path | None) -> grpc.ServerCredentials | None:
+    if cert is None or key is None:
+        return None
+    ca = client_ca.read_bytes() if client_ca else None
+    pair = (key.read_bytes(), cert.read_bytes())
+    return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)

@@ -1,0 +1,236 @@
+"""The Server: what a service offers."""
+
+import json
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar, overload
+
+from typing_extensions import Unpack
+
+from mcpedge.v1 import common_pb2
+
+from .call import cache_hint
+from .failure import DefinitionError
+from .feed import Feed
+from .prompts import PromptEntry, PromptOptions, make_prompt
+from .providing import Provided
+from .registry import Registry
+from .resources import ResourceEntry, ResourceOptions, ResourceProvider, TemplateEntry, make_resource
+from .rounds import Runner
+from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
+from .types import Icon, Implementation, Tool
+
+F = TypeVar("F", bound=Callable[..., Any])
+Kind = Literal["tools", "resources", "prompts"]
+
+
+class Server:
+    """Holds what a service offers, and serves it by the gRPC contract. Everything may be added and removed at any time, from any
+    thread: those who watch are told. A Server is served once: after close it stays closed."""
+
+    def __init__(
+        self,
+        name: str,
+        version: str,
+        *,
+        title: str = "",
+        description: str = "",
+        website: str = "",
+        icons: Sequence[Icon] = (),
+        instructions: str = "",
+        extensions: Mapping[str, dict[str, Any]] | None = None,
+        list_cache: tuple[float, bool] | None = None,
+        announce: Sequence[Kind] = (),
+        logger: logging.Logger | None = None,
+        grace: float = 10,
+        threads: int = 64,
+    ) -> None:
+        """Name and version are shown to operators, and to clients when this is the edge's only backend.
+
+        instructions tell the model how to use the service. extensions are protocol extensions by their ids, with their
+        settings. list_cache is how many seconds clients may keep the lists, and whether all callers may share them; None: not
+        at all. announce has kinds that are announced though there is none when the edge connects. logger is the service's own
+        log; None: mcpedge.capability. grace is for how many seconds running calls are waited for at the end. threads is how
+        many plain handlers run at a time.
+        """
+        self.info = Implementation(name=name, version=version, title=title, description=description, website_url=website, icons=icons)
+        self.instructions = instructions
+        self.extensions = {id_: json.dumps(settings) for id_, settings in (extensions or {}).items()}
+        self.list_cache: common_pb2.CacheHint | None = cache_hint(*list_cache) if list_cache else None
+        self.announce = frozenset(announce)
+        self.log = logger or logging.getLogger("mcpedge.capability")
+        self.grace = grace
+        self.runner = Runner(self.log, threads)
+        self.tool_feed, self.prompt_feed, self.resource_feed, self.updates = Feed(), Feed(), Feed(), Feed()
+        self.tools: Registry[ToolEntry] = Registry(self.tool_feed)
+        self.prompts: Registry[PromptEntry] = Registry(self.prompt_feed)
+        self.resources: Registry[ResourceEntry] = Registry(self.resource_feed)
+        self.templates: Registry[TemplateEntry] = Registry(self.resource_feed)
+        self.cancels: dict[str, Callable[..., Any]] = {}
+        self._lock = threading.Lock()
+        self._providers: tuple[Provided, ...] = ()
+
+    # Tools.
+
+    @overload
+    def tool(self, function: F, /) -> F: ...
+    @overload
+    def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[F], F]: ...
+    def tool(self, function: Callable[..., Any] | None = None, /, **options: Unpack[ToolOptions]) -> Any:
+        """Makes a tool of a function, async or plain (which runs in a thread), and returns the function as it is.
+
+        Its parameters are the arguments: their schemas are made of the annotations (pydantic's Field in Annotated says more),
+        and what the docstring says of them, in the style of Google or Sphinx. A parameter annotated with Call gets the Call.
+        What it returns by its annotation decides the result: str, Content and list[Content] are content, Result is the whole,
+        None is empty, Any is as the value is, and every other type is structured content with a schema. output is a type to
+        make the schema of for a tool that returns a Result.
+
+        read_only: it changes nothing; idempotent: the same call again changes nothing more. The edge relies on both: such a call
+        may be run again after a replica was lost. Clients assume destructive and open_world unless they are told otherwise.
+
+        An exception becomes a result with `isError` and its text, which a model can act on. Failure keeps its reason,
+        InputRequired ends the round, the errors of a gRPC call keep their status. Exceptions of Python itself that are mistakes
+        of a program (rounds.FAULTS) become INTERNAL, and their text is in the log only.
+
+        DefinitionError says, when it is defined, what cannot be served: a parameter without an annotation, a type without a
+        schema, a name that is taken.
+        """
+
+        def define(function: F) -> F:
+            entry = make_tool(function, **options)
+            self._put(self.tools, "tool", entry.listed.name, entry, function)
+            return function
+
+        return define(function) if function is not None else define
+
+    def raw_tool(self, tool: Tool) -> Callable[[F], F]:
+        """Makes a tool as it is described, schemas as they are (an empty input schema admits any object), of a function that
+        takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
+
+        def define(function: F) -> F:
+            self._put(self.tools, "tool", tool.name, make_raw_tool(function, tool), function)
+            return function
+
+        return define
+
+    def remove_tool(self, name: str) -> bool:
+        """Whether there was such a tool. Running calls are not disturbed."""
+        return self.tools.remove(name)
+
+    def on_cancel(self, tool: str) -> Callable[[F], F]:
+        """Has a function of a Call called when a task of the tool was cancelled between two rounds, with the Call's state and id
+        as they were, so that a job behind it can be ended. A round that runs is cancelled itself instead. It may not come. It
+        replaces an earlier one."""
+
+        def define(function: F) -> F:
+            self.cancels[tool] = function
+            return function
+
+        return define
+
+    # Resources and prompts.
+
+    def resource(self, uri: str, /, **options: Unpack[ResourceOptions]) -> Callable[[F], F]:
+        """Makes a resource of a function, or of a URI template (RFC 6570, as "notes://{day}") all that it describes: its
+        variables are parameters, and complete has suggestions for them. A parameter named uri gets the URI that is read, one
+        annotated with Call the Call.
+
+        The function returns a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it),
+        ResourceContents or a list of them; None: there is nothing. FileNotFoundError becomes NOT_FOUND, PermissionError
+        PERMISSION_DENIED, Failure keeps its reason, others are INTERNAL.
+        """
+
+        def define(function: F) -> F:
+            entry = make_resource(function, uri, **options)
+            if isinstance(entry, ResourceEntry):
+                self._put(self.resources, "resource", uri, entry, function)
+            else:
+                self._put(self.templates, "resource template", uri, entry, function)
+            return function
+
+        return define
+
+    def remove_resource(self, uri: str) -> bool:
+        """Whether there was such a resource, or such a template."""
+        return self.resources.remove(uri) or self.templates.remove(uri)
+
+    def provide(self, prefix: str, provider: ResourceProvider) -> None:
+        """Serves every URI that begins with the prefix by a provider, after exact resources and templates; of several prefixes
+        the longest that fits."""
+        if not prefix:
+            raise DefinitionError("a provider needs a prefix of its URIs, as notes://")
+        with self._lock:
+            if any(p.prefix == prefix for p in self._providers):
+                raise DefinitionError(f"the prefix {prefix!r} has a provider already")
+            provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
+            self._providers = (*self._providers, provided)
+        self.resources_changed()
+
+    @overload
+    def prompt(self, function: F, /) -> F: ...
+    @overload
+    def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[F], F]: ...
+    def prompt(self, function: Callable[..., Any] | None = None, /, **options: Unpack[PromptOptions]) -> Any:
+        """Makes a prompt of a function whose parameters are the arguments; one with a default need not be given. It returns a
+        text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its reason,
+        other exceptions are INTERNAL."""
+
+        def define(function: F) -> F:
+            entry = make_prompt(function, **options)
+            self._put(self.prompts, "prompt", entry.listed.name, entry, function)
+            return function
+
+        return define(function) if function is not None else define
+
+    def remove_prompt(self, name: str) -> bool:
+        """Whether there was such a prompt. Running calls are not disturbed."""
+        return self.prompts.remove(name)
+
+    @staticmethod
+    def _put(registry: Registry[Any], kind: str, key: str, entry: Any, function: Callable[..., Any]) -> None:
+        if not registry.add(key, entry):
+            named = getattr(function, "__qualname__", key)
+            raise DefinitionError(f"{named}: there is a {kind} {key!r} already; give this one another name, or remove that one first")
+
+    # Changes.
+
+    def tools_changed(self) -> None:
+        """Tells those who watch to list the tools again. Adding and removing does it by itself."""
+        self.tool_feed.publish()
+
+    def prompts_changed(self) -> None:
+        """Tells those who watch to list the prompts again. Adding and removing does it by itself."""
+        self.prompt_feed.publish()
+
+    def resources_changed(self) -> None:
+        """Tells those who watch to list resources and templates again. Adding and removing does it by itself; a provider whose
+        list changed needs it."""
+        self.resource_feed.publish()
+
+    def resource_updated(self, uri: str) -> None:
+        """Tells those who watch this URI, or a parent of it (a URI that ends with a slash), to read it again."""
+        self.updates.publish(uri)
+
+    def close(self) -> None:
+        """Ends all change feeds, for good. serve does it; who registers the services on a server of one's own does it before
+        that stops."""
+        for feed in (self.tool_feed, self.prompt_feed, self.resource_feed, self.updates):
+            feed.close()
+
+    # What serves it.
+
+    @property
+    def providers(self) -> tuple[Provided, ...]:
+        return self._providers
+
+    def provider(self, uri: str) -> Provided | None:
+        """The provider of a URI."""
+        fitting = [p for p in self._providers if uri.startswith(p.prefix)]
+        return max(fitting, key=lambda p: len(p.prefix), default=None)
+
+    def run(self, argv: Sequence[str] | None = None) -> None:
+        """The rest of a program; see run of the package."""
+        from .serve import run
+
+        run(self, argv)

@@ -1,0 +1,184 @@
+"""Tools: what one is made of."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args, get_origin
+
+from google.protobuf.duration_pb2 import Duration
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict, Unpack
+
+from mcpedge.v1 import input_pb2, tools_pb2
+
+from .call import Call
+from .content import Result, encode, text
+from .failure import DefinitionError, Failure, Reason
+from .rounds import Work
+from .schema import Arguments, misfit, output_schema, schema_of, signature_of
+from .types import Content, Icon, Tool
+
+Finish = Callable[[Any], tools_pb2.CallToolResult]
+NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+@dataclass(frozen=True)
+class ToolEntry:
+    """A tool as it is listed, and what a call of it has to do."""
+
+    listed: Tool
+    work: Callable[[str, Call], Work]
+    """Of the arguments as JSON. Failure INVALID_ARGUMENT when they do not fit."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Which calls of a tool become tasks: calls that their clients need not hold a connection for. MCP: execution.taskSupport."""
+
+    mode: Literal["optional", "required"] = "optional"
+    """optional: those of clients that can have tasks. required: all; the edge refuses those of clients that cannot."""
+    start: Literal["at_once", "deferred"] | None = None
+    """at_once: before the handler runs; what required means by itself. deferred: when the handler has run for a while, or
+    calls Call.defer; what optional means by itself."""
+    poll: float | None = None
+    """How often clients should ask for a task, in seconds, 0.1 to 3600. None: the edge chooses."""
+
+    def proto(self) -> input_pb2.TaskSupport:
+        start = "TASK_START_" + (self.start or "unspecified").upper()
+        support = input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start)
+        if self.poll is not None:
+            interval = Duration()
+            interval.FromMilliseconds(int(self.poll * 1000))
+            support.poll_interval.CopyFrom(interval)
+        return support
+
+
+class ToolOptions(TypedDict, total=False):
+    """The options of Server.tool; hints that are missing are not said."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
+    read_only: bool
+    destructive: bool
+    idempotent: bool
+    open_world: bool
+    output: Any
+    tasks: Tasks
+
+
+_HINTS = ("read_only", "destructive", "idempotent", "open_world")
+
+
+def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
+    """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
+    signature = signature_of(function, Call)
+    arguments = Arguments(signature)
+    finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
+    listed = Tool(
+        name=options.get("name") or getattr(function, "__name__", ""),
+        title=options.get("title"),
+        description=options.get("description", signature.doc),
+        input_schema_json=json.dumps(arguments.schema),
+        output_schema_json=json.dumps(schema) if schema is not None else "",
+        icons=options.get("icons"),
+        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
+    )
+    for hint in _HINTS:
+        if hint in options:
+            setattr(listed.annotations, hint, options[hint])  # type: ignore[literal-required]
+    if "tasks" in options:
+        listed.task_support.CopyFrom(options["tasks"].proto())
+    _check_name(signature.name, listed.name)
+
+    def work(text_: str, call: Call) -> Work:
+        try:
+            kwargs = arguments.read(text_)
+        except ValidationError as e:
+            raise Failure(Reason.INVALID_ARGUMENT, misfit(e, "argument")) from e
+        if signature.call:
+            kwargs[signature.call] = call
+        return Work(f"tool {listed.name}", function, finish, plain_error, kwargs=kwargs)
+
+    return ToolEntry(listed, work)
+
+
+def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
+    """Makes a tool as described, schemas as they are, whose handler gets the arguments as a dict, and the Call if it takes one."""
+    signature = signature_of(function, Call)
+    if len(signature.params) != 1:
+        raise DefinitionError(f"{signature.name}: it takes the arguments as one dict, not {len(signature.params)} parameters")
+    for what in ("input_schema_json", "output_schema_json", "meta_json"):
+        value = getattr(tool, what)
+        if value and not _is_object(value):
+            raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}")
+    _check_name(signature.name, tool.name)
+    finish, _ = _finisher(signature.name, signature.returns, None)
+    (param,) = signature.params
+
+    def work(text_: str, call: Call) -> Work:
+        kwargs = {param: json.loads(text_ or "{}")}
+        if signature.call:
+            kwargs[signature.call] = call
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=kwargs)
+
+    return ToolEntry(tool, work)
+
+
+def _check_name(function: str, name: str) -> None:
+    if not NAME.fullmatch(name):
+        raise DefinitionError(f"{function}: the tool's name {name!r} must be 1 to 64 of A-Z a-z 0-9 _ . -; give it one by name=")
+
+
+def _is_object(value: str) -> bool:
+    try:
+        return isinstance(json.loads(value), dict)
+    except ValueError:
+        return False
+
+
+def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[str, Any] | None]:
+    """What makes a result of a returned value, chosen once by the annotation, and the schema of the structured content; None:
+    there is none."""
+    listed = get_origin(returns) is list and get_args(returns) == (Content,)
+    if returns in (str, Content, Result, None, type(None), Any) or listed:
+        if output is None:
+            return finish_any, None
+        adapter: TypeAdapter[Any] = schema_of(f"{function}: output", lambda: TypeAdapter(output))
+        return finish_any, schema_of(f"{function}: output", lambda: output_schema(adapter))
+    what = f"{function}: what it returns"
+    typed: TypeAdapter[Any] = schema_of(what, lambda: TypeAdapter(returns))
+    schema = schema_of(what, lambda: output_schema(typed))
+
+    def finish(value: Any) -> tools_pb2.CallToolResult:
+        return tools_pb2.CallToolResult(structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode())
+
+    return finish, schema
+
+
+def finish_any(value: Any) -> tools_pb2.CallToolResult:
+    """The result of a value by what it is."""
+    if value is None:
+        return tools_pb2.CallToolResult()
+    if isinstance(value, str):
+        return tools_pb2.CallToolResult(content=[text(value)])
+    if isinstance(value, Content):
+        return tools_pb2.CallToolResult(content=[value])
+    if isinstance(value, list) and value and all(isinstance(item, Content) for item in value):
+        return tools_pb2.CallToolResult(content=value)
+    if isinstance(value, Result):
+        return tools_pb2.CallToolResult(
+            content=value.content,
+            structured_content_json="" if value.structured is None else encode(value.structured),
+            is_error=value.is_error,
+            meta_json=json.dumps(value.meta, allow_nan=False) if value.meta else "",
+        )
+    return tools_pb2.CallToolResult(structured_content_json=encode(value))
+
+
+def plain_error(error: Exception) -> tools_pb2.CallToolResult:
+    """An exception without a kind is for the model to see."""
+    return tools_pb2.CallToolResult(content=[text(str(error) or type(error).__name__)], is_error=True)

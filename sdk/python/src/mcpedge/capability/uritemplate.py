@@ -1,0 +1,65 @@
+"""URI templates (RFC 6570), read backwards: the variables of a URI."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+_EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,]+)\}")
+_UNRESERVED = r"(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
+_RESERVED = r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
+# By operator: what comes first, between two, whether values are named, and what a value is made of.
+_OPERATORS = {
+    "": ("", ",", False, _UNRESERVED),
+    "+": ("", ",", False, _RESERVED),
+    "#": ("#", ",", False, _RESERVED),
+    ".": (".", ".", False, _UNRESERVED.replace("._~", "_~")),
+    "/": ("/", "/", False, _UNRESERVED),
+    ";": (";", ";", True, _UNRESERVED),
+    "?": ("?", "&", True, _UNRESERVED),
+    "&": ("&", "&", True, _UNRESERVED),
+}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A template of the levels 1 to 3: expressions with all operators, without the modifiers `*` and `:`."""
+
+    variables: tuple[str, ...]
+    _pattern: re.Pattern[str]
+    _groups: tuple[str, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> "Template":
+        """ValueError when it is no such template."""
+        pattern, groups, end = "", [], 0
+        for found in _EXPRESSION.finditer(text):
+            pattern += _literal(text[end : found.start()])
+            end = found.end()
+            first, between, named, value = _OPERATORS[found[1]]
+            parts = []
+            for i, name in enumerate(found[2].split(",")):
+                if not name or name in groups:
+                    raise ValueError(f"{found[0]} has a variable without a name, or one that comes twice")
+                groups.append(name)
+                # What is not defined is left out, with what is before it, where the operator says so.
+                before = re.escape(between if i else first) + (re.escape(name) + "=?" if named else "")
+                if found[1] == "?":
+                    before = "[?&]" + re.escape(name) + "="
+                part = f"{before}({value})"
+                parts.append(f"(?:{part})?" if named else part)
+            pattern += "".join(parts)
+        pattern += _literal(text[end:])
+        return cls(tuple(groups), re.compile(pattern), tuple(groups))
+
+    def match(self, uri: str) -> dict[str, str] | None:
+        """The variables of a URI, decoded, without those that it leaves out; None: it does not match."""
+        found = self._pattern.fullmatch(uri)
+        if found is None:
+            return None
+        return {name: unquote(v) for name, v in zip(self._groups, found.groups(), strict=True) if v is not None}
+
+
+def _literal(text: str) -> str:
+    if "{" in text or "}" in text:
+        raise ValueError(f"{text!r} has a brace that is of no expression; the modifiers * and : are not supported")
+    return re.escape(text)

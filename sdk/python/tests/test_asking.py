@@ -1,0 +1,241 @@
+import enum
+import json
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from mcpedge.capability import (
+    Call,
+    Cancelled,
+    Declined,
+    InputRequest,
+    InputRequired,
+    Reason,
+    Root,
+    Server,
+    form,
+    form_schema,
+    list_roots,
+    said,
+    sampling,
+)
+from mcpedge.capability.testing import accepted, call_tool, cancelled, declined, get_prompt, read_resource, sampled, with_roots
+from mcpedge.v1 import input_pb2
+
+
+class Size(enum.Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Order(BaseModel):
+    """What to bring."""
+
+    size: Size = Field(description="How large")
+    count: int = Field(ge=1, le=5)
+    extras: list[Literal["milk", "sugar"]] = []
+    note: str | None = None
+
+
+def test_forms() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    def order(call: Call) -> str:
+        got = call.ask("order", "What?", Order)
+        return f"{got.size.name} {got.count} {got.extras} {got.note}"
+
+    @s.tool
+    async def primitive(call: Call) -> int:
+        count: int = call.ask("count", "How many?", Annotated[int, Field(le=3)])
+        return count
+
+    @s.tool
+    def fields(call: Call) -> dict[str, Any]:
+        return call.ask("who", "Who?", name=str, age=int)
+
+    out = call_tool(s, "order", answers={"order": accepted({"size": "l", "count": 2.0, "extras": ["milk"]})})
+    assert out.text == "LARGE 2 ['milk'] None"
+    schema = json.loads(out.asked[0].elicit_form.requested_schema_json)
+    assert schema["required"] == ["size", "count"] and schema["description"] == "What to bring."
+    assert schema["properties"]["size"] == {"enum": ["s", "l"], "type": "string", "description": "How large"}
+    assert schema["properties"]["note"] == {"type": "string"}
+    assert schema["properties"]["extras"]["items"] == {"enum": ["milk", "sugar"], "type": "string"}
+    assert call_tool(s, "primitive", answers={"count": accepted({"count": 3})}).structured == 3
+    assert call_tool(s, "fields", answers={"who": accepted({"name": "Ada", "age": 36})}).structured == {"name": "Ada", "age": 36}
+
+
+def test_what_does_not_fit_is_asked_again() -> None:
+    s = Server("test", "1")
+    given = iter([{"count": 9}, {"count": "2"}, {"other": 1}, {"count": 2}])
+
+    @s.tool
+    def t(call: Call) -> int:
+        return int(call.ask("count", "How many?", Annotated[int, Field(le=3)]))
+
+    out = call_tool(s, "t", answers=lambda _: accepted(next(given)))
+    assert (out.structured, out.rounds) == (2, 5)
+
+
+def test_declined_and_cancelled_are_exceptions() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    def t(call: Call) -> str:
+        try:
+            call.ask("sure", "Sure?", sure=bool)
+        except Declined:
+            return "kept"
+        except Cancelled:
+            return "closed"
+        call.ask_url("login", "Log in", "https://example.com/login")
+        return "done"
+
+    assert call_tool(s, "t", answers={"sure": declined()}).text == "kept"
+    assert call_tool(s, "t", answers={"sure": cancelled()}).text == "closed"
+    out = call_tool(s, "t", answers={"sure": accepted({"sure": True}), "login": declined()})
+    assert out.result.is_error and out.text == "the user declined to answer"
+    assert call_tool(s, "t", answers={"sure": accepted({"sure": True}), "login": accepted()}).text == "done"
+
+
+@pytest.mark.parametrize("how", ["plain", "async"])
+def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
+    s = Server("test", "1")
+
+    def work(call: Call) -> str:
+        try:
+            return str(call.ask("a", "A?", str))
+        except BaseException:
+            try:
+                call.ask("b", "B?", str)
+            except BaseException:
+                pass
+            return "swallowed"
+
+    async def work_async(call: Call) -> str:
+        return work(call)
+
+    s.tool(name="t")(work if how == "plain" else work_async)
+    out = call_tool(s, "t")
+    assert out.input_required is not None and [r.key for r in out.asked] == ["a", "b"]
+    assert call_tool(s, "t", answers={"a": accepted({"a": "yes"}), "b": accepted({"b": ""})}).text == "yes"
+
+
+def test_all_kinds_at_once() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    def t(call: Call) -> str:
+        name, hello, roots = call.ask_all(form("name", "Name?", str), sampling("hello", "Greet", max_tokens=9), list_roots("roots"))
+        return f"{name} {said(hello)} {roots[0].uri}"
+
+    out = call_tool(s, "t", answers={"name": accepted({"name": "Ada"}), "hello": sampled("Hi"), "roots": with_roots(Root(uri="file:///x"))})
+    assert (out.text, out.rounds, len(out.asked)) == ("Ada Hi file:///x", 2, 3)
+    assert out.asked[1].create_message.max_tokens == 9
+
+
+def test_once_and_state_survive_rounds_and_a_client_cannot_change_an_answer() -> None:
+    s = Server("test", "1")
+    made: list[int] = []
+
+    def make() -> dict[str, int]:
+        made.append(1)
+        return {"number": len(made)}
+
+    async def make_async() -> list[int]:
+        made.append(1)
+        return [7]
+
+    @s.tool
+    async def t(call: Call) -> dict[str, Any]:
+        first = call.once("first", make)
+        second = await call.once_async("second", make_async)
+        if call.state is None:
+            call.set_state(b"")
+        a = call.ask("a", "A?", str)
+        b = call.ask("b", "B?", str)
+        return {"first": first, "second": second, "a": a, "b": b, "state": call.state == b"", "round": call.round}
+
+    def answer(request: InputRequest) -> input_pb2.InputResponse:
+        return accepted({request.key: request.key * 2})
+
+    out = call_tool(s, "t", answers=answer)
+    assert out.structured == {"first": {"number": 1}, "second": [7], "a": "aa", "b": "bb", "state": True, "round": 3}
+    assert len(made) == 2
+
+
+def test_once_needs_what_json_can_hold() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    def t(call: Call) -> str:
+        call.once("pair", lambda: (1, 2))
+        return ""
+
+    failure = call_tool(s, "t").failure
+    assert failure is not None and failure.reason == Reason.INTERNAL.value
+
+
+def test_bounds_of_a_round() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    def many(call: Call) -> str:
+        call.ask_all(*(form(f"q{i}", "?", str) for i in range(17)))
+        return ""
+
+    @s.tool
+    def large(call: Call) -> str:
+        call.set_state(bytes(70_000))
+        return str(call.ask("a", "?", str))
+
+    @s.tool
+    def by_itself(call: Call) -> str:
+        if call.state is None:
+            raise InputRequired(state=b"x", retry_after=0.2, repeatable=True)
+        return call.state.decode()
+
+    for name, says in [("many", "17 questions in one round; ask at most 16"), ("large", "above the 65536 that survive")]:
+        failure = call_tool(s, name).failure
+        assert failure is not None and says in failure.message
+    required = call_tool(s, "by_itself").input_required
+    assert required is not None and required.repeatable and required.retry_after.nanos == 200_000_000
+    assert call_tool(s, "by_itself", answers={}).text == "x"
+
+
+def test_reads_and_prompts_ask_too() -> None:
+    s = Server("test", "1")
+
+    @s.resource("test://{topic}")
+    def topic(call: Call, topic: str) -> str:
+        return topic + str(call.ask_form("x", "X?", {"type": "object", "properties": {}}).accepted())
+
+    @s.prompt
+    def greet(call: Call) -> str:
+        return str(call.ask("name", "Name?", str))
+
+    assert read_resource(s, "test://tea", answers={"x": accepted({"a": 1})}).result.contents[0].text == "tea{'a': 1}"
+    assert get_prompt(s, "greet", answers={"name": accepted({"name": "Ada"})}).result.messages[0].content.text.text == "Ada"
+
+
+def test_raw_forms_are_held_to_their_rules() -> None:
+    rules = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "minimum": 1},
+            "s": {"type": "string", "maxLength": 2},
+            "c": {"type": "string", "oneOf": [{"const": "a", "title": "A"}]},
+            "l": {"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["x"]}},
+            "b": {"type": "boolean"},
+        },
+        "required": ["n"],
+    }
+    question = form_schema("k", "?", rules)
+
+    def fits(content: Any) -> bool:
+        return question.fits(accepted(content))
+
+    assert fits({"n": 1, "s": "ab", "c": "a", "l": ["x"], "b": True, "more": None})
+    for bad in [{}, {"n": 0}, {"n": 1.5}, {"n": True}, {"n": 1, "s": "abc"}, {"n": 1, "c": "b"}, {"n": 1, "l": []}, {"n": 1, "l": ["y"]}]:
+        assert not fits(bad), bad

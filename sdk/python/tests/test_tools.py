@@ -1,0 +1,206 @@
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+from pydantic import BaseModel, Field
+
+from mcpedge.capability import Call, Content, DefinitionError, Failure, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
+from mcpedge.capability.testing import call_tool
+from mcpedge.v1 import common_pb2, input_pb2
+
+
+class Item(BaseModel):
+    name: str
+    price: float
+    tags: list[str] = []
+
+
+@dataclass
+class Point:
+    x: int
+    y: int
+
+
+def server() -> Server:
+    return Server("test", "1.0.0")
+
+
+def listed(s: Server) -> Tool:
+    return s.tools.all()[-1].listed
+
+
+def test_schema_of_annotations_and_docstring() -> None:
+    s = server()
+
+    @s.tool(title="Add up", read_only=True, tasks=Tasks("optional", poll=0.5))
+    def add(a: Annotated[int, Field(ge=1)], call: Call, item: Item, b: int | None = None) -> Point:
+        """Adds.
+
+        More of it.
+
+        Args:
+            a: the first one
+            b (int): the second one,
+                which is long
+        """
+        return Point(a, b or 0)
+
+    tool = listed(s)
+    schema = json.loads(tool.input_schema_json)
+    assert tool.description == "Adds.\n\nMore of it."
+    assert schema["required"] == ["a", "item"]
+    assert schema["properties"]["a"] == {"type": "integer", "minimum": 1, "description": "the first one"}
+    assert schema["properties"]["b"]["description"] == "the second one, which is long"
+    assert set(schema["properties"]) == {"a", "item", "b"}
+    assert json.loads(tool.output_schema_json)["required"] == ["x", "y"]
+    assert tool.annotations.read_only and not tool.annotations.HasField("destructive")
+    assert tool.task_support.mode == input_pb2.TASK_MODE_OPTIONAL and tool.task_support.poll_interval.nanos == 500_000_000
+
+    out = call_tool(s, "add", {"a": 2.0, "item": {"name": "x", "price": 1}})
+    assert out.structured == {"x": 2, "y": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({}, 'the argument "name" is missing; it is required'),
+        ({"name": 1}, 'the argument "name" does not fit: Input should be a valid string'),
+        ({"name": "x", "count": "2"}, 'the argument "count" does not fit: Input should be a valid integer'),
+        ({"name": "x", "item": {"name": "y"}}, 'the argument "item.price" is missing; it is required'),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], says: str) -> None:
+    s = server()
+
+    @s.tool
+    def t(name: str, count: int = 1, item: Item | None = None) -> str:
+        raise AssertionError("it was called")
+
+    failure = call_tool(s, "t", arguments).failure
+    assert failure is not None
+    assert (failure.reason, failure.message) == (common_pb2.FAILURE_REASON_INVALID_ARGUMENT, says)
+
+
+def test_results() -> None:
+    s = server()
+
+    def add(name: str, returns: Any, value: Any) -> None:
+        def t() -> Any:
+            return value
+
+        t.__annotations__["return"] = returns
+        s.tool(name=name)(t)
+
+    add("text", str, "hi \ud800")
+    add("content", list[Content], [text("a"), image(b"\x01", "image/png")])
+    add("none", None, None)
+    add("any", Any, {"a": [1]})
+    add("model", Item, Item(name="x", price=2))
+    add("numbers", list[int], [1, 2])
+    add("empty", list[int], [])
+    add("result", Result, Result([text("x")], structured={"a": 1}, is_error=True, meta={"m": 1}))
+    add("wrong", int, "no number")
+    assert call_tool(s, "text").text == "hi \ufffd\ufffd\ufffd" or call_tool(s, "text").text.startswith("hi ")
+    assert call_tool(s, "content").result.content[1].image.data == b"\x01"
+    assert call_tool(s, "none").result.ByteSize() == 0
+    assert call_tool(s, "any").structured == {"a": [1]}
+    assert call_tool(s, "model").structured == {"name": "x", "price": 2.0, "tags": []}
+    assert call_tool(s, "numbers").structured == [1, 2]
+    assert call_tool(s, "empty").result.structured_content_json == "[]"
+    result = call_tool(s, "result").result
+    assert (result.is_error, result.meta_json, result.structured_content_json) == (True, '{"m": 1}', '{"a":1}')
+    wrong = call_tool(s, "wrong").failure
+    assert wrong is not None and wrong.message == "tool wrong failed by a fault of the service"
+
+
+def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
+    s = server()
+
+    def raising(name: str, error: BaseException) -> None:
+        @s.tool(name=name)
+        def plain() -> str:
+            raise error
+
+        @s.tool(name=name + "_async")
+        async def asynchronous() -> str:
+            raise error
+
+    raising("value", ValueError("the file is too large"))
+    raising("failure", Failure(Reason.UNAVAILABLE, "later", data={"after": 3}))
+    raising("scopes", lacks_scopes("a", "b"))
+    raising("fault", KeyError("secret"))
+    raising("exit", SystemExit(3))
+    raising("stop", StopIteration())
+    for suffix in ("", "_async"):
+        out = call_tool(s, "value" + suffix)
+        assert out.result.is_error and out.text == "the file is too large"
+        failure = call_tool(s, "failure" + suffix).failure
+        assert failure is not None
+        assert (failure.reason, failure.data_json) == (common_pb2.FAILURE_REASON_UNAVAILABLE, '{"after": 3}')
+        scopes = call_tool(s, "scopes" + suffix).failure
+        assert scopes is not None and list(scopes.scopes) == ["a", "b"]
+        for name in ("fault", "exit") if suffix else ("fault", "exit", "stop"):
+            fault = call_tool(s, name + suffix).failure
+            assert fault is not None
+            assert fault.message == f"tool {name}{suffix} failed by a fault of the service"
+            assert fault.reason == common_pb2.FAILURE_REASON_INTERNAL
+    assert "secret" in caplog.text
+    missing = call_tool(s, "no such").failure
+    assert missing is not None and missing.reason == common_pb2.FAILURE_REASON_NOT_FOUND
+
+
+def test_mistakes_are_found_when_defined() -> None:
+    s = server()
+
+    def unannotated(x) -> str:  # type: ignore[no-untyped-def]
+        return str(x)
+
+    def no_return(x: int):  # type: ignore[no-untyped-def]
+        return x
+
+    def no_schema(x: Server) -> str:
+        return ""
+
+    def no_output_schema() -> Server:
+        return s
+
+    def many(*x: int) -> str:
+        return ""
+
+    def unresolved(x: "Nowhere") -> str:  # type: ignore[name-defined]  # noqa: F821
+        return ""
+
+    for function, says in [
+        (unannotated, "the parameter 'x' has no annotation; add one"),
+        (no_return, "no annotation of what it returns; add one"),
+        (no_schema, "a type without a JSON Schema; use"),
+        (no_output_schema, "a type without a JSON Schema; use"),
+        (many, "cannot be filled; use parameters with names"),
+        (unresolved, "define its type at the module's level"),
+    ]:
+        with pytest.raises(DefinitionError, match=says) as e:
+            s.tool(function)
+        assert function.__name__ in str(e.value)
+    with pytest.raises(DefinitionError, match="must be 1 to 64"):
+        s.tool(name="no good")(lambda_text)
+    s.tool(lambda_text)
+    with pytest.raises(DefinitionError, match="there is a tool 'lambda_text' already; give this one another name"):
+        s.tool(lambda_text)
+    assert s.remove_tool("lambda_text") and not s.remove_tool("lambda_text")
+
+
+def lambda_text() -> str:
+    return ""
+
+
+def test_raw_tool() -> None:
+    s = server()
+
+    @s.raw_tool(Tool(name="raw", input_schema_json='{"type":"object"}'))
+    def raw(arguments: dict[str, Any], call: Call) -> str:
+        return call.id + json.dumps(arguments)
+
+    assert call_tool(s, "raw", {"a": 1}).text == 'test{"a": 1}'
+    with pytest.raises(DefinitionError, match="must be a JSON object"):
+        s.raw_tool(Tool(name="bad", input_schema_json="[]"))(raw)
