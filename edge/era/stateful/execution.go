@@ -204,7 +204,7 @@ func (c *execution) Stored(w *medium.Write, began time.Time, err error) {
 		c.e.o.Telemetry.Stored(c.op.SpanContext(), what, began, err)
 	}
 	if err == nil {
-		if c.moot != nil && w.Next == medium.NextWaiting {
+		if w.Next == medium.NextWaiting && c.moot != nil { // The round has ended.
 			c.open = make([]string, 0, len(w.Asks))
 			for i := range w.Asks {
 				c.open = append(c.open, w.Asks[i].ID)
