@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 )
@@ -30,6 +31,10 @@ type InputRequired struct {
 	RetryAfter time.Duration
 	// Repeatable: the next round may be run again with State, whatever its tool says.
 	Repeatable bool
+	// Moot waits until Requests need no answers any more, though the client has given none, and returns true; or until ctx ends, and returns
+	// false. The call then goes on without them. It holds nothing of the call, and may be called while others run. nil: they need answers
+	// until they have them.
+	Moot func(ctx context.Context) bool
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

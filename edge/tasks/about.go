@@ -150,8 +150,9 @@ func (t *Tasks) await(ctx context.Context, id string, who *mcp.Principal, done f
 	}
 }
 
-// result serves tasks/result of 2025-11-25: it waits until the task has ended, and asks the client meanwhile what the task asks. It is a
-// call of the session as any other: its rounds, its stream and its takeovers are the era's.
+// result serves tasks/result of 2025-11-25: it waits until the task has ended, and asks the client meanwhile what the task asks, as far as
+// the client has declared that it can answer. It is a call of the session as any other: its rounds, its stream and its takeovers are the
+// era's.
 func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	if len(c.Responses) > 0 {
 		v, err := t.load(ctx, c.Params.Target, &c.Principal)
@@ -163,7 +164,9 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		}
 	}
 	t.work.Rest() // The task goes on without it.
-	v, err := t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool { return v.over() || v.status == InputRequired && len(v.asks) > 0 })
+	v, err := t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool {
+		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
+	})
 	t.work.Unrest()
 	if ctx.Err() != nil && err != nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task goes on")
@@ -172,7 +175,8 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	case err != nil:
 		return mcp.Reply{}, err
 	case !v.over():
-		return mcp.Reply{Input: &mcp.InputRequired{Requests: t.asksOf(v)}}, nil
+		asks := answerable(v, &c.Client.Capabilities)
+		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), Moot: t.moot(v.id, asks, c.Principal)}}, nil
 	case v.status == Completed:
 		return mcp.Reply{Result: resultFor(rules, v), ToolError: v.end.ToolError}, nil
 	case v.status == Cancelled:
@@ -181,14 +185,55 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return mcp.Reply{}, v.end.Failure.error()
 }
 
-// asksOf are the questions of a task as a session's client is asked them.
-func (t *Tasks) asksOf(v *view) []mcp.InputRequest {
-	out := make([]mcp.InputRequest, len(v.asks))
-	for i, e := range v.asks {
-		mode, _ := jsonrpc.Member(orObject(e.Params), "mode")
-		out[i] = mcp.InputRequest{Key: e.Key, Method: e.Method, Params: withRelated(e.Params, v.id), URLMode: string(mode) == `"url"`}
+// answerable are the questions of a task that a client with these capabilities can answer.
+func answerable(v *view, can *mcp.Capabilities) (out []entry) {
+	for _, e := range v.asks {
+		ok := true
+		switch e.Method {
+		case mcp.MethodElicit:
+			ok = can.ElicitForm
+			if urlMode(e.Params) {
+				ok = can.ElicitURL
+			}
+		case mcp.MethodCreateMessage:
+			_, tools := jsonrpc.Member(orObject(e.Params), "tools")
+			ok = can.Sampling && (can.SamplingTools || !tools)
+		case mcp.MethodListRoots:
+			ok = can.Roots
+		}
+		if ok {
+			out = append(out, e)
+		}
 	}
 	return out
+}
+
+// asksOf are questions of a task as a session's client is asked them.
+func asksOf(id string, asks []entry) []mcp.InputRequest {
+	out := make([]mcp.InputRequest, len(asks))
+	for i, e := range asks {
+		out[i] = mcp.InputRequest{Key: e.Key, Method: e.Method, Params: withRelated(e.Params, id), URLMode: urlMode(e.Params)}
+	}
+	return out
+}
+
+// moot waits until a task asks none of the questions any more: see mcp.InputRequired.
+func (t *Tasks) moot(id string, asks []entry, who mcp.Principal) func(context.Context) bool {
+	keys := make([]string, len(asks))
+	for i, e := range asks {
+		keys[i] = e.Key
+	}
+	return func(ctx context.Context) bool {
+		_, err := t.await(ctx, id, &who, func(v *view) bool {
+			return v.over() || !slices.ContainsFunc(v.asks, func(e entry) bool { return slices.Contains(keys, e.Key) })
+		})
+		return err == nil || mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.
+	}
+}
+
+func urlMode(params json.RawMessage) bool {
+	mode, _ := jsonrpc.Member(orObject(params), "mode")
+	return string(mode) == `"url"`
 }
 
 func orObject(raw json.RawMessage) json.RawMessage {

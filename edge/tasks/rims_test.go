@@ -247,6 +247,85 @@ func TestAcrossEras(t *testing.T) {
 	})
 }
 
+// TestMootQuestions: what tasks/result asks needs no answer once somebody else has answered it, or the task has ended.
+func TestMootQuestions(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking()
+		a, b := w.replica(), w.replica()
+		for what, settle := range map[string]func(id, key string){
+			"answered": func(id, key string) {
+				b.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+key+`":{"name":"A"}}`)
+			},
+			"cancelled": func(id, _ string) { b.must(legacy, "alice", mcp.MethodTasksCancel, about(id)) },
+		} {
+			id := a.begin("ask", "")
+			a.awaits(id, InputRequired)
+			asked, err := a.Call(t.Context(), legacy, requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id)), nil)
+			if err != nil || asked.Input == nil {
+				t.Fatalf("tasks/result gave %+v, %v", asked, err)
+			}
+			early, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			if asked.Input.Moot(early) {
+				t.Errorf("%s: the questions were moot before", what)
+			}
+			stop()
+			settle(id, asked.Input.Requests[0].Key)
+			if !asked.Input.Moot(t.Context()) {
+				t.Errorf("%s: the questions are not moot", what)
+			}
+		}
+	})
+}
+
+// TestAsksWhoCanAnswer: tasks/result asks a client only what it declared, and waits for others to answer the rest.
+func TestAsksWhoCanAnswer(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		form := mcp.InputRequest{Key: "form", Method: mcp.MethodElicit, Params: json.RawMessage(`{"mode":"form","message":"?"}`)}
+		link := mcp.InputRequest{Key: "link", Method: mcp.MethodElicit, URLMode: true, Params: json.RawMessage(`{"mode":"url","message":"?","url":"https://example.com"}`)}
+		sample := mcp.InputRequest{Key: "sample", Method: mcp.MethodCreateMessage, Params: json.RawMessage(`{"messages":[],"maxTokens":1}`)}
+		equipped := mcp.InputRequest{Key: "equipped", Method: mcp.MethodCreateMessage, Params: json.RawMessage(`{"messages":[],"maxTokens":1,"tools":[]}`)}
+		roots := mcp.InputRequest{Key: "roots", Method: mcp.MethodListRoots}
+		w.backend.tools["all"] = tool{mcp.TaskSupport{Required: true, AtOnce: true}, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			if len(c.Responses) > 0 {
+				return result("done"), nil
+			}
+			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{form, link, sample, equipped, roots}}}, nil
+		}}
+		a := w.replica()
+		id := a.begin("all", "")
+		a.awaits(id, InputRequired)
+		result := func(caps string) (mcp.Reply, error) {
+			c := requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id))
+			c.Client.Capabilities, _ = mcp.ParseCapabilities(json.RawMessage(caps))
+			ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer stop()
+			return a.Call(ctx, legacy, c, nil)
+		}
+		for caps, want := range map[string]string{
+			`{"elicitation":{}}`:                         "form.1",
+			`{"elicitation":{"url":{}},"roots":{}}`:      "link.1 roots.1",
+			`{"sampling":{}}`:                            "sample.1",
+			`{"sampling":{"tools":{}},"elicitation":{}}`: "form.1 sample.1 equipped.1",
+		} {
+			reply, err := result(caps)
+			if err != nil || reply.Input == nil {
+				t.Errorf("%s: %+v, %v", caps, reply, err)
+				continue
+			}
+			var got []string
+			for _, q := range reply.Input.Requests {
+				got = append(got, q.Key)
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("a client with %s is asked %q, not %s", caps, got, want)
+			}
+		}
+		if _, err := result(`{}`); kindOf(err) != mcp.KindCancelled { // the request's own time was over
+			t.Errorf("a client that can answer nothing: %v", err)
+		}
+	})
+}
+
 // TestWatchedTasks: a subscriber is told how each task is, and then what changes, wherever it runs.
 func TestWatchedTasks(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {

@@ -165,6 +165,15 @@ func taskResult(t *testing.T, c *cell) {
 		t.Errorf("got %v", got)
 	}
 	c.request(t, "tasks/result", object{"taskId": "unknown"}).wantError(t, -32602)
+
+	// The task may end though nobody has answered, which ends the request as well.
+	id = c.task(t, "confirm_delete", object{"filename": "b.txt"})
+	waiting = c.begin("tasks/result", object{"taskId": id}, nil)
+	c.await(t, "the question", func(m message) bool {
+		return m.Method == "elicitation/create" && dig(m.Params, "_meta", "io.modelcontextprotocol/related-task", "taskId") == id
+	})
+	c.result(t, "tasks/cancel", object{"taskId": id})
+	c.response(t, waiting).wantError(t, -31499)
 }
 
 func taskUpdated(t *testing.T, c *cell) {

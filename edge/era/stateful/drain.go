@@ -49,6 +49,7 @@ func (e *Era) isDraining() bool {
 func (e *Era) Close() {
 	e.closed.Store(true)
 	e.work.Close()
+	e.moots.Close()
 	e.drainOnce.Do(func() { close(e.draining) })
 	e.partOnce.Do(func() { close(e.parting) })
 	e.kill()
@@ -57,4 +58,5 @@ func (e *Era) Close() {
 	}
 	e.calls.Close()
 	e.loops.Wait()
+	_ = e.moots.Wait(context.Background()) // Their context has ended.
 }
