@@ -62,6 +62,9 @@ func startServer(ctx context.Context, results string, o options) (_ *server, err
 		"--listen", target); err != nil {
 		return nil, err
 	}
+	if err := process.AwaitListening(ctx, target, s.backend); err != nil {
+		return nil, err // an interpreted one takes a moment, in which the edge would begin without it
+	}
 	if s.skills, err = process.Start("resources", filepath.Join(dir, "resources"), filepath.Join(results, "resources.log"),
 		"--listen", ports[3], "--skills", filepath.Join(folder, "skills")); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -113,28 +114,50 @@ func Tail(file string) string {
 // AwaitOK polls url until it answers 200. It gives up when one of the programs ends, when ctx does, and
 // after ReadyWithin.
 func AwaitOK(ctx context.Context, url string, needs ...*Process) error {
-	ctx, cancel := context.WithTimeout(ctx, ReadyWithin)
-	defer cancel()
-	poll := time.NewTicker(20 * time.Millisecond)
-	defer poll.Stop()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	last := "no answer"
-	for {
+	return poll(ctx, url+" answers 200", needs, func(ctx context.Context) error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {
 			return err
 		}
-		if resp, err := client.Do(req); err == nil {
-			resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-			last = resp.Status
+		resp, err := client.Do(req)
+		if err != nil {
+			return errors.New("no answer")
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusOK {
+			return errors.New(resp.Status)
+		}
+		return nil
+	})
+}
+
+// AwaitListening polls a TCP address until it accepts connections. It gives up like AwaitOK.
+func AwaitListening(ctx context.Context, addr string, needs ...*Process) error {
+	return poll(ctx, addr+" accepts connections", needs, func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+}
+
+// poll tries until it succeeds. what names the condition in errors.
+func poll(ctx context.Context, what string, needs []*Process, try func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, ReadyWithin)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		last := try(ctx)
+		if last == nil {
+			return nil
 		}
 		select {
-		case <-poll.C:
+		case <-tick.C:
 		case <-ctx.Done():
-			err := fmt.Errorf("%s did not answer 200 within %s (last: %s)", url, ReadyWithin, last)
+			err := fmt.Errorf("not within %s: %s (last: %w)", ReadyWithin, what, last)
 			for _, p := range needs {
 				err = fmt.Errorf("%w\n%s says:\n%s", err, p.Name, p.Tail())
 			}
@@ -143,7 +166,7 @@ func AwaitOK(ctx context.Context, url string, needs ...*Process) error {
 		for _, p := range needs {
 			select {
 			case <-p.done:
-				return fmt.Errorf("%s ended before %s answered 200: %v\n%s", p.Name, url, p.err, p.Tail())
+				return fmt.Errorf("%s ended before %s: %v\n%s", p.Name, what, p.err, p.Tail())
 			default:
 			}
 		}
