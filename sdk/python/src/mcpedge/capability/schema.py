@@ -203,7 +203,8 @@ def schema_of(what: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (PydanticUserError, TypeError, ValueError) as e:
-        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {e}") from e
+        why = str(e).partition("\n\nFor further information")[0]
+        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def header(name: str) -> FieldInfo:
