@@ -101,9 +101,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     try:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as e:
-        raise DefinitionError(
-            f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function"
-        ) from e
+        raise DefinitionError(f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function") from e
     params: dict[str, str] = {}
     defaults: dict[str, Any] = {}
     call = None
