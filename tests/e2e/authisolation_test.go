@@ -278,8 +278,8 @@ func TestNoStrangerAtTasks(t *testing.T) {
 	}
 }
 
-// TestNoTokenAnywhere: after calls of every kind no part of a token is in Redis, in the log, in spans or in what backends
-// and issuers were sent.
+// TestNoTokenAnywhere: after calls of every kind no part of a token is in Redis, in the log, in spans, in the audit, on the page of the
+// last calls, in errors or in what backends were sent.
 func TestNoTokenAnywhere(t *testing.T) {
 	id := issuer.Serve(t)
 	var mu sync.Mutex
@@ -298,7 +298,7 @@ func TestNoTokenAnywhere(t *testing.T) {
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")
 	records := t.TempDir()
 	f, edges, server := startReplicas(t, 2, withAuth(id), func(c *config.Config) {
-		c.TraceContent, c.Log.Level = true, "debug"
+		c.TraceContent, c.Log.Level, c.Dev = true, "debug", true
 		file, err := os.CreateTemp(records, "audit")
 		if err != nil {
 			t.Fatal(err)
@@ -341,6 +341,20 @@ func TestNoTokenAnywhere(t *testing.T) {
 		for _, path := range []string{"/metrics", "/v1/status", "/v1/backends", "/v1/sessions", "/v1/sessions/" + s.id, "/v1/tasks"} {
 			found[fmt.Sprint(path, " of replica ", i)] = string(newCaller(t, "http://"+e.Admin+path).send(t, "GET", "").body)
 		}
+	}
+	shown := 0
+	for i, e := range edges {
+		calls := newCaller(t, "http://"+e.Admin+"/dev/calls").send(t, "GET", "").want(http.StatusOK)
+		found[fmt.Sprint("the calls shown by replica ", i)] = string(calls.body)
+		list, _ := object(t, calls.body)["calls"].([]any)
+		for _, one := range list {
+			id, _ := dig(one, "id").(string)
+			shown++
+			found["the call "+id] = string(newCaller(t, "http://"+e.Admin+"/dev/calls/"+id).send(t, "GET", "").want(http.StatusOK).body)
+		}
+	}
+	if shown < 4 {
+		t.Errorf("%d calls are shown", shown)
 	}
 	audits, err := filepath.Glob(filepath.Join(records, "*"))
 	if err != nil || len(audits) != len(edges) {

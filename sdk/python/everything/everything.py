@@ -96,17 +96,9 @@ OPTIONS = ["option1", "option2", "option3"]
 ENUMS = _object(
     [],
     untitledSingle=_string("Select one option", enum=OPTIONS),
-    titledSingle=_string(
-        "Select one option with titles", oneOf=_titled(("value1", "First Option"), ("value2", "Second Option"), ("value3", "Third Option"))
-    ),
+    titledSingle=_string("Select one option with titles", oneOf=_titled(("value1", "First Option"), ("value2", "Second Option"), ("value3", "Third Option"))),
     legacyEnum=_string("Select one option (legacy)", enum=["opt1", "opt2", "opt3"], enumNames=["Option One", "Option Two", "Option Three"]),
-    untitledMulti={
-        "type": "array",
-        "description": "Select multiple options",
-        "minItems": 1,
-        "maxItems": 3,
-        "items": {"type": "string", "enum": OPTIONS},
-    },
+    untitledMulti={"type": "array", "description": "Select multiple options", "minItems": 1, "maxItems": 3, "items": {"type": "string", "enum": OPTIONS}},
     titledMulti={
         "type": "array",
         "description": "Select multiple options with titles",
@@ -123,9 +115,7 @@ ANY = {"type": "object", "properties": {"answer": _string("Whatever there is to 
 DIALECT = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "$defs": {
-        "address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}
-    },
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
     "properties": {
         "name": {"type": "string"},
         "address": {"$ref": "#/$defs/address"},
@@ -317,9 +307,7 @@ def add_rounds(s: Server) -> None:
         if call.state is None:
             call.set_state(b"multiple-inputs:" + secrets.token_hex().encode())
         name, hello, roots = call.ask_all(
-            form_schema("user_name", "What is your name?", NAME),
-            sampling("greeting", "Generate a greeting", max_tokens=50),
-            list_roots("client_roots"),
+            form_schema("user_name", "What is your name?", NAME), sampling("greeting", "Generate a greeting", max_tokens=50), list_roots("client_roots")
         )
         return "\n".join([greeting(name), said(hello), roots_text(roots)])
 
@@ -506,9 +494,7 @@ def add_resources(s: Server, interval: float) -> None:
 
     s.provide(WATCHED, Watched(interval))
 
-    @s.resource(
-        "test://template/{id}/data", name="template", title="Template", mime_type="application/json", complete={"id": ["1", "12", "123"]}
-    )
+    @s.resource("test://template/{id}/data", name="template", title="Template", mime_type="application/json", complete={"id": ["1", "12", "123"]})
     def _(call: Call, id: str) -> str:
         """Data about an id"""
         call.set_cache(CACHE, shared=True)

@@ -5,21 +5,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from mcpedge.capability import (
-    Call,
-    Cancelled,
-    Declined,
-    InputRequest,
-    InputRequired,
-    Reason,
-    Root,
-    Server,
-    form,
-    form_schema,
-    list_roots,
-    said,
-    sampling,
-)
+from mcpedge.capability import Call, Cancelled, Declined, InputRequest, InputRequired, Reason, Root, Server, form, form_schema, list_roots, said, sampling
 from mcpedge.capability.testing import accepted, call_tool, cancelled, declined, get_prompt, read_resource, sampled, with_roots
 from mcpedge.v1 import input_pb2
 

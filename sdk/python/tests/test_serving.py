@@ -278,12 +278,7 @@ def test_resources() -> None:
         assert failure is not None and failure.reason == common_pb2.FAILURE_REASON_NOT_FOUND, uri
     locked = read_resource(s, "notes://3/locked").failure
     assert locked is not None and locked.reason == common_pb2.FAILURE_REASON_PERMISSION_DENIED
-    for bad, says in [
-        ("nowhere", "must be absolute"),
-        ("x://{a", "has a brace"),
-        ("x://{a}", "the variable 'a'"),
-        ("file:///b", "already"),
-    ]:
+    for bad, says in [("nowhere", "must be absolute"), ("x://{a", "has a brace"), ("x://{a}", "the variable 'a'"), ("file:///b", "already")]:
         with pytest.raises(DefinitionError, match=says):
             s.resource(bad, name="n")(script)
 
@@ -334,11 +329,7 @@ def test_prompts() -> None:
     assert [(a.name, a.description, a.required) for a in entry.arguments] == [("mood", "How the guest feels", True), ("cups", "", False)]
     got = get_prompt(s, "recommend", {"mood": "fine", "cups": "2"}).result
     assert (got.description, got.messages[0].content.text.text) == ("Recommends a tea.", "fine 2")
-    for arguments, reason in [
-        ({}, "INVALID_ARGUMENT"),
-        ({"mood": "x", "cups": "y"}, "INVALID_ARGUMENT"),
-        ({"mood": "sad"}, "FAILED_PRECONDITION"),
-    ]:
+    for arguments, reason in [({}, "INVALID_ARGUMENT"), ({"mood": "x", "cups": "y"}, "INVALID_ARGUMENT"), ({"mood": "sad"}, "FAILED_PRECONDITION")]:
         failure = get_prompt(s, "recommend", arguments).failure
         assert failure is not None and common_pb2.FailureReason.Name(failure.reason) == "FAILURE_REASON_" + reason
 
@@ -459,3 +450,10 @@ def test_the_log_is_the_servers(caplog: pytest.LogCaptureFixture) -> None:
 
     call_tool(s, "t")
     assert [r.name for r in caplog.records] == ["mine"]
+
+
+def test_the_first_program_is_short_and_the_same_everywhere() -> None:
+    root = Path(__file__).parents[3]
+    shown = [(root / page).read_text().split("```python\n")[1].split("```")[0] for page in ("sdk/python/README.md", "docs/backends/python.md")]
+    assert shown[0] == shown[1]
+    assert len([line for line in shown[0].splitlines() if line.strip()]) <= 10

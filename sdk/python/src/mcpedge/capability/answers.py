@@ -33,9 +33,7 @@ class InputRequired(Exception):
     be run again with the state when the edge's replica is lost, whatever the tool says of itself.
     """
 
-    def __init__(
-        self, requests: Sequence[InputRequest] = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False
-    ) -> None:
+    def __init__(self, requests: Sequence[InputRequest] = (), *, state: bytes | None = None, retry_after: float = 0, repeatable: bool = False) -> None:
         super().__init__(f"input required: {len(requests)} requests")
         self.requests = list(requests)
         self.state = state
@@ -101,8 +99,7 @@ class Answers:
         text = _MARK + memory.SerializeToString()
         if len(text) > MAX_STATE:
             raise ValueError(
-                f"answers and state of this call have {len(text)} bytes, above the {MAX_STATE} that survive a round; "
-                "keep large data elsewhere, under Call.id"
+                f"answers and state of this call have {len(text)} bytes, above the {MAX_STATE} that survive a round; keep large data elsewhere, under Call.id"
             )
         return text
 
@@ -130,7 +127,5 @@ def round_trip(key: str, value: Any) -> str:
     except TypeError as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
     if json.loads(text) != value:
-        raise TypeError(
-            f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings"
-        )
+        raise TypeError(f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings")
     return text

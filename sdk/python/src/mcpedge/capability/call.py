@@ -19,18 +19,7 @@ from .events import Events
 from .failure import DefinitionError, valid
 from .logger import call_logger
 from .questions import ElicitResult, Question
-from .types import (
-    LEVELS,
-    ClientCapabilities,
-    Implementation,
-    InputResponse,
-    Level,
-    Principal,
-    Root,
-    SamplingMessage,
-    SamplingRequest,
-    SamplingResult,
-)
+from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult
 
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -42,9 +31,7 @@ class Call:
     """What a handler may know of the request, and its way to the client while it runs. A handler gets it by a parameter that
     is annotated with Call. Everything may be used from any thread until the handler returns; after that events are dropped."""
 
-    def __init__(
-        self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf
-    ) -> None:
+    def __init__(self, context: common_pb2.RequestContext, events: Events | None = None, answers: Answers | None = None, deadline: float = math.inf) -> None:
         """events is None where nothing can be told or asked. deadline is by time.monotonic."""
         self._context = context
         self._events = events
@@ -267,9 +254,7 @@ class Call:
         elicitation/create in URL mode."""
         self.ask_all(questions.open_url(key, message, url))
 
-    def sample(
-        self, key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any
-    ) -> SamplingResult:
+    def sample(self, key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> SamplingResult:
         """Asks the client's model: a prompt, messages with what else a SamplingRequest has as keywords, or a whole one. said()
         has the text of what comes. MCP: sampling/createMessage."""
         return self.ask_all(questions.sampling(key, request, max_tokens=max_tokens, **more))[0]

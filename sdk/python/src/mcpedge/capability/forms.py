@@ -75,9 +75,7 @@ def _flat(what: str, schema: dict[str, Any]) -> str:
         items = member.get("items", {})
         listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
         if member.get("type") not in _PRIMITIVES and not listed:
-            raise DefinitionError(
-                f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others"
-            )
+            raise DefinitionError(f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others")
         properties[name] = member
     flat = {k: v for k, v in schema.items() if k in ("type", "description", "required")}
     return json.dumps({**flat, "properties": properties})

@@ -17,9 +17,7 @@ from .rounds import Runner, Work, fail_plainly
 class Provided:
     """A provider under its prefix, watched while anyone watches."""
 
-    def __init__(
-        self, prefix: str, provider: ResourceProvider, runner: Runner, updated: Callable[[str], None], list_changed: Callable[[], None]
-    ) -> None:
+    def __init__(self, prefix: str, provider: ResourceProvider, runner: Runner, updated: Callable[[str], None], list_changed: Callable[[], None]) -> None:
         self.prefix = prefix
         self.provider = provider
         self._runner = runner

@@ -89,9 +89,7 @@ def open_url(key: str, message: str, url: str) -> Question[None]:
     return Question(request, read)
 
 
-def sampling(
-    key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any
-) -> Question[SamplingResult]:
+def sampling(key: str, request: SamplingRequest | str | Sequence[SamplingMessage], *, max_tokens: int = 1000, **more: Any) -> Question[SamplingResult]:
     """The question of Call.sample."""
     if isinstance(request, str):
         request = [sampling_text("user", request)]

@@ -87,9 +87,7 @@ def _template(signature: Signature, template: Template, listed: ResourceTemplate
     _only_uri(signature, set(template.variables))
     for variable in template.variables:
         if variable not in signature.params:
-            raise DefinitionError(
-                f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str"
-            )
+            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
     arguments = Arguments(signature, without=[] if "uri" in template.variables else ["uri"])
 
     def work(uri: str, call: Call) -> Work:
@@ -106,9 +104,7 @@ def _template(signature: Signature, template: Template, listed: ResourceTemplate
 def _only_uri(signature: Signature, variables: set[str]) -> None:
     for param in signature.params:
         if param not in variables and param != "uri":
-            raise DefinitionError(
-                f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call"
-            )
+            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
 
 
 def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
@@ -120,9 +116,7 @@ def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: di
     return read_work(signature.function, uri, mime_type, kwargs=kwargs)
 
 
-def read_work(
-    function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-) -> Work:
+def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:
     """What a read has to do whose function returns a text, bytes, contents or nothing."""
 
     def plain(error: Exception) -> Any:

@@ -1,6 +1,7 @@
 """Runs a handler for one round, and sorts how it ended."""
 
 import asyncio
+import builtins
 import contextvars
 import inspect
 import logging
@@ -19,32 +20,12 @@ from .call import Call
 from .failure import DefinitionError, Failure, Reason, StatusError
 
 FAULTS = frozenset(
-    {
-        ArithmeticError,
-        AssertionError,
-        AttributeError,
-        BufferError,
-        EOFError,
-        ImportError,
-        IndexError,
-        KeyError,
-        LookupError,
-        MemoryError,
-        ModuleNotFoundError,
-        NameError,
-        NotImplementedError,
-        OverflowError,
-        RecursionError,
-        ReferenceError,
-        StopAsyncIteration,
-        StopIteration,
-        SystemError,
-        TypeError,
-        UnboundLocalError,
-        ZeroDivisionError,
-    }
+    e
+    for e in vars(builtins).values()
+    if isinstance(e, type) and issubclass(e, Exception) and e not in (Exception, RuntimeError) and not issubclass(e, OSError | ValueError | Warning)
 )
-"""The exceptions of Python itself that are mistakes of a program. Raised by a handler, they end its call with INTERNAL, and
+"""The exceptions of Python itself that are mistakes of a program: TypeError, KeyError, ZeroDivisionError … but not ValueError,
+RuntimeError and OSError. Raised by a handler, they end its call with INTERNAL, and
 only the log has what they say; a subclass of one's own is no fault."""
 
 

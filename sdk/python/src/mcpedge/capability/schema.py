@@ -101,9 +101,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     try:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as e:
-        raise DefinitionError(
-            f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function"
-        ) from e
+        raise DefinitionError(f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function") from e
     params: dict[str, str] = {}
     defaults: dict[str, Any] = {}
     call = None
@@ -203,7 +201,8 @@ def schema_of(what: str, make: Callable[[], Any]) -> Any:
     try:
         return make()
     except (PydanticUserError, TypeError, ValueError) as e:
-        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {e}") from e
+        why = str(e).partition("\n\nFor further information")[0]
+        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def header(name: str) -> FieldInfo:

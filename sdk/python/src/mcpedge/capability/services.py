@@ -9,17 +9,7 @@ from typing import Any, TypeVar
 
 import grpc
 
-from mcpedge.v1 import (
-    backend_pb2,
-    backend_pb2_grpc,
-    common_pb2,
-    prompts_pb2,
-    prompts_pb2_grpc,
-    resources_pb2,
-    resources_pb2_grpc,
-    tools_pb2,
-    tools_pb2_grpc,
-)
+from mcpedge.v1 import backend_pb2, backend_pb2_grpc, common_pb2, prompts_pb2, prompts_pb2_grpc, resources_pb2, resources_pb2_grpc, tools_pb2, tools_pb2_grpc
 
 from .answers import Answers
 from .call import Call
@@ -75,14 +65,7 @@ class _Service:
         return rc
 
     async def round(
-        self,
-        service: str,
-        method: str,
-        request: Any,
-        context: Context,
-        response: Any,
-        find: Callable[[Call], Work],
-        finish: Callable[[Call, Any], Any],
+        self, service: str, method: str, request: Any, context: Context, response: Any, find: Callable[[Call], Work], finish: Callable[[Call, Any], Any]
     ) -> None:
         """Runs one round of a tool, a read or a prompt on its stream. find may raise Failure."""
         rc = await self.identified(context, request)
@@ -134,7 +117,7 @@ def _value(outcome: Outcome) -> Any:
 
 class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
     @rpc
-    async def Describe(self, request: Any, context: Context) -> backend_pb2.DescribeResponse:
+    async def Describe(self, request: Any, context: Context) -> Any:
         """Says what is there: a kind is announced when it has an entry, or was announced from the beginning."""
         s = self.server
         out = backend_pb2.DescribeResponse(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
@@ -154,7 +137,7 @@ class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
 
 class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
     @rpc
-    async def ListTools(self, request: Any, context: Context) -> tools_pb2.ListToolsResponse:
+    async def ListTools(self, request: Any, context: Context) -> Any:
         listed = [t.listed for t in self.server.tools.all()]
         tools, rest = page(listed, lambda t: t.name, request.page_token, request.page_size)
         return tools_pb2.ListToolsResponse(tools=tools, next_page_token=rest, cache=self.server.list_cache)
@@ -174,7 +157,7 @@ class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
         await self.round("mcpedge.v1.ToolService", "CallTool", request, context, tools_pb2.CallToolResponse, find, finish)
 
     @rpc
-    async def CancelCall(self, request: Any, context: Context) -> tools_pb2.CancelCallResponse:
+    async def CancelCall(self, request: Any, context: Context) -> Any:
         rc = await self.identified(context, request)
         function = self.server.cancels.get(request.name)
         if function is not None:
@@ -211,7 +194,7 @@ async def _watch_list(feed: Any, response: Any, context: Context, hold: Callable
 
 class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
     @rpc
-    async def ListPrompts(self, request: Any, context: Context) -> prompts_pb2.ListPromptsResponse:
+    async def ListPrompts(self, request: Any, context: Context) -> Any:
         listed = [p.listed for p in self.server.prompts.all()]
         prompts, rest = page(listed, lambda p: p.name, request.page_token, request.page_size)
         return prompts_pb2.ListPromptsResponse(prompts=prompts, next_page_token=rest, cache=self.server.list_cache)
@@ -247,7 +230,7 @@ class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
 
 class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     @rpc
-    async def ListResources(self, request: Any, context: Context) -> resources_pb2.ListResourcesResponse:
+    async def ListResources(self, request: Any, context: Context) -> Any:
         s = self.server
         listed = [r.listed for r in s.resources.all()]
         for p in s.providers:
@@ -256,7 +239,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
         return resources_pb2.ListResourcesResponse(resources=resources, next_page_token=rest, cache=s.list_cache)
 
     @rpc
-    async def ListResourceTemplates(self, request: Any, context: Context) -> resources_pb2.ListResourceTemplatesResponse:
+    async def ListResourceTemplates(self, request: Any, context: Context) -> Any:
         listed = [t.listed for t in self.server.templates.all()]
         templates, rest = page(listed, lambda t: t.uri_template, request.page_token, request.page_size)
         return resources_pb2.ListResourceTemplatesResponse(resource_templates=templates, next_page_token=rest, cache=self.server.list_cache)
@@ -301,9 +284,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     async def WatchResources(self, request: Any, context: Context) -> None:
         held: list[Provided] = []
         try:
-            await _watch_list(
-                self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True)
-            )
+            await _watch_list(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True))
         finally:
             await _release(held)
 
@@ -340,7 +321,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
         return provided, provided.provider
 
     @rpc
-    async def ListSkills(self, request: Any, context: Context) -> resources_pb2.ListSkillsResponse:
+    async def ListSkills(self, request: Any, context: Context) -> Any:
         listed: list[Any] = []
         providers = [(p, p.provider) for p in self.server.providers if isinstance(p.provider, SkillProvider)]
         if not providers:
@@ -351,7 +332,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
         return resources_pb2.ListSkillsResponse(skills=skills, next_page_token=rest, cache=self.server.list_cache)
 
     @rpc
-    async def GetSkill(self, request: Any, context: Context) -> resources_pb2.GetSkillResponse:
+    async def GetSkill(self, request: Any, context: Context) -> Any:
         provided, provider = self._skills(request.uri, SkillProvider)
         call = Call(request.context, deadline=_deadline(context))
         skill = await provided.ask("skill", provider.skill, call, request.uri)
@@ -360,7 +341,7 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
         return resources_pb2.GetSkillResponse(skill=skill, cache=call._cache)
 
     @rpc
-    async def ListResourceDirectory(self, request: Any, context: Context) -> resources_pb2.ListResourceDirectoryResponse:
+    async def ListResourceDirectory(self, request: Any, context: Context) -> Any:
         provided, provider = self._skills(request.uri, DirectoryProvider)
         call = Call(request.context, deadline=_deadline(context))
         children = await provided.ask("directory", provider.directory, call, request.uri)

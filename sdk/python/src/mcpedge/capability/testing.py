@@ -12,17 +12,7 @@ from typing import Any
 
 import grpc
 
-from mcpedge.v1 import (
-    backend_pb2_grpc,
-    common_pb2,
-    input_pb2,
-    prompts_pb2,
-    prompts_pb2_grpc,
-    resources_pb2,
-    resources_pb2_grpc,
-    tools_pb2,
-    tools_pb2_grpc,
-)
+from mcpedge.v1 import backend_pb2_grpc, common_pb2, input_pb2, prompts_pb2, prompts_pb2_grpc, resources_pb2, resources_pb2_grpc, tools_pb2, tools_pb2_grpc
 
 from .content import sampling_text
 from .serve import MESSAGE_BYTES, serve
@@ -57,9 +47,7 @@ def cancelled() -> InputResponse:
 def sampled(text: str) -> InputResponse:
     """The answer of a client's model that said some text."""
     turn = sampling_text("assistant", text)
-    return InputResponse(
-        create_message=input_pb2.CreateMessageResult(role=turn.role, content=turn.content, model="test", stop_reason="endTurn")
-    )
+    return InputResponse(create_message=input_pb2.CreateMessageResult(role=turn.role, content=turn.content, model="test", stop_reason="endTurn"))
 
 
 def with_roots(*roots: Root) -> InputResponse:
@@ -115,12 +103,7 @@ class Client:
     there for what has no method here."""
 
     def __init__(
-        self,
-        server: Server,
-        *,
-        answers: Answers | None = None,
-        context: common_pb2.RequestContext | None = None,
-        metadata: tuple[tuple[str, str], ...] = (),
+        self, server: Server, *, answers: Answers | None = None, context: common_pb2.RequestContext | None = None, metadata: tuple[tuple[str, str], ...] = ()
     ) -> None:
         """context is sent with every call, its round counted; None: default_context()."""
         self.server = server
@@ -132,9 +115,7 @@ class Client:
         port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._stop = asyncio.Event()
         self._served = asyncio.ensure_future(serve(self.server, "127.0.0.1:0", stop=self._stop, started=port.set_result))
-        self._served.add_done_callback(
-            lambda served: None if port.done() else port.set_exception(served.exception() or RuntimeError("it stopped"))
-        )
+        self._served.add_done_callback(lambda served: None if port.done() else port.set_exception(served.exception() or RuntimeError("it stopped")))
         self.address = f"127.0.0.1:{await port}"
         self.channel = grpc.aio.insecure_channel(self.address, options=[("grpc.max_receive_message_length", MESSAGE_BYTES)])
         self.backend: Any = backend_pb2_grpc.BackendServiceStub(self.channel)
@@ -159,9 +140,7 @@ class Client:
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Outcome:
         """Gets a prompt, as call_tool calls a tool."""
-        return await self._rounds(
-            self.prompts.GetPrompt, lambda **round: prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}, **round)
-        )
+        return await self._rounds(self.prompts.GetPrompt, lambda **round: prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}, **round))
 
     async def _rounds(self, method: Any, request: Callable[..., Any]) -> Outcome:
         """Runs one call to its end; it hands on only the latest answers, as the edge does."""
