@@ -50,7 +50,7 @@ func (r *InputRequired) Error() string {
 
 // load takes the answers and the state of a request.
 func (c *Call) load(responses []*InputResponse, state []byte) *Failure {
-	c.answers.latest = responses
+	c.answers.latest = slices.DeleteFunc(slices.Clone(responses), isOnce)
 	if len(state) == 0 {
 		return nil
 	}

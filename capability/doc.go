@@ -33,7 +33,7 @@
 //	}
 //
 // While the client thinks, nothing waits: the handler ends, and runs again from its top when the
-// answer is there. Ask says what that asks of a handler.
+// answer is there. Ask says what that asks of a handler; Once gives it a value that stays the same in all rounds.
 //
 // # While it runs
 //
@@ -49,6 +49,6 @@
 //
 // # Serving
 //
-// Main is a whole main function, Server.Serve serves on a listener, Server.Register joins a gRPC
+// Main is a whole main function, with TLS by flags (see TLSFiles), Server.Serve serves on a listener, Server.Register joins a gRPC
 // server of your own. Package capabilitytest calls a Server in tests as the edge does.
 package capability

@@ -109,15 +109,17 @@ func Listen(address string) (net.Listener, error) {
 	return l, err
 }
 
-// Main is the rest of a main function: it parses the command line with the flag --listen (default
-// 127.0.0.1:50051; see Listen) beside flags of your own, serves until SIGTERM or SIGINT, and stops
-// gracefully. It exits the process with status 1 when serving fails.
+// Main is the rest of a main function: it parses the command line with the flags --listen (default
+// 127.0.0.1:50051; see Listen), --tls-cert, --tls-key and --tls-client-ca (see TLSFiles) beside flags of your own,
+// serves until SIGTERM or SIGINT, and stops gracefully. It exits the process with status 1 when serving fails.
 func Main(s *Server) {
 	listen := flag.String("listen", "127.0.0.1:50051", "address to serve gRPC on: host:port or unix:/path")
+	var files TLSFiles
+	files.flags(flag.CommandLine)
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	l, err := Listen(*listen)
+	l, err := s.listen(*listen, files)
 	if err == nil {
 		s.log.Info("serving", "service", s.info.GetName(), "address", l.Addr().String())
 		err = s.Serve(ctx, l)
@@ -126,4 +128,16 @@ func Main(s *Server) {
 		s.log.Error("the service failed", "service", s.info.GetName(), "address", *listen, "error", err)
 		os.Exit(1)
 	}
+}
+
+// listen listens on an address for Serve, which is to speak TLS with the files, if there are any.
+func (s *Server) listen(address string, files TLSFiles) (net.Listener, error) {
+	creds, err := files.Credentials(s.log)
+	if err != nil {
+		return nil, err
+	}
+	if creds != nil {
+		s.grpcOptions = append(s.grpcOptions, grpc.Creds(creds))
+	}
+	return Listen(address)
 }

@@ -1,0 +1,96 @@
+package capability_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/capability/capabilitytest"
+)
+
+// A value of Once is made in one round and is the same in all later ones.
+func TestOnceOverRounds(t *testing.T) {
+	s := capability.New("once", "1")
+	var made, rounds int
+	addTool(s, "price", func(_ context.Context, c *capability.Call) (string, error) {
+		rounds++
+		price, err := capability.Once(c, "price", func() (int64, error) {
+			made++
+			return 1<<53 + int64(made), nil
+		})
+		if err != nil {
+			return "", err
+		}
+		if _, err := capability.Ask[age](c, "age", "How old?"); err != nil {
+			return "", err
+		}
+		n, err := capability.Ask[name](c, "name", fmt.Sprint("Who pays ", price, "?"))
+		return fmt.Sprint(n.First, " pays ", price), err
+	})
+	client := capabilitytest.Start(t, s)
+	client.Answer = func(r *capability.InputRequest) *capability.InputResponse {
+		switch r.GetKey() {
+		case "age":
+			return capabilitytest.Accepted(`{"years":3}`)
+		default:
+			if want := "Who pays 9007199254740993?"; r.GetElicitForm().GetMessage() != want {
+				t.Errorf("asked %q, want %q", r.GetElicitForm().GetMessage(), want)
+			}
+			return capabilitytest.Accepted(`{"first":"Ada"}`)
+		}
+	}
+	o, err := client.CallTool(t.Context(), "price", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := said(o), "Ada pays 9007199254740993"; got != want || made != 1 || rounds != 3 {
+		t.Errorf("%q after %d rounds with the value made %d times, want %q after 3 with 1", got, rounds, made, want)
+	}
+}
+
+// An error is returned and not kept: the next round makes the value again. A key out of bounds and a value that JSON
+// cannot hold are errors that say so.
+func TestOnceFails(t *testing.T) {
+	s := capability.New("once", "1")
+	var made int
+	addTool(s, "flaky", func(_ context.Context, c *capability.Call) (string, error) {
+		value, err := capability.Once(c, "value", func() (string, error) {
+			if made++; made == 1 {
+				return "", errors.New("not yet")
+			}
+			return fmt.Sprint("made ", made), nil
+		})
+		if _, err := capability.Ask[age](c, "age", "How old?"); err != nil {
+			return "", err
+		}
+		return value, err
+	})
+	for name, key := range map[string]string{"empty": "", "long": strings.Repeat("k", 129)} {
+		addTool(s, name, func(_ context.Context, c *capability.Call) (string, error) {
+			return capability.Once(c, key, func() (string, error) { return "made", nil })
+		})
+	}
+	addTool(s, "unkept", func(_ context.Context, c *capability.Call) (string, error) {
+		_, err := capability.Once(c, "channel", func() (chan int, error) { return nil, nil })
+		return "kept", err
+	})
+	client := capabilitytest.Start(t, s)
+	client.Answer = func(*capability.InputRequest) *capability.InputResponse {
+		return capabilitytest.Accepted(`{"years":3}`)
+	}
+	for tool, want := range map[string]string{
+		"flaky": "made 2", "empty": "has 1 to 128 bytes, not 0", "long": "has 1 to 128 bytes, not 129",
+		"unkept": `the value of Once "channel" cannot be kept`,
+	} {
+		o, err := client.CallTool(t.Context(), tool, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(o); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", tool, got, want)
+		}
+	}
+}
