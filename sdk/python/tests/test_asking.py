@@ -1,3 +1,4 @@
+import asyncio
 import enum
 import json
 from typing import Annotated, Any, Literal
@@ -106,6 +107,19 @@ def test_a_handler_that_swallows_the_unwinding_still_asks(how: str) -> None:
     out = call_tool(s, "t")
     assert out.input_required is not None and [r.key for r in out.asked] == ["a", "b"]
     assert call_tool(s, "t", answers={"a": accepted({"a": "yes"}), "b": accepted({"b": ""})}).text == "yes"
+
+
+def test_questions_of_tasks_inside_a_handler() -> None:
+    s = Server("test", "1")
+
+    @s.tool
+    async def t(call: Call) -> list[str]:
+        async def ask(key: str) -> str:
+            return str(call.ask(key, "?", str))
+
+        return list(await asyncio.gather(ask("a"), ask("b")))
+
+    assert call_tool(s, "t", answers=lambda r: accepted({r.key: r.key})).structured == ["a", "b"]
 
 
 def test_all_kinds_at_once() -> None:

@@ -18,7 +18,7 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import trace
 
-from mcpedge.capability import Call, DefinitionError, Failure, Reason, Resource, ResourceContents, ResourceWatcher, Server, blob_contents
+from mcpedge.capability import Call, DefinitionError, DirectoryProvider, Failure, Reason, Resource, ResourceContents, ResourceWatcher, Server, blob_contents
 from mcpedge.capability.page import page
 from mcpedge.capability.testing import Client, call_tool, default_context, get_prompt, read_resource
 from mcpedge.capability.uritemplate import Template
@@ -223,6 +223,34 @@ def test_feeds_begin_with_started_and_tell_of_changes() -> None:
         with pytest.raises(grpc.aio.AioRpcError) as e:
             await tools.read()
         assert e.value.code() == grpc.StatusCode.UNAVAILABLE
+
+    session(s, do)
+
+
+def test_a_provider_that_fails() -> None:
+    s = Server("test", "1")
+
+    class Broken(DirectoryProvider):
+        async def list(self) -> Any:
+            raise ValueError("the table is locked")
+
+        def skill(self, call: Call, uri: str) -> Any:
+            raise FileNotFoundError
+
+        def directory(self, call: Call, uri: str) -> Any:
+            return {}["no"]
+
+    s.provide("broken://", Broken())
+
+    async def do(client: Client) -> None:
+        for call, code, says in [
+            (client.resources.ListResources(resources_pb2.ListResourcesRequest()), "INTERNAL", "the table is locked"),
+            (client.resources.GetSkill(resources_pb2.GetSkillRequest(uri="broken://a/SKILL.md")), "NOT_FOUND", "no such resource"),
+            (client.resources.ListResourceDirectory(resources_pb2.ListResourceDirectoryRequest(uri="broken://a")), "INTERNAL", "a fault of the service"),
+        ]:
+            with pytest.raises(grpc.aio.AioRpcError) as e:
+                await call
+            assert e.value.code().name == code and says in (e.value.details() or "")
 
     session(s, do)
 

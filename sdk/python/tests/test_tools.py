@@ -2,6 +2,7 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+import grpc
 import pytest
 from pydantic import BaseModel, Field
 
@@ -148,6 +149,20 @@ def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
     assert "secret" in caplog.text
     missing = call_tool(s, "no such").failure
     assert missing is not None and missing.reason == common_pb2.FAILURE_REASON_NOT_FOUND
+
+
+def test_the_status_of_another_service_is_kept() -> None:
+    s = server()
+
+    @s.tool
+    async def other() -> str:
+        async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
+            await channel.unary_unary("/no.Where/Call")(b"", timeout=5)
+        return ""
+
+    with pytest.raises(grpc.aio.AioRpcError) as e:
+        call_tool(s, "other")
+    assert e.value.code() == grpc.StatusCode.UNAVAILABLE and "a fault of" not in (e.value.details() or "")
 
 
 def test_mistakes_are_found_when_defined() -> None:

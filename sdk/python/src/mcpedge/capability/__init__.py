@@ -13,6 +13,7 @@ Model Context Protocol. A whole service:
     server.run()
 """
 
+# ruff: noqa: I001
 # fmt: off
 from .answers import InputRequired
 from .call import Call

@@ -85,6 +85,8 @@ class Runner:
             return Outcome("result", work.finish(got))
         except Failure as e:
             return Outcome("failure", e.proto())
+        except StatusError:
+            raise
         except Exception as e:  # of finish
             self.log.error("a result cannot be told: %s, call %s", work.what, call.id, exc_info=e)
             return Outcome("failure", _broken(work).proto())

@@ -59,21 +59,15 @@ class _Service:
     def __init__(self, server: Server) -> None:
         self.server = server
 
-    async def identified(self, context: Context, request: Any) -> common_pb2.RequestContext:
-        """What is known of the request."""
-        rc: common_pb2.RequestContext = request.context
-        return rc
-
     async def round(
         self, service: str, method: str, request: Any, context: Context, response: Any, find: Callable[[Call], Work], finish: Callable[[Call, Any], Any]
     ) -> None:
         """Runs one round of a tool, a read or a prompt on its stream. find may raise Failure."""
-        rc = await self.identified(context, request)
         events = Events(response, functools.partial(write, context))
         with span(service, method, context.invocation_metadata()) as current:
             try:
                 answers = Answers(request.input_responses, request.state)
-                call = Call(rc, events, answers, _deadline(context))
+                call = Call(request.context, events, answers, _deadline(context))
                 outcome = await self.server.runner.run(find(call), call, answers)
                 if outcome.kind == "result":
                     outcome = Outcome("result", finish(call, outcome.value))
@@ -91,9 +85,8 @@ class _Service:
         """Runs a completer; an argument without one has no suggestions."""
         if by is None:
             return response()
-        rc = await self.identified(context, request)
         with span(*_method(response), context.invocation_metadata()):
-            call = Call(rc, deadline=_deadline(context))
+            call = Call(request.context, deadline=_deadline(context))
             work = by(request.argument_value, dict(request.context_arguments), call)
             values = _value(await self.server.runner.run(work, call))
         return response(values=values[:MAX_SUGGESTIONS], total=len(values), has_more=len(values) > MAX_SUGGESTIONS)
@@ -158,11 +151,10 @@ class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
 
     @rpc
     async def CancelCall(self, request: Any, context: Context) -> Any:
-        rc = await self.identified(context, request)
         function = self.server.cancels.get(request.name)
         if function is not None:
             try:
-                call = Call(rc, None, Answers([], request.state))
+                call = Call(request.context, None, Answers([], request.state))
             except Failure as e:
                 raise StatusError(grpc.StatusCode.INVALID_ARGUMENT, e.message) from e
             what = f"cancellation of tool {request.name}"
