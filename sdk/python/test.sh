@@ -1,6 +1,6 @@
 #!/bin/sh
 # All checks of the Python library: format, lint, types, stubs, tests with the newest and the oldest dependencies, and the wheel, which is
-# installed into an empty environment whose tool is called through an edge. MCPEDGE names a built edge; without it one is built (needs Go).
+# installed into an empty environment whose tool is called through an edge. MCPEDGE_PROGRAM names a built edge; without it one is built (needs Go).
 set -eu
 cd "$(dirname "$0")"
 python=$(./venv.sh)
@@ -22,6 +22,6 @@ python3 -m venv "$tmp/oldest"
 "$bin/python" -m build --no-isolation --outdir "$tmp/dist" . >/dev/null
 python3 -m venv "$tmp/empty"
 "$tmp/empty/bin/pip" install --quiet --disable-pip-version-check "$tmp"/dist/*.whl
-edge=${MCPEDGE:-$tmp/mcpedge}
+edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
 [ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
 "$tmp/empty/bin/python" wheel_test.py "$edge"
