@@ -93,11 +93,14 @@ class Rpcs {
   /** An RPC that is nobody's work: no span, no identity. */
   unary<Req, Res>(handle: (request: Req, sink: Sink) => Res | Promise<Res>): Unary<Req, Res> {
     return (call, done) => {
-      const serve = async () => handle(call.request, this.#sinkOf(call));
-      serve().then(
-        (response) => done(null, response),
-        (error: unknown) => done(this.#status(error)),
-      );
+      const sink = this.#sinkOf(call);
+      const serve = async () => handle(call.request, sink);
+      serve()
+        .finally(sink.done)
+        .then(
+          (response) => done(null, response),
+          (error: unknown) => done(this.#status(error)),
+        );
     };
   }
 
@@ -107,10 +110,13 @@ class Rpcs {
     handle: (request: Req, sink: Sink) => Res | Promise<Res>,
   ): Unary<Req, Res> {
     return (call, done) => {
-      this.#traced(path, call.metadata, async () => {
+      const sink = this.#sinkOf(call);
+      const serve = async () => {
         await this.#identify(call.request, call.metadata);
-        return handle(call.request, this.#sinkOf(call));
-      }).then(
+        return handle(call.request, sink);
+      };
+      const served = this.#traced(path, call.metadata, serve).finally(sink.done);
+      served.then(
         (response) => done(null, response),
         (error: unknown) => done(this.#status(error)),
       );
@@ -126,10 +132,12 @@ class Rpcs {
     return (call) => {
       const writer = new EventWriter<Res>(call, (event) => response.fromPartial(event));
       const sink = { ...this.#sinkOf(call), emit: (event: Event) => writer.emit(event) };
-      this.#traced(path, call.metadata, async () => {
+      const serve = async () => {
         await this.#identify(call.request, call.metadata);
         return handle(call.request, sink);
-      }).then(
+      };
+      const served = this.#traced(path, call.metadata, serve).finally(sink.done);
+      served.then(
         ({ status, ...outcome }) => (status ? call.emit("error", status) : writer.end(response.fromPartial(outcome))),
         (error: unknown) => call.emit("error", this.#status(error)),
       );
@@ -204,8 +212,10 @@ class Rpcs {
       .finally(() => held.release());
   }
 
-  /** When a call is to end. */
-  #sinkOf(call: Pick<ServerUnaryCall<unknown, unknown>, "on" | "getDeadline" | "cancelled">): Sink {
+  /** When a call is to end. After done its signal does not abort any more: gRPC says of every call that it is over. */
+  #sinkOf(
+    call: Pick<ServerUnaryCall<unknown, unknown>, "on" | "off" | "getDeadline" | "cancelled">,
+  ): Sink & { done: () => void } {
     const until = Number(call.getDeadline());
     const deadline = Number.isFinite(until) ? new Date(until) : undefined;
     const controller = new AbortController();
@@ -215,7 +225,7 @@ class Rpcs {
     };
     call.on("cancelled", abort);
     if (call.cancelled) abort();
-    return { signal: controller.signal, deadline };
+    return { signal: controller.signal, deadline, done: () => void call.off("cancelled", abort) };
   }
 
   /** Replaces the principal by the one that was verified, if the server wants one. */
