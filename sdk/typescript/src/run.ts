@@ -68,10 +68,8 @@ function failed<R>(
 ): Outcome<R> {
   if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
   if (call.signal.aborted) {
-    const late = call.deadline !== undefined && call.deadline.getTime() <= Date.now();
-    return {
-      status: { code: late ? status.DEADLINE_EXCEEDED : status.CANCELLED, details: messageOf(call.signal.reason) },
-    };
+    const { reason } = call.signal;
+    return { status: statusOf(reason) ?? { code: status.CANCELLED, details: messageOf(reason) } };
   }
   const known = statusOf(thrown);
   if (known) return { status: known };

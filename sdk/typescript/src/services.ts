@@ -8,7 +8,7 @@ import {
 } from "@grpc/grpc-js";
 import { Backend } from "./backend.js";
 import type { Event, Sink } from "./call.js";
-import { Failure, failureStatus, messageOf, type Status, statusOf, wireFailure } from "./failure.js";
+import { Failure, failureStatus, messageOf, type Status, StatusError, statusOf, wireFailure } from "./failure.js";
 import type { Feed } from "./feed.js";
 import { BackendServiceService, DescribeResponse } from "./gen/mcpedge/v1/backend.js";
 import type { RequestContext } from "./gen/mcpedge/v1/common.js";
@@ -25,6 +25,9 @@ import { EventWriter } from "./writer.js";
 type Unary<Req, Res> = (call: ServerUnaryCall<Req, Res>, done: sendUnaryData<Res>) => void;
 type Streaming<Req, Res> = (call: ServerWritableStream<Req, Res>) => void;
 type Partial_<Res> = { fromPartial(object: object): Res };
+
+/** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
+const deadlineSkew = 50;
 
 /** Puts the contract's services on a gRPC server. Close the Server before the gRPC server's tryShutdown. */
 export function register(server: Server, grpc: Pick<GrpcServer, "addService">): void {
@@ -220,8 +223,9 @@ class Rpcs {
     const deadline = Number.isFinite(until) ? new Date(until) : undefined;
     const controller = new AbortController();
     const abort = () => {
-      const late = deadline !== undefined && deadline.getTime() <= Date.now();
-      controller.abort(new Error(late ? "the deadline of the call is over" : "the call was cancelled"));
+      const late = deadline !== undefined && deadline.getTime() <= Date.now() + deadlineSkew;
+      const why = late ? "the deadline of the call is over" : "the call was cancelled";
+      controller.abort(new StatusError(late ? status.DEADLINE_EXCEEDED : status.CANCELLED, why));
     };
     call.on("cancelled", abort);
     if (call.cancelled) abort();

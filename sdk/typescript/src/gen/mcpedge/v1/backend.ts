@@ -6,7 +6,18 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import type { handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  type ClientUnaryCall,
+  type handleUnaryCall,
+  makeGenericClientConstructor,
+  type Metadata,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import { Implementation } from "./common.js";
 
 export const protobufPackage = "mcpedge.v1";
@@ -581,6 +592,34 @@ export interface BackendServiceServer extends UntypedServiceImplementation {
   /** Describe is asked once per connection, and again from time to time: a target may be upgraded behind it. */
   describe: handleUnaryCall<DescribeRequest, DescribeResponse>;
 }
+
+export interface BackendServiceClient extends Client {
+  /** Describe is asked once per connection, and again from time to time: a target may be upgraded behind it. */
+  describe(
+    request: DescribeRequest,
+    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+  ): ClientUnaryCall;
+  describe(
+    request: DescribeRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+  ): ClientUnaryCall;
+  describe(
+    request: DescribeRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: DescribeResponse) => void,
+  ): ClientUnaryCall;
+}
+
+export const BackendServiceClient = makeGenericClientConstructor(
+  BackendServiceService,
+  "mcpedge.v1.BackendService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): BackendServiceClient;
+  service: typeof BackendServiceService;
+  serviceName: string;
+};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

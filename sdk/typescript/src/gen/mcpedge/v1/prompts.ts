@@ -6,7 +6,20 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  makeGenericClientConstructor,
+  type Metadata,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import { CacheHint, Failure, Icon, LogMessage, Principal, Progress, RequestContext, Role } from "./common.js";
 import { ContentBlock } from "./content.js";
 import { InputRequired, InputResponse } from "./input.js";
@@ -1449,6 +1462,71 @@ export interface PromptServiceServer extends UntypedServiceImplementation {
    */
   watchPrompts: handleServerStreamingCall<WatchPromptsRequest, WatchPromptsResponse>;
 }
+
+export interface PromptServiceClient extends Client {
+  /** ListPrompts lists the prompts, in a stable order, paged by count and by bytes. */
+  listPrompts(
+    request: ListPromptsRequest,
+    callback: (error: ServiceError | null, response: ListPromptsResponse) => void,
+  ): ClientUnaryCall;
+  listPrompts(
+    request: ListPromptsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListPromptsResponse) => void,
+  ): ClientUnaryCall;
+  listPrompts(
+    request: ListPromptsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListPromptsResponse) => void,
+  ): ClientUnaryCall;
+  /** GetPrompt streams any number of events, then exactly one outcome, then ends. */
+  getPrompt(request: GetPromptRequest, options?: Partial<CallOptions>): ClientReadableStream<GetPromptResponse>;
+  getPrompt(
+    request: GetPromptRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<GetPromptResponse>;
+  /** CompletePrompt suggests values for an argument of a prompt. UNIMPLEMENTED: no suggestions. */
+  completePrompt(
+    request: CompletePromptRequest,
+    callback: (error: ServiceError | null, response: CompletePromptResponse) => void,
+  ): ClientUnaryCall;
+  completePrompt(
+    request: CompletePromptRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CompletePromptResponse) => void,
+  ): ClientUnaryCall;
+  completePrompt(
+    request: CompletePromptRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CompletePromptResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * WatchPrompts first sends `started`, then `changed` whenever ListPrompts would answer differently, and
+   * stays open until the caller leaves.
+   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   */
+  watchPrompts(
+    request: WatchPromptsRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchPromptsResponse>;
+  watchPrompts(
+    request: WatchPromptsRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchPromptsResponse>;
+}
+
+export const PromptServiceClient = makeGenericClientConstructor(
+  PromptServiceService,
+  "mcpedge.v1.PromptService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): PromptServiceClient;
+  service: typeof PromptServiceService;
+  serviceName: string;
+};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

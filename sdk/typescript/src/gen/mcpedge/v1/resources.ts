@@ -6,7 +6,20 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  makeGenericClientConstructor,
+  type Metadata,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import { Annotations, CacheHint, Failure, Icon, LogMessage, Principal, Progress, RequestContext } from "./common.js";
 import { Resource, ResourceContents } from "./content.js";
 import { InputRequired, InputResponse } from "./input.js";
@@ -2450,6 +2463,163 @@ export interface ResourceServiceServer extends UntypedServiceImplementation {
    */
   listResourceDirectory: handleUnaryCall<ListResourceDirectoryRequest, ListResourceDirectoryResponse>;
 }
+
+export interface ResourceServiceClient extends Client {
+  /** ListResources lists what is known by URI, in a stable order, paged by count and by bytes. */
+  listResources(
+    request: ListResourcesRequest,
+    callback: (error: ServiceError | null, response: ListResourcesResponse) => void,
+  ): ClientUnaryCall;
+  listResources(
+    request: ListResourcesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListResourcesResponse) => void,
+  ): ClientUnaryCall;
+  listResources(
+    request: ListResourcesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListResourcesResponse) => void,
+  ): ClientUnaryCall;
+  /** ListResourceTemplates lists the templates, in a stable order, paged. */
+  listResourceTemplates(
+    request: ListResourceTemplatesRequest,
+    callback: (error: ServiceError | null, response: ListResourceTemplatesResponse) => void,
+  ): ClientUnaryCall;
+  listResourceTemplates(
+    request: ListResourceTemplatesRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListResourceTemplatesResponse) => void,
+  ): ClientUnaryCall;
+  listResourceTemplates(
+    request: ListResourceTemplatesRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListResourceTemplatesResponse) => void,
+  ): ClientUnaryCall;
+  /** ReadResource streams any number of events, then exactly one outcome, then ends. */
+  readResource(
+    request: ReadResourceRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<ReadResourceResponse>;
+  readResource(
+    request: ReadResourceRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<ReadResourceResponse>;
+  /**
+   * CompleteResourceTemplate suggests values for a variable of a template.
+   * UNIMPLEMENTED: no suggestions.
+   */
+  completeResourceTemplate(
+    request: CompleteResourceTemplateRequest,
+    callback: (error: ServiceError | null, response: CompleteResourceTemplateResponse) => void,
+  ): ClientUnaryCall;
+  completeResourceTemplate(
+    request: CompleteResourceTemplateRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CompleteResourceTemplateResponse) => void,
+  ): ClientUnaryCall;
+  completeResourceTemplate(
+    request: CompleteResourceTemplateRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CompleteResourceTemplateResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * WatchResources first sends `started`, then `changed` whenever a list would answer differently, and
+   * stays open until the caller leaves.
+   * UNIMPLEMENTED: the lists never change, but the edge looks from time to time.
+   */
+  watchResources(
+    request: WatchResourcesRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchResourcesResponse>;
+  watchResources(
+    request: WatchResourcesRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchResourcesResponse>;
+  /**
+   * WatchResource first sends `started`, then `updated` whenever the resource, or one below it, changes.
+   * A status refuses the URI. UNIMPLEMENTED: no subscriptions.
+   */
+  watchResource(
+    request: WatchResourceRequest,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchResourceResponse>;
+  watchResource(
+    request: WatchResourceRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchResourceResponse>;
+  /**
+   * ListSkills lists skills: directories of files with a SKILL.md, in a stable order, paged by count and by bytes. WatchResources
+   * tells of its changes, too. UNIMPLEMENTED: no skills. MCP: skills/list of the extension io.modelcontextprotocol/skills.
+   */
+  listSkills(
+    request: ListSkillsRequest,
+    callback: (error: ServiceError | null, response: ListSkillsResponse) => void,
+  ): ClientUnaryCall;
+  listSkills(
+    request: ListSkillsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListSkillsResponse) => void,
+  ): ClientUnaryCall;
+  listSkills(
+    request: ListSkillsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListSkillsResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * GetSkill returns one skill, listed or not, as it is now. NOT_FOUND: no skill has the URI. Required with ListSkills.
+   * MCP: skills/get of the same extension.
+   */
+  getSkill(
+    request: GetSkillRequest,
+    callback: (error: ServiceError | null, response: GetSkillResponse) => void,
+  ): ClientUnaryCall;
+  getSkill(
+    request: GetSkillRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: GetSkillResponse) => void,
+  ): ClientUnaryCall;
+  getSkill(
+    request: GetSkillRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: GetSkillResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * ListResourceDirectory lists the direct children of a directory. NOT_FOUND: the URI is no directory.
+   * UNIMPLEMENTED: no directories. MCP: resources/directory/read of the same extension.
+   */
+  listResourceDirectory(
+    request: ListResourceDirectoryRequest,
+    callback: (error: ServiceError | null, response: ListResourceDirectoryResponse) => void,
+  ): ClientUnaryCall;
+  listResourceDirectory(
+    request: ListResourceDirectoryRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListResourceDirectoryResponse) => void,
+  ): ClientUnaryCall;
+  listResourceDirectory(
+    request: ListResourceDirectoryRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListResourceDirectoryResponse) => void,
+  ): ClientUnaryCall;
+}
+
+export const ResourceServiceClient = makeGenericClientConstructor(
+  ResourceServiceService,
+  "mcpedge.v1.ResourceService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): ResourceServiceClient;
+  service: typeof ResourceServiceService;
+  serviceName: string;
+};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 

@@ -6,7 +6,20 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import type { handleServerStreamingCall, handleUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  type CallOptions,
+  type ChannelCredentials,
+  Client,
+  type ClientOptions,
+  type ClientReadableStream,
+  type ClientUnaryCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  makeGenericClientConstructor,
+  type Metadata,
+  type ServiceError,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 import { CacheHint, Failure, LogMessage, Principal, Progress, RequestContext } from "./common.js";
 import { ContentBlock } from "./content.js";
 import { InputRequired, InputResponse, Tool } from "./input.js";
@@ -1166,6 +1179,72 @@ export interface ToolServiceServer extends UntypedServiceImplementation {
    */
   watchTools: handleServerStreamingCall<WatchToolsRequest, WatchToolsResponse>;
 }
+
+export interface ToolServiceClient extends Client {
+  /** ListTools lists the tools, in a stable order, paged by count and by bytes (below 4 MiB a page). */
+  listTools(
+    request: ListToolsRequest,
+    callback: (error: ServiceError | null, response: ListToolsResponse) => void,
+  ): ClientUnaryCall;
+  listTools(
+    request: ListToolsRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: ListToolsResponse) => void,
+  ): ClientUnaryCall;
+  listTools(
+    request: ListToolsRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: ListToolsResponse) => void,
+  ): ClientUnaryCall;
+  /** CallTool streams any number of events, then exactly one outcome, then ends. */
+  callTool(request: CallToolRequest, options?: Partial<CallOptions>): ClientReadableStream<CallToolResponse>;
+  callTool(
+    request: CallToolRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<CallToolResponse>;
+  /**
+   * CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
+   * run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+   * UNIMPLEMENTED: there is nothing to end.
+   */
+  cancelCall(
+    request: CancelCallRequest,
+    callback: (error: ServiceError | null, response: CancelCallResponse) => void,
+  ): ClientUnaryCall;
+  cancelCall(
+    request: CancelCallRequest,
+    metadata: Metadata,
+    callback: (error: ServiceError | null, response: CancelCallResponse) => void,
+  ): ClientUnaryCall;
+  cancelCall(
+    request: CancelCallRequest,
+    metadata: Metadata,
+    options: Partial<CallOptions>,
+    callback: (error: ServiceError | null, response: CancelCallResponse) => void,
+  ): ClientUnaryCall;
+  /**
+   * WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
+   * stays open until the caller leaves.
+   * UNIMPLEMENTED: the list never changes, but the edge looks from time to time.
+   */
+  watchTools(request: WatchToolsRequest, options?: Partial<CallOptions>): ClientReadableStream<WatchToolsResponse>;
+  watchTools(
+    request: WatchToolsRequest,
+    metadata?: Metadata,
+    options?: Partial<CallOptions>,
+  ): ClientReadableStream<WatchToolsResponse>;
+}
+
+export const ToolServiceClient = makeGenericClientConstructor(
+  ToolServiceService,
+  "mcpedge.v1.ToolService",
+) as unknown as {
+  new (address: string, credentials: ChannelCredentials, options?: Partial<ClientOptions>): ToolServiceClient;
+  service: typeof ToolServiceService;
+  serviceName: string;
+};
 
 type Builtin = Date | Function | Uint8Array | string | number | boolean | bigint | undefined;
 
