@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access chaos chaos-tasks simulate attack access apps interop interop-access examples sdk-typescript compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -107,6 +107,9 @@ interop-access: ## The same but for stdio against edges that want a key, with a 
 
 examples: ## Build the example backends of every language and use them through an edge
 	@$(RUN); $(GO) run ./tests/examples; $(END)
+
+sdk-typescript: ## Test the library for backends in TypeScript, and its tarball in an empty project
+	@$(RUN); sdk/typescript/test.sh; $(END)
 
 compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of two edges
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \

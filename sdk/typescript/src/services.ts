@@ -24,6 +24,10 @@ import { EventWriter } from "./writer.js";
 
 type Unary<Req, Res> = (call: ServerUnaryCall<Req, Res>, done: sendUnaryData<Res>) => void;
 type Streaming<Req, Res> = (call: ServerWritableStream<Req, Res>) => void;
+type AnyCall = Pick<
+  ServerUnaryCall<unknown, unknown>,
+  "on" | "off" | "getDeadline" | "cancelled" | "metadata" | "request"
+>;
 type Partial_<Res> = { fromPartial(object: object): Res };
 
 /** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
@@ -42,8 +46,9 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     callTool: rpc.work("ToolService/CallTool", tools.CallToolResponse, (request: tools.CallToolRequest, sink) =>
       backend.callTool(request, sink),
     ),
-    cancelCall: rpc.workUnary("ToolService/CancelCall", (request: tools.CancelCallRequest, sink) =>
-      backend.cancelCall(request, sink),
+    cancelCall: rpc.unary(
+      (request: tools.CancelCallRequest, sink) => backend.cancelCall(request, sink),
+      "ToolService/CancelCall",
     ),
     watchTools: rpc.watchList(feeds.tools, tools.WatchToolsResponse),
   });
@@ -56,8 +61,9 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       prompts.GetPromptResponse,
       (request: prompts.GetPromptRequest, sink) => backend.getPrompt(request, sink),
     ),
-    completePrompt: rpc.workUnary("PromptService/CompletePrompt", (request: prompts.CompletePromptRequest, sink) =>
-      backend.completePrompt(request, sink),
+    completePrompt: rpc.unary(
+      (request: prompts.CompletePromptRequest, sink) => backend.completePrompt(request, sink),
+      "PromptService/CompletePrompt",
     ),
     watchPrompts: rpc.watchList(feeds.prompts, prompts.WatchPromptsResponse),
   });
@@ -71,9 +77,9 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       resources.ReadResourceResponse,
       (request: resources.ReadResourceRequest, sink) => backend.readResource(request, sink),
     ),
-    completeResourceTemplate: rpc.workUnary(
-      "ResourceService/CompleteResourceTemplate",
+    completeResourceTemplate: rpc.unary(
       (request: resources.CompleteResourceTemplateRequest, sink) => backend.completeResourceTemplate(request, sink),
+      "ResourceService/CompleteResourceTemplate",
     ),
     watchResources: rpc.watchList(feeds.resources, resources.WatchResourcesResponse, true),
     watchResource: rpc.watchResource(),
@@ -93,33 +99,10 @@ class Rpcs {
     this.#identities = server.options.identity && new Identities(server.options.identity);
   }
 
-  /** An RPC that is nobody's work: no span, no identity. */
-  unary<Req, Res>(handle: (request: Req, sink: Sink) => Res | Promise<Res>): Unary<Req, Res> {
+  /** An RPC without events. One that a caller waits for has a path, and is then a span, with an identity. */
+  unary<Req, Res>(handle: (request: Req, sink: Sink) => Res | Promise<Res>, path?: string): Unary<Req, Res> {
     return (call, done) => {
-      const sink = this.#sinkOf(call);
-      const serve = async () => handle(call.request, sink);
-      serve()
-        .finally(sink.done)
-        .then(
-          (response) => done(null, response),
-          (error: unknown) => done(this.#status(error)),
-        );
-    };
-  }
-
-  /** An RPC without events that a caller waits for. */
-  workUnary<Req extends { context?: RequestContext }, Res>(
-    path: string,
-    handle: (request: Req, sink: Sink) => Res | Promise<Res>,
-  ): Unary<Req, Res> {
-    return (call, done) => {
-      const sink = this.#sinkOf(call);
-      const serve = async () => {
-        await this.#identify(call.request, call.metadata);
-        return handle(call.request, sink);
-      };
-      const served = this.#traced(path, call.metadata, serve).finally(sink.done);
-      served.then(
+      this.#served(call, path, (sink) => handle(call.request, sink)).then(
         (response) => done(null, response),
         (error: unknown) => done(this.#status(error)),
       );
@@ -134,17 +117,27 @@ class Rpcs {
   ): Streaming<Req, Res> {
     return (call) => {
       const writer = new EventWriter<Res>(call, (event) => response.fromPartial(event));
-      const sink = { ...this.#sinkOf(call), emit: (event: Event) => writer.emit(event) };
-      const serve = async () => {
-        await this.#identify(call.request, call.metadata);
-        return handle(call.request, sink);
-      };
-      const served = this.#traced(path, call.metadata, serve).finally(sink.done);
-      served.then(
+      const emit = (event: Event) => writer.emit(event);
+      this.#served(call, path, (sink) => handle(call.request, { ...sink, emit })).then(
         ({ status, ...outcome }) => (status ? call.emit("error", status) : writer.end(response.fromPartial(outcome))),
         (error: unknown) => call.emit("error", this.#status(error)),
       );
     };
+  }
+
+  /** Runs a call, within the trace and with the identity of its caller if it has a path. */
+  async #served<T>(call: AnyCall, path: string | undefined, handle: (sink: Sink) => T | Promise<T>): Promise<T> {
+    const sink = this.#sinkOf(call);
+    try {
+      if (!path) return await handle(sink);
+      const [service, method] = path.split("/") as [string, string];
+      return await traced(`mcpedge.v1.${service}`, method, call.metadata, async () => {
+        await this.#identify(call.request as { context?: RequestContext }, call.metadata);
+        return handle(sink);
+      });
+    } finally {
+      sink.done();
+    }
   }
 
   /** The feed of a list. The providers among whose resources a list is are watched meanwhile. */
@@ -237,11 +230,6 @@ class Rpcs {
     if (!this.#identities) return;
     const principal = await this.#identities.verify(metadata, request.context?.callId ?? "");
     if (request.context) request.context.principal = principal;
-  }
-
-  #traced<T>(path: string, metadata: Metadata, work: () => Promise<T>): Promise<T> {
-    const [service, method] = path.split("/") as [string, string];
-    return traced(`mcpedge.v1.${service}`, method, metadata, work);
   }
 
   /** What an RPC ends with that failed. What nobody foresaw is told to the log alone. */
