@@ -53,7 +53,7 @@ export class InputRequired extends Error {
   override name = "InputRequired";
   constructor(
     readonly options: {
-      /** Asked all at once, at most 16. The answers are in call.answer. */
+      /** Asked all at once, at most 16. The next round has their answers: call.answer gives them. */
       questions?: Question<unknown>[];
       /** Comes back in call.state; undefined keeps that of call.setState. At most 64 KiB. */
       state?: Uint8Array;
@@ -262,8 +262,8 @@ export class Call {
   }
 
   /** Asks the user by a form. Rejects with Declined or Cancelled. MCP: elicitation/create in form mode. */
-  async ask<S extends Schema<any, any>>(key: string, message: string, schema: S): Promise<Infer<S>> {
-    return this.answer(form(key, message, schema));
+  ask<S extends Schema<any, any>>(key: string, message: string, schema: S): Promise<Infer<S>> {
+    return this.#quiet(async () => (await this.#askAll([form(key, message, schema)]))[0]!);
   }
 
   /** Asks the user by a flat JSON Schema, sent verbatim. */

@@ -186,3 +186,17 @@ test("tasks: defer, checkpoints and the state after a lost replica", async () =>
   const listed = server.tools.get("job")!.listed.taskSupport!;
   assert.deepEqual([listed.mode, listed.start, listed.pollInterval], [2, 0, { seconds: 0n, nanos: 500_000_000 }]);
 });
+
+test("a question that nobody awaits does not end the process", async () => {
+  const server = make();
+  server.registerTool("careless", {}, (_, call) => {
+    void call.ask("cups", "?", order);
+    void call.roots("roots");
+    return new Promise<string>((resolve) => setImmediate(() => resolve("done")));
+  });
+  const asked = await new TestClient(server).callTool("careless");
+  assert.deepEqual(
+    asked.inputRequired?.requests.map((r) => r.key),
+    ["cups", "roots"],
+  );
+});

@@ -259,3 +259,29 @@ test("TLS, with certificates of clients", async (t) => {
     true,
   );
 });
+
+test("calls have the grace to finish when the service stops, and no more", async () => {
+  const server = make();
+  let go = () => {};
+  const started: Promise<void>[] = [];
+  const wait = (name: string, work: () => Promise<string>) => {
+    let begun = () => {};
+    started.push(new Promise<void>((resolve) => (begun = resolve)));
+    server.registerTool(name, {}, () => (begun(), work()));
+  };
+  wait("short", () => new Promise((resolve) => (go = () => resolve("in time"))));
+  wait("endless", () => new Promise(() => {}));
+  const { tools, serving: s } = await serving(server, { grace: 300 });
+  const [short, endless] = [all(tools.callTool(request("short"))), all(tools.callTool(request("endless")))];
+  await Promise.all(started);
+  const stopped = s.stop();
+  go();
+  assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
+  assert.notEqual((await endless).code, 0);
+  await stopped;
+});
+
+test("a failure to listen is said", async () => {
+  const { serving: s } = await serving();
+  await assert.rejects(start(make(), { listen: s.address }), /EADDRINUSE|No address added/);
+});
