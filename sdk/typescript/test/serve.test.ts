@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { type ClientReadableStream, credentials, type ChannelCredentials, Metadata } from "@grpc/grpc-js";
+import { Client, type ClientReadableStream, credentials, type ChannelCredentials, Metadata } from "@grpc/grpc-js";
 import { context, trace } from "@opentelemetry/api";
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
@@ -284,4 +284,31 @@ test("calls have the grace to finish when the service stops, and no more", async
 test("a failure to listen is said", async () => {
   const { serving: s } = await serving();
   await assert.rejects(start(make(), { listen: s.address }), /EADDRINUSE|No address added/);
+});
+
+test("health and reflection are served", async () => {
+  const { serving: s } = await serving();
+  const client = new Client(s.address, credentials.createInsecure());
+  clients.push(client);
+  const same = (bytes: Buffer) => bytes;
+  const health = await new Promise<Buffer | undefined>((resolve) =>
+    client.makeUnaryRequest("/grpc.health.v1.Health/Check", same, same, Buffer.alloc(0), (_, answer) =>
+      resolve(answer),
+    ),
+  );
+  assert.deepEqual(health, Buffer.from([8, 1])); // status: SERVING
+  const reflection = client.makeBidiStreamRequest(
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    same,
+    same,
+  );
+  reflection.write(Buffer.from([0x3a, 1, 0x2a])); // list_services: "*"
+  const [services] = (await once(reflection, "data")) as [Buffer];
+  reflection.write(Buffer.from([0x22, 22, ...Buffer.from("mcpedge.v1.ToolService")])); // file_containing_symbol
+  const [file] = (await once(reflection, "data")) as [Buffer];
+  reflection.end();
+  for (const name of ["BackendService", "ToolService", "ResourceService", "PromptService"]) {
+    assert.ok(services.includes(`mcpedge.v1.${name}`), name);
+  }
+  assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
 });
