@@ -20,7 +20,7 @@ var fromNothing = []string{"go", "python", "typescript"}
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
 	// addresses are those that the pages use.
-	addresses = []string{"127.0.0.1:50051", "127.0.0.1:8080", "127.0.0.1:9090"}
+	addresses = []string{"127.0.0.1:50051", "127.0.0.1:50052", "127.0.0.1:8080", "127.0.0.1:9090"}
 )
 
 // follow does what a page says, word by word but for the ports, in an empty folder, and is an error

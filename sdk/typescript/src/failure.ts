@@ -1,0 +1,129 @@
+import { status } from "@grpc/grpc-js";
+import { Failure as WireFailure, FailureReason } from "./gen/mcpedge/v1/common.js";
+
+const reasons = {
+  InvalidArgument: [FailureReason.FAILURE_REASON_INVALID_ARGUMENT, status.INVALID_ARGUMENT],
+  NotFound: [FailureReason.FAILURE_REASON_NOT_FOUND, status.NOT_FOUND],
+  FailedPrecondition: [FailureReason.FAILURE_REASON_FAILED_PRECONDITION, status.FAILED_PRECONDITION],
+  PermissionDenied: [FailureReason.FAILURE_REASON_PERMISSION_DENIED, status.PERMISSION_DENIED],
+  ResourceExhausted: [FailureReason.FAILURE_REASON_RESOURCE_EXHAUSTED, status.RESOURCE_EXHAUSTED],
+  Unavailable: [FailureReason.FAILURE_REASON_UNAVAILABLE, status.UNAVAILABLE],
+  DeadlineExceeded: [FailureReason.FAILURE_REASON_DEADLINE_EXCEEDED, status.DEADLINE_EXCEEDED],
+  Internal: [FailureReason.FAILURE_REASON_INTERNAL, status.INTERNAL],
+} as const;
+
+/**
+ * Why there is no result. For a tool, InvalidArgument and FailedPrecondition reach the model as a result with `isError`;
+ * all others are protocol errors.
+ */
+export type Reason = keyof typeof reasons;
+
+export interface FailureOptions extends ErrorOptions {
+  /** Any JSON value for the error's `data`. */
+  data?: unknown;
+  /** With PermissionDenied, the OAuth scopes that the caller lacks: at most 32 of at most 256 bytes. */
+  scopes?: string[];
+}
+
+/** Failure ends a call with a reason instead of a result. Its message is shown to the client. */
+export class Failure extends Error {
+  readonly data: unknown;
+  readonly scopes: string[];
+
+  constructor(
+    readonly reason: Reason,
+    message: string,
+    options: FailureOptions = {},
+  ) {
+    super(message, options);
+    this.name = "Failure";
+    this.data = options.data;
+    this.scopes = options.scopes ?? [];
+  }
+}
+
+/** The caller needs these OAuth scopes: the client is told to get an access token with them, and can call again. */
+export function lacksScopes(...scopes: string[]): Failure {
+  const message = `this needs the scopes ${scopes.join(" ")}: get an access token that has them`;
+  return new Failure("PermissionDenied", message, { scopes });
+}
+
+/** A gRPC status, which a handler's error may be: an error of a gRPC client has `code` and `details`. */
+export interface Status {
+  code: number;
+  details: string;
+}
+
+export class StatusError extends Error implements Status {
+  override name = "StatusError";
+  constructor(
+    readonly code: number,
+    readonly details: string,
+  ) {
+    super(details);
+  }
+}
+
+/** The failure as the contract has it. */
+export function wireFailure(f: Failure): WireFailure {
+  let dataJson = "";
+  try {
+    dataJson = f.data === undefined ? "" : encodeJson(f.data);
+  } catch (error) {
+    return wireFailure(
+      new Failure("Internal", `${f.message} (and the failure's data is not JSON: ${messageOf(error)})`),
+    );
+  }
+  return { reason: reasons[f.reason][0], message: f.message, dataJson, scopes: f.scopes };
+}
+
+/** A failure as a gRPC status, for calls that have no other way to say it. */
+export function failureStatus(f: { reason: FailureReason; message: string }): Status {
+  const found = Object.values(reasons).find(([reason]) => reason === f.reason);
+  return { code: found?.[1] ?? status.INTERNAL, details: f.message };
+}
+
+export function statusOf(error: unknown): Status | undefined {
+  if (!(error instanceof Error) || !("code" in error) || !("details" in error)) return undefined;
+  const { code, details } = error;
+  const known = typeof code === "number" && code > 0 && code <= 16 && typeof details === "string";
+  return known ? { code, details } : undefined;
+}
+
+/**
+ * Says whether what was thrown is a mistake in the program rather than an error that it tells of: no Error at all, or one
+ * that the engine throws. Those of libraries have a code or a cause.
+ */
+export function isFault(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return true;
+  const builtIn = [TypeError, ReferenceError, RangeError].some((type) => thrown.constructor === type);
+  return builtIn && !("code" in thrown) && !("cause" in thrown);
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** A name from a request, quoted and bounded. */
+export function quote(name: string): string {
+  return JSON.stringify(name.length > 200 ? name.slice(0, 200) + "…" : name);
+}
+
+export function noResource(uri: string): Failure {
+  return new Failure("NotFound", `there is no resource ${quote(uri)}`);
+}
+
+/** JSON.stringify that fails where there is no JSON. */
+export function encodeJson(value: unknown): string {
+  const text: string | undefined = JSON.stringify(value);
+  if (text === undefined) throw new Error(`a ${typeof value} is no JSON`);
+  return text;
+}
+
+/** encodeJson for an object, else a mistake of the program. Undefined is "". */
+export function encodeObject(what: string, value: object | undefined): string {
+  if (value === undefined) return "";
+  const text = encodeJson(value);
+  if (!text.startsWith("{")) throw new TypeError(`${what} must be a JSON object, not ${text.slice(0, 80)}`);
+  return text;
+}

@@ -1,0 +1,133 @@
+import { encodeObject } from "./failure.js";
+import { fitsForm, mustBeFlat } from "./forms.js";
+import { ElicitAction, InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
+import { type Infer, type JsonSchema, objectSchema, type Schema, schemaText, validate } from "./schema.js";
+
+/** The user said no. */
+export class Declined extends Error {
+  override name = "Declined";
+  constructor() {
+    super("the user declined to answer");
+  }
+}
+
+/** The user closed the question without a choice, or the client could not show it. */
+export class Cancelled extends Error {
+  override name = "Cancelled";
+  constructor() {
+    super("the user dismissed the question");
+  }
+}
+
+/** The user's answer to a form or a URL. MCP: ElicitResult. */
+export interface ElicitResult {
+  action: "accept" | "decline" | "cancel";
+  /** The filled in form; only when accepted from a form. */
+  content?: Record<string, unknown>;
+  /** The same as the client sent it: JSON text. */
+  contentJson?: string;
+}
+
+/** A directory or file the client works on. MCP: Root. */
+export interface Root {
+  uri: string;
+  name?: string;
+}
+
+/** Marks an answer that does not fit its question. */
+class Unfit extends Error {}
+
+/** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
+export class Question<T> {
+  /** @internal */
+  constructor(
+    readonly request: InputRequest,
+    /** Rejects with Declined or Cancelled, or with Unfit. */
+    readonly parse: (response: InputResponse) => T | Promise<T>,
+  ) {}
+
+  /** @internal Whether an answer fits; that the user declined does. */
+  async fits(response: InputResponse): Promise<boolean> {
+    try {
+      await this.parse(response);
+    } catch (error) {
+      return !(error instanceof Unfit);
+    }
+    return true;
+  }
+}
+
+/** Asks the user to fill in a form, made from an object of strings, numbers, booleans, enums and arrays of enums. */
+export function form<S extends Schema<any, any>>(key: string, message: string, schema: S): Question<Infer<S>> {
+  const json = objectSchema(`question ${JSON.stringify(key)}`, schema, "input");
+  mustBeFlat(key, json);
+  return new Question(formRequest(key, message, JSON.stringify(json)), async (response) => {
+    const result = elicited(response);
+    if (result.action === "decline") throw new Declined();
+    if (result.action === "cancel") throw new Cancelled();
+    const valid = await validate(schema, result.content);
+    if ("issues" in valid) throw new Unfit(valid.issues);
+    return valid.value;
+  });
+}
+
+/** Asks the user to fill in a form by a flat JSON Schema, sent verbatim; what the user did is the answer. */
+export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
+  const rules = JSON.parse(schemaText(`the form of question ${JSON.stringify(key)}`, schema)) as JsonSchema;
+  return new Question(formRequest(key, message, schema), (response) => {
+    const result = elicited(response);
+    if (result.action === "accept" && !fitsForm(rules, result.content)) throw new Unfit();
+    return result;
+  });
+}
+
+/** Asks the user to open an https: URL. "accept" says that the user agreed to, not that anything is done there. */
+export function openUrl(key: string, message: string, url: string): Question<ElicitResult> {
+  return new Question(InputRequest.fromPartial({ key, elicitUrl: { message, url } }), elicited);
+}
+
+/** Asks the client's model. */
+export function sampling(key: string, request: SamplingRequest): Question<SamplingResult> {
+  const createMessage = wireSampling(request);
+  return new Question(InputRequest.fromPartial({ key, createMessage }), (response) => {
+    if (!response.createMessage?.content.length) throw new Unfit();
+    return samplingResult(response.createMessage);
+  });
+}
+
+/** Asks for the directories and files the client works on; there may be none. */
+export function listRoots(key: string): Question<Root[]> {
+  return new Question(InputRequest.fromPartial({ key, listRoots: {} }), (response) => {
+    if (!response.listRoots) throw new Unfit();
+    return response.listRoots.roots.map(({ uri, name }) => ({ uri, name }));
+  });
+}
+
+/** Any other request the client may know. The answer is the client's result. */
+export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
+  const rawJson = encodeObject("a raw question", request);
+  return new Question<unknown>(InputRequest.fromPartial({ key, rawJson }), (response) => {
+    if (!response.rawJson) throw new Unfit();
+    return JSON.parse(response.rawJson);
+  });
+}
+
+function formRequest(key: string, message: string, requestedSchemaJson: string): InputRequest {
+  return InputRequest.fromPartial({ key, elicitForm: { message, requestedSchemaJson } });
+}
+
+function elicited({ elicit }: InputResponse): ElicitResult {
+  switch (elicit?.action) {
+    case ElicitAction.ELICIT_ACTION_ACCEPT: {
+      const contentJson = elicit.contentJson;
+      return contentJson ? { action: "accept", content: JSON.parse(contentJson), contentJson } : { action: "accept" };
+    }
+    case ElicitAction.ELICIT_ACTION_DECLINE:
+      return { action: "decline" };
+    case ElicitAction.ELICIT_ACTION_CANCEL:
+      return { action: "cancel" };
+    default:
+      throw new Unfit();
+  }
+}

@@ -1,0 +1,41 @@
+import type { Feed } from "./feed.js";
+
+/** Entries by key, in the order of their registration. Every change is published. */
+export class Registry<E> {
+  readonly #entries = new Map<string, E>();
+
+  constructor(
+    readonly kind: string,
+    readonly changes: Feed,
+  ) {}
+
+  /** Throws when the key is taken: remove what is there first. */
+  add(key: string, entry: E): void {
+    if (this.#entries.has(key)) {
+      throw new Error(
+        `${this.kind} ${JSON.stringify(key)} is registered already: choose another name, or remove it first`,
+      );
+    }
+    this.#entries.set(key, entry);
+    this.changes.publish("");
+  }
+
+  /** Says whether there was such an entry. */
+  remove(key: string): boolean {
+    const existed = this.#entries.delete(key);
+    if (existed) this.changes.publish("");
+    return existed;
+  }
+
+  get(key: string): E | undefined {
+    return this.#entries.get(key);
+  }
+
+  all(): E[] {
+    return [...this.#entries.values()];
+  }
+
+  get empty(): boolean {
+    return this.#entries.size === 0;
+  }
+}

@@ -1,0 +1,87 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { Failure, messageOf } from "./failure.js";
+
+/**
+ * A schema of a library that implements Standard Schema and Standard JSON Schema (standardschema.dev): zod 4.2 and later do,
+ * and others.
+ */
+export interface Schema<Input = unknown, Output = Input> {
+  readonly "~standard": StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
+}
+
+/** What a schema makes of its input. */
+export type Infer<S> = S extends Schema<any, infer Output> ? Output : never;
+/** What a schema takes. */
+export type InferInput<S> = S extends Schema<infer Input, any> ? Input : never;
+
+export interface JsonSchema {
+  type?: string | string[];
+  properties?: Record<string, JsonSchema>;
+  required?: string[];
+  [keyword: string]: unknown;
+}
+
+/**
+ * The JSON Schema 2020-12 of what goes into a schema, or of what comes out. Throws, with the name of whom it is for, when the
+ * schema has none.
+ */
+export function jsonSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
+  const convert = schema?.["~standard"]?.jsonSchema?.[direction];
+  if (typeof convert !== "function") {
+    throw new TypeError(`${owner}: its schema has no JSON Schema: use one of zod 4.2 or later, such as z.object({…})`);
+  }
+  try {
+    const { $schema: _, ...rest } = convert({ target: "draft-2020-12" });
+    return rest as JsonSchema;
+  } catch (error) {
+    throw new TypeError(`${owner}: its schema makes no JSON Schema: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** jsonSchema for what has to be an object. */
+export function objectSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
+  const made = jsonSchema(owner, schema, direction);
+  if (made.type !== "object") {
+    const type = made.type ?? "a union";
+    throw new TypeError(`${owner}: its schema must be of an object, not of ${type}: wrap it in z.object({…})`);
+  }
+  return made;
+}
+
+/** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
+export function schemaText(owner: string, text: string): string {
+  if (!isObjectText(text)) {
+    throw new TypeError(`${owner} must be a JSON object, not ${JSON.stringify(text.slice(0, 80))}`);
+  }
+  return text;
+}
+
+export function isObjectText(text: string): boolean {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
+/** The value as the schema has it, or what is wrong with it. */
+export async function validate<S extends Schema<any, any>>(
+  schema: S,
+  value: unknown,
+): Promise<{ value: Infer<S> } | { issues: string }> {
+  const result = await schema["~standard"].validate(value);
+  return result.issues ? { issues: result.issues.map(issueText).join("; ") } : { value: result.value };
+}
+
+function issueText(issue: StandardSchemaV1.Issue): string {
+  const path = issue.path?.map((p) => String(typeof p === "object" ? p.key : p)).join(".");
+  return path ? `${JSON.stringify(path)}: ${issue.message}` : issue.message;
+}
+
+/** A tool's or a prompt's arguments. Throws InvalidArgument. */
+export async function validArguments<S extends Schema<any, any>>(schema: S, given: unknown): Promise<Infer<S>> {
+  const result = await validate(schema, given);
+  if ("issues" in result) throw new Failure("InvalidArgument", `the arguments do not fit: ${result.issues}`);
+  return result.value;
+}

@@ -1,0 +1,139 @@
+import { Server as GrpcServer, ServerCredentials, type ServerOptions as GrpcOptions } from "@grpc/grpc-js";
+import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
+import { ReflectionService } from "@grpc/reflection";
+import { HealthImplementation } from "grpc-health-check";
+import { existsSync, readFileSync, unlinkSync } from "node:fs";
+import { connect } from "node:net";
+import { parseArgs } from "node:util";
+import { messageOf } from "./failure.js";
+import { descriptors } from "./gen/descriptors.js";
+import { register } from "./services.js";
+import type { Server } from "./server.js";
+
+/** Bounds a message in either direction. */
+const messageBytes = 16 << 20;
+
+const services = ["BackendService", "ToolService", "ResourceService", "PromptService"].map(
+  (name) => `mcpedge.v1.${name}`,
+);
+
+export interface TlsFiles {
+  /** PEM files. With clientCa, clients have to show a certificate of it. */
+  cert: string;
+  key: string;
+  clientCa?: string;
+}
+
+export interface ServeOptions {
+  /** host:port, or unix:/path; port 0: any. */
+  listen?: string;
+  tls?: TlsFiles;
+  /** How long, in ms, running calls may take when the service stops. Absent: 10 s. */
+  grace?: number;
+  /** Further options of the gRPC server. */
+  grpc?: GrpcOptions;
+}
+
+/** A service that serves. */
+export interface Serving {
+  /** host:port, or unix:/path. */
+  address: string;
+  /** Health says NOT_SERVING, change feeds end, and running calls have the grace to finish. Resolves when all has ended. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves on an address, by default 127.0.0.1:50051, with the standard health service, reflection and messages up to 16 MiB.
+ */
+export async function start(server: Server, options: ServeOptions = {}): Promise<Serving> {
+  const { listen = "127.0.0.1:50051", tls, grace = 10_000 } = options;
+  const grpc = new GrpcServer({
+    "grpc.max_receive_message_length": messageBytes,
+    "grpc.max_send_message_length": messageBytes,
+    ...options.grpc,
+  });
+  register(server, grpc);
+  const health = new HealthImplementation(
+    Object.fromEntries(["", ...services].map((name) => [name, "SERVING"] as const)),
+  );
+  health.addToServer(grpc);
+  new ReflectionService(loadFileDescriptorSetFromBuffer(descriptors)).addToServer(grpc);
+  await freeSocket(listen);
+  const port = await new Promise<number>((resolve, reject) => {
+    grpc.bindAsync(listen, credentials(tls), (error, port) => (error ? reject(error) : resolve(port)));
+  });
+  let stopping: Promise<void> | undefined;
+  const stop = async () => {
+    for (const service of ["", ...services]) health.setStatus(service, "NOT_SERVING");
+    server.close();
+    const timer = setTimeout(() => grpc.forceShutdown(), grace);
+    await new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
+    clearTimeout(timer);
+  };
+  const address = listen.startsWith("unix:") ? listen : listen.replace(/:\d+$/, `:${port}`);
+  return { address, stop: () => (stopping ??= stop()) };
+}
+
+function credentials(tls: TlsFiles | undefined): ServerCredentials {
+  if (!tls) return ServerCredentials.createInsecure();
+  const ca = tls.clientCa ? readFileSync(tls.clientCa) : null;
+  const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
+  return ServerCredentials.createSsl(ca, [pair], ca !== null);
+}
+
+/** Removes a Unix socket that nobody serves any more. */
+async function freeSocket(listen: string): Promise<void> {
+  const path = /^unix:(?:\/\/)?(.*)$/.exec(listen)?.[1];
+  if (!path || !existsSync(path)) return;
+  const refused = await new Promise<boolean>((resolve) => {
+    const probe = connect(path, () => resolve(false));
+    probe.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
+    probe.on("connect", () => probe.destroy());
+  });
+  if (refused) unlinkSync(path);
+}
+
+/**
+ * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
+ * SIGINT, and stops gracefully. What fails is logged, and the process ends with status 1. Flags of the program's own are
+ * ignored here.
+ */
+export async function serve(server: Server, options: ServeOptions = {}): Promise<void> {
+  const log = server.log;
+  const service = server.options.name;
+  try {
+    const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
+    log.info("serving", { service, address: serving.address });
+    await new Promise<void>((resolve) => {
+      for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
+    });
+    await serving.stop();
+  } catch (error) {
+    log.error("the service failed", { service, error: messageOf(error) });
+    process.exitCode = 1;
+  }
+}
+
+const flagTypes = {
+  listen: { type: "string" },
+  "tls-cert": { type: "string" },
+  "tls-key": { type: "string" },
+  "tls-client-ca": { type: "string" },
+} as const;
+
+/** What the command line says of where to serve. */
+export function flags(argv: string[]): Pick<ServeOptions, "listen" | "tls"> {
+  const { values } = parseArgs({ args: argv, options: flagTypes, strict: false });
+  for (const name of Object.keys(flagTypes) as (keyof typeof flagTypes)[]) {
+    if (values[name] === true) throw new Error(`--${name} needs a value`);
+  }
+  const {
+    listen,
+    "tls-cert": cert,
+    "tls-key": key,
+    "tls-client-ca": clientCa,
+  } = values as Record<string, string | undefined>;
+  if (!cert !== !key) throw new Error("--tls-cert and --tls-key belong together: give both");
+  if (clientCa && !cert) throw new Error("--tls-client-ca needs --tls-cert and --tls-key");
+  return { ...(listen && { listen }), ...(cert && key && { tls: { cert, key, ...(clientCa && { clientCa }) } }) };
+}

@@ -1,0 +1,213 @@
+import { type Call, cacheHint } from "./call.js";
+import { type Icon, wireIcons } from "./content.js";
+import { encodeObject } from "./failure.js";
+import { Feed } from "./feed.js";
+import { CacheHint, Implementation } from "./gen/mcpedge/v1/common.js";
+import type { IdentityOptions } from "./identity.js";
+import {
+  buildPrompt,
+  type PromptArguments,
+  type PromptConfig,
+  type PromptEntry,
+  type PromptOutput,
+} from "./prompts.js";
+import { Provided, type ResourceProvider } from "./providers.js";
+import { Registry } from "./registry.js";
+import {
+  buildResource,
+  buildTemplate,
+  type Read,
+  type ReadOutput,
+  type ResourceConfig,
+  type ResourceEntry,
+  type TemplateEntry,
+} from "./resources.js";
+import { contentsOf, reading } from "./resources.js";
+import { type Logger, stderrLogger } from "./run.js";
+import type { Completers } from "./completion.js";
+import type { Schema } from "./schema.js";
+import {
+  type Arguments,
+  buildRawTool,
+  buildTool,
+  type RawToolConfig,
+  type Result,
+  type ToolConfig,
+  type ToolEntry,
+  type ToolOutput,
+} from "./tools.js";
+
+/** What a service is. Name and version are shown to operators, and to clients when it is the edge's only backend. */
+export interface ServerOptions {
+  name: string;
+  version: string;
+  title?: string;
+  description?: string;
+  websiteUrl?: string;
+  icons?: Icon[];
+  /** For the model: how to use this service. */
+  instructions?: string;
+  /** Protocol extensions: id to settings. */
+  extensions?: Record<string, object>;
+  /** How long, in ms, clients may keep the lists, and whether all callers may share them. Absent: not at all. */
+  listCache?: { ttl: number; shared?: boolean };
+  /** Kinds that are announced although none is there when the edge connects. */
+  announce?: ("tools" | "resources" | "prompts")[];
+  /** Refuses work that comes without a signed identity of the edge's. */
+  identity?: IdentityOptions;
+  /** The service's own log. Absent: JSON lines on stderr. */
+  logger?: Logger;
+}
+
+/**
+ * Holds what a service offers; serve serves it. Everything may be added and removed at any time: those who watch are told. A
+ * mistake in what is registered throws at once, and says what to do.
+ */
+export class Server {
+  /** @internal */ readonly info: Implementation;
+  /** @internal */ readonly extensionsJson: Record<string, string> = {};
+  /** @internal */ readonly cache: CacheHint | undefined;
+  /** @internal */ readonly log: Logger;
+  /** @internal Of the lists, and of single resources. */
+  readonly feeds = { tools: new Feed(), prompts: new Feed(), resources: new Feed(), updates: new Feed() };
+  /** @internal */ readonly tools = new Registry<ToolEntry>("tool", this.feeds.tools);
+  /** @internal */ readonly prompts = new Registry<PromptEntry>("prompt", this.feeds.prompts);
+  /** @internal */ readonly resources = new Registry<ResourceEntry>("resource", this.feeds.resources);
+  /** @internal */ readonly templates = new Registry<TemplateEntry>("resource template", this.feeds.resources);
+  /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
+  /** @internal */ readonly cancels = new Map<string, (call: Call) => void | Promise<void>>();
+
+  constructor(readonly options: ServerOptions) {
+    const { icons, extensions = {}, listCache, logger = stderrLogger, ...info } = options;
+    this.info = Implementation.fromPartial({
+      name: info.name,
+      version: info.version,
+      title: info.title,
+      description: info.description,
+      websiteUrl: info.websiteUrl,
+      icons: wireIcons(icons),
+    });
+    for (const [id, settings] of Object.entries(extensions)) {
+      this.extensionsJson[id] = encodeObject(`settings of extension ${id}`, settings);
+    }
+    this.cache = listCache && cacheHint(listCache.ttl, listCache.shared);
+    this.log = logger;
+  }
+
+  /**
+   * Makes a tool of a function. An error that it throws becomes a result with `isError` and the error's message, which a model
+   * can act on; a Failure keeps its reason, and so does an error of a gRPC client. A TypeError, ReferenceError or RangeError of
+   * the engine's, or what is no Error, is a fault of the service: clients are not told what it was, but the log.
+   */
+  registerTool<I extends Schema<any, any> | undefined = undefined, O extends Schema<any, any> | undefined = undefined>(
+    name: string,
+    config: ToolConfig<I, O>,
+    handler: (args: Arguments<I>, call: Call) => ToolOutput<O> | Promise<ToolOutput<O>>,
+  ): void {
+    this.tools.add(name, buildTool(name, config, handler));
+  }
+
+  /** A tool whose schemas are texts, and whose handler gets its arguments as they came: the text of a JSON object. */
+  registerRawTool(
+    name: string,
+    config: RawToolConfig,
+    handler: (argumentsJson: string, call: Call) => Result | Promise<Result>,
+  ): void {
+    this.tools.add(name, buildRawTool(name, config, handler));
+  }
+
+  /** Says whether there was such a tool. Running calls are not disturbed. */
+  removeTool(name: string): boolean {
+    return this.tools.remove(name);
+  }
+
+  /**
+   * Has a function called when a task of the tool was cancelled between two rounds, with the call's state and id as they were,
+   * so that a job behind it can be ended. A round that runs sees its signal abort instead. It may not come.
+   */
+  onCancel(tool: string, fn: (call: Call) => void | Promise<void>): void {
+    this.cancels.set(tool, fn);
+  }
+
+  /**
+   * Adds a resource. An error of its read becomes a protocol error: a Failure keeps its reason, ENOENT is NOT_FOUND, others are
+   * INTERNAL.
+   */
+  registerResource(
+    name: string,
+    uri: string,
+    config: ResourceConfig & { size?: number | bigint },
+    read: (uri: string, call: Call) => ReadOutput | Promise<ReadOutput>,
+  ): void {
+    this.resources.add(uri, buildResource(name, uri, config, read));
+  }
+
+  removeResource(uri: string): boolean {
+    return this.resources.remove(uri);
+  }
+
+  /** Adds resources by an RFC 6570 template. A URI that is no listed resource is read by the first template that matches it. */
+  registerResourceTemplate(
+    name: string,
+    uriTemplate: string,
+    config: ResourceConfig & { complete?: Completers },
+    read: (uri: string, variables: Record<string, string>, call: Call) => ReadOutput | Promise<ReadOutput>,
+  ): void {
+    this.templates.add(uriTemplate, buildTemplate(name, uriTemplate, config, read));
+  }
+
+  removeResourceTemplate(uriTemplate: string): boolean {
+    return this.templates.remove(uriTemplate);
+  }
+
+  /** Serves every URI that begins with prefix, after exact resources and templates; of several prefixes the longest that fits. */
+  provide(prefix: string, provider: ResourceProvider): void {
+    if (prefix === "") throw new TypeError('a provider needs a prefix of its URIs, such as "notes://"');
+    if (provider.skills && !provider.skill)
+      throw new TypeError(`the provider of ${prefix} has skills, so it needs skill, too`);
+    const updated = (uri: string) => this.resourceUpdated(uri);
+    this.providers.add(prefix, new Provided(prefix, provider, updated, () => this.resourcesChanged()));
+  }
+
+  /** Adds a prompt. Errors are as those of reads. */
+  registerPrompt<A extends Schema<any, any> | undefined = undefined>(
+    name: string,
+    config: PromptConfig<A>,
+    handler: (args: PromptArguments<A>, call: Call) => PromptOutput | Promise<PromptOutput>,
+  ): void {
+    this.prompts.add(name, buildPrompt(name, config, handler));
+  }
+
+  removePrompt(name: string): boolean {
+    return this.prompts.remove(name);
+  }
+
+  /** Tells those who watch to list resources and templates again: a provider whose list changed needs it. */
+  resourcesChanged(): void {
+    this.feeds.resources.publish("");
+  }
+
+  /** Tells those who watch this URI, or a parent of it (a URI ending in "/"), to read it again. */
+  resourceUpdated(uri: string): void {
+    this.feeds.updates.publish(uri);
+  }
+
+  /** Ends all change feeds, for good, so that a gRPC server can stop gracefully. serve does it. */
+  close(): void {
+    for (const feed of Object.values(this.feeds)) feed.close();
+  }
+
+  /** @internal The provider of a URI. */
+  provider(uri: string): Provided | undefined {
+    const fitting = this.providers.all().filter((p) => uri.startsWith(p.prefix));
+    return fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
+  }
+
+  /** @internal Who reads a URI: a resource, a template, a provider. */
+  reader(uri: string): Read | undefined {
+    const found = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
+    if (found) return found.read;
+    const provided = this.provider(uri)?.provider;
+    return provided && (async (uri, call) => contentsOf(uri, "", await reading(uri, () => provided.read(uri, call))));
+  }
+}

@@ -1,0 +1,224 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path/posix";
+import { parse } from "yaml";
+import type { Resource } from "./content.js";
+import { Failure, messageOf } from "./failure.js";
+import { directoryType, type ResourceProvider, type Skill, type SkillFile } from "./providers.js";
+import { bytesContents, type ReadOutput } from "./resources.js";
+import { type Logger, stderrLogger } from "./run.js";
+
+/** The most files and directories of a skill folder. */
+export const maxSkillEntries = 10_000;
+/** The most bytes of one file, so that it fits in a message. */
+export const maxSkillFileBytes = 15 << 20;
+
+const skillFile = "SKILL.md";
+
+/** MIME types of files that skills mostly have, the same on every machine. */
+const types: Record<string, string> = {
+  ".md": "text/markdown",
+  ".txt": "text/plain",
+  ".html": "text/html",
+  ".css": "text/css",
+  ".csv": "text/csv",
+  ".json": "application/json",
+  ".yaml": "application/yaml",
+  ".yml": "application/yaml",
+  ".xml": "application/xml",
+  ".py": "text/x-python",
+  ".sh": "application/x-sh",
+  ".js": "text/javascript",
+  ".ts": "text/typescript",
+  ".png": "image/png",
+  ".jpg": "image/jpeg",
+  ".jpeg": "image/jpeg",
+  ".svg": "image/svg+xml",
+  ".pdf": "application/pdf",
+};
+
+/**
+ * Serves the skills of a directory: each directory with a SKILL.md is one, however deep, and all files below it are its own.
+ * What a name with a leading dot has, is left out, and so are links. It reads anew what changed whenever it is asked, and
+ * remembers digests by size and time.
+ */
+export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
+  readonly #digests = new Map<string, { size: number; modified: number; sha256: Buffer }>();
+
+  private constructor(
+    readonly root: string,
+    readonly prefix: string,
+    readonly log: Logger,
+  ) {}
+
+  /**
+   * Opens a directory under a prefix of URIs, such as "skill://acme/": hand the result to server.provide with the same prefix.
+   * Rejects when the directory cannot be read, and when a skill in it is none: SKILL.md has to begin with YAML between two
+   * lines of ---, with a description and with the directory as its name. A skill that is spoiled later is left out, and log
+   * told.
+   */
+  static async open(root: string, prefix: string, log: Logger = stderrLogger): Promise<SkillFolder> {
+    if (!prefix.endsWith("/"))
+      throw new TypeError(`prefix ${JSON.stringify(prefix)}: it must end with a slash, as skill:// does`);
+    const folder = new SkillFolder(root, prefix, log);
+    const { skills, files } = await folder.#scan();
+    for (const dir of skills) await folder.#skill(dir, files);
+    return folder;
+  }
+
+  /** The directories with a SKILL.md, and the files in and below them, both in order. */
+  async #scan(): Promise<{ skills: string[]; files: string[] }> {
+    const all: string[] = [];
+    let seen = 0;
+    const walk = async (dir: string): Promise<void> => {
+      const entries = await readdir(join(this.root, dir), { withFileTypes: true });
+      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+        if (entry.name.startsWith(".")) continue;
+        if (++seen > maxSkillEntries) {
+          throw new Error(`the skills have more than ${maxSkillEntries} files and directories; serve fewer`);
+        }
+        if (entry.isDirectory()) await walk(join(dir, entry.name));
+        else if (entry.isFile()) all.push(join(dir, entry.name));
+      }
+    };
+    await walk("");
+    const skills = all.filter((name) => basename(name) === skillFile && dirname(name) !== ".").map(dirname);
+    return { skills, files: all.filter((name) => belongs(name, skills)) };
+  }
+
+  /** The URI of a file by its name in the directory. */
+  uri(name: string): string {
+    return this.prefix + name.split("/").map(encodeURIComponent).join("/");
+  }
+
+  /** What a URI means; undefined: nothing. */
+  #name(uri: string): string | undefined {
+    if (!uri.startsWith(this.prefix)) return undefined;
+    try {
+      const name = decodeURIComponent(uri.slice(this.prefix.length));
+      const hidden = name.split("/").some((segment) => segment === "" || segment.startsWith("."));
+      return hidden || this.uri(name) !== uri ? undefined : name;
+    } catch {
+      return undefined;
+    }
+  }
+
+  async #read(name: string): Promise<Buffer> {
+    const { size, mtimeMs } = await stat(join(this.root, name));
+    if (size > maxSkillFileBytes) {
+      throw new Failure("FailedPrecondition", `${name} has ${size} bytes: at most ${maxSkillFileBytes} can be sent`);
+    }
+    const data = await readFile(join(this.root, name));
+    this.#digests.set(name, {
+      size: data.length,
+      modified: mtimeMs,
+      sha256: createHash("sha256").update(data).digest(),
+    });
+    return data;
+  }
+
+  /** Describes a file. It is read when it is another than before. */
+  async #file(name: string): Promise<SkillFile> {
+    const { size, mtimeMs } = await stat(join(this.root, name));
+    const known = this.#digests.get(name);
+    if (known?.size !== size || known.modified !== mtimeMs) await this.#read(name);
+    const { sha256, size: read } = this.#digests.get(name)!;
+    return { uri: this.uri(name), sha256, size: read };
+  }
+
+  /** Describes the skill of a directory; files are those of all skills. */
+  async #skill(dir: string, files: string[]): Promise<Skill> {
+    try {
+      const name = `${dir}/${skillFile}`;
+      const frontmatter = frontMatter(await this.#read(name), basename(dir));
+      const own = files.filter((file) => file.startsWith(dir + "/"));
+      return { uri: this.uri(name), frontmatter, files: await Promise.all(own.map((file) => this.#file(file))) };
+    } catch (error) {
+      throw new Error(`skill ${JSON.stringify(dir)}: ${messageOf(error)}`, { cause: error });
+    }
+  }
+
+  async skills(): Promise<Skill[]> {
+    const { skills, files } = await this.#scan();
+    const all: Skill[] = [];
+    for (const dir of skills) {
+      try {
+        all.push(await this.#skill(dir, files));
+      } catch (error) {
+        this.log.warn("a skill is left out", { error: messageOf(error) });
+      }
+    }
+    return all;
+  }
+
+  async skill(uri: string): Promise<Skill | undefined> {
+    const name = this.#name(uri);
+    const { skills, files } = await this.#scan();
+    if (!name || basename(name) !== skillFile || !skills.includes(dirname(name))) return undefined;
+    return this.#skill(dirname(name), files);
+  }
+
+  async list(): Promise<Resource[]> {
+    const { files } = await this.#scan();
+    return Promise.all(files.map((name) => this.#resource(name)));
+  }
+
+  /** Describes a file. A SKILL.md has the name and the description of its skill. */
+  async #resource(name: string): Promise<Resource> {
+    const resource: Resource = { uri: this.uri(name), name: basename(name), mimeType: types[extname(name)] };
+    if (resource.name !== skillFile) return resource;
+    try {
+      const skill = basename(dirname(name));
+      const { description } = frontMatter(await this.#read(name), skill);
+      return { ...resource, name: skill, description };
+    } catch {
+      return resource;
+    }
+  }
+
+  /** Files of skills, and no other. */
+  async read(uri: string): Promise<ReadOutput> {
+    const name = this.#name(uri);
+    const { files } = await this.#scan();
+    if (!name || !files.includes(name)) return undefined;
+    const mimeType = types[extname(name)] ?? "";
+    return bytesContents(await this.#read(name), mimeType);
+  }
+
+  async directory(uri: string): Promise<Resource[] | undefined> {
+    const dir = this.#name(uri);
+    const { files } = await this.#scan();
+    const below = files
+      .filter((name) => name.startsWith(dir + "/"))
+      .map((name) => name.slice(dir!.length + 1).split("/"));
+    if (!dir || below.length === 0) return undefined;
+    const children = new Map<string, Promise<Resource> | Resource>();
+    for (const [child = "", ...deeper] of below) {
+      const name = `${dir}/${child}`;
+      const directory = { uri: this.uri(name), name: child, mimeType: directoryType };
+      children.set(child, deeper.length > 0 ? directory : this.#resource(name));
+    }
+    return Promise.all(children.values());
+  }
+}
+
+/** Whether a file is in or below one of the directories. */
+function belongs(name: string, dirs: string[]): boolean {
+  return dirs.some((dir) => name.startsWith(dir + "/"));
+}
+
+/** The YAML at the head of a SKILL.md. */
+function frontMatter(data: Buffer, name: string): { name: string; description: string } {
+  const head = /^\uFEFF?---\n(.*?)\n---/s.exec(data.toString("utf8").replaceAll("\r\n", "\n"));
+  if (!head) throw new Error("SKILL.md does not begin with YAML between two lines of ---");
+  const members: unknown = parse(head[1]!);
+  const front = { ...(members as object) } as { name: string; description: string };
+  if (front.name !== name) {
+    const got = JSON.stringify(front.name) ?? "none";
+    throw new Error(`SKILL.md has the name ${got}: it must be that of its directory, ${JSON.stringify(name)}`);
+  }
+  if (typeof front.description !== "string" || !front.description) {
+    throw new Error("SKILL.md has no description, which must be a text");
+  }
+  return front;
+}

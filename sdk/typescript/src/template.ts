@@ -1,0 +1,72 @@
+/** An RFC 6570 URI template that is matched against URIs. Variables of a query match in the order of the template only. */
+export class UriTemplate {
+  readonly variables: string[] = [];
+  readonly #pattern: RegExp;
+  readonly #groups: { name: string; explode: boolean; named: boolean }[] = [];
+
+  /** Throws when the template does not parse. */
+  constructor(readonly template: string) {
+    const parts = template.split(/(\{[^{}]*\})/);
+    const pattern = parts.map((part, i) => (i % 2 ? this.#expression(part.slice(1, -1)) : escape(part)));
+    if (template === "" || parts.some((part, i) => i % 2 === 0 && /[{}]/.test(part))) {
+      throw new TypeError(`${JSON.stringify(template)} is no RFC 6570 template`);
+    }
+    this.#pattern = new RegExp(`^${pattern.join("")}$`, "u");
+  }
+
+  /** The variables of a URI, decoded; undefined: it does not match. One that is absent in the URI is absent here. */
+  match(uri: string): Record<string, string> | undefined {
+    const found = this.#pattern.exec(uri);
+    if (!found) return undefined;
+    const variables: Record<string, string> = {};
+    try {
+      this.#groups.forEach(({ name, explode, named }, i) => {
+        const raw = found[i + 1];
+        if (raw === undefined) return;
+        const value = explode && named ? raw.replaceAll(new RegExp(`[;&]${escape(name)}=`, "gu"), ",") : raw;
+        variables[name] = decodeURIComponent(value);
+      });
+    } catch {
+      return undefined; // an escape that is not UTF-8
+    }
+    return variables;
+  }
+
+  #expression(expression: string): string {
+    const parsed =
+      /^([+#./;?&]?)([A-Za-z0-9_.%]+(?:\*|:[1-9][0-9]{0,3})?(?:,[A-Za-z0-9_.%]+(?:\*|:[1-9][0-9]{0,3})?)*)$/.exec(
+        expression,
+      );
+    if (!parsed) throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
+    const [, operator = "", list = ""] = parsed;
+    const { first, separator, named } = operators[operator]!;
+    const allowed = operator === "+" || operator === "#" ? "[^?#\\s]" : "(?:[A-Za-z0-9_.~-]|%[0-9A-Fa-f]{2})";
+    const variables = list.split(",").map((spec, i) => {
+      const [, name = "", modifier = ""] = /^([^*:]+)(.*)$/.exec(spec)!;
+      const explode = modifier === "*";
+      this.variables.push(name);
+      this.#groups.push({ name, explode, named });
+      // Commas belong to a list's value, and so do dots: no two parts may match the same, or matching takes for ever.
+      const one = `(?:${allowed}|,)*?`;
+      const prefix = named ? `${escape(name)}=?` : "";
+      const more = explode && "/;&".includes(separator) ? `(?:${escape(separator)}${prefix}${one})*?` : "";
+      return `(?:${escape(i === 0 ? first : separator)}${prefix}(${one}${more}))${named || first !== "" || i > 0 ? "?" : ""}`;
+    });
+    return variables.join("");
+  }
+}
+
+const operators: Record<string, { first: string; separator: string; named: boolean }> = {
+  "": { first: "", separator: ",", named: false },
+  "+": { first: "", separator: ",", named: false },
+  "#": { first: "#", separator: ",", named: false },
+  ".": { first: ".", separator: ".", named: false },
+  "/": { first: "/", separator: "/", named: false },
+  ";": { first: ";", separator: ";", named: true },
+  "?": { first: "?", separator: "&", named: true },
+  "&": { first: "&", separator: "&", named: true },
+};
+
+function escape(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
+}

@@ -1,0 +1,155 @@
+import { Backend } from "./backend.js";
+import type { Event, Sink } from "./call.js";
+import { LogLevel, LogMessage, Progress, RequestContext } from "./gen/mcpedge/v1/common.js";
+import { ElicitAction, InputRequest, InputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { CallToolRequest, CallToolResult } from "./gen/mcpedge/v1/tools.js";
+import { GetPromptRequest, GetPromptResult } from "./gen/mcpedge/v1/prompts.js";
+import { ReadResourceRequest, ReadResourceResult } from "./gen/mcpedge/v1/resources.js";
+import type { Root } from "./questions.js";
+import type { Outcome } from "./run.js";
+import type { Server } from "./server.js";
+
+/** Ends a call whose questions never end. */
+const maxRounds = 32;
+
+/** What the client answers to a question: the key is filled in. */
+export type Answer = Partial<Omit<InputResponse, "key">>;
+
+/** A user who filled in a form, or agreed to open a URL. */
+export function accepted(content?: object): Answer {
+  const contentJson = content ? JSON.stringify(content) : "";
+  return { elicit: { action: ElicitAction.ELICIT_ACTION_ACCEPT, contentJson } };
+}
+
+/** A user who said no. */
+export function declined(): Answer {
+  return { elicit: { action: ElicitAction.ELICIT_ACTION_DECLINE, contentJson: "" } };
+}
+
+/** A user who closed the question. */
+export function cancelled(): Answer {
+  return { elicit: { action: ElicitAction.ELICIT_ACTION_CANCEL, contentJson: "" } };
+}
+
+/** A client's model that said some text. */
+export function sampled(text: string): Answer {
+  return InputResponse.fromPartial({
+    createMessage: { role: 2, model: "test", stopReason: "endTurn", content: [{ text: { text } }] },
+  });
+}
+
+/** A client with these roots. */
+export function roots(...roots: Root[]): Answer {
+  return InputResponse.fromPartial({ listRoots: { roots } });
+}
+
+/** How a call ended, and what came before. Exactly one of result, inputRequired, failure and status is set. */
+export interface Called<R> extends Outcome<R> {
+  progress: Progress[];
+  logs: LogMessage[];
+  checkpoints: Buffer[];
+  deferred: boolean;
+  /** How often the handler ran. */
+  rounds: number;
+}
+
+export interface TestOptions {
+  /** Answers by the key of the question, or by a function. A question without one ends the call, as inputRequired. */
+  answers?: Record<string, Answer> | ((request: InputRequest) => Answer | undefined);
+  /** What is sent with every call; absent: a client that wants progress and all logs and can be asked everything. */
+  context?: Partial<RequestContext>;
+  signal?: AbortSignal;
+}
+
+/** Calls a Server in process as the edge does, through as many rounds as it asks for. Messages are encoded and decoded. */
+export class TestClient {
+  readonly #backend: Backend;
+
+  constructor(
+    server: Server,
+    readonly options: TestOptions = {},
+  ) {
+    this.#backend = new Backend(server);
+  }
+
+  callTool(name: string, args: object = {}, options: TestOptions = {}): Promise<Called<CallToolResult>> {
+    return this.#rounds(options, (round, sink) => {
+      const request = CallToolRequest.fromPartial({ name, argumentsJson: JSON.stringify(args), ...round });
+      return this.#backend.callTool(CallToolRequest.decode(CallToolRequest.encode(request).finish()), sink);
+    });
+  }
+
+  readResource(uri: string, options: TestOptions = {}): Promise<Called<ReadResourceResult>> {
+    return this.#rounds(options, (round, sink) => {
+      const request = ReadResourceRequest.fromPartial({ uri, ...round });
+      return this.#backend.readResource(ReadResourceRequest.decode(ReadResourceRequest.encode(request).finish()), sink);
+    });
+  }
+
+  getPrompt(
+    name: string,
+    args: Record<string, string> = {},
+    options: TestOptions = {},
+  ): Promise<Called<GetPromptResult>> {
+    return this.#rounds(options, (round, sink) => {
+      const request = GetPromptRequest.fromPartial({ name, arguments: args, ...round });
+      return this.#backend.getPrompt(GetPromptRequest.decode(GetPromptRequest.encode(request).finish()), sink);
+    });
+  }
+
+  /** Runs one call to its end; it hands on only the latest answers, as the edge does. */
+  async #rounds<R>(options: TestOptions, run: (round: Round, sink: Sink) => Promise<Outcome<R>>): Promise<Called<R>> {
+    const { answers, context, signal = new AbortController().signal } = { ...this.options, ...options };
+    const told = { progress: [] as Progress[], logs: [] as LogMessage[], checkpoints: [] as Buffer[], deferred: false };
+    const emit = (event: Event) => {
+      if ("progress" in event) told.progress.push(event.progress);
+      if ("log" in event) told.logs.push(event.log);
+      if ("checkpoint" in event) told.checkpoints.push(event.checkpoint.state);
+      if ("defer" in event) told.deferred = true;
+    };
+    let inputResponses: InputResponse[] = [];
+    let state: Buffer = Buffer.alloc(0);
+    for (let rounds = 1; rounds <= maxRounds; rounds++) {
+      const round = {
+        context: RequestContext.fromPartial({ ...everything, ...context, round: rounds }),
+        inputResponses,
+        state,
+      };
+      const outcome = await run(round, { emit, signal });
+      const asked = outcome.inputRequired;
+      if (!asked) return { ...outcome, ...told, rounds };
+      inputResponses = answersTo(asked, answers);
+      if (asked.requests.length > 0 && inputResponses.length === 0) return { ...outcome, ...told, rounds };
+      state = asked.state;
+    }
+    throw new Error(`the call still asks after ${maxRounds} rounds`);
+  }
+}
+
+interface Round {
+  context: RequestContext;
+  inputResponses: InputResponse[];
+  state: Buffer;
+}
+
+const everything: Partial<RequestContext> = {
+  callId: "test",
+  attempt: 1,
+  progressWanted: true,
+  logLevel: LogLevel.LOG_LEVEL_DEBUG,
+  checkpoints: true,
+  clientCapabilities: {
+    elicitation: { form: true, url: true, extraJson: "" },
+    sampling: { context: true, tools: true, extraJson: "" },
+    roots: { listChanged: false, extraJson: "" },
+    extensionsJson: {},
+    extraJson: "",
+  },
+};
+
+function answersTo(asked: InputRequired, answers: TestOptions["answers"]): InputResponse[] {
+  return asked.requests.flatMap((request) => {
+    const answer = typeof answers === "function" ? answers(request) : answers?.[request.key];
+    return answer ? [InputResponse.fromPartial({ ...answer, key: request.key })] : [];
+  });
+}

@@ -1,0 +1,199 @@
+import { wireDuration } from "./answers.js";
+import type { Call } from "./call.js";
+import { type Content, type Icon, isContent, text, wireContent, wireIcons } from "./content.js";
+import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
+import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
+import { jsonSchema, objectSchema, type Schema, schemaText, validArguments, validate } from "./schema.js";
+
+/** Hints of a tool's behaviour. MCP: ToolAnnotations. */
+export interface ToolAnnotations {
+  title?: string;
+  /** Changes nothing; false when absent. The edge relies on it: a call may be run again after a replica was lost. */
+  readOnlyHint?: boolean;
+  /** May destroy something; true when absent. */
+  destructiveHint?: boolean;
+  /** The same call again changes nothing more; false when absent. The edge relies on it as on readOnlyHint. */
+  idempotentHint?: boolean;
+  /** Reaches beyond a closed world, as a web search does; true when absent. */
+  openWorldHint?: boolean;
+}
+
+/** Which calls of a tool become tasks: calls that their clients need not hold a connection for. */
+export interface TaskSupport {
+  /** "optional": those of clients that can have tasks. "required": all; the edge refuses other clients. */
+  mode: "optional" | "required";
+  /**
+   * When: "at-once" (what "required" means by itself), or "deferred", when the handler has run for a while or calls
+   * `call.defer` (what "optional" means by itself).
+   */
+  start?: "at-once" | "deferred";
+  /** How often, in ms, clients should ask for a task: 100 ms to 1 h. Absent: the edge chooses. */
+  pollInterval?: number;
+}
+
+interface ToolDescription {
+  title?: string;
+  /** For the model. */
+  description?: string;
+  annotations?: ToolAnnotations;
+  icons?: Icon[];
+  _meta?: object;
+  task?: TaskSupport;
+}
+
+/** What a tool is. I is the schema of its arguments, O that of its structured content. */
+export interface ToolConfig<
+  I extends Schema<any, any> | undefined,
+  O extends Schema<any, any> | undefined,
+> extends ToolDescription {
+  /** An object; absent: any. Arguments are what it makes of what the client gave. */
+  inputSchema?: I;
+  /** Absent: no structured content, or one that is not described. */
+  outputSchema?: O;
+}
+
+/** A tool whose schemas are JSON texts, sent verbatim. */
+export interface RawToolConfig extends ToolDescription {
+  inputSchema?: string;
+  outputSchema?: string;
+}
+
+/** A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`. */
+export class Result {
+  constructor(
+    readonly parts: {
+      /** May be empty: with structured content the edge then adds its serialization as text. */
+      content?: Content[];
+      /** Any JSON value; undefined: none. */
+      structured?: unknown;
+      /** The tool failed in a way the model should see. */
+      isError?: boolean;
+      _meta?: object;
+    },
+  ) {}
+}
+
+/** Structured content without a schema: any JSON value. */
+export function structured(value: unknown): Result {
+  return new Result({ structured: value });
+}
+
+/** A failure the model sees and can act on. */
+export function errorResult(message: string): Result {
+  return new Result({ content: [text(message)], isError: true });
+}
+
+export type Arguments<I> = I extends Schema<any, infer Output> ? Output : Record<string, unknown>;
+
+/** What a handler gives: with an output schema a value that fits it, else content; a Result has full control. */
+export type ToolOutput<O> =
+  O extends Schema<infer Input, any> ? Input | Result : string | Content | Content[] | Result | void;
+
+export interface ToolEntry {
+  listed: Tool;
+  handler: (argumentsJson: string, call: Call) => Promise<CallToolResult>;
+}
+
+const validName = /^[A-Za-z0-9_.-]{1,64}$/;
+
+export function buildTool<I extends Schema<any, any> | undefined, O extends Schema<any, any> | undefined>(
+  name: string,
+  config: ToolConfig<I, O>,
+  handler: (args: Arguments<I>, call: Call) => ToolOutput<O> | Promise<ToolOutput<O>>,
+): ToolEntry {
+  const { inputSchema, outputSchema } = config;
+  const owner = `tool ${JSON.stringify(name)}`;
+  const listed = describe(name, config, handler);
+  listed.inputSchemaJson = inputSchema
+    ? JSON.stringify(objectSchema(`${owner}, inputSchema`, inputSchema, "input"))
+    : '{"type":"object"}';
+  if (outputSchema)
+    listed.outputSchemaJson = JSON.stringify(jsonSchema(`${owner}, outputSchema`, outputSchema, "output"));
+  return {
+    listed,
+    async handler(argumentsJson, call) {
+      const given: unknown = JSON.parse(argumentsJson || "{}");
+      const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
+      return toolResult(await handler(args, call), outputSchema);
+    },
+  };
+}
+
+export function buildRawTool(
+  name: string,
+  { inputSchema, outputSchema, ...config }: RawToolConfig,
+  handler: (argumentsJson: string, call: Call) => Result | Promise<Result>,
+): ToolEntry {
+  const listed = describe(name, config, handler);
+  if (inputSchema !== undefined)
+    listed.inputSchemaJson = schemaText(`the inputSchema of tool ${JSON.stringify(name)}`, inputSchema);
+  if (outputSchema !== undefined)
+    listed.outputSchemaJson = schemaText(`the outputSchema of tool ${JSON.stringify(name)}`, outputSchema);
+  return {
+    listed,
+    handler: async (argumentsJson, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
+  };
+}
+
+function describe(name: string, config: ToolDescription, handler: unknown): Tool {
+  if (!validName.test(name)) throw new TypeError(`tool name ${JSON.stringify(name)}: use 1 to 64 of A-Z a-z 0-9 _ . -`);
+  if (typeof handler !== "function") throw new TypeError(`tool ${JSON.stringify(name)}: its handler is no function`);
+  const { title, description, annotations: a, task, icons, _meta } = config;
+  return Tool.fromPartial({
+    name,
+    title,
+    description,
+    icons: wireIcons(icons),
+    metaJson: encodeObject(`_meta of tool ${JSON.stringify(name)}`, _meta),
+    annotations: a && {
+      title: a.title,
+      readOnly: a.readOnlyHint,
+      destructive: a.destructiveHint,
+      idempotent: a.idempotentHint,
+      openWorld: a.openWorldHint,
+    },
+    taskSupport: task && {
+      mode: task.mode === "required" ? TaskMode.TASK_MODE_REQUIRED : TaskMode.TASK_MODE_OPTIONAL,
+      start: task.start && (task.start === "deferred" ? TaskStart.TASK_START_DEFERRED : TaskStart.TASK_START_AT_ONCE),
+      pollInterval: task.pollInterval === undefined ? undefined : wireDuration(task.pollInterval),
+    },
+  });
+}
+
+async function toolResult(out: unknown, outputSchema: Schema<any, any> | undefined): Promise<CallToolResult> {
+  let { content = [], structured: value, isError = false, _meta }: Result["parts"] = {};
+  if (out instanceof Result) ({ content = [], structured: value, isError = false, _meta } = out.parts);
+  else if (outputSchema) value = out ?? null;
+  else if (typeof out === "string") content = [text(out)];
+  else if (isContent(out)) content = [out];
+  else if (Array.isArray(out) && out.every(isContent)) content = out;
+  else value = out;
+  if (outputSchema && value !== undefined) value = await fitting(outputSchema, value);
+  return {
+    content: content.map(wireContent),
+    structuredContentJson: value === undefined ? "" : encodeResult(value),
+    isError,
+    metaJson: encodeObject("_meta of a result", _meta),
+  };
+}
+
+async function fitting(schema: Schema<any, any>, value: unknown): Promise<unknown> {
+  const valid = await validate(schema, value);
+  if ("issues" in valid)
+    throw new Failure("Internal", `the result does not fit the tool's output schema: ${valid.issues}`);
+  return valid.value;
+}
+
+function encodeResult(value: unknown): string {
+  try {
+    return encodeJson(value);
+  } catch (error) {
+    throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
+  }
+}
+
+/** An error without a kind is for the model to see. */
+export function plainToolError(error: Error): CallToolResult {
+  return CallToolResult.fromPartial({ content: [wireContent(text(error.message))], isError: true });
+}

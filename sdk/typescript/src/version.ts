@@ -1,0 +1,2 @@
+/** The version of this package, which is the repository's. */
+export const version = "0.1.0";

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Installs what the library takes, checks its types and format, runs its tests, and calls a tool of the packed library through an
+# edge, whose program is $MCPEDGE_PROGRAM; without it the edge is built.
+set -eu
+cd "$(dirname "$0")"
+npm ci --loglevel=error
+npm run --silent lint
+npm test
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -z "${MCPEDGE_PROGRAM:-}" ]; then
+  MCPEDGE_PROGRAM=$work/mcpedge
+  go build -C ../.. -o "$MCPEDGE_PROGRAM" ./edge
+fi
+npm pack --silent --pack-destination "$work" >/dev/null
+MCPEDGE_PROGRAM=$MCPEDGE_PROGRAM node test/packed.mjs "$work"

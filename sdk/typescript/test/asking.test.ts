@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import {
+  Cancelled,
+  Declined,
+  form,
+  InputRequired,
+  listRoots,
+  rawQuestion,
+  sampling,
+  formSchema,
+} from "@mcpedge/capability";
+import { accepted, cancelled, declined, roots, sampled, TestClient } from "@mcpedge/capability/testing";
+import { make } from "./server.js";
+
+const order = z.object({ cups: z.int().min(1).max(5) });
+
+test("a question is a plain awaited call, and the handler runs again with the answer", async () => {
+  const server = make();
+  server.registerTool("brew", {}, async (_, call) => `${(await call.ask("cups", "How many?", order)).cups} cups`);
+  const client = new TestClient(server, { answers: { cups: accepted({ cups: 2 }) } });
+  const { result, rounds } = await client.callTool("brew");
+  assert.deepEqual([result?.content[0]?.text?.text, rounds], ["2 cups", 2]);
+  const asked = await new TestClient(server).callTool("brew");
+  const [request] = asked.inputRequired!.requests;
+  assert.deepEqual([request?.key, request?.elicitForm?.message], ["cups", "How many?"]);
+  assert.equal(JSON.parse(request!.elicitForm!.requestedSchemaJson).properties.cups.maximum, 5);
+});
+
+test("declined and cancelled are ordinary errors", async () => {
+  const server = make();
+  server.registerTool("brew", {}, async (_, call) => {
+    try {
+      await call.ask("cups", "How many?", order);
+    } catch (error) {
+      if (error instanceof Declined) return "declined";
+      if (error instanceof Cancelled) return "cancelled";
+      throw error;
+    }
+    return "accepted";
+  });
+  server.registerTool("plain", {}, async (_, call) => String((await call.ask("cups", "How many?", order)).cups));
+  for (const [answer, says] of [
+    [declined(), "declined"],
+    [cancelled(), "cancelled"],
+  ] as const) {
+    const client = new TestClient(server, { answers: { cups: answer } });
+    assert.equal((await client.callTool("brew")).result?.content[0]?.text?.text, says);
+  }
+  const { result } = await new TestClient(server, { answers: { cups: declined() } }).callTool("plain");
+  assert.deepEqual([result?.isError, result?.content[0]?.text?.text], [true, "the user declined to answer"]);
+});
+
+test("a handler that swallows the unwinding ends in its questions all the same", async () => {
+  const server = make();
+  let effects = 0;
+  server.registerTool("swallow", {}, async (_, call) => {
+    let name = "nobody";
+    try {
+      name = (await call.askForm("name", "Who?", '{"type":"object","properties":{"name":{"type":"string"}}}')).action;
+    } catch {
+      // as a careless handler does
+    }
+    await call.once("effect", () => ++effects);
+    return name;
+  });
+  const client = new TestClient(server, { answers: { name: accepted({ name: "A" }) } });
+  assert.deepEqual((await new TestClient(server).callTool("swallow")).inputRequired?.requests.length, 1);
+  assert.equal(effects, 0);
+  assert.equal((await client.callTool("swallow")).result?.content[0]?.text?.text, "accept");
+  assert.equal(effects, 1);
+});
+
+test("several questions are asked in one round, by askAll and by Promise.all", async () => {
+  const server = make();
+  server.registerTool("all", {}, async (_, call) => {
+    const hello = sampling("hello", { messages: [{ role: "user", content: "Say hello" }], maxTokens: 9 });
+    const raw = rawQuestion("raw", { method: "x/y", params: {} });
+    const [{ cups }, said, dirs, answer] = await call.askAll(form("cups", "?", order), hello, listRoots("roots"), raw);
+    return `${cups} ${said.text} ${dirs[0]?.uri} ${JSON.stringify(answer)}`;
+  });
+  server.registerTool("promises", {}, async (_, call) => {
+    const both = await Promise.all([call.ask("cups", "?", order), call.roots("roots")]);
+    return JSON.stringify(both);
+  });
+  const answers = {
+    cups: accepted({ cups: 3 }),
+    hello: sampled("Hi"),
+    roots: roots({ uri: "file:///a", name: "a" }),
+    raw: { rawJson: '{"b":1}' },
+  };
+  const client = new TestClient(server, { answers });
+  const all = await client.callTool("all");
+  assert.deepEqual([all.result?.content[0]?.text?.text, all.rounds], ['3 Hi file:///a {"b":1}', 2]);
+  const promises = await client.callTool("promises");
+  assert.deepEqual(
+    [promises.result?.content[0]?.text?.text, promises.rounds],
+    ['[{"cups":3},[{"uri":"file:///a","name":"a"}]]', 2],
+  );
+});
+
+test("answers survive rounds, cannot be changed later, and are asked for again when they do not fit", async () => {
+  const server = make();
+  server.registerTool("two", {}, async (_, call) => {
+    const { cups } = await call.ask("cups", "?", order);
+    await call.answer(
+      formSchema("sure", "?", '{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}'),
+    );
+    return String(cups);
+  });
+  let asked: string[] = [];
+  const client = new TestClient(server, {
+    answers: ({ key }) => {
+      asked.push(key);
+      if (key === "sure") return accepted({ ok: asked.filter((k) => k === "sure").length > 1 ? true : "yes" });
+      return accepted({ cups: asked.length === 1 ? 99 : 4 });
+    },
+  });
+  const { result, rounds } = await client.callTool("two");
+  assert.equal(result?.content[0]?.text?.text, "4");
+  assert.deepEqual([asked, rounds], [["cups", "cups", "sure", "sure"], 5]);
+});
+
+test("once keeps a value over the rounds", async () => {
+  const server = make();
+  let made = 0;
+  server.registerTool("order", {}, async (_, call) => {
+    const id = await call.once("id", async () => ({ n: ++made }));
+    await call.ask("cups", "?", order);
+    await call.roots("roots");
+    return `order ${id.n} ${JSON.stringify(await call.once("id", () => "never"))}`;
+  });
+  const answers = { cups: accepted({ cups: 1 }), roots: roots() };
+  const { result, rounds } = await new TestClient(server, { answers }).callTool("order");
+  assert.deepEqual([result?.content[0]?.text?.text, rounds, made], ['order 1 {"n":1}', 3, 1]);
+});
+
+test("a handler may keep its own account of the rounds", async () => {
+  const server = make();
+  server.registerTool("poll", {}, (_, call) => {
+    if (!call.state) throw new InputRequired({ state: Buffer.from("job-7"), retryAfter: 1500, repeatable: true });
+    return Buffer.from(call.state).toString();
+  });
+  const first = await new TestClient(server).callTool("poll");
+  assert.deepEqual([first.result?.content[0]?.text?.text, first.rounds], ["job-7", 2]);
+});
+
+test("what cannot be asked is a clear failure", async () => {
+  const server = make();
+  const q = (key: string) => listRoots(key);
+  server.registerTool("many", {}, (_, call) =>
+    call.askAll(...Array.from({ length: 17 }, (_, i) => q(`k${i}`))).then(String),
+  );
+  server.registerTool("twice", {}, () => Promise.reject(new InputRequired({ questions: [q("a"), q("a")] })));
+  server.registerTool("long", {}, (_, call) => call.answer(q("k".repeat(129))).then(String));
+  server.registerTool("big", {}, (_, call) => {
+    call.setState(Buffer.alloc(65 << 10));
+    return call.answer(q("a")).then(String);
+  });
+  server.registerTool("nested", {}, (_, call) => call.ask("a", "?", z.object({ o: z.object({}) })).then(String));
+  const client = new TestClient(server);
+  const message = async (tool: string) => (await client.callTool(tool)).failure?.message ?? "";
+  assert.match(await message("many"), /17 questions in one round; ask at most 16/);
+  assert.match(await message("twice"), /two questions of one round have the key "a"/);
+  assert.match(await message("long"), /the key of a question has 1 to 128 bytes, not 129/);
+  assert.match(await message("big"), /above the 65536 that survive a round/);
+  assert.match(await message("nested"), /tool nested failed by a fault of the service/);
+});
+
+test("tasks: defer, checkpoints and the state after a lost replica", async () => {
+  const server = make();
+  server.registerTool("job", { task: { mode: "optional", pollInterval: 500 } }, async (_, call) => {
+    const from = call.state ? Number(Buffer.from(call.state)) : 0;
+    call.defer();
+    call.defer();
+    call.checkpoint(Buffer.from(String(from + 1)));
+    return `from ${from} as ${call.taskId ?? "no task"}`;
+  });
+  const client = new TestClient(server, { context: { task: { id: "" } } });
+  const first = await client.callTool("job");
+  assert.deepEqual(
+    [first.result?.content[0]?.text?.text, first.deferred, first.checkpoints.length],
+    ["from 0 as no task", true, 1],
+  );
+  const listed = server.tools.get("job")!.listed.taskSupport!;
+  assert.deepEqual([listed.mode, listed.start, listed.pollInterval], [2, 0, { seconds: 0n, nanos: 500_000_000 }]);
+});
+
+test("a question that nobody awaits does not end the process", async () => {
+  const server = make();
+  server.registerTool("careless", {}, (_, call) => {
+    void call.ask("cups", "?", order);
+    void call.roots("roots");
+    return new Promise<string>((resolve) => setImmediate(() => resolve("done")));
+  });
+  const asked = await new TestClient(server).callTool("careless");
+  assert.deepEqual(
+    asked.inputRequired?.requests.map((r) => r.key),
+    ["cups", "roots"],
+  );
+});

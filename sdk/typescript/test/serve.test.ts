@@ -1,0 +1,314 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { Client, type ClientReadableStream, credentials, type ChannelCredentials, Metadata } from "@grpc/grpc-js";
+import { context, trace } from "@opentelemetry/api";
+import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
+import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { ResourceServiceClient } from "@mcpedge/capability/contract/resources";
+import { ToolServiceClient } from "@mcpedge/capability/contract/tools";
+import { flags } from "../dist/serve.js";
+import { make } from "./server.js";
+
+const running: Serving[] = [];
+const clients: { close(): void }[] = [];
+after(async () => {
+  clients.forEach((c) => c.close());
+  await Promise.all(running.map((s) => s.stop()));
+});
+
+async function serving(server = make(), options = {}, creds: ChannelCredentials = credentials.createInsecure()) {
+  const serving = await start(server, { listen: "127.0.0.1:0", grace: 200, ...options });
+  running.push(serving);
+  const tools = new ToolServiceClient(serving.address, creds);
+  clients.push(tools);
+  return { serving, tools };
+}
+
+const request = (name: string, context = {}) => ({
+  name,
+  argumentsJson: "{}",
+  inputResponses: [],
+  state: Buffer.alloc(0),
+  context: { callId: "c1", progressWanted: true, logLevel: 1, attempt: 1, round: 1, ...context } as never,
+});
+
+/** All messages of a stream, and its status. */
+async function all<T>(stream: ClientReadableStream<T>): Promise<{ messages: T[]; code: number; details: string }> {
+  const messages: T[] = [];
+  stream.on("data", (m: T) => messages.push(m));
+  stream.on("error", () => {});
+  const status = await new Promise<{ code: number; details: string }>((resolve) => stream.on("status", resolve));
+  return { messages, code: status.code, details: status.details };
+}
+
+test("the version is the repository's, or 0.1.0 without a release", () => {
+  const tags = execFileSync("git", ["tag", "--list", "v*", "--sort=-v:refname"], { encoding: "utf8" }).split("\n");
+  const { version: packaged } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  assert.equal(packaged, tags[0]?.slice(1) || "0.1.0");
+  assert.equal(version, packaged);
+});
+
+test("flags say where to serve", () => {
+  assert.deepEqual(flags(["--listen", "127.0.0.1:9", "--own=1"]), { listen: "127.0.0.1:9" });
+  assert.deepEqual(flags(["--tls-cert=a", "--tls-key", "b", "--tls-client-ca=c"]), {
+    tls: { cert: "a", key: "b", clientCa: "c" },
+  });
+  assert.deepEqual(flags([]), {});
+  assert.throws(() => flags(["--tls-cert=a"]), /belong together/);
+  assert.throws(() => flags(["--tls-client-ca=a"]), /needs --tls-cert/);
+  assert.throws(() => flags(["--listen"]), /--listen needs a value/);
+});
+
+test("events come before one outcome, and a signal that nobody aborted stays so", async () => {
+  const server = make();
+  let signal: AbortSignal | undefined;
+  server.registerTool("work", {}, (_, call) => {
+    signal = call.signal;
+    call.progress(1, 2, "half");
+    call.progress(1, 2, "does not rise");
+    call.log("warning", { a: 1 }, "me");
+    return "done";
+  });
+  const { tools } = await serving(server);
+  const { messages, code } = await all(tools.callTool(request("work")));
+  assert.equal(code, 0);
+  assert.deepEqual(
+    [messages[0]?.progress?.message, messages[1]?.log?.dataJson, messages.length],
+    ["half", '{"a":1}', 3],
+  );
+  assert.equal(messages[2]?.result?.content[0]?.text?.text, "done");
+  assert.equal(signal?.aborted, false);
+});
+
+test("a client that leaves, and a deadline, abort the signal", async () => {
+  const server = make();
+  const aborted: string[] = [];
+  let started = () => {};
+  server.registerTool("wait", {}, async (_, call) => {
+    started();
+    await new Promise((resolve) => call.signal.addEventListener("abort", resolve));
+    aborted.push((call.signal.reason as Error).message);
+    throw call.signal.reason;
+  });
+  const { tools } = await serving(server);
+  const running = new Promise<void>((resolve) => (started = resolve));
+  const left = tools.callTool(request("wait"));
+  const gone = all(left);
+  await running;
+  left.cancel();
+  assert.equal((await gone).code, 1);
+  const late = await all(tools.callTool(request("wait"), new Metadata(), { deadline: Date.now() + 100 }));
+  assert.equal(late.code, 4);
+  while (aborted.length < 2) await new Promise(setImmediate);
+  assert.deepEqual(aborted, ["the call was cancelled", "the deadline of the call is over"]);
+});
+
+test("progress that a slow reader has not taken is coalesced, and checkpoints and the outcome come", async () => {
+  const server = make();
+  const many = 20_000;
+  server.registerTool("fast", {}, async (_, call) => {
+    for (let i = 1; i <= many; i++) {
+      call.progress(i, many, "x".repeat(1000));
+      if (i % 1000 === 0) await new Promise(setImmediate);
+    }
+    call.checkpoint(Buffer.from("s"));
+    return "done";
+  });
+  const { tools } = await serving(server);
+  const stream = tools.callTool(request("fast", { checkpoints: true }));
+  stream.pause();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const read = all(stream);
+  stream.resume();
+  const { messages } = await read;
+  const progress = messages.flatMap((m) => (m.progress ? [m.progress.progress] : []));
+  assert.ok(progress.length < many / 2, `${progress.length} of ${many}`);
+  assert.equal(progress.at(-1), many);
+  assert.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+  );
+  assert.ok(messages.at(-2)?.checkpoint && messages.at(-1)?.result);
+});
+
+test("feeds begin with started, tell of changes, and end when the service stops", async () => {
+  const server = make();
+  let watching = 0;
+  server.provide("a://", {
+    list: () => [],
+    read: () => "x",
+    watch: () => {
+      watching++;
+      return () => void watching--;
+    },
+  });
+  const { tools, serving: s } = await serving(server);
+  const resources = new ResourceServiceClient(s.address, credentials.createInsecure());
+  clients.push(resources);
+  const list = tools.watchTools({ principal: undefined });
+  const one = resources.watchResource({ uri: "a://1", principal: undefined });
+  assert.ok((await once(list, "data"))[0].started);
+  assert.ok((await once(one, "data"))[0].started);
+  assert.equal(watching, 1);
+  server.registerTool("new", {}, () => "");
+  assert.ok((await once(list, "data"))[0].changed);
+  server.resourceUpdated("a://2");
+  server.resourceUpdated("a://1");
+  assert.equal((await once(one, "data"))[0].updated.uri, "a://1");
+  const refused = await all(resources.watchResource({ uri: "b://1", principal: undefined }));
+  assert.equal(refused.code, 5);
+  const ended = [all(list), all(one)];
+  await s.stop();
+  assert.deepEqual(
+    (await Promise.all(ended)).map((e) => e.code),
+    [14, 14],
+  );
+  assert.equal(watching, 0);
+});
+
+test("a call is a span of its caller's trace, which is active in the handler", async () => {
+  const provider = new NodeTracerProvider();
+  provider.register();
+  const server = make();
+  server.registerTool("traced", {}, () => trace.getActiveSpan()?.spanContext().traceId ?? "none");
+  const { tools } = await serving(server);
+  const metadata = new Metadata();
+  metadata.set("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
+  const { messages } = await all(tools.callTool(request("traced"), metadata));
+  assert.equal(messages[0]?.result?.content[0]?.text?.text, "0af7651916cd43dd8448eb211c80319c");
+  await provider.shutdown();
+  trace.disable();
+  context.disable();
+});
+
+test("onCancel has the call's state and id", async () => {
+  const server = make();
+  const told: unknown[] = [];
+  server.onCancel("job", (call) => void told.push(call.id, call.state));
+  const { tools } = await serving(server);
+  const cancel = (name: string, state = Buffer.alloc(0)) =>
+    new Promise<number>((resolve) =>
+      tools.cancelCall({ name, context: request("").context, state }, (error) => resolve(error?.code ?? 0)),
+    );
+  assert.equal(await cancel("job"), 0);
+  assert.equal(await cancel("other"), 0);
+  assert.equal(await cancel("job", Buffer.from("not ours")), 3);
+  assert.deepEqual(told, ["c1", undefined]);
+});
+
+test("with identity, work without a signed one is refused, and the principal is who it says", async () => {
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  const jwk = { ...(await exportJWK(publicKey)), kid: "k1", alg: "ES256" };
+  const keys = createServer((_, response) => response.end(JSON.stringify({ keys: [jwk] }))).listen(0, "127.0.0.1");
+  await once(keys, "listening");
+  const jwksUrl = `http://127.0.0.1:${(keys.address() as { port: number }).port}/`;
+  const server = make({ identity: { jwksUrl, audience: "me" } });
+  server.registerTool(
+    "who",
+    {},
+    (_, call) => `${call.principal.subject} ${call.principal.scopes} ${call.claim("team")}`,
+  );
+  const { tools } = await serving(server);
+  const call = async (txn: string, audience = "me", key = privateKey) => {
+    const claims = { txn, scope: "a b", claims: { team: "tea" }, sub: "ada", aud: audience };
+    const header = { alg: "ES256", kid: "k1", typ: "mcp-identity+jwt" };
+    const token = await new SignJWT(claims).setProtectedHeader(header).setExpirationTime("1m").sign(key);
+    const metadata = new Metadata();
+    metadata.set("mcp-identity", token);
+    return all(tools.callTool(request("who"), metadata));
+  };
+  assert.equal((await call("c1")).messages[0]?.result?.content[0]?.text?.text, "ada a,b tea");
+  assert.match((await call("c2")).details, /another call's/);
+  assert.equal((await call("c1", "you")).code, 16);
+  assert.equal((await call("c1", "me", (await generateKeyPair("ES256")).privateKey)).code, 16);
+  const none = await all(tools.callTool(request("who")));
+  assert.deepEqual([none.code, /the call has 0 identities/.test(none.details)], [16, true]);
+  keys.close();
+});
+
+test("TLS, with certificates of clients", async (t) => {
+  const dir = mkdtempSync(join(tmpdir(), "tls-"));
+  const [cert, key] = [join(dir, "cert.pem"), join(dir, "key.pem")];
+  const made = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
+  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"];
+  try {
+    execFileSync("openssl", [...made, ...names, "-keyout", key, "-out", cert], { stdio: "ignore" });
+  } catch {
+    return t.skip("openssl is missing");
+  }
+  const server = make();
+  server.registerRawTool("raw", {}, (args) => new Result({ content: [text(args)] }));
+  const [pem, secret] = [readFileSync(cert), readFileSync(key)];
+  const { tools, serving: s } = await serving(
+    server,
+    { tls: { cert, key, clientCa: cert } },
+    credentials.createSsl(pem, secret, pem),
+  );
+  assert.equal((await all(tools.callTool(request("raw")))).messages[0]?.result?.content[0]?.text?.text, "{}");
+  const stranger = new ToolServiceClient(s.address, credentials.createSsl(pem));
+  clients.push(stranger);
+  assert.equal(
+    (await all(stranger.callTool(request("raw"), new Metadata(), { deadline: Date.now() + 2000 }))).code !== 0,
+    true,
+  );
+});
+
+test("calls have the grace to finish when the service stops, and no more", async () => {
+  const server = make();
+  let go = () => {};
+  const started: Promise<void>[] = [];
+  const wait = (name: string, work: () => Promise<string>) => {
+    let begun = () => {};
+    started.push(new Promise<void>((resolve) => (begun = resolve)));
+    server.registerTool(name, {}, () => (begun(), work()));
+  };
+  wait("short", () => new Promise((resolve) => (go = () => resolve("in time"))));
+  wait("endless", () => new Promise(() => {}));
+  const { tools, serving: s } = await serving(server, { grace: 300 });
+  const [short, endless] = [all(tools.callTool(request("short"))), all(tools.callTool(request("endless")))];
+  await Promise.all(started);
+  const stopped = s.stop();
+  go();
+  assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
+  assert.notEqual((await endless).code, 0);
+  await stopped;
+});
+
+test("a failure to listen is said", async () => {
+  const { serving: s } = await serving();
+  await assert.rejects(start(make(), { listen: s.address }), /EADDRINUSE|No address added/);
+});
+
+test("health and reflection are served", async () => {
+  const { serving: s } = await serving();
+  const client = new Client(s.address, credentials.createInsecure());
+  clients.push(client);
+  const same = (bytes: Buffer) => bytes;
+  const health = await new Promise<Buffer | undefined>((resolve) =>
+    client.makeUnaryRequest("/grpc.health.v1.Health/Check", same, same, Buffer.alloc(0), (_, answer) =>
+      resolve(answer),
+    ),
+  );
+  assert.deepEqual(health, Buffer.from([8, 1])); // status: SERVING
+  const reflection = client.makeBidiStreamRequest(
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    same,
+    same,
+  );
+  reflection.write(Buffer.from([0x3a, 1, 0x2a])); // list_services: "*"
+  const [services] = (await once(reflection, "data")) as [Buffer];
+  reflection.write(Buffer.from([0x22, 22, ...Buffer.from("mcpedge.v1.ToolService")])); // file_containing_symbol
+  const [file] = (await once(reflection, "data")) as [Buffer];
+  reflection.end();
+  for (const name of ["BackendService", "ToolService", "ResourceService", "PromptService"]) {
+    assert.ok(services.includes(`mcpedge.v1.${name}`), name);
+  }
+  assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
+});

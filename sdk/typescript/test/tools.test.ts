@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { z } from "zod";
+import { errorResult, Failure, image, Result, structured, text } from "@mcpedge/capability";
+import { TestClient } from "@mcpedge/capability/testing";
+import { make } from "./server.js";
+
+test("a tool has typed arguments and structured content", async () => {
+  const server = make();
+  const inputSchema = z.object({ a: z.number(), b: z.number().default(2) });
+  server.registerTool("add", { inputSchema, outputSchema: z.object({ sum: z.number() }) }, ({ a, b }) => ({
+    sum: a + b,
+  }));
+  const { result } = await new TestClient(server).callTool("add", { a: 1 });
+  assert.equal(result?.structuredContentJson, '{"sum":3}');
+  const listed = server.tools.get("add")!.listed;
+  assert.deepEqual(JSON.parse(listed.inputSchemaJson), {
+    type: "object",
+    properties: { a: { type: "number" }, b: { type: "number", default: 2 } },
+    required: ["a"],
+  });
+  assert.deepEqual(JSON.parse(listed.outputSchemaJson).required, ["sum"]);
+});
+
+test("a handler's value decides what the result has", async () => {
+  const server = make();
+  const picture = image(Buffer.from([1, 2]), "image/png");
+  server.registerTool("string", {}, () => "yes");
+  server.registerTool("content", {}, () => picture);
+  server.registerTool("contents", {}, () => [text("a"), picture]);
+  server.registerTool("nothing", {}, () => {});
+  server.registerTool("structured", {}, () => structured([1, null]));
+  server.registerTool("error", {}, () => errorResult("no"));
+  server.registerTool("full", {}, () => new Result({ content: [text("x")], structured: 7, _meta: { a: 1 } }));
+  const client = new TestClient(server);
+  const results = await Promise.all(
+    server.tools.all().map(async ({ listed }) => {
+      const { result } = await client.callTool(listed.name);
+      const { content, structuredContentJson, isError, metaJson } = result!;
+      return [
+        listed.name,
+        content.map((c) => c.text?.text ?? c.image?.data.length),
+        structuredContentJson,
+        isError,
+        metaJson,
+      ];
+    }),
+  );
+  assert.deepEqual(results, [
+    ["string", ["yes"], "", false, ""],
+    ["content", [2], "", false, ""],
+    ["contents", ["a", 2], "", false, ""],
+    ["nothing", [], "", false, ""],
+    ["structured", [], "[1,null]", false, ""],
+    ["error", ["no"], "", true, ""],
+    ["full", ["x"], "7", false, '{"a":1}'],
+  ]);
+});
+
+test("what a handler throws becomes the right failure, and no stack is shown", async () => {
+  const server = make();
+  const fail = (name: string, what: unknown) =>
+    server.registerTool(name, {}, () => {
+      throw what;
+    });
+  fail("plain", new Error("the shop is closed"));
+  fail("kind", new Failure("NotFound", "no such order", { data: { id: 1 } }));
+  fail("status", Object.assign(new Error("14 UNAVAILABLE: away"), { code: 14, details: "away" }));
+  fail("fault", new TypeError("cannot read properties of undefined"));
+  fail("string", "a string");
+  fail("fetch", new TypeError("fetch failed", { cause: new Error("refused") }));
+  const client = new TestClient(server);
+  const plain = await client.callTool("plain");
+  assert.equal(plain.result?.isError, true);
+  assert.equal(plain.result.content[0]?.text?.text, "the shop is closed");
+  const kind = await client.callTool("kind");
+  assert.deepEqual(
+    [kind.failure?.reason, kind.failure?.message, kind.failure?.dataJson],
+    [2, "no such order", '{"id":1}'],
+  );
+  assert.deepEqual((await client.callTool("status")).status, { code: 14, details: "away" });
+  for (const name of ["fault", "string"]) {
+    const { failure } = await client.callTool(name);
+    assert.deepEqual([failure?.reason, failure?.message], [8, `tool ${name} failed by a fault of the service`]);
+  }
+  assert.equal((await client.callTool("fetch")).result?.content[0]?.text?.text, "fetch failed");
+  assert.equal((await client.callTool("unknown")).failure?.message, 'there is no tool "unknown"');
+});
+
+test("arguments that do not fit are named, and results that do not fit are faults", async () => {
+  const server = make();
+  const inputSchema = z.object({ who: z.object({ name: z.string() }) });
+  server.registerTool("greet", { inputSchema, outputSchema: z.object({ n: z.int() }) }, () => ({ n: 0.5 }));
+  const client = new TestClient(server);
+  const wrong = await client.callTool("greet", { who: { name: 7 } });
+  assert.equal(wrong.failure?.reason, 1);
+  assert.match(wrong.failure!.message, /"who\.name": .*string/);
+  const bad = await client.callTool("greet", { who: { name: "A" } });
+  assert.equal(bad.failure?.reason, 8);
+  assert.match(bad.failure!.message, /the result does not fit the tool's output schema: "n"/);
+});
+
+test("a mistake in a registration throws, names the tool and says what to do", () => {
+  const server = make();
+  server.registerTool("once", {}, () => "");
+  const cases: [() => void, RegExp][] = [
+    [
+      () => server.registerTool("once", {}, () => ""),
+      /tool "once" is registered already: choose another name, or remove it/,
+    ],
+    [() => server.registerTool("a b", {}, () => ""), /tool name "a b": use 1 to 64 of A-Z a-z 0-9 _ \. -/],
+    [
+      () => server.registerTool("t", { inputSchema: z.string() }, () => ""),
+      /tool "t", inputSchema.*of an object, not of string/,
+    ],
+    [
+      () => server.registerTool("t", { inputSchema: z.object({ d: z.date() }) }, () => ""),
+      /tool "t", inputSchema.*makes no JSON Schema: Date/,
+    ],
+    [
+      () => server.registerTool("t", { inputSchema: { type: "object" } as never }, () => ""),
+      /tool "t", inputSchema.*zod 4\.2 or later/,
+    ],
+    [() => server.registerTool("t", {}, undefined as never), /tool "t": its handler is no function/],
+    [
+      () => server.registerRawTool("t", { inputSchema: "[]" }, () => new Result({})),
+      /the inputSchema of tool "t" must be a JSON object/,
+    ],
+    [
+      () => server.registerPrompt("p", { argsSchema: z.object({ n: z.number() }) }, () => ""),
+      /prompt "p": its argument "n" must be a string/,
+    ],
+    [
+      () => server.registerPrompt("p", { complete: { n: ["1"] } }, () => ""),
+      /prompt "p" has no "n" to complete: it has nothing/,
+    ],
+    [
+      () => server.registerResource("r", "nowhere", {}, () => ""),
+      /resource "r" at "nowhere": a name and an absolute URI/,
+    ],
+    [() => server.registerResourceTemplate("r", "a://{", {}, () => ""), /"a:\/\/\{" is no RFC 6570 template/],
+  ];
+  for (const [register, message] of cases) assert.throws(register, message);
+  assert.equal(server.tools.all().length, 1);
+});
