@@ -4,6 +4,7 @@
 set -eu
 cd "$(dirname "$0")"
 npm ci --loglevel=error
+npm run --silent build # the tests and the fixtures import what is packed
 npm run --silent lint
 npm test
 work=$(mktemp -d)
