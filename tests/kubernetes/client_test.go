@@ -22,9 +22,12 @@ const (
 	modern = "2026-07-28"
 )
 
+// place is where clients call: a URL, and the address to connect to in place of asking DNS for its host.
+type place struct{ url, addr string }
+
 // client is one user of the edge, with connections of its own. It makes one call after the other.
 type client struct {
-	endpoint, revision string
+	url, revision string
 	// resumes: it comes back to a stream that broke, with Last-Event-ID. Others never do.
 	resumes bool
 	http    *http.Client
@@ -32,11 +35,14 @@ type client struct {
 	ids     int
 }
 
-func newClient(endpoint, revision string, resumes bool) *client {
+func newClient(at place, revision string, resumes bool) *client {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return dialer.DialContext(ctx, network, at.addr)
+	}
 	return &client{
-		endpoint: endpoint, revision: revision, resumes: resumes,
-		http: &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext, DisableCompression: true}},
+		url: at.url, revision: revision, resumes: resumes,
+		http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true}},
 	}
 }
 
@@ -102,7 +108,7 @@ func finish(resp *http.Response) (string, error) {
 
 // send makes one HTTP request. Headers come in pairs.
 func (c *client) send(ctx context.Context, method, body string, header ...string) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.endpoint, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.url, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -22,15 +22,11 @@ func (c *cluster) found(t *testing.T) {
 	c.rollout(t, "invoices")
 	w := c.watch(t)
 	service := func(args ...string) { c.kubectl(t, append([]string{"--namespace", namespace}, args...)...) }
-	service("label", "service/invoices", "mcpedge.io/backend=true")
-	w.await(t, "labelled", "where", "count", "invoices_where", "invoices_count")
+	w.await(t, "labelled", func() { service("label", "service/invoices", "mcpedge.io/backend=true") }, "where", "count", "invoices_where", "invoices_count")
 	c.answers(t, "invoices_count", `{"steps":1}`, "counted 1")
-	service("annotate", "--overwrite", "service/invoices", "mcpedge.io/prefix=bills_")
-	w.await(t, "with another prefix", "where", "count", "bills_where", "bills_count")
-	service("label", "service/invoices", "mcpedge.io/backend-")
-	w.await(t, "without the label", "where", "count")
-	service("label", "service/invoices", "mcpedge.io/backend=true")
-	w.await(t, "labelled again", "where", "count", "bills_where", "bills_count")
+	w.await(t, "with another prefix", func() { service("annotate", "--overwrite", "service/invoices", "mcpedge.io/prefix=bills_") }, "where", "count", "bills_where", "bills_count")
+	w.await(t, "without the label", func() { service("label", "service/invoices", "mcpedge.io/backend-") }, "where", "count")
+	w.await(t, "labelled again", func() { service("label", "service/invoices", "mcpedge.io/backend=true") }, "where", "count", "bills_where", "bills_count")
 
 	// Those that lie or are down keep nobody from the others, and take no tool of a configured backend.
 	service("label", "service/liar", "service/down", "service/impostor", "mcpedge.io/backend=true")
@@ -47,8 +43,7 @@ func (c *cluster) found(t *testing.T) {
 	if tools, err := w.user.tools(t.Context()); err != nil || len(tools) != 4 {
 		t.Errorf("the tools are %v, %v", tools, err)
 	}
-	service("delete", "service/invoices")
-	w.await(t, "deleted", "where", "count")
+	w.await(t, "deleted", func() { service("delete", "service/invoices") }, "where", "count")
 	service("delete", "--filename", "tests/kubernetes/testdata/found.yaml", "--ignore-not-found")
 }
 
@@ -127,10 +122,12 @@ func changes(resp *http.Response, told chan<- time.Time) {
 	}
 }
 
-// await waits until the clients were told and the list has these tools, and fails the test where that takes longer than it may.
-func (w *watcher) await(t *testing.T, what string, want ...string) {
+// await makes a change and waits until the clients were told and the list has these tools. It fails the test where that takes longer than
+// it may.
+func (w *watcher) await(t *testing.T, what string, change func(), want ...string) {
 	t.Helper()
 	began := time.Now()
+	change()
 	slices.Sort(want)
 	within(t, 6*foundWithin, strings.Join(want, ", "), func() bool {
 		tools, err := w.user.tools(t.Context())

@@ -39,6 +39,12 @@ func (c *cluster) images(t *testing.T) {
 	c.Program(t, pauseImage, program("pause"))
 	c.Program(t, dnsImage, program("coredns"))
 	c.Program(t, backendImage, program("backend"))
+	c.give(t, names...)
+}
+
+// give imports images of the engine into every node.
+func (c *cluster) give(t *testing.T, names ...string) {
+	t.Helper()
 	file := filepath.Join(c.Dir, "images.tar")
 	c.Docker(t, append([]string{"save", "--output", file}, names...)...)
 	for _, n := range c.nodes {

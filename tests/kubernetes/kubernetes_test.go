@@ -38,12 +38,12 @@ func TestKubernetes(t *testing.T) {
 // install installs the chart as docs/kubernetes.md begins, without values, and then makes of it what the other parts need.
 func (c *cluster) install(t *testing.T) {
 	c.helm(t, "install", "mcpedge", "deploy/chart", "--namespace", namespace, "--create-namespace", "--wait")
-	t.Log(c.helm(t, "test", "mcpedge", "--namespace", namespace))
+	c.helm(t, "test", "mcpedge", "--namespace", namespace)
 	c.answers(t, "calculator_arithmetic", `{"expression":"6*7"}`, "42")
 	c.apply(t, "tests/kubernetes/testdata/backend.yaml")
 	c.rollout(t, "backend")
 	c.upgrade(t)
-	t.Log(c.helm(t, "test", "mcpedge", "--namespace", namespace))
+	c.helm(t, "test", "mcpedge", "--namespace", namespace)
 }
 
 // upgrade brings the release to the values of testdata, and further ones, and waits until it is there.
@@ -63,11 +63,18 @@ func (c *cluster) rollout(t *testing.T, deployment string) {
 }
 
 // endpoint is the edge's Service.
-func (c *cluster) endpoint(t *testing.T) string {
+func (c *cluster) endpoint(t *testing.T) place {
+	t.Helper()
+	at := c.service(t, "mcpedge", namespace)
+	return place{"http://" + at + "/mcp", at}
+}
+
+// service is the address of a Service.
+func (c *cluster) service(t *testing.T, name, namespace string) string {
 	t.Helper()
 	var s core.Service
-	c.get(t, &s, "service/mcpedge", "--namespace", namespace)
-	return "http://" + addr(s.Spec.ClusterIP, int(s.Spec.Ports[0].Port)) + "/mcp"
+	c.get(t, &s, "service/"+name, "--namespace", namespace)
+	return addr(s.Spec.ClusterIP, int(s.Spec.Ports[0].Port))
 }
 
 // answers calls a tool by the Service, in both revisions.
