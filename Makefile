@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser apis chart kubernetes bench bench-waiting bench-baseline bench-compare
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -147,6 +147,12 @@ chart: ## Render the Helm chart with values that matter, hold its objects agains
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-chart ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-chart" && $(NEEDS_REDIS) && \
 	cd tests/chart && $(GO) vet ./... && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) ./...; $(END)
+
+kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled, drained, killed; builds Kubernetes (Linux, root); by hand
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=kubernetes ./tests/kubernetes && \
+	rm -f bin/kubernetes-figures; export GOTEST_LEFT_OUT="$$PWD/bin/left-out" KUBERNETES_FIGURES="$$PWD/bin/kubernetes-figures" && \
+	{ bin/gotest -race -count=1 -timeout=60m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
+	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; exit $$code; }; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =

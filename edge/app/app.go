@@ -266,7 +266,7 @@ func (a *App) servers(router *era.Router) {
 	errorLog := slog.NewLogLogger(a.log.Handler(), slog.LevelDebug)
 	a.mcp = web.NewServer(a.retire(first(a.endpoint, page, mux)), web.ServerOptions{
 		ReadTimeout: a.cfg.Limits.ReadTimeout, MaxHeader: int(a.cfg.Limits.Headers), HTTP2Streams: a.cfg.Limits.HTTP2Streams,
-		Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
+		MaxAge: a.cfg.Limits.ConnectionAge, Proxies: a.proxies, MaxPerAddress: a.connections().perAddress, Refused: func() { a.telemetry.Hit(telemetry.BoundAddress) },
 		TLS: a.tls.mcpServer(), ErrorLog: errorLog,
 	})
 	admin := web.ServerOptions{

@@ -254,6 +254,8 @@ type Limits struct {
 	ArgumentValues           int           `yaml:"argument-values"`
 	Lease                    time.Duration `yaml:"lease"`
 	HTTP2Streams             int           `yaml:"http2-streams"`
+	// ConnectionAge is how old a connection may be when it gets an answer, an older one is closed with it; 0: any.
+	ConnectionAge time.Duration `yaml:"connection-age"`
 	// Connections to Listen; 0: 0.8 of the files that the process may have open.
 	Connections int `yaml:"connections"`
 	// ConnectionsPerAddress bounds those of one address; 0: half of Connections.

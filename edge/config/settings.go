@@ -128,6 +128,7 @@ func (l *Limits) settings() []setting {
 		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},
 		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
+		{"connection-age", &l.ConnectionAge, "a connection as old is closed with its next answer, so that its client connects again, to another replica perhaps; 0: none is"},
 		{"connections", &l.Connections, "most connections; 0: 0.8 of the limit of open files"},
 		{"connections-per-address", &l.ConnectionsPerAddress, "most connections of one address; 0: half of connections"},
 		{"start-wait", &l.StartWait, "at start, a backend's first lists may hold up the others for so long; later ones follow as changes"},

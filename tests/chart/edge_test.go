@@ -78,6 +78,9 @@ func checkSettings(t *testing.T, cfg config.Config, all objects) {
 	if known := cfg.Auth != nil && !cfg.Auth.Optional; known == cfg.AllowAnonymous {
 		t.Errorf("callers are known: %v, and allow-anonymous is %v", known, cfg.AllowAnonymous)
 	}
+	if cfg.Limits.ConnectionAge <= 0 || cfg.Limits.ConnectionAge > 30*time.Second {
+		t.Errorf("connections are kept for %s: clients of a Service would not come to new replicas", cfg.Limits.ConnectionAge)
+	}
 	if reads := *p.spec.AutomountServiceAccountToken; reads != (cfg.Kubernetes != nil) {
 		t.Errorf("the edge looks for Services: %v, and has a token to read them: %v", cfg.Kubernetes != nil, reads)
 	} else if reads {

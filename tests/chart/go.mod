@@ -17,13 +17,16 @@ require (
 )
 
 require (
+	github.com/Masterminds/vcs v1.13.3 // indirect
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/coreos/go-semver v0.3.1 // indirect
 	github.com/coreos/go-systemd/v22 v22.7.0 // indirect
+	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/distribution/reference v0.6.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
+	github.com/gofrs/flock v0.13.0 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/cel-go v0.30.0 // indirect
 	github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus v1.1.0 // indirect
@@ -196,7 +199,10 @@ require (
 	sigs.k8s.io/yaml v1.6.0
 )
 
-tool github.com/norwoodj/helm-docs/cmd/helm-docs
+tool (
+	github.com/norwoodj/helm-docs/cmd/helm-docs
+	helm.sh/helm/v3/cmd/helm
+)
 
 replace github.com/mcpedge/mcpedge => ../..
 

@@ -82,3 +82,13 @@ func goroot(t testing.TB) string {
 	}
 	return dir
 }
+
+// Program loads an image of one static program of this machine, which runs as user 65532.
+func (e *Engine) Program(t testing.TB, name, program string) {
+	t.Helper()
+	e.load(t, name, "linux/"+runtime.GOARCH, func(r *rootfs) {
+		r.text("/etc/passwd", "root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/:/sbin/nologin\n")
+		r.dir("/tmp", 0o777)
+		r.program(program, "/program")
+	}, settings{User: "65532", WorkingDir: "/", Entrypoint: []string{"/program"}})
+}

@@ -17,6 +17,7 @@ type settings struct {
 	Env        []string            `json:",omitempty"`
 	User       string              `json:",omitempty"`
 	WorkingDir string              `json:",omitempty"`
+	Entrypoint []string            `json:",omitempty"`
 	Cmd        []string            `json:",omitempty"`
 	StopSignal string              `json:",omitempty"`
 	Volumes    map[string]struct{} `json:",omitempty"`

@@ -52,7 +52,7 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{/* The configuration file: what the chart derives, and over it what the user says. */}}
 {{- define "mcpedge.config" -}}
 {{- $own := .Values.config | default dict -}}
-{{- $config := dict "listen" ":8080" "admin" ":9090" "drain-delay" "10s" "grace" "30s" "log" (dict "format" "json") -}}
+{{- $config := dict "listen" ":8080" "admin" ":9090" "drain-delay" "10s" "grace" "30s" "log" (dict "format" "json") "limits" (dict "connection-age" "20s") -}}
 {{- if not (hasKey $own "admin-auth") -}}
 {{- $_ := set $config "allow-remote-admin" true -}}
 {{- end -}}

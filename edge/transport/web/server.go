@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"sync"
@@ -19,6 +20,9 @@ import (
 type ServerOptions struct {
 	// ReadTimeout bounds the reading of a whole request from its first byte; 0: 30 s.
 	ReadTimeout time.Duration
+	// MaxAge is how old a connection may be when it gets an answer: an older one is closed with it, HTTP/2's with a GOAWAY, and its client
+	// connects again, to another replica perhaps. A connection's own bound is drawn from half of MaxAge up. 0: none is closed.
+	MaxAge time.Duration
 	// MaxHeader bounds a request's header, in bytes; 0: 64 KiB.
 	MaxHeader int
 	// HTTP2Streams bounds the concurrent streams of an HTTP/2 connection; 0: HTTP/2 is not served.
@@ -150,8 +154,13 @@ func accepted(c net.Conn) *accept.Conn {
 
 type connKey struct{}
 
-// withConn puts a request's connection into its context.
+type oldKey struct{}
+
+// withConn puts a request's connection into its context, and when that is old.
 func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
+	if age := s.o.MaxAge; age > 0 {
+		ctx = context.WithValue(ctx, oldKey{}, time.Now().Add(age-rand.N(age/2+1)))
+	}
 	if conn := accepted(c); conn != nil && s.clients != nil {
 		return context.WithValue(ctx, connKey{}, conn)
 	}
@@ -175,6 +184,9 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Connection"] = unread
 	default:
 		defer s.watch(w)()
+	}
+	if old, ok := r.Context().Value(oldKey{}).(time.Time); ok && time.Now().After(old) {
+		w.Header().Set("Connection", "close")
 	}
 	s.next.ServeHTTP(w, r)
 }

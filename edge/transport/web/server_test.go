@@ -8,7 +8,9 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -373,6 +375,41 @@ func TestStreamsCountForTheirAddress(t *testing.T) {
 		_ = third.Body.Close()
 		if third.StatusCode != http.StatusOK {
 			t.Errorf("%d behind the first", third.StatusCode)
+		}
+	})
+}
+
+// A connection that is old is closed with its next answer, over either version of HTTP, and no request is lost.
+func TestOldConnectionsAreClosed(t *testing.T) {
+	d := NewGuard(nil, Options{})
+	h := func(w http.ResponseWriter, r *http.Request) {
+		if _, ok := d.Message(w, r, nil); ok {
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}
+	o := ServerOptions{ReadTimeout: 30 * time.Second, HTTP2Streams: 100, MaxAge: 20 * time.Second}
+	eachWith(t, h, o, func(t *testing.T, c *http.Client, _ *Server) {
+		for i, step := range []struct {
+			after  time.Duration
+			reused bool
+		}{{0, false}, {9 * time.Second, true}, {12 * time.Second, true}, {time.Second, false}, {9 * time.Second, true}} {
+			time.Sleep(step.after)
+			var reused bool
+			trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
+			req, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, "http://x/", strings.NewReader("{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Content-Type", TypeJSON)
+			resp, err := c.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, resp.Body)
+			_ = resp.Body.Close()
+			if resp.StatusCode != http.StatusAccepted || reused != step.reused {
+				t.Errorf("request %d: status %d, on a connection that was there before: %t, want %t", i+1, resp.StatusCode, reused, step.reused)
+			}
 		}
 	})
 }
