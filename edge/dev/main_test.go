@@ -49,9 +49,11 @@ func outcome(s string) attribute.KeyValue { return telemetry.AttrOutcome.String(
 // loopback is what the handler is told of its hosts.
 var loopback = []string{"localhost", "127.0.0.1", "::1"}
 
-func serve(t *testing.T, s *Store) *httptest.Server {
+func serve(t *testing.T, s *Store) *httptest.Server { return serveTasks(t, s, nil) }
+
+func serveTasks(t *testing.T, s *Store, from Tasks) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(Handler(s, nil, "here", loopback))
+	server := httptest.NewServer(Handler(s, from, "here", loopback))
 	t.Cleanup(server.Close)
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	return server

@@ -103,6 +103,7 @@ func exercise(t *testing.T) *exported {
 			use(t, ctx, first, version)
 		}
 		listen(t, ctx, first)
+		makeTask(t, ctx, first)
 		for listened(t, first) <= uint64(minutes) { // The replica may notice later.
 			if ctx.Err() != nil {
 				t.Fatal("a subscription that its client closed goes on")

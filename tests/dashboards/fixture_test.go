@@ -93,6 +93,9 @@ func (f *fixture) tools(s *capability.Server) {
 			in, err := capability.Ask[nameForm](c, "name", "Your name?")
 			return "Hello, " + in.Name, err
 		})
+	capability.AddTool(s, "later", "Is a task at once",
+		func(context.Context, *capability.Call, nothing) (string, error) { return "done", nil },
+		capability.Tasks(capability.TaskOptional), capability.TasksStart(capability.TaskAtOnce))
 	capability.AddTool(s, "refuse", "Fails, and says so",
 		func(context.Context, *capability.Call, nothing) (string, error) { return "", errors.New("no") })
 	capability.AddTool(s, "seldom", "May be called once",

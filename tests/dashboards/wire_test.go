@@ -3,6 +3,7 @@ package dashboards
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -71,6 +72,20 @@ func listen(t *testing.T, ctx context.Context, e *replicas.Edge) {
 		"MCP-Protocol-Version", v2026, "Mcp-Method", "subscriptions/listen")
 	s.await("acknowledged")
 	_ = s.resp.Body.Close()
+}
+
+// makeTask makes a task, which ends by itself.
+func makeTask(t *testing.T, ctx context.Context, e *replicas.Edge) {
+	t.Helper()
+	s := request(t, ctx, e, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},`+
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v2026+`","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
+		"MCP-Protocol-Version", v2026, "Mcp-Method", "tools/call", "Mcp-Name", "later")
+	var answer struct {
+		Result struct{ TaskID string }
+	}
+	if err := json.NewDecoder(s.resp.Body).Decode(&answer); err != nil || answer.Result.TaskID == "" {
+		t.Fatalf("no task was made: %+v, %v", answer, err)
+	}
 }
 
 // lose has calls run at one replica, comes back to one of them through the other, kills the first, and

@@ -197,6 +197,7 @@ func (r *rig) exercise(e *harness.Edge) {
 	listen.close()
 	s := newSession(t, e.URL)
 	s.post(e.URL, `{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"greet"}}`).response()
+	s.post(e.URL, `{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"later","arguments":{},"task":{}}}`).response()
 	for _, answer := range []string{`"result":{"action":"accept","content":{"name":"Ada"}}`, `"error":{"code":-1,"message":"no"}`} {
 		x := s.call(e.URL, "ask", "")
 		ask := x.next()

@@ -103,6 +103,9 @@ func (r *rig) tools(o ...capability.Option) *capability.Server {
 		}
 		return "slept", nil
 	})
+	capability.AddTool(s, "later", "May be a task", func(context.Context, *capability.Call, nothing) (string, error) {
+		return "done", nil
+	}, capability.Tasks(capability.TaskOptional))
 	capability.AddPrompt(s, &capability.Prompt{Name: "greet"}, func(context.Context, *capability.Call, map[string]string) (string, error) {
 		return "Say hello.", nil
 	})

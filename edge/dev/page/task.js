@@ -45,8 +45,14 @@ function draw({ call, trace, runs, steps }) {
   if (at >= 0) (task.querySelectorAll('a')[at] ?? task).focus({ preventScroll: true });
 }
 
+// fill keeps the rows that stay as they are: somebody may be about to click a link in one.
 function fill(body, count, rows) {
-  byId(body).replaceChildren(...rows);
+  const old = [...byId(body).rows];
+  for (const [i, row] of rows.entries()) {
+    if (!old[i]) byId(body).append(row);
+    else if (!old[i].isEqualNode(row)) old[i].replaceWith(row);
+  }
+  for (const row of old.slice(rows.length)) row.remove();
   byId(count).textContent = rows.length ? String(rows.length) : 'none';
 }
 
