@@ -39,12 +39,9 @@ type sessions struct {
 
 // ListSessions implements SessionService.
 func (s *sessions) ListSessions(ctx context.Context, in *pb.ListSessionsRequest) (*pb.ListSessionsResponse, error) {
-	size := int(in.GetPageSize())
-	switch {
-	case size < 0 || size > maxSessions:
-		return nil, status.Errorf(codes.InvalidArgument, "pageSize is %d: give 1 to %d, or nothing", size, maxSessions)
-	case size == 0:
-		size = defaultSessions
+	size, err := pageSize(in.GetPageSize(), defaultSessions, maxSessions)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()

@@ -37,12 +37,9 @@ type taskService struct {
 
 // ListTasks implements TaskService.
 func (s *taskService) ListTasks(ctx context.Context, in *pb.ListTasksRequest) (*pb.ListTasksResponse, error) {
-	size := int(in.GetPageSize())
-	switch {
-	case size < 0 || size > maxTasks:
-		return nil, status.Errorf(codes.InvalidArgument, "pageSize is %d: give 1 to %d, or nothing", size, maxTasks)
-	case size == 0:
-		size = defaultTasks
+	size, err := pageSize(in.GetPageSize(), defaultTasks, maxTasks)
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()

@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/netip"
 	"runtime/debug"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -196,77 +192,6 @@ func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply,
 	return x.t.Dispatcher.Call(ctx, x.rules, m, x)
 }
 
-// asks is what comes of a round that needs another one.
-func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
-	in := reply.Input
-	x.keepsJob(asked, in.State)
-	switch {
-	case len(in.Requests) == 0: // There may be a task meanwhile.
-		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
-	case !x.isTask.Load(): // The era asks, and there is no task yet.
-		return x.answer(reply, nil)
-	case asked+2 > x.t.o.MaxRounds:
-		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
-	}
-	asks := make([]state.Ask, len(in.Requests))
-	for i, q := range in.Requests {
-		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
-		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
-	}
-	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State), Resumable: in.Repeatable}
-}
-
-// keyOf is the name of a question in the task, which none other of the task ever has: the backend's, and the round.
-func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
-
-// roundOf is the round of a question's name.
-func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
-
-// renamed gives questions other names, where those were taken.
-func renamed(asks *call.Reply) *call.Reply {
-	out := *asks
-	out.Asks = slices.Clone(asks.Asks)
-	for i := range out.Asks {
-		a := &out.Asks[i]
-		var e entry
-		if json.Unmarshal(a.Message, &e) != nil {
-			continue
-		}
-		e.Key = "again." + e.Key
-		a.ID, a.Message = e.Key, e.encode()
-	}
-	return &out
-}
-
-// ends is what comes of a round that ended the call.
-func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
-	plain := !x.isTask.Load()
-	if plain && (!x.support.Required || err != nil) {
-		return x.answer(reply, err)
-	}
-	if err != nil {
-		return &call.Reply{Kind: call.Final, Response: failed(err)}
-	}
-	if plain { // It is to be a task, though it has ended.
-		_ = x.Defer(context.Background())
-	}
-	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
-}
-
-// answer notes the outcome of a call that has not become a task. Should it become one at the same time, nobody hears of that.
-func (x *execution) answer(reply mcp.Reply, err error) *call.Reply {
-	x.mu.Lock()
-	x.decided, x.reply, x.err = true, reply, err
-	x.mu.Unlock()
-	switch {
-	case err != nil:
-		return &call.Reply{Kind: call.Final, Response: failed(err)}
-	case reply.Input != nil:
-		return &call.Reply{Kind: call.Final}
-	}
-	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
-}
-
 // Emit implements mcp.Sink: the progress of a task is its status, that of a call that may become one is its client's.
 func (x *execution) Emit(ctx context.Context, ev mcp.Event) error {
 	if ctx.Err() != nil {
@@ -410,109 +335,4 @@ func (x *execution) discard() {
 		x.t.work.Unrest()
 	}
 	x.release()
-}
-
-// resume makes the execution of a task that was claimed.
-func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
-	r, s := o.Record, o.Session
-	ctx := mcp.WithToken(context.Background(), why.Token)
-	x := &execution{rules: rulesOf(s.Version), base: ctx, session: s, repeatable: r.Repeatable}
-	x.isTask.Store(true)
-	x.made.Store(true)
-	if x.span, x.reason = telemetry.ParseParent(r.Trace), telemetry.ReasonTakenOver; why.Why == call.ByAnswer {
-		x.reason = telemetry.ReasonAnswered
-	}
-	x.init(t, mcp.HolderOf(t.o.Memory, r.Principal, netip.Addr{}))
-	if len(r.Params) == 0 { // It has ended, and only that is written again.
-		return &run.Claimed{Task: x, Context: ctx}, nil
-	}
-	var err error
-	if x.origin, err = readOrigin(r.Params); err != nil {
-		return nil, err
-	}
-	if x.first, err = x.origin.call(r, s); err != nil {
-		return nil, err
-	}
-	x.first.Principal = callerOf(r, why)
-	if r.Phase != state.PhaseDispatched {
-		asked, kept, _ := openState(r.State)
-		x.keepsJob(asked, kept)
-	}
-	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
-	return &run.Claimed{Task: x, Context: ctx}, nil
-}
-
-// call is the first round of the request, as its record has it.
-func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
-	caps, err := mcp.ParseCapabilities(s.Capabilities)
-	if err != nil {
-		return mcp.Call{}, err
-	}
-	c := mcp.Call{
-		ID: o.Call, Method: r.Method, Principal: r.Principal, State: o.State,
-		Client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
-	}
-	if err := c.Params.Parse(r.Method, o.Params); err != nil {
-		return mcp.Call{}, err
-	}
-	c.Params.Meta.ProgressToken = progressToken
-	for _, a := range o.Responses {
-		c.Responses = append(c.Responses, mcp.InputResponse{Key: a.Key, Method: a.Method, Result: a.Result})
-	}
-	return c, nil
-}
-
-// progressToken has backends send their progress, which is the task's status.
-var progressToken = json.RawMessage(`"task"`)
-
-// callerOf is with whose rights a task goes on: those of the answer that it was claimed by, or of the last one that its round has, else
-// those that it began with.
-func callerOf(r *medium.Record, why run.Reason) mcp.Principal {
-	if why.By != nil {
-		return *why.By
-	}
-	for _, q := range slices.Backward(r.Asked) {
-		if q.Answer != nil {
-			return q.Answer.By
-		}
-	}
-	return r.Principal
-}
-
-// render makes the end of a task that the edge itself ended (call.Config). It takes no lock.
-func (t *Tasks) render(r *medium.Record, f call.Failure, _ error) []byte {
-	return failed(t.failureOf(r, f))
-}
-
-// cancelled is the end of a task that was cancelled (call.Config).
-func cancelled(*medium.Record) []byte { return entry{Cancelled: true}.encode() }
-
-// failureOf is the error of a failure.
-func (t *Tasks) failureOf(r *medium.Record, f call.Failure) error {
-	switch f {
-	case call.Late:
-		return mcp.Errorf(mcp.KindTimeout, "the task did not end within %s, answers of the client included", t.o.Lifetime)
-	case call.Leaving, call.NoSession:
-		return mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
-	case call.Oversized:
-		return mcp.Errorf(mcp.KindTooLarge, "the result is larger than what may be kept for a task; ask for less")
-	case call.OversizedAsk:
-		return mcp.Errorf(mcp.KindTooLarge, "what the task asks of the client is larger than what may be kept")
-	case call.Full:
-		return mcp.Errorf(mcp.KindLimit, "the task has no room for what it asks, or was asked")
-	case call.NoIDs:
-		return mcp.Errorf(mcp.KindInternal, "no name was found for a question of the task")
-	case call.NoStore:
-		return unavailable(state.ErrUnavailable)
-	case call.Unheard:
-		return mcp.Errorf(mcp.KindCancelled, "nobody can be asked: the client has left")
-	case call.Poison:
-		t.o.Logger.Error("a task was lost with every replica that ran it, and is not run again: it may be what ends them",
-			"call", r.ID, "replicas", r.Lapses, "attempts", t.o.MaxAttempts)
-		return mcp.Errorf(mcp.KindUnknownOutcome,
-			"%d servers were lost, one after the other, while they ran the task, and it is not run again: it may be what ends them, do not send it again unchanged",
-			r.Lapses)
-	}
-	return mcp.Errorf(mcp.KindUnknownOutcome,
-		"the server that ran the task was lost; whether it took effect is not known: check before you send it again")
 }

@@ -106,21 +106,28 @@ func firstBehind(ids []string, after string) int {
 	return i
 }
 
-// loadAll reads tasks of a principal's. Those that have expired meanwhile are left out.
-func (t *Tasks) loadAll(ctx context.Context, ids []string, who *mcp.Principal) ([]*view, error) {
-	views, errs := make([]*view, len(ids)), make([]error, len(ids))
+// together reads n tasks, a few at a time.
+func together(n int, read func(i int)) {
 	turn := make(chan struct{}, loads)
 	var all sync.WaitGroup
-	for i, id := range ids {
+	for i := range n {
 		turn <- struct{}{}
 		all.Go(func() {
 			defer func() { <-turn }()
-			if errs[i] = ctx.Err(); errs[i] == nil {
-				views[i], errs[i] = t.load(ctx, id, who)
-			}
+			read(i)
 		})
 	}
 	all.Wait()
+}
+
+// loadAll reads tasks of a principal's. Those that have expired meanwhile are left out.
+func (t *Tasks) loadAll(ctx context.Context, ids []string, who *mcp.Principal) ([]*view, error) {
+	views, errs := make([]*view, len(ids)), make([]error, len(ids))
+	together(len(ids), func(i int) {
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			views[i], errs[i] = t.load(ctx, ids[i], who)
+		}
+	})
 	for i, err := range errs {
 		switch {
 		case err == nil:

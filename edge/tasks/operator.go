@@ -47,11 +47,12 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 	if err != nil {
 		return nil, "", err
 	}
-	for _, s := range found {
-		r, err := t.report(ctx, s.Session)
+	reports, errs := make([]*Report, len(found)), make([]error, len(found))
+	together(len(found), func(i int) { reports[i], errs[i] = t.report(ctx, found[i].Session) })
+	for i, err := range errs {
 		switch {
 		case err == nil:
-			page = append(page, r)
+			page = append(page, reports[i])
 		case !errors.Is(err, state.ErrNotFound): // else it has expired meanwhile
 			return nil, "", err
 		}

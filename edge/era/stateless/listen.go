@@ -273,25 +273,19 @@ func (e *Era) filter(raw json.RawMessage) (mcp.Filter, error) {
 	}
 	// By exact names: encoding/json would take others for them.
 	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
-		var into any
-		switch key {
-		case "toolsListChanged":
-			into = &f.Tools
-		case "promptsListChanged":
-			into = &f.Prompts
-		case "resourcesListChanged":
-			into = &f.Resources
-		case "resourceSubscriptions":
-			into = &f.URIs
-		case "taskIds":
-			into = &f.Tasks
-		default:
-			return nil
+		flag, list := map[string]*bool{
+			"toolsListChanged": &f.Tools, "promptsListChanged": &f.Prompts, "resourcesListChanged": &f.Resources,
+		}[key], map[string]*[]string{"resourceSubscriptions": &f.URIs, "taskIds": &f.Tasks}[key]
+		switch {
+		case flag != nil && json.Unmarshal(value, flag) != nil:
+			return mcp.Errorf(mcp.KindInvalidParams, "params.notifications.%s must be true or false", key)
+		case list != nil && json.Unmarshal(value, list) != nil:
+			return mcp.Errorf(mcp.KindInvalidParams, "params.notifications.%s must be a list of strings", key)
 		}
-		return json.Unmarshal(value, into)
+		return nil
 	})
 	if err != nil {
-		return f, mcp.Errorf(mcp.KindInvalidParams, "params.notifications: %v", err)
+		return f, err
 	}
 	if n := len(f.URIs); n > e.opts.MaxSubscriptions {
 		e.opts.Telemetry.Hit(telemetry.BoundSubscriptions)

@@ -129,6 +129,20 @@ func TestListensAreBounded(t *testing.T) {
 	contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", "params.notifications")
 }
 
+// A member of the wrong type is told by its name and what it must be.
+func TestListensOfWrongTypes(t *testing.T) {
+	e := newEra(t, &fakeDispatch{feed: newFeed()}, Options{})
+	for members, want := range map[string]string{
+		`"notifications":[]`:                             "params.notifications must be an object",
+		`"notifications":{"toolsListChanged":"yes"}`:     "params.notifications.toolsListChanged must be true or false",
+		`"notifications":{"taskIds":"one"}`:              "params.notifications.taskIds must be a list of strings",
+		`"notifications":{"resourceSubscriptions":[{}]}`: "params.notifications.resourceSubscriptions must be a list of strings",
+	} {
+		b, h := request("subscriptions/listen", members)
+		contains(t, body(t, post(t, e, b, h, mcp.Principal{})), "-32602", want)
+	}
+}
+
 // A subscription ends with its result when the credentials of its request have expired.
 func TestListenEndsWithTheCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,85 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// asks is what comes of a round that needs another one.
+func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
+	in := reply.Input
+	x.keepsJob(asked, in.State)
+	switch {
+	case len(in.Requests) == 0: // There may be a task meanwhile.
+		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
+	case !x.isTask.Load(): // The era asks, and there is no task yet.
+		return x.answer(reply, nil)
+	case asked+2 > x.t.o.MaxRounds:
+		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
+	}
+	asks := make([]state.Ask, len(in.Requests))
+	for i, q := range in.Requests {
+		e := entry{Key: keyOf(q.Key, round.Round), Method: q.Method, Params: q.Params}
+		asks[i] = state.Ask{ID: e.Key, Key: q.Key, Method: q.Method, Message: e.encode()}
+	}
+	return &call.Reply{Kind: call.Asks, Asks: asks, State: keptState(asked+1, in.State), Resumable: in.Repeatable}
+}
+
+// keyOf is the name of a question in the task, which none other of the task ever has: the backend's, and the round.
+func keyOf(key string, round int) string { return key + "." + strconv.Itoa(round) }
+
+// roundOf is the round of a question's name.
+func roundOf(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// renamed gives questions other names, where those were taken.
+func renamed(asks *call.Reply) *call.Reply {
+	out := *asks
+	out.Asks = slices.Clone(asks.Asks)
+	for i := range out.Asks {
+		a := &out.Asks[i]
+		var e entry
+		if json.Unmarshal(a.Message, &e) != nil {
+			continue
+		}
+		e.Key = "again." + e.Key
+		a.ID, a.Message = e.Key, e.encode()
+	}
+	return &out
+}
+
+// ends is what comes of a round that ended the call.
+func (x *execution) ends(reply mcp.Reply, err error) *call.Reply {
+	plain := !x.isTask.Load()
+	if plain && (!x.support.Required || err != nil) {
+		return x.answer(reply, err)
+	}
+	if err != nil {
+		return &call.Reply{Kind: call.Final, Response: failed(err)}
+	}
+	if plain { // It is to be a task, though it has ended.
+		_ = x.Defer(context.Background())
+	}
+	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
+}
+
+// answer notes the outcome of a call that has not become a task. Should it become one at the same time, nobody hears of that.
+func (x *execution) answer(reply mcp.Reply, err error) *call.Reply {
+	x.mu.Lock()
+	x.decided, x.reply, x.err = true, reply, err
+	x.mu.Unlock()
+	switch {
+	case err != nil:
+		return &call.Reply{Kind: call.Final, Response: failed(err)}
+	case reply.Input != nil:
+		return &call.Reply{Kind: call.Final}
+	}
+	return &call.Reply{Kind: call.Final, Response: entry{Result: reply.Result, ToolError: reply.ToolError}.encode()}
+}
