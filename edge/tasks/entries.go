@@ -3,6 +3,7 @@ package tasks
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -152,4 +153,32 @@ func failed(err error) []byte {
 // error is the error that was kept.
 func (f *failure) error() *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindNamed(f.Kind), Message: f.Message, Data: f.Data}
+}
+
+// maxComplaint bounds complaint, in bytes.
+const maxComplaint = 256
+
+// complaint is the first text of a result with isError, shortened: what a client is told of a task that did not succeed
+// before it reads the result. Empty: it is no such result, or has no text.
+func (e *entry) complaint() string {
+	if !e.ToolError {
+		return ""
+	}
+	var result struct {
+		Content []struct {
+			Type, Text string
+		}
+	}
+	if json.Unmarshal(e.Result, &result) != nil {
+		return ""
+	}
+	for _, block := range result.Content {
+		if block.Type == "text" && block.Text != "" {
+			if len(block.Text) <= maxComplaint {
+				return block.Text
+			}
+			return strings.ToValidUTF8(block.Text[:maxComplaint], "") + "…"
+		}
+	}
+	return ""
 }

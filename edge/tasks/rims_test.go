@@ -190,7 +190,7 @@ func TestAcrossEras(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"], w.backend.tools["gate"] = asking(), w.backend.gated(atOnce, false)
 		w.backend.tools["bad"] = tool{atOnce, false, func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) {
-			return mcp.Reply{Result: json.RawMessage(`{"content":[],"isError":true,"structuredContent":[1]}`), ToolError: true}, nil
+			return mcp.Reply{Result: json.RawMessage(`{"content":[{"type":"text","text":"out of paper"}],"isError":true,"structuredContent":[1]}`), ToolError: true}, nil
 		}}
 		a, b := w.replica(), w.replica()
 
@@ -226,7 +226,8 @@ func TestAcrossEras(t *testing.T) {
 
 		id = a.begin("bad", "")
 		a.awaits(id, Completed)
-		if got := b.must(legacy, "alice", mcp.MethodTasksGet, about(id)); got["status"] != "failed" || got["result"] != nil || got["resultType"] != nil {
+		if got := b.must(legacy, "alice", mcp.MethodTasksGet, about(id)); got["status"] != "failed" || got["statusMessage"] != "out of paper" ||
+			got["result"] != nil || got["resultType"] != nil {
 			t.Errorf("with a session, a result with isError is %v", got)
 		}
 		if got := b.must(legacy, "alice", mcp.MethodTasksResult, about(id)); got["isError"] != true || got["structuredContent"] != nil {

@@ -141,6 +141,9 @@ func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Ent
 		v.status, v.message = Failed, v.end.Failure.Message
 	default:
 		v.status = Completed
+		if text := v.end.complaint(); text != "" {
+			v.message = text
+		}
 	}
 	return v, nil
 }
