@@ -164,7 +164,8 @@ func TestCaller(t *testing.T) {
 		for want, c := range map[string]*client{"alice": connect(t, e, version, "key-of-alice"), "": connect(t, open, version, "")} {
 			for range 2 {
 				got, _ := c.call(t, "whoami", nil).StructuredContent.(object)
-				if got["subject"] != want || got["client"] != "shared-suite" || got["round"] != 1.0 || got["attempt"] != 1.0 || ids[got["call"]] || got["call"] == "" {
+				if got["subject"] != want || got["client"] != "shared-suite" || got["round"] != 1.0 || got["attempt"] != 1.0 ||
+					ids[got["call"]] || got["call"] == "" {
 					t.Errorf("%s: %v, want the subject %q and a call of its own", version, got, want)
 				}
 				ids[got["call"]] = true
