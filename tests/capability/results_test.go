@@ -1,0 +1,175 @@
+package capability
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+var three = []byte{0, 1, 255}
+
+func TestContent(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		r := c.call(t, "content", nil)
+		want := []mcp.Content{
+			&mcp.TextContent{Text: "snow ☃ 雪 𝄞", Annotations: &mcp.Annotations{Audience: []mcp.Role{"user"}, Priority: 0.5}},
+			&mcp.ImageContent{Data: three, MIMEType: "image/png"}, &mcp.AudioContent{Data: three, MIMEType: "audio/wav"},
+			&mcp.ResourceLink{URI: "fixture://note", Name: "note"},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "fixture://inside", MIMEType: "text/plain", Text: "inside"}},
+			&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "fixture://bytes", MIMEType: "application/octet-stream", Blob: three}},
+		}
+		if len(r.Content) != len(want) {
+			t.Fatalf("%d blocks, want %d", len(r.Content), len(want))
+		}
+		for i, block := range r.Content {
+			if !reflect.DeepEqual(block, want[i]) {
+				t.Errorf("block %d: %+v, want %+v", i, block, want[i])
+			}
+		}
+		if r.Meta["fixture/kind"] != "all" || r.IsError || r.StructuredContent != nil {
+			t.Errorf("_meta %v, isError %t, structured content %v", r.Meta, r.IsError, r.StructuredContent)
+		}
+	})
+}
+
+// Typed arguments come as they were sent, defaults filled in, and go back the same.
+func TestTyped(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		for name, arguments := range map[string]object{
+			"largest": {"count": float64(1<<53 - 1), "share": 1e308, "text": "snow ☃ 雪 𝄞\n\"\\", "color": "green", "tags": []any{"", "b"}},
+			"least":   {"count": 1.0, "share": 5e-324, "text": ""},
+			"long":    {"count": 1.0, "share": -0.1, "text": strings.Repeat("𝄞", 100)},
+		} {
+			want := object{"color": "red", "tags": []any{}}
+			for k, v := range arguments {
+				want[k] = v
+			}
+			r := c.call(t, "typed", arguments)
+			if !reflect.DeepEqual(r.StructuredContent, any(want)) || r.IsError {
+				t.Errorf("%s: %v, want %v", name, r.StructuredContent, want)
+			}
+		}
+	})
+}
+
+// Open JSON keeps the text of its numbers.
+func TestNumbers(t *testing.T) {
+	e := startEdge(t)
+	const numbers = `{"a":9007199254740993,"b":9223372036854775807,"c":-9223372036854775808,"d":18446744073709551616,` +
+		`"e":1e308,"f":-0.0,"g":1.10,"h":1E+2,"i":0.1000000000000000055511151231257827,"j":[{"z":1.0,"a":2.0}]}`
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + numbers + `,"_meta":{` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	r, err := http.NewRequestWithContext(limit(t), http.MethodPost, e.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"MCP-Protocol-Version": stateless, "Mcp-Method": "tools/call", "Mcp-Name": "echo"} {
+		r.Header.Set(name, value)
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil || !bytes.Contains(raw, []byte(`"structuredContent":`+numbers)) {
+		t.Errorf("%v, status %d: %s\nwant the structured content %s", err, resp.StatusCode, raw, numbers)
+	}
+}
+
+func TestLargeResults(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		for _, n := range []int{0, 1, 1 << 20, 6 << 20} {
+			if got := c.says(t, "large", object{"bytes": n}); got != strings.Repeat("x", n) {
+				t.Errorf("%d bytes came, want %d", len(got), n)
+			}
+		}
+	})
+}
+
+// traces are what a stack shows in one of the languages.
+var traces = []string{"secret-of-the-program", "goroutine ", "Traceback", ".go:", ".py\"", ".ts:", ".js:", ".java:", ".rs:", "node_modules"}
+
+// What a model can act on is a result; other failures are errors of the protocol. A mistake of the program shows none
+// of its inside, and keeps nobody from calling again.
+func TestFailures(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		for kind, want := range map[string]string{"plain": "out of paper", "invalid": "no such tray"} {
+			r := c.call(t, "fail", object{"kind": kind})
+			if len(r.Content) != 1 || !r.IsError || r.Content[0].(*mcp.TextContent).Text != want {
+				t.Errorf("%s: %+v, want isError and %q", kind, r, want)
+			}
+		}
+		for kind, want := range map[string]string{"unavailable": "the printer is off", "denied": "not yours", "fault": ""} {
+			r, err := c.try(limit(t), "fail", object{"kind": kind})
+			if err == nil {
+				t.Errorf("%s: %+v, want an error", kind, r)
+				continue
+			}
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q in it", kind, err, want)
+			}
+			for _, trace := range traces {
+				if strings.Contains(err.Error(), trace) {
+					t.Errorf("%s: %v has %q", kind, err, trace)
+				}
+			}
+		}
+		c.want(t, "counted to 0", "count", object{"to": 0})
+	})
+}
+
+// Arguments that do not fit never reach a handler.
+func TestBadArguments(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		for name, arguments := range map[string]object{
+			"missing": {"count": 1, "share": 1}, "type": {"count": "1", "share": 1, "text": ""}, "bound": {"count": 0, "share": 1, "text": ""},
+			"enum": {"count": 1, "share": 1, "text": "", "color": "blue"}, "fraction": {"count": 1.5, "share": 1, "text": ""},
+			"long": {"count": 1, "share": 1, "text": strings.Repeat("x", 101)}, "items": {"count": 1, "share": 1, "text": "", "tags": []int{1}},
+		} {
+			if r, err := c.try(limit(t), "typed", arguments); err == nil && !r.IsError {
+				t.Errorf("%s: %+v, want an error", name, r)
+			}
+		}
+		if r, err := c.try(limit(t), "no_such_tool", nil); err == nil {
+			t.Errorf("an unknown tool gave %+v", r)
+		}
+	})
+}
+
+// A handler knows who is calling, and nobody else's call.
+func TestCaller(t *testing.T) {
+	keys := filepath.Join(t.TempDir(), "keys")
+	if err := os.WriteFile(keys, fmt.Appendf(nil, "- {name: alice, sha256: %x}\n", sha256.Sum256([]byte("key-of-alice"))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := startEdge(t, func(c *config.Config) {
+		c.PublicURL, c.Auth = "https://mcp.example", &config.Auth{APIKeys: keys}
+	})
+	open := startEdge(t)
+	for _, version := range []string{sessions, stateless} {
+		ids := map[any]bool{}
+		for want, c := range map[string]*client{"alice": connect(t, e, version, "key-of-alice"), "": connect(t, open, version, "")} {
+			for range 2 {
+				got, _ := c.call(t, "whoami", nil).StructuredContent.(object)
+				if got["subject"] != want || got["client"] != "shared-suite" || got["round"] != 1.0 || got["attempt"] != 1.0 ||
+					ids[got["call"]] || got["call"] == "" {
+					t.Errorf("%s: %v, want the subject %q and a call of its own", version, got, want)
+				}
+				ids[got["call"]] = true
+			}
+		}
+	}
+}
