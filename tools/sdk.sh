@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks the capability libraries in sdk/: sdk.sh [REVISION]. Of each it runs the checks of its own, sdk/LANG/test.sh, and the official
-# conformance suite against an edge with its fixtures, sdk/LANG/everything/run, behind it: the scenarios of REVISION, or all. SDK names the
-# libraries, separated by spaces; empty: all. SDK_COUNTS names a file for "<passed> <failed>": scenarios, and each test.sh as one.
+# Checks the capability libraries in sdk/: sdk.sh [REVISION]. Of each it runs the checks of its own, sdk/LANG/test.sh, the suite that all
+# libraries share against sdk/LANG/fixture/run, and the official conformance suite against an edge with its fixtures,
+# sdk/LANG/everything/run, behind it: the scenarios of REVISION, or all. SDK names the libraries, separated by spaces; empty: all. SDK_COUNTS
+# names a file for "<passed> <failed>": scenarios, and each test.sh and shared suite as one.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 revision=${1:-}
@@ -16,7 +17,9 @@ for lang in ${SDK:-$(ls sdk)}; do
   echo "--- sdk/$lang: checks"
   start=$SECONDS
   if "sdk/$lang/test.sh"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
-  echo "--- sdk/$lang: conformance ($((SECONDS - start)) s for the checks)"
+  echo "--- sdk/$lang: the shared suite ($((SECONDS - start)) s for the checks)"
+  if go test -count=1 ./tests/capability -args -fixture "$PWD/sdk/$lang/fixture/run"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+  echo "--- sdk/$lang: conformance"
   p=0 f=0
   bin/conformance -url '' -revision "$revision" -backend "sdk/$lang/everything/run" -counts "$tmp/counts" || f=1
   [ ! -s "$tmp/counts" ] || read -r p counted <"$tmp/counts"

@@ -275,7 +275,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// The program writes nothing to its standard output, and ends well on SIGTERM also while calls run.
+// The program writes nothing to its standard output, and ends well on SIGTERM.
 func TestProgram(t *testing.T) {
 	addrs, err := process.FreeAddrs(1)
 	if err != nil {
