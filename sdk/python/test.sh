@@ -8,8 +8,8 @@ bin=$(dirname "$python")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
-"$bin/ruff" format --quiet --check src/mcpedge/capability everything tests
-"$bin/ruff" check --quiet src everything tests
+"$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests
+"$bin/ruff" check --quiet src everything fixture tests
 "$bin/mypy" -p mcpedge.capability
 "$bin/pyright" --pythonpath "$python"
 ./stubs.sh --check

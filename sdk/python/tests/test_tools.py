@@ -6,7 +6,7 @@ import grpc
 import pytest
 from pydantic import BaseModel, Field
 
-from mcpedge.capability import Call, Content, DefinitionError, Failure, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
+from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
 from mcpedge.capability.testing import call_tool
 from mcpedge.v1 import common_pb2, input_pb2
 
@@ -207,6 +207,18 @@ def test_mistakes_are_found_when_defined() -> None:
 
 def lambda_text() -> str:
     return ""
+
+
+def test_raw_json_goes_as_it_is_written() -> None:
+    s = server()
+
+    @s.raw_tool(Tool(name="echo", input_schema_json='{"type":"object"}'))
+    def echo(arguments: RawJSON) -> Result:
+        assert type(arguments) is RawJSON
+        return Result(structured=arguments)
+
+    out = call_tool(s, "echo", {"a": 9007199254740993, "b": 1.0})
+    assert out.result.structured_content_json == '{"a": 9007199254740993, "b": 1.0}'
 
 
 def test_raw_tool() -> None:

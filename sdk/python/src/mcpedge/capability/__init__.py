@@ -17,7 +17,7 @@ Model Context Protocol. A whole service:
 # fmt: off
 from .answers import InputRequired
 from .call import Call
-from .content import Result, annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, text, text_contents
+from .content import RawJSON, Result, annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, text, text_contents
 from .failure import Cancelled, Declined, DefinitionError, Failure, Reason, StatusError, lacks_scopes
 from .questions import ElicitResult, Question, form, form_schema, list_roots, open_url, raw_question, said, sampling
 from .resources import DirectoryProvider, ResourceProvider, ResourceWatcher, SkillProvider
@@ -35,7 +35,7 @@ from .types import (
 __all__ = [
     "Annotations", "Call", "Cancelled", "ClientCapabilities", "Content", "Declined", "DefinitionError", "DirectoryProvider", "ElicitResult",
     "Failure", "Icon", "Implementation", "InputRequest", "InputRequired", "InputResponse", "Level", "ModelPreferences", "Principal", "Prompt",
-    "PromptArgument", "PromptMessage", "PromptResult", "Question", "Reason", "Resource", "ResourceContents", "ResourceProvider", "ResourceTemplate",
+    "PromptArgument", "PromptMessage", "PromptResult", "Question", "RawJSON", "Reason", "Resource", "ResourceContents", "ResourceProvider", "ResourceTemplate",
     "ResourceWatcher", "Result", "Root", "SamplingContent", "SamplingMessage", "SamplingRequest", "SamplingResult", "Server", "Skill", "SkillFile",
     "SkillProvider", "StatusError", "Tasks", "Tool", "annotations", "audio", "blob_contents", "embed", "error_result", "form", "form_schema",
     "header", "image", "lacks_scopes", "link", "list_roots", "message", "open_url", "raw_content", "raw_question", "register", "run", "said",

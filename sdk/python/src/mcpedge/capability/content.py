@@ -13,6 +13,11 @@ from .failure import valid
 from .types import Annotations, Content, PromptMessage, Resource, ResourceContents, RoleName, SamplingContent, SamplingMessage, role
 
 
+class RawJSON(str):
+    """JSON as it is written, where numbers must keep their text: an argument of a raw tool that has this type comes undecoded, and a
+    value of it goes out as it is. It must be valid JSON."""
+
+
 @dataclass
 class Result:
     """A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`.
@@ -91,7 +96,9 @@ def sampling_text(speaker: RoleName, value: str) -> SamplingMessage:
 
 
 def encode(value: Any) -> str:
-    """JSON of any value: what JSON has, pydantic models, dataclasses, dates … ValueError when it has no JSON."""
+    """JSON of any value: what JSON has, pydantic models, dataclasses, dates, RawJSON … ValueError when it has no JSON."""
+    if isinstance(value, RawJSON):
+        return str(value)
     try:
         return to_json(value, inf_nan_mode="constants", by_alias=True).decode()
     except (TypeError, UnicodeEncodeError) as e:

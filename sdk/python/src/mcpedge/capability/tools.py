@@ -13,7 +13,7 @@ from typing_extensions import TypedDict, Unpack
 from mcpedge.v1 import input_pb2, tools_pb2
 
 from .call import Call
-from .content import Result, encode, text
+from .content import RawJSON, Result, encode, text
 from .failure import DefinitionError, Failure, Reason
 from .rounds import Work
 from .schema import Arguments, misfit, output_schema, schema_of, signature_of
@@ -107,7 +107,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
 
 
 def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
-    """Makes a tool as described, schemas as they are, whose handler gets the arguments as a dict, and the Call if it takes one."""
+    """Makes a tool as described, schemas as they are, whose handler gets the arguments as a dict, or as RawJSON, and the Call if it takes one."""
     signature = signature_of(function, Call)
     if len(signature.params) != 1:
         raise DefinitionError(f"{signature.name}: it takes the arguments as one dict, not {len(signature.params)} parameters")
@@ -118,9 +118,10 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
     (param,) = signature.params
+    read = RawJSON if signature.hints[param] is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        kwargs = {param: json.loads(text_ or "{}")}
+        kwargs = {param: read(text_ or "{}")}
         if signature.call:
             kwargs[signature.call] = call
         return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=kwargs)
