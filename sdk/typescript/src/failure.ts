@@ -113,8 +113,14 @@ export function noResource(uri: string): Failure {
   return new Failure("NotFound", `there is no resource ${quote(uri)}`);
 }
 
-/** JSON.stringify that fails where there is no JSON. */
+/** JSON as it is written, for values whose numbers must keep their text. It must be valid JSON. */
+export class RawJson {
+  constructor(readonly text: string) {}
+}
+
+/** JSON.stringify that fails where there is no JSON, and takes a RawJson as it is. */
 export function encodeJson(value: unknown): string {
+  if (value instanceof RawJson) return value.text;
   const text: string | undefined = JSON.stringify(value);
   if (text === undefined) throw new Error(`a ${typeof value} is no JSON`);
   return text;

@@ -15,7 +15,7 @@ export {
   type Role,
   text,
 } from "./content.js";
-export { Failure, type FailureOptions, lacksScopes, type Reason } from "./failure.js";
+export { Failure, type FailureOptions, lacksScopes, RawJson, type Reason } from "./failure.js";
 export type { ClientCapabilities, Implementation, Principal } from "./gen/mcpedge/v1/common.js";
 export type { IdentityOptions } from "./identity.js";
 export type { PromptArguments, PromptConfig, PromptMessage, PromptOutput } from "./prompts.js";

@@ -109,7 +109,7 @@ export function rawQuestion(key: string, request: { method: string; params?: obj
   const rawJson = encodeObject("a raw question", request);
   return new Question<unknown>(InputRequest.fromPartial({ key, rawJson }), (response) => {
     if (!response.rawJson) throw new Unfit();
-    return JSON.parse(response.rawJson);
+    return parsed(response.rawJson);
   });
 }
 
@@ -121,7 +121,7 @@ function elicited({ elicit }: InputResponse): ElicitResult {
   switch (elicit?.action) {
     case ElicitAction.ELICIT_ACTION_ACCEPT: {
       const contentJson = elicit.contentJson;
-      return contentJson ? { action: "accept", content: JSON.parse(contentJson), contentJson } : { action: "accept" };
+      return contentJson ? { action: "accept", content: parsed(contentJson), contentJson } : { action: "accept" };
     }
     case ElicitAction.ELICIT_ACTION_DECLINE:
       return { action: "decline" };
@@ -129,5 +129,14 @@ function elicited({ elicit }: InputResponse): ElicitResult {
       return { action: "cancel" };
     default:
       throw new Unfit();
+  }
+}
+
+/** What the client sent; what is no JSON does not fit. */
+function parsed(json: string): any {
+  try {
+    return JSON.parse(json);
+  } catch {
+    throw new Unfit();
   }
 }

@@ -102,11 +102,12 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   const log = server.log;
   const service = server.options.name;
   try {
-    const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
-    log.info("serving", { service, address: serving.address });
-    await new Promise<void>((resolve) => {
+    const ended = new Promise<void>((resolve) => {
       for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => resolve());
     });
+    const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
+    log.info("serving", { service, address: serving.address });
+    await ended;
     await serving.stop();
   } catch (error) {
     log.error("the service failed", { service, error: messageOf(error) });

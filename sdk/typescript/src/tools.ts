@@ -65,7 +65,7 @@ export class Result {
     readonly parts: {
       /** May be empty: with structured content the edge then adds its serialization as text. */
       content?: Content[];
-      /** Any JSON value; undefined: none. */
+      /** Any JSON value, or a RawJson; undefined: none. */
       structured?: unknown;
       /** The tool failed in a way the model should see. */
       isError?: boolean;
@@ -113,11 +113,19 @@ export function buildTool<I extends Schema<any, any> | undefined, O extends Sche
   return {
     listed,
     async handler(argumentsJson, call) {
-      const given: unknown = JSON.parse(argumentsJson || "{}");
+      const given = parsed(argumentsJson || "{}");
       const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
       return toolResult(await handler(args, call), outputSchema);
     },
   };
+}
+
+function parsed(argumentsJson: string): unknown {
+  try {
+    return JSON.parse(argumentsJson);
+  } catch (error) {
+    throw new Failure("InvalidArgument", `the arguments are not JSON: ${messageOf(error)}`);
+  }
 }
 
 export function buildRawTool(
