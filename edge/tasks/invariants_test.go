@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -320,6 +323,45 @@ func TestT8ReachableAsAsked(t *testing.T) {
 			}
 			return err != nil
 		})
+	})
+}
+
+// TestT9PlainCallsCostNothing: a call that is to be no task goes to the backend with no allocation more than without this
+// stage, and without the state: it is served while that is away. What it takes of the processor is in bench.
+func TestT9PlainCallsCostNothing(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		reply := mcp.Reply{Result: json.RawMessage(`{"content":[]}`)}
+		answers := func(context.Context, *mcp.Call, mcp.Sink) (mcp.Reply, error) { return reply, nil }
+		w.backend.tools["plain"] = tool{run: answers}
+		w.backend.tools["optional"] = tool{mcp.TaskSupport{Optional: true}, false, answers}
+		r := w.replica()
+		r.cut.off.Store(true)
+		for name, c := range map[string]struct {
+			rules *revision.Rules
+			tool  string
+		}{
+			"without sessions": {modern, "plain"},
+			"with sessions":    {legacy, "plain"},
+			// A client of 2025-11-25 that does not ask for a task has none.
+			"a tool that may have tasks": {legacy, "optional"},
+		} {
+			call := requestOf(t, c.rules, "alice", mcp.MethodToolsCall, `"name":"`+c.tool+`"`)
+			// The least of several measurements: those of the whole process count, its heartbeats among them.
+			allocations := func(by func(context.Context, *revision.Rules, *mcp.Call, mcp.Sink) (mcp.Reply, error)) float64 {
+				least := math.Inf(1)
+				for range 20 {
+					least = min(least, testing.AllocsPerRun(100, func() {
+						if _, err := by(t.Context(), c.rules, call, nil); err != nil {
+							t.Error(err)
+						}
+					}))
+				}
+				return least
+			}
+			if bare, staged := allocations(w.backend.Call), allocations(r.Call); staged > bare {
+				t.Errorf("%s: %v allocations a call, %v of them the backend's", name, staged, bare)
+			}
+		}
 	})
 }
 
