@@ -159,7 +159,8 @@ type oldKey struct{}
 // withConn puts a request's connection into its context, and when that is old.
 func (s *Server) withConn(ctx context.Context, c net.Conn) context.Context {
 	if age := s.o.MaxAge; age > 0 {
-		ctx = context.WithValue(ctx, oldKey{}, time.Now().Add(age-rand.N(age/2+1)))
+		spread := rand.N(age/2 + 1) // #nosec G404 -- that connections do not all close at once is no secret
+		ctx = context.WithValue(ctx, oldKey{}, time.Now().Add(age-spread))
 	}
 	if conn := accepted(c); conn != nil && s.clients != nil {
 		return context.WithValue(ctx, connKey{}, conn)
