@@ -34,18 +34,18 @@ const (
 	DefaultOutlierMaxEjected = 50
 )
 
-// balanced is what a service config says of a balancer: its name and its configuration.
-type balanced map[string]any
+// balancerConfig is what a service config says of a balancer: its configuration by its name.
+type balancerConfig map[string]any
 
 // serviceConfig balances over all addresses of the target, and leaves out those whose standard health service says that
 // they do not serve, and the outliers. An address without a health service counts as healthy.
 func serviceConfig(o *Outliers) string {
-	policy := balanced{"round_robin": struct{}{}}
+	policy := balancerConfig{"round_robin": struct{}{}}
 	if o != nil {
 		policy = o.around(policy)
 	}
 	text, err := json.Marshal(map[string]any{
-		"loadBalancingConfig": []balanced{policy},
+		"loadBalancingConfig": []balancerConfig{policy},
 		"healthCheckConfig":   map[string]string{"serviceName": ""},
 	})
 	if err != nil {
@@ -55,9 +55,9 @@ func serviceConfig(o *Outliers) string {
 }
 
 // around is the balancer that hides outliers from another.
-func (o *Outliers) around(child balanced) balanced {
+func (o *Outliers) around(child balancerConfig) balancerConfig {
 	interval, ejection := positive(o.Interval, DefaultOutlierInterval), positive(o.Ejection, DefaultOutlierEjection)
-	return balanced{"outlier_detection_experimental": map[string]any{
+	return balancerConfig{"outlier_detection_experimental": map[string]any{
 		"interval":           seconds(interval),
 		"baseEjectionTime":   seconds(ejection),
 		"maxEjectionTime":    seconds(10 * ejection),
@@ -68,7 +68,7 @@ func (o *Outliers) around(child balanced) balanced {
 			"minimumHosts":          2,
 			"enforcementPercentage": 100,
 		},
-		"childPolicy": []balanced{child},
+		"childPolicy": []balancerConfig{child},
 	}}
 }
 

@@ -106,7 +106,7 @@ func firstBehind(ids []string, after string) int {
 	return i
 }
 
-// together reads n tasks, a few at a time.
+// together has read called for each of n tasks, a few at a time, and returns when all were.
 func together(n int, read func(i int)) {
 	turn := make(chan struct{}, loads)
 	var all sync.WaitGroup

@@ -70,23 +70,16 @@ func (r *recent) keep(id string, h *History) {
 // that have ended are not read again, and one that cannot be read now is as it was read last.
 func (t *Tasks) Recent(ctx context.Context) []*History {
 	ids, out := t.recent.known()
-	turn := make(chan struct{}, loads)
-	var all sync.WaitGroup
-	for i, id := range ids {
+	together(len(ids), func(i int) {
 		if h := out[i]; h != nil && h.Over() {
-			continue
+			return
 		}
-		turn <- struct{}{}
-		all.Go(func() {
-			defer func() { <-turn }()
-			h, err := t.history(ctx, id)
-			if err != nil && !errors.Is(err, state.ErrNotFound) {
-				return
-			}
-			t.recent.keep(id, h)
-			out[i] = h
-		})
-	}
-	all.Wait()
+		h, err := t.history(ctx, ids[i])
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return
+		}
+		t.recent.keep(ids[i], h)
+		out[i] = h
+	})
 	return slices.DeleteFunc(out, func(h *History) bool { return h == nil })
 }
