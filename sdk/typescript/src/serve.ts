@@ -66,9 +66,11 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
   const stop = async () => {
     for (const service of ["", ...services]) health.setStatus(service, "NOT_SERVING");
     server.close();
-    const timer = setTimeout(() => grpc.forceShutdown(), grace);
-    await new Promise<void>((resolve) => grpc.tryShutdown(() => resolve()));
-    clearTimeout(timer);
+    await new Promise<void>((resolve) => {
+      // grpc-js loses the callback of tryShutdown when a connection breaks at that moment, so the end of the grace resolves, too.
+      const timer = setTimeout(() => (grpc.forceShutdown(), resolve()), grace);
+      grpc.tryShutdown(() => (clearTimeout(timer), resolve()));
+    });
   };
   const address = listen.startsWith("unix:") ? listen : listen.replace(/:\d+$/, `:${port}`);
   return { address, stop: () => (stopping ??= stop()) };

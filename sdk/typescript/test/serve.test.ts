@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import http2 from "node:http2";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -279,6 +280,19 @@ test("calls have the grace to finish when the service stops, and no more", async
   assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
   assert.notEqual((await endless).code, 0);
   await stopped;
+});
+
+test("a connection that breaks as the service stops holds it up for the grace at most", async () => {
+  const { createServer } = http2;
+  const sessions: http2.ServerHttp2Session[] = [];
+  http2.createServer = ((options: http2.ServerOptions) =>
+    createServer(options).on("session", (session) => sessions.push(session))) as typeof createServer;
+  const { tools, serving: s } = await serving(make(), { grace: 300 });
+  http2.createServer = createServer;
+  await all(tools.callTool(request("raw")));
+  sessions.forEach((session) => session.destroy());
+  assert.equal(sessions.length, 1);
+  await s.stop();
 });
 
 test("a failure to listen is said", async () => {
