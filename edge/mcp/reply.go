@@ -31,10 +31,10 @@ type InputRequired struct {
 	RetryAfter time.Duration
 	// Repeatable: the next round may be run again with State, whatever its tool says.
 	Repeatable bool
-	// Moot waits until Requests need no answers any more, though the client has given none, and returns true; or until ctx ends, and returns
-	// false. The call then goes on without them. It holds nothing of the call, and may be called while others run. nil: they need answers
-	// until they have them.
-	Moot func(ctx context.Context) bool
+	// AwaitWithdrawal waits until Requests need no answers any more, though the client has given none, and returns true: the call then goes
+	// on without them. It returns false when ctx ends. It holds nothing of the call, and may be called concurrently. nil: the requests are
+	// never withdrawn.
+	AwaitWithdrawal func(ctx context.Context) bool
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

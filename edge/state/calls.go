@@ -67,9 +67,11 @@ type Ask struct {
 	Asked time.Time
 }
 
-// Answer is the client's answer to an Ask: a result, or the error object it sent.
+// Answer is the client's answer to an Ask: a result, or the error object it sent. Withdrawn, it has neither.
 type Answer struct {
 	Result, Error json.RawMessage
+	// Withdrawn: the edge withdrew the question, which needs no answer any more. The call goes on without one.
+	Withdrawn bool
 	// By is who gave it, as Call.Principal.
 	By mcp.Principal
 	// Token makes giving it idempotent (see medium.Calls): random, chosen once for all repetitions.

@@ -2,42 +2,14 @@ package tasks
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base32"
-	"encoding/base64"
-	"encoding/binary"
-	"encoding/json"
-	"hash/crc32"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
-
-// newID is the id of a task that is made now: when, so that ids in their order are tasks in theirs, and 130 random bits.
-func newID(now time.Time) string {
-	at := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())) // #nosec G115 -- not negative until 2262
-	return idTime.EncodeToString(at) + rand.Text()
-}
-
-// idTime keeps the order of what it encodes. timeText is how long the time at the beginning of an id is.
-var idTime = base32.HexEncoding.WithPadding(base32.NoPadding)
-
-const timeText = 13
-
-// createdAt is when the task of an id was made; zero: it is no id.
-func createdAt(id string) time.Time {
-	at, err := idTime.DecodeString(id[:min(len(id), timeText)])
-	if err != nil || len(at) != 8 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(binary.BigEndian.Uint64(at))) // #nosec G115 -- not beyond 2262
-}
 
 const (
 	// maxPage bounds a page of tasks, each of which is read, loads how many are read at a time.
@@ -140,39 +112,4 @@ func (t *Tasks) loadAll(ctx context.Context, ids []string, who *mcp.Principal) (
 		}
 	}
 	return slices.DeleteFunc(views, func(v *view) bool { return v == nil }), nil
-}
-
-// A cursor is a version, a hash of its caller, the id of the task that it is behind, and a checksum. It says where, never whose tasks: those
-// listed are the caller's own, whatever it says.
-const cursorVersion = 1
-
-var cursorText = base64.RawURLEncoding.Strict()
-
-func cursorBehind(id string, who *mcp.Principal) string {
-	b := append(ownerHash(who, []byte{cursorVersion}), id...)
-	return cursorText.EncodeToString(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
-}
-
-func ownerHash(who *mcp.Principal, dst []byte) []byte {
-	sum := sha256.Sum256([]byte("tasks/list\x00" + who.Key()))
-	return append(dst, sum[:8]...)
-}
-
-// parseCursor reads the params' cursor member, that of a principal; empty without an error: there is none.
-func parseCursor(raw json.RawMessage, who *mcp.Principal) (after string, err error) {
-	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
-		return "", nil
-	}
-	text, ok := jsonrpc.Unquote(raw)
-	if !ok {
-		return "", mcp.Errorf(mcp.KindBadCursor, "cursor must be a string, not %s", jsonrpc.TypeOf(raw))
-	}
-	const head, sum = 1 + 8, 4
-	b, err := cursorText.DecodeString(text)
-	if err == nil && len(b) > head+sum && len(b) <= head+maxID+sum {
-		if id := string(b[head : len(b)-sum]); cursorBehind(id, who) == text {
-			return id, nil
-		}
-	}
-	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.64q was not given out for tasks/list: list again without a cursor", text)
 }

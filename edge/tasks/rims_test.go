@@ -248,8 +248,8 @@ func TestAcrossEras(t *testing.T) {
 	})
 }
 
-// TestMootQuestions: what tasks/result asks needs no answer once somebody else has answered it, or the task has ended.
-func TestMootQuestions(t *testing.T) {
+// TestWithdrawnQuestions: tasks/result withdraws its questions once somebody else has answered them, or the task has ended.
+func TestWithdrawnQuestions(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {
 		w.backend.tools["ask"] = asking()
 		a, b := w.replica(), w.replica()
@@ -266,13 +266,13 @@ func TestMootQuestions(t *testing.T) {
 				t.Fatalf("tasks/result gave %+v, %v", asked, err)
 			}
 			early, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			if asked.Input.Moot(early) {
-				t.Errorf("%s: the questions were moot before", what)
+			if asked.Input.AwaitWithdrawal(early) {
+				t.Errorf("%s: the questions were withdrawn before", what)
 			}
 			stop()
 			settle(id, asked.Input.Requests[0].Key)
-			if !asked.Input.Moot(t.Context()) {
-				t.Errorf("%s: the questions are not moot", what)
+			if !asked.Input.AwaitWithdrawal(t.Context()) {
+				t.Errorf("%s: the questions are not withdrawn", what)
 			}
 		}
 	})

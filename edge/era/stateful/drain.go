@@ -49,7 +49,7 @@ func (e *Era) isDraining() bool {
 func (e *Era) Close() {
 	e.closed.Store(true)
 	e.work.Close()
-	e.moots.Close()
+	e.withdrawals.Close()
 	e.drainOnce.Do(func() { close(e.draining) })
 	e.partOnce.Do(func() { close(e.parting) })
 	e.kill()
@@ -58,5 +58,5 @@ func (e *Era) Close() {
 	}
 	e.calls.Close()
 	e.loops.Wait()
-	_ = e.moots.Wait(context.Background()) // Their context has ended.
+	_ = e.withdrawals.Wait(context.Background()) // Their context has ended.
 }

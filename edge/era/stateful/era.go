@@ -37,8 +37,8 @@ type Era struct {
 	// goroutines of Start.
 	work  run.InFlight
 	loops sync.WaitGroup
-	// moots counts those that wait for questions to be moot.
-	moots run.InFlight
+	// withdrawals counts the goroutines of watchWithdrawal.
+	withdrawals run.InFlight
 	// draw is drawID; tests have other ids drawn.
 	draw func() int64
 

@@ -50,9 +50,9 @@ type execution struct {
 	ran     bool
 	// task is that which the call became; empty: it became none.
 	task string
-	// moot waits until the questions of the last round need no answers; nil: they need them. open are their ids, once they are stored.
-	moot func(context.Context) bool
-	open []string
+	// withdrawal is the last round's mcp.InputRequired.AwaitWithdrawal, nil for none; open are the ids of its questions, once they are stored.
+	withdrawal func(context.Context) bool
+	open       []string
 
 	// memory is what the call and its outcome hold, as long as there are users: the call, a round, the exchange.
 	memory budget.Reservation
@@ -121,7 +121,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	m.Round, m.Attempt, m.Responses = asked+1, max(round.Attempt, 1), nil
 	m.Begun = round.Round > 1 || m.Attempt > 1
 	for i := range round.Asked {
-		if q := &round.Asked[i]; q.Answer != nil && string(q.Answer.Result) != withdrawn {
+		if q := &round.Asked[i]; q.Answer != nil && !q.Answer.Withdrawn {
 			a, _ := answerOf(q)
 			m.Responses = append(m.Responses, a)
 		}
@@ -145,7 +145,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		c.e.o.Telemetry.Hit(telemetry.BoundRounds)
 		return c.fail(mcp.Errorf(mcp.KindLimit, "the call asked the client for the %dth time; a call has at most %d rounds", asked+1, c.e.o.MaxRounds))
 	}
-	c.moot = reply.Input.Moot
+	c.withdrawal = reply.Input.AwaitWithdrawal
 	asks := c.asks(reply.Input.Requests, round.Open)
 	return c.e.number(&call.Reply{
 		Kind: call.Asks, Asks: asks, State: keptState(asked+1, c.op.SpanContext(), reply.Input.State), Resumable: reply.Input.Repeatable,
@@ -204,7 +204,7 @@ func (c *execution) Stored(w *medium.Write, began time.Time, err error) {
 		c.e.o.Telemetry.Stored(c.op.SpanContext(), what, began, err)
 	}
 	if err == nil {
-		if w.Next == medium.NextWaiting && c.moot != nil { // The round has ended.
+		if w.Next == medium.NextWaiting && c.withdrawal != nil { // The round has ended.
 			c.open = make([]string, 0, len(w.Asks))
 			for i := range w.Asks {
 				c.open = append(c.open, w.Asks[i].ID)
@@ -246,7 +246,7 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 	switch how {
 	case call.HowParked:
 		c.op.Pause(&telemetry.Outcome{InputRequired: true})
-		c.e.watchMoot(c)
+		c.e.watchWithdrawal(c)
 	case call.HowEnded:
 		seen := c.outcomeOf(r).seen
 		c.op.End(&seen)

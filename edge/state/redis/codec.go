@@ -300,6 +300,7 @@ func packAnswer(a state.Answer) string {
 	p.bytes(a.Result)
 	p.bytes(a.Error)
 	p.principal(&a.By)
+	p.flag(a.Withdrawn)
 	return string(p)
 }
 
@@ -308,6 +309,9 @@ func unpackAnswer(record string) (state.Answer, error) {
 	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes())}
 	if u.more() {
 		a.By = u.principal()
+	}
+	if u.more() {
+		a.Withdrawn = u.number() == 1
 	}
 	return a, u.err()
 }

@@ -117,13 +117,14 @@ func setOnce(w *world) {
 		}
 	}
 	clear(buf)
-	out, c, err := w.b.Answer(ctx, "s", "q1", answer("first"))
+	withdrawn := state.Answer{Withdrawn: true, By: caller("bob")}
+	out, c, err := w.b.Answer(ctx, "s", "q1", withdrawn)
 	w.must(err)
 	if out != state.AnswerCompleted || c == nil {
 		w.Fatalf("outcome %d, claim %v, want completed", out, c)
 	}
 	var want []medium.Question
-	for i, a := range []state.Answer{answer("first"), answer("second"), {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
+	for i, a := range []state.Answer{withdrawn, answer("second"), {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
 		want = append(want, medium.Question{Ask: asksOf("q1", "q2", "q3")[i], Answer: &a})
 	}
 	for i := range c.Asked {

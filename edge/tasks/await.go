@@ -1,0 +1,41 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// lookAgain is how often a task is read whose changes may be told by a replica that is lost.
+const lookAgain = time.Second
+
+// await reads a task until it is as somebody waits for it to be, or ctx ends, with its error.
+func (t *Tasks) await(ctx context.Context, id string, who *mcp.Principal, done func(*view) bool) (*view, error) {
+	changed := make(chan struct{}, 1)
+	defer t.store.Follow(id, stream, func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})()
+	again := time.NewTicker(lookAgain)
+	defer again.Stop()
+	for {
+		v, err := t.load(ctx, id, who)
+		if err != nil && mcp.AsError(err).Kind != mcp.KindStateUnavailable {
+			return nil, err
+		}
+		if err == nil && done(v) {
+			return v, nil
+		}
+		select {
+		case <-changed:
+		case <-again.C:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.closing:
+			return nil, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
+		}
+	}
+}

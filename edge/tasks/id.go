@@ -1,0 +1,28 @@
+package tasks
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/binary"
+	"time"
+)
+
+// newID is the id of a task that is made now: when, so that ids in their order are tasks in theirs, and 130 random bits.
+func newID(now time.Time) string {
+	at := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano())) // #nosec G115 -- not negative until 2262
+	return idTime.EncodeToString(at) + rand.Text()
+}
+
+// idTime keeps the order of what it encodes. timeText is how long the time at the beginning of an id is.
+var idTime = base32.HexEncoding.WithPadding(base32.NoPadding)
+
+const timeText = 13
+
+// createdAt is when the task of an id was made; zero: it is no id.
+func createdAt(id string) time.Time {
+	at, err := idTime.DecodeString(id[:min(len(id), timeText)])
+	if err != nil || len(at) != 8 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(binary.BigEndian.Uint64(at))) // #nosec G115 -- not beyond 2262
+}

@@ -1,0 +1,109 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// result serves tasks/result of 2025-11-25: it waits until the task has ended, and asks the client meanwhile what the task asks, as far as
+// the client has declared that it can answer. It is a call of the session as any other: its rounds, its stream and its takeovers are the
+// era's.
+func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
+	if len(c.Responses) > 0 {
+		v, err := t.load(ctx, c.Params.Target, &c.Principal)
+		if err != nil {
+			return mcp.Reply{}, err
+		}
+		if err := t.answer(ctx, v, c.Responses, &c.Principal); err != nil {
+			return mcp.Reply{}, err
+		}
+	}
+	t.work.Rest() // The task goes on without it.
+	v, err := t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool {
+		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
+	})
+	t.work.Unrest()
+	if ctx.Err() != nil && err != nil {
+		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task goes on")
+	}
+	switch {
+	case err != nil:
+		return mcp.Reply{}, err
+	case !v.over():
+		asks := answerable(v, &c.Client.Capabilities)
+		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), AwaitWithdrawal: t.awaitWithdrawal(v.id, asks, c.Principal)}}, nil
+	case v.status == Completed:
+		return mcp.Reply{Result: resultFor(rules, v), ToolError: v.end.ToolError}, nil
+	case v.status == Cancelled:
+		return mcp.Reply{}, &mcp.Error{Kind: mcp.KindCancelled, Message: "the task was cancelled", Data: relatedData(v.id)}
+	}
+	return mcp.Reply{}, v.end.Failure.error()
+}
+
+// answerable are the questions of a task that a client with these capabilities can answer.
+func answerable(v *view, can *mcp.Capabilities) (out []entry) {
+	for _, e := range v.asks {
+		ok := true
+		switch e.Method {
+		case mcp.MethodElicit:
+			ok = can.ElicitForm
+			if urlMode(e.Params) {
+				ok = can.ElicitURL
+			}
+		case mcp.MethodCreateMessage:
+			_, tools := jsonrpc.Member(orObject(e.Params), "tools")
+			ok = can.Sampling && (can.SamplingTools || !tools)
+		case mcp.MethodListRoots:
+			ok = can.Roots
+		}
+		if ok {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// asksOf are questions of a task as a session's client is asked them.
+func asksOf(id string, asks []entry) []mcp.InputRequest {
+	out := make([]mcp.InputRequest, len(asks))
+	for i, e := range asks {
+		out[i] = mcp.InputRequest{Key: e.Key, Method: e.Method, Params: withRelated(e.Params, id), URLMode: urlMode(e.Params)}
+	}
+	return out
+}
+
+// awaitWithdrawal is mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task asks none of them.
+func (t *Tasks) awaitWithdrawal(id string, asks []entry, who mcp.Principal) func(context.Context) bool {
+	keys := make([]string, len(asks))
+	for i, e := range asks {
+		keys[i] = e.Key
+	}
+	return func(ctx context.Context) bool {
+		_, err := t.await(ctx, id, &who, func(v *view) bool {
+			return v.over() || !slices.ContainsFunc(v.asks, func(e entry) bool { return slices.Contains(keys, e.Key) })
+		})
+		return err == nil || mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.
+	}
+}
+
+func urlMode(params json.RawMessage) bool {
+	mode, _ := jsonrpc.Member(orObject(params), "mode")
+	return string(mode) == `"url"`
+}
+
+func orObject(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// relatedData names the task in the data of an error.
+func relatedData(id string) json.RawMessage {
+	return append(append([]byte(`{"_meta":`), related(nil, id)...), '}')
+}
