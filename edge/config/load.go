@@ -77,6 +77,14 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	return nil
 }
 
+// Usages are what the flags of `mcpedge serve` say of themselves, by their names. The caller owns the map.
+func Usages() map[string]string {
+	cfg, file := Default(), ""
+	out := map[string]string{}
+	flags(serve, &cfg, &file).VisitAll(func(f *flag.Flag) { _, out[f.Name] = flag.UnquoteUsage(f) })
+	return out
+}
+
 // flags are a command's. They print nothing by themselves: an error is its caller's to print, once.
 func flags(command string, c *Config, file *string) *flag.FlagSet {
 	fs := flag.NewFlagSet("mcpedge "+command, flag.ContinueOnError)
