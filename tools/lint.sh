@@ -51,6 +51,7 @@ modules() {
 }
 
 contract_lint() { tool buf lint; }
+workflows() { go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= && bash -n .ci/run tools/*.sh && sh -n tools/release/*.sh && sh -n deploy/packages/*.sh; }
 imports() { go test -count=1 ./tests/imports/; }
 
 # What is built into what others run; the rest is tests.
@@ -117,6 +118,7 @@ check modules modules
 check 'buf lint' contract_lint
 check 'buf breaking' contract_breaking
 check 'generated code' generated
+check workflows workflows
 check 'import law' imports
 check 'package hosts' package_hosts
 
