@@ -99,8 +99,12 @@ func (d *dist) archive(t *testing.T, os, arch string) (name, file string) {
 	return d.one(t, "mcpedge_"+d.version+"_"+os+"_"+arch, suffix)
 }
 
-// here is this machine's processor.
-var here = runtime.GOARCH
+// here is this machine's processor, away the other one that is released, and machines what rpm and Python call them.
+var (
+	here     = runtime.GOARCH
+	away     = map[string]string{"amd64": "arm64", "arm64": "amd64"}[here]
+	machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+)
 
 // say notes what came of an artefact.
 func (d *dist) say(name, format string, values ...any) {
@@ -111,7 +115,7 @@ func (d *dist) say(name, format string, values ...any) {
 func (d *dist) table(t *testing.T) {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%-66s %9s  %s\n", "artefact of "+d.version, "MB", "tried here")
+	fmt.Fprintf(&b, "%-84s %9s  %s\n", "artefact of "+d.version, "MB", "tried here")
 	for _, name := range d.names {
 		info, err := os.Stat(d.files[name])
 		if err != nil {
@@ -121,7 +125,7 @@ func (d *dist) table(t *testing.T) {
 		if outcome == "" {
 			outcome = "–"
 		}
-		fmt.Fprintf(&b, "%-66s %9.2f  %s\n", name, float64(info.Size())/1e6, outcome)
+		fmt.Fprintf(&b, "%-84s %9.2f  %s\n", name, float64(info.Size())/1e6, outcome)
 	}
 	t.Log("\n" + b.String())
 	if file := os.Getenv("RELEASE_TABLE"); file != "" {

@@ -62,11 +62,16 @@ func (d *dist) deb(t *testing.T) {
 	_, archive := d.archive(t, "linux", here)
 	serving{command: layer(install+installed+serve, t.TempDir(), filepath.Dir(file)), caller: []string{program(t, archive)}}.answers(t)
 	d.say(name, "dpkg --install, answered as user mcpedge; purged")
+	other, file := d.one(t, "mcpedge_", "_"+away+".deb")
+	if got := strings.TrimSpace(run(t, "", nil, "dpkg", "--field", file, "Architecture")); got != away {
+		t.Errorf("%s is for %s, want %s", other, got, away)
+	}
+	d.say(other, "for its platform; not installed here")
 }
 
 // rpm: rpm installs it, without asking its database for what this machine has by other means.
 func (d *dist) rpm(t *testing.T) {
-	name, file := d.one(t, "mcpedge-", map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[here]+".rpm")
+	name, file := d.one(t, "mcpedge_", "_"+here+".rpm")
 	d.needLayer(t, name)
 	d.need(t, name, "rpm")
 	install := "rpm --install --nodeps /packages/" + filepath.Base(file) + " >&2\n"
@@ -76,6 +81,11 @@ func (d *dist) rpm(t *testing.T) {
 	_, archive := d.archive(t, "linux", here)
 	serving{command: layer(install+installed+serve, t.TempDir(), filepath.Dir(file)), caller: []string{program(t, archive)}}.answers(t)
 	d.say(name, "rpm --install, answered as user mcpedge; erased")
+	other, file := d.one(t, "mcpedge_", "_"+away+".rpm")
+	if got := run(t, "", nil, "rpm", "--query", "--queryformat", "%{ARCH}", "--package", file); got != machines[away] {
+		t.Errorf("%s is for %s, want %s", other, got, machines[away])
+	}
+	d.say(other, "for its platform; not installed here")
 }
 
 var exposure = regexp.MustCompile(`Overall exposure level for mcpedge.service: ([0-9.]+)`)

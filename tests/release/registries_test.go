@@ -124,8 +124,7 @@ func (d *dist) npm(t *testing.T) {
 
 // wheel: uvx mcpedge starts the edge, and so does what pip installs.
 func (d *dist) wheel(t *testing.T) {
-	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[here]
-	name, file := d.one(t, "mcpedge-", "musllinux_1_1_"+arch+".whl")
+	name, file := d.one(t, "mcpedge-", "musllinux_1_1_"+machines[here]+".whl")
 	d.need(t, name, "python3")
 	dir, wheels := t.TempDir(), filepath.Dir(file)
 	python := filepath.Join(dir, "venv", "bin")
@@ -162,7 +161,7 @@ func (d *dist) chart(t *testing.T) {
 	}
 	charts := "oci://" + ociregistry.Start(t, t.TempDir()) + "/charts"
 	run(t, "", nil, helm, "push", file, charts, "--plain-http")
-	rendered := run(t, "", nil, helm, "template", "edge", charts+"/mcpedge", "--version", d.version, "--plain-http")
+	rendered := run(t, "", nil, helm, "template", "edge", charts+"/mcpedge", "--version", d.version, "--plain-http", "--kube-version", "1.34.0")
 	if image := "ghcr.io/mcpedge/mcpedge:" + d.version; !strings.Contains(rendered, image) {
 		t.Errorf("the chart does not run %s:\n%s", image, rendered)
 	}

@@ -14,4 +14,4 @@ git ls-files 'proto/*.proto' buf.yaml LICENSE |
 
 bin/helm package deploy/chart --version "$version" --app-version "$version" --destination "$out" >/dev/null
 mv "$out/mcpedge-$version.tgz" "$out/mcpedge-chart-$version.tgz"
-bin/packages -version "$version" -launcher -out "$out"
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) bin/packages -version "$version" -launcher -out "$out"
