@@ -27,6 +27,7 @@ func TestRelease(t *testing.T) {
 		{"deb", (*dist).deb},
 		{"rpm", (*dist).rpm},
 		{"unit", (*dist).unit},
+		{"service", (*dist).service},
 		{"npm", (*dist).npm},
 		{"wheel", (*dist).wheel},
 		{"cask", (*dist).cask},
