@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions release release-tools
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -45,6 +45,28 @@ test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and t
 test-tls: ## Run the matrix with clients that speak TLS, over HTTP/1.1 and over HTTP/2
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	bin/gotest -race -count=1 -timeout=10m -run TestMatrix $(TESTFLAGS) ./tests/matrix -args -tls=http/1.1,h2; $(END)
+
+test-versions: ## Run the latest release and this version together: replicas on one Redis, backends of the other, rolled both ways; DURATION=60s for each part; by hand
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/versions && \
+	rm -f bin/versions-figures; export VERSIONS_FIGURES="$$PWD/bin/versions-figures" && $(NEEDS_REDIS) && \
+	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/versions -args -duration $(DURATION); code=$$?; \
+	test ! -s bin/versions-figures || cat bin/versions-figures; exit $$code; }; $(END)
+
+# What makes a release, built into bin/.
+release-tools:
+	@mkdir -p bin && \
+	$(GO) build -C tools/release -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2 && \
+	$(GO) build -C tools/syft -o ../../bin/syft github.com/anchore/syft/cmd/syft && \
+	$(GO) build -C tests/chart -o ../../bin/helm helm.sh/helm/v3/cmd/helm && \
+	$(GO) build -C tools -o ../bin/packages ./packages
+
+release: ## Make all of a release, publish nothing, install each artefact where this machine can, and call it (Linux); by hand
+	@$(RUN); $(MAKE) --no-print-directory release-tools && $(GO) build -C tools -o ../bin/gotest ./gotest && \
+	$(GO) vet -tags=release ./tests/release && \
+	PATH="$$PWD/bin:$$PATH" HOMEBREW_TAP_TOKEN= bin/goreleaser release --snapshot --clean --parallelism=2 --skip=sign && \
+	rm -f bin/release-table; export RELEASE_TABLE="$$PWD/bin/release-table" && \
+	{ bin/gotest -count=1 -timeout=20m -tags=release $(TESTFLAGS) ./tests/release; code=$$?; \
+	test ! -s bin/release-table || cat bin/release-table; exit $$code; }; $(END)
 
 generate: ## Write gen/ and the OpenAPI document anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)

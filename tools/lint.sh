@@ -39,7 +39,7 @@ format() {
 
 vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
 static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose && tool staticcheck -tags=access ./tests/access && tool staticcheck -tags=apps ./tests/apps &&
-  tool staticcheck -tags=images,composedocker,kubernetes ./tests/engine ./tests/images ./tests/composedocker ./tests/kubernetes; }
+  tool staticcheck -tags=versions ./tests/versions && tool staticcheck -tags=release ./tests/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/engine ./tests/images ./tests/composedocker ./tests/kubernetes; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
 
 # Each module builds as it is, without changes to its go.mod.
@@ -51,6 +51,7 @@ modules() {
 }
 
 contract_lint() { tool buf lint; }
+workflows() { go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= && bash -n .ci/run tools/*.sh && sh -n tools/release/*.sh && sh -n deploy/packages/*.sh; }
 imports() { go test -count=1 ./tests/imports/; }
 
 # What is built into what others run; the rest is tests.
@@ -117,6 +118,7 @@ check modules modules
 check 'buf lint' contract_lint
 check 'buf breaking' contract_breaking
 check 'generated code' generated
+check workflows workflows
 check 'import law' imports
 check 'package hosts' package_hosts
 

@@ -19,6 +19,8 @@ type mode struct {
 	audited bool
 	// standby: there is a second Redis, a replica of the first.
 	standby bool
+	// prepare changes the replicas before they are started; nil: nothing is to be changed.
+	prepare func(s *stage, o options)
 	// disturb does it until ctx ends; by then everything runs again.
 	disturb func(ctx context.Context, s *stage, o options) error
 	// rules say what may be lost.

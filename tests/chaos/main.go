@@ -14,6 +14,8 @@
 //	redis      Redis is restarted with its data
 //	blackout   all replicas are killed at once, and Redis is restarted with its data before they are
 //	promotion  a replica of Redis that lacks the last writes takes its place
+//	versions   replicas of two versions, -other beside the usual one, are rolled to the one and to the other;
+//	           only where -other names it
 //
 // Afterwards the transcripts are held against what must be true, and a table is printed for each mode.
 // The exit status is 0 when every line of them holds. What failed is shown with its transcript, and the
@@ -51,6 +53,8 @@ type options struct {
 	keys     bool // every client is a principal of its own
 	replicas int
 	seed     uint64
+	program  string // the built edge; empty: it is built
+	other    string // the edge of another version, for the mode versions
 	counts   string // file for "<passed> <failed>"; empty: none
 	verbose  bool
 }
@@ -72,6 +76,8 @@ func main() {
 	flag.BoolVar(&o.keys, "keys", false, "give each client a key of its own, and let nobody else in")
 	flag.IntVar(&o.replicas, "replicas", 3, "replicas of the edge")
 	flag.Uint64Var(&o.seed, "seed", rand.Uint64(), "decides what is random in who does what")
+	flag.StringVar(&o.program, "program", "", "built edge to run; empty: build it")
+	flag.StringVar(&o.other, "other", "", "built edge of another version, which the mode versions runs beside it")
 	flag.StringVar(&o.counts, "counts", os.Getenv("CHAOS_COUNTS"), "file to write the passed and failed counts to")
 	flag.BoolVar(&o.verbose, "v", false, "keep the logs even when nothing fails")
 	flag.Parse()
@@ -100,7 +106,14 @@ func choose(o *options, names string) error {
 	for _, name := range strings.Split(names, ",") {
 		i := slices.IndexFunc(modes, func(m mode) bool { return m.name == name })
 		if i < 0 {
-			return fmt.Errorf("mode %q is not known: choose from kill, audit, term, redis, blackout, promotion", name)
+			if name != versions.name {
+				return fmt.Errorf("mode %q is not known: choose from kill, audit, term, redis, blackout, promotion, versions", name)
+			}
+			if o.other == "" {
+				return errors.New("the mode versions takes -other, the built edge of another version")
+			}
+			o.modes = append(o.modes, versions)
+			continue
 		}
 		o.modes = append(o.modes, modes[i])
 	}
@@ -113,12 +126,15 @@ func runAll(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := build(ctx, dir); err != nil {
-		return errors.Join(err, os.RemoveAll(dir))
+	if o.program == "" {
+		o.program = filepath.Join(dir, "edge")
+		if err := build(ctx, dir); err != nil {
+			return errors.Join(err, os.RemoveAll(dir))
+		}
 	}
 	passed, failed := 0, 0
 	for _, m := range o.modes {
-		r, err := runMode(ctx, filepath.Join(dir, m.name), filepath.Join(dir, "edge"), o, m)
+		r, err := runMode(ctx, filepath.Join(dir, m.name), o, m)
 		if err != nil {
 			r.fail("the run came to its end", err.Error())
 		}
@@ -144,9 +160,9 @@ func runAll(ctx context.Context, o options) error {
 }
 
 // runMode runs one mode. The report is valid with an error.
-func runMode(ctx context.Context, dir, program string, o options, m mode) (*report, error) {
+func runMode(ctx context.Context, dir string, o options, m mode) (*report, error) {
 	r := newReport(o, m)
-	s, err := newStage(ctx, dir, program, o, m)
+	s, err := newStage(ctx, dir, o, m)
 	if err != nil {
 		return r, err
 	}

@@ -77,16 +77,31 @@ func (r *report) leftovers(ctx context.Context, s *stage, clients []*client) err
 func (r *report) count(e *evidence) {
 	calls := map[string]int{}
 	resumes, elsewhere := 0, 0
+	made, lost := 0, 0
 	for _, c := range e.clients {
 		for _, x := range c.calls {
 			calls[x.tool]++
+			made++
+			if x.fate == unanswered || x.fate == forgotten {
+				lost++
+			}
 			resumes += resumesElsewhere(x)
 			elsewhere += answersElsewhere(x, e.ledger.of(x.tag))
+		}
+	}
+	for _, h := range e.holders {
+		for _, t := range h.tasks {
+			made++
+			if !t.over() || t.forgotten {
+				lost++
+			}
 		}
 	}
 	losses, load := inMidCall(e.losses)
 	least := r.m.least.over(e.disturbed)
 	r.rows = []row{
+		{"calls and tasks made", made, 0},
+		{"of them lost", lost, 0},
 		{"countdown calls", calls["countdown"], 0},
 		{"book_trip calls", calls["book_trip"], 0},
 		{"trips booked", len(e.ledger.bookings), 0},
@@ -106,7 +121,7 @@ func (r *report) count(e *evidence) {
 	for what, n := range e.traffic.n {
 		r.rows = append(r.rows, row{what, n, 0})
 	}
-	slices.SortStableFunc(r.rows[12:], func(a, b row) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(r.rows[14:], func(a, b row) int { return strings.Compare(a.name, b.name) })
 	enough := r.check("the run contains enough of what it is about")
 	for _, row := range r.rows {
 		if row.least > 0 {

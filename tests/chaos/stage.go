@@ -46,8 +46,8 @@ type stage struct {
 // build builds the edge into dir.
 func build(ctx context.Context, dir string) error { return process.Build(ctx, dir, "./edge") }
 
-// newStage starts everything, with the logs in dir. program is the edge.
-func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *stage, err error) {
+// newStage starts everything, with the logs in dir.
+func newStage(ctx context.Context, dir string, o options, m mode) (_ *stage, err error) {
 	s := &stage{dir: dir, ledger: newLedger(), taskFor: o.taskFor, endServices: func() {}}
 	defer func() {
 		if err != nil {
@@ -84,7 +84,7 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 		}
 	}
 	s.edges, err = replicas.New(replicas.Options{
-		Program: program, Dir: dir, Redis: url, Count: o.replicas,
+		Program: o.program, Dir: dir, Redis: url, Count: o.replicas,
 		Flags: func(n int) []string {
 			flags := append([]string{"--pprof", "--tasks-per-principal", "1000000", "--backend", "chaos=" + backends[n-1]}, m.flags...)
 			if configured {
@@ -95,6 +95,9 @@ func newStage(ctx context.Context, dir, program string, o options, m mode) (_ *s
 	})
 	if err != nil {
 		return nil, err
+	}
+	if m.prepare != nil {
+		m.prepare(s, o)
 	}
 	if err := s.serve(backends); err != nil {
 		return nil, err

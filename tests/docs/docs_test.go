@@ -26,7 +26,7 @@ func read(t *testing.T, path string) string {
 // pages are the documents a person reads.
 func pages(t *testing.T) []string {
 	t.Helper()
-	out := []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "deploy/chart/README.md"}
+	out := []string{"README.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "SECURITY.md", "deploy/chart/README.md"}
 	more, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(more) == 0 {
 		t.Fatalf("no pages in docs: %v", err)

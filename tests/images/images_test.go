@@ -18,8 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/freeport"
-	"github.com/mcpedge/mcpedge/tests/process"
+	"github.com/mcpedge/mcpedge/tests/ociregistry"
 )
 
 // here is the platform of this machine's images, away the other one that is released.
@@ -258,7 +257,7 @@ func (b *builder) platforms(t *testing.T) {
 
 // registry: an index of both platforms goes to a registry, and each platform gets its image from there by one name.
 func (b *builder) registry(t *testing.T) {
-	registry := b.startRegistry(t)
+	registry := ociregistry.Start(t, b.Dir) // which engines take without TLS, since it is on loopback
 	for _, local := range []string{edgeImage, servicesImage} {
 		name := registry + "/mcpedge/" + local + ":" + build.version
 		ids := map[string]string{here: b.image(t, local).ID, away: b.image(t, foreign(local)).ID}
@@ -285,33 +284,4 @@ func (b *builder) registry(t *testing.T) {
 			t.Errorf("pulled, mcpedge version says %q, want %q", got, want)
 		}
 	}
-}
-
-// startRegistry starts one in a folder of the engine's and returns its address, which engines take without TLS since it is loopback.
-func (b *builder) startRegistry(t *testing.T) string {
-	t.Helper()
-	addr, err := freeport.Addr()
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := json.Marshal(map[string]any{ // JSON is YAML, too
-		"version": "0.1", "http": map[string]any{"addr": addr},
-		"storage": map[string]any{"filesystem": map[string]any{"rootdirectory": filepath.Join(b.Dir, "registry")}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(b.Dir, "registry.yml")
-	if err := os.WriteFile(file, config, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	p, err := process.Start("docker-registry", "docker-registry", filepath.Join(b.Dir, "registry.log"), "serve", file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.Kill() })
-	if err := process.AwaitOK(t.Context(), "http://"+addr+"/v2/", p); err != nil {
-		t.Fatal(err)
-	}
-	return addr
 }

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/tests/engine"
+	"github.com/mcpedge/mcpedge/tests/ociregistry"
 )
 
 func TestMain(m *testing.M) {
-	engine.Main(m, []engine.Program{{Name: "docker-registry", Package: "docker-registry"}}, engine.DownloadModules)
+	engine.Main(m, []engine.Program{{Name: ociregistry.Program, Package: ociregistry.Package}}, engine.DownloadModules)
 }
 
 const (

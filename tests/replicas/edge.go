@@ -108,6 +108,9 @@ func (e *Edge) Start() error {
 	return err
 }
 
+// Use has the incarnations from the next Start on run another built edge.
+func (e *Edge) Use(program string) { e.program = program }
+
 // AwaitReady waits until the running incarnation is ready.
 func (e *Edge) AwaitReady(ctx context.Context) error {
 	return process.AwaitOK(ctx, "http://"+e.Admin+"/readyz", e.proc)
