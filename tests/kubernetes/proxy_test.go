@@ -1,0 +1,83 @@
+//go:build kubernetes && linux
+
+package kubernetes
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/authority"
+)
+
+// host is what the edge is called by from outside.
+const host = "mcp.example.com"
+
+// outside is where clients outside the cluster call: Traefik, by https.
+func (c *cluster) outside(t *testing.T) place {
+	return place{url: "https://" + host + "/mcp", addr: c.service(t, "traefik", "gateways"), roots: authority.Pool(c.ca)}
+}
+
+// ingress: behind Traefik, by the annotations of ingress-nginx, a new version and more replicas cost no client a failure.
+func (c *cluster) ingress(t *testing.T) { c.behind(t, 0) }
+
+// gateway: the same by an HTTPRoute of the Gateway API.
+func (c *cluster) gateway(t *testing.T) { c.behind(t, 1) }
+
+// behind rolls out a new version, and scales, while clients call through Traefik, as a block of docs/kubernetes.md exposes the edge.
+func (c *cluster) behind(t *testing.T, block int) {
+	c.traefik(t)
+	_, proxies := page(t, "An Ingress or a route")
+	file := filepath.Join(c.Dir, "proxy.yaml")
+	write(t, file, proxies[block])
+	upgrade := func(values ...string) {
+		c.upgrade(t, append([]string{"config.allow-anonymous=true"}, values...)...)
+	}
+	c.values = []string{file}
+	defer func() { c.values = nil }()
+	upgrade()
+	within(t, patience, "Traefik knows the edge", func() bool {
+		_, err := newClient(c.outside(t), modern, false).tools(t.Context())
+		return err == nil
+	})
+	before := c.pods(t, edgePods)
+	l := startLoad(t, c.outside(t))
+	upgrade("image.tag=" + nextVersion)
+	c.gone(t, before)
+	upgrade("image.tag="+nextVersion, "replicaCount=4")
+	four := c.pods(t, edgePods)
+	c.share(t, four, func() map[string]int { return c.operations(t, four) })
+	l.leave().calm(t)
+}
+
+// traefik starts Traefik, as an ingress controller and a gateway, unless it runs, with a certificate in the Secrets that it and the page name.
+func (c *cluster) traefik(t *testing.T) {
+	t.Helper()
+	if c.ca != nil {
+		return
+	}
+	c.ca = authority.New(t, "outside")
+	dir, err := exec.Command("go", "list", "-C", filepath.Join(root, "tests/chart"), "-m", "-f", "{{.Dir}}", "sigs.k8s.io/gateway-api").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.kubectl(t, "apply", "--server-side", "--filename", filepath.Join(strings.TrimSpace(string(dir)), "config/crd/standard"))
+	c.kubectl(t, "wait", "--for=condition=Established", "--timeout=1m", "crd/httproutes.gateway.networking.k8s.io", "crd/gateways.gateway.networking.k8s.io")
+	c.apply(t, "tests/kubernetes/testdata/traefik.yaml")
+	pair := c.ca.Server(t, authority.For(host))
+	c.roots = filepath.Join(c.Dir, "outside", "ca.crt")
+	cert, key := filepath.Join(c.Dir, "outside", "tls.crt"), filepath.Join(c.Dir, "outside", "tls.key")
+	for file, text := range map[string][]byte{c.roots: c.ca.PEM, cert: pair.Cert, key: pair.Key} {
+		write(t, file, string(text))
+	}
+	for _, in := range []string{namespace, "gateways"} {
+		c.kubectl(t, "--namespace", in, "create", "secret", "tls", "mcp-example-com", "--cert="+cert, "--key="+key)
+	}
+	c.kubectl(t, "--namespace", "gateways", "rollout", "status", "deployment/traefik", "--timeout=2m")
+
+	ip, _, _ := strings.Cut(c.service(t, "traefik", "gateways"), ":")
+	hosts := filepath.Join(c.Dir, "hosts")
+	write(t, hosts, "127.0.0.1 localhost\n"+ip+" "+host+"\n")
+	run(t, "mount", "--bind", hosts, "/etc/hosts") // of these namespaces
+}
