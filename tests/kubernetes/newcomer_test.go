@@ -21,9 +21,7 @@ func (c *cluster) begin(t *testing.T) {
 	if out := n.sh(t, shell[0]); !strings.Contains(out, tested) {
 		t.Errorf("helm test says\n%s", out)
 	}
-	forward, call, _ := strings.Cut(strings.TrimSpace(shell[1]), "\n")
-	// A person is slower than the port is forwarded.
-	out := n.sh(t, forward+"\nuntil (: </dev/tcp/127.0.0.1/8080) 2>/dev/null; do sleep 0.1; done\n"+call+"\nkill %1")
+	out := n.sh(t, shell[1]+"kill %1")
 	if !strings.Contains("\n"+out, called) {
 		t.Errorf("the call from this machine says\n%s", out)
 	}
@@ -39,19 +37,36 @@ func (c *cluster) newcomer(t *testing.T) {
 	n.sh(t, shell[0])
 	n.write(t, "values.yaml", values[len(values)-1])
 	shell, proxies := page(t, "An Ingress or a route")
-	for i, by := range []string{"an ingress", "a route"} {
+	for i, way := range ways {
 		n.write(t, "proxy.yaml", proxies[i])
 		upgrade, call, _ := strings.Cut(shell[0], "go run")
 		if out := n.sh(t, upgrade); !strings.Contains(out, tested) {
-			t.Errorf("by %s helm test says\n%s", by, out)
+			t.Errorf("by %s helm test says\n%s", way.name, out)
 		}
-		within(t, patience, "the proxy knows the edge", func() bool {
-			_, err := newClient(c.outside(t), modern, false).tools(t.Context())
-			return err != nil && strings.Contains(err.Error(), "401")
-		})
+		c.routed(t, way.provider)
+		if _, err := newClient(c.outside(t), modern, false).tools(t.Context()); err == nil || !strings.Contains(err.Error(), "401") {
+			t.Errorf("by %s a client without a key: %v, want 401", way.name, err)
+		}
 		if out := n.sh(t, "go run"+call, "SSL_CERT_FILE="+c.roots); !strings.Contains("\n"+out, called) {
-			t.Errorf("by %s the call says\n%s", by, out)
+			t.Errorf("by %s the call says\n%s", way.name, out)
 		}
-		figure(t, "called by %s after %v", by, time.Since(began).Round(time.Second))
+		figure(t, "called by %s after %v", way.name, time.Since(began).Round(time.Second))
+	}
+	c.operator(t, n)
+}
+
+// operator does what the page says to who runs the edge, with the values of the newcomer: asks a replica, upgrades it, checks it from
+// within, and goes back.
+func (c *cluster) operator(t *testing.T, n *clone) {
+	shell, _ := page(t, "Who reaches what")
+	forward, status, _ := strings.Cut(shell[0], "\n")
+	// A person is slower than the port is forwarded.
+	out := n.sh(t, forward+"\nuntil (: </dev/tcp/127.0.0.1/9090) 2>/dev/null; do sleep 0.1; done\n"+status+"kill %1")
+	if !strings.Contains(strings.ReplaceAll(out, " ", ""), `"ready":true`) {
+		t.Errorf("the replica says\n%s", out)
+	}
+	shell, _ = page(t, "Scaling and rolling updates")
+	if out := n.sh(t, shell[0]); !strings.Contains(out, "Rollback was a success") {
+		t.Errorf("the commands say\n%s", out)
 	}
 }
