@@ -38,17 +38,13 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// install installs the chart as docs/kubernetes.md begins, without values, and then makes of it what the other parts need. The trial Redis is
-// one pod, as cluster DNS is, and stays on the node that is not drained.
+// install installs the chart as docs/kubernetes.md begins, without values, and then makes of it what the other parts need.
 func (c *cluster) install(t *testing.T) {
 	c.begin(t)
 	c.answers(t, "calculator_arithmetic", `{"expression":"6*7"}`, "42")
 	c.apply(t, "tests/kubernetes/testdata/backend.yaml")
 	c.rollout(t, "backend")
 	c.upgrade(t)
-	c.kubectl(t, "--namespace", namespace, "patch", "deployment/mcpedge-redis", "--patch",
-		`{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "`+c.nodes[0].name+`"}}}}}`)
-	c.rollout(t, "mcpedge-redis")
 	c.helm(t, "test", "mcpedge", "--namespace", namespace)
 }
 
@@ -208,6 +204,11 @@ func (c *cluster) share(t *testing.T, pods map[string]core.Pod, done func() map[
 
 // drained: a node is drained, and nobody notices.
 func (c *cluster) drained(t *testing.T) {
+	c.upgrade(t)
+	// The trial Redis is one pod, as cluster DNS is, and is where nobody is drained.
+	c.kubectl(t, "--namespace", namespace, "patch", "deployment/mcpedge-redis", "--patch",
+		`{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "`+c.nodes[0].name+`"}}}}}`)
+	c.rollout(t, "mcpedge-redis")
 	// Of four, which the scheduler spreads, both nodes have some.
 	c.upgrade(t, "replicaCount=4")
 	c.kubectl(t, "--namespace", namespace, "scale", "deployment/backend", "--replicas=4")
