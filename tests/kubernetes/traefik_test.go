@@ -16,8 +16,9 @@ import (
 const traefikVersion, traefikSum = "v3.7.13", "h1:T8wy9KuaFzCkmXCqAzDy7t73pBDR1DHrJe3pqXpNXTw="
 
 // Traefik's module does not build alone: it takes forks of two modules, and for ACME the clients of many DNS services, not all of which
-// are published as modules, and a module below its own folder. traefikChanges are what it takes without them. Rules of Traefik's version 2,
-// Basic and Digest authentication and ACME by DNS do not work then; nothing else is touched, least of all how it routes and proxies.
+// are published as modules, and a module below its own folder. traefikChanges are what it takes without them. Rules of Traefik's
+// version 2, Basic and Digest authentication and ACME by DNS do not work then; nothing else is touched, least of all how it routes
+// and proxies.
 var traefikChanges = []struct{ file, from, to string }{
 	{"pkg/muxer/http/mux.go", "\t\"github.com/gorilla/mux\"\n", ""},
 	{"pkg/muxer/http/mux.go", "mux.RoutingPathKey", "routingPathKey{}"},
@@ -58,7 +59,7 @@ func buildTraefik(to string) (err error) {
 		return err
 	}
 	for _, args := range [][]string{
-		{"mod", "edit", "-dropreplace=github.com/abbot/go-http-auth", "-require=github.com/abbot/go-http-auth@v0.4.0", "-dropreplace=github.com/gorilla/mux"},
+		{"mod", "edit", "-dropreplace=github.com/gorilla/mux", "-dropreplace=github.com/abbot/go-http-auth", "-require=github.com/abbot/go-http-auth@v0.4.0"},
 		{"build", "-mod=mod", "-ldflags=-s -w", "-o", to, "./cmd/traefik"},
 	} {
 		cmd := exec.Command("go", args...)
