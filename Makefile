@@ -173,10 +173,10 @@ chart: ## Render the Helm chart with values that matter, hold its objects agains
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-chart" && $(NEEDS_REDIS) && \
 	cd tests/chart && $(GO) vet ./... && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) ./...; $(END)
 
-kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled, drained, killed; builds Kubernetes (Linux, root); by hand
+kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled, drained, killed, behind Traefik; builds Kubernetes (Linux, root); by hand
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=kubernetes ./tests/kubernetes && \
 	rm -f bin/kubernetes-figures; export GOTEST_LEFT_OUT="$$PWD/bin/left-out" KUBERNETES_FIGURES="$$PWD/bin/kubernetes-figures" && \
-	{ bin/gotest -race -count=1 -timeout=60m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
+	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
 	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; exit $$code; }; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'

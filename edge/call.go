@@ -9,6 +9,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -37,6 +38,7 @@ type callSettings struct {
 	ca        string
 	whole     bool
 	timeout   time.Duration
+	wait      time.Duration
 }
 
 // parseCall reads the command line. Flags may stand between the arguments, too.
@@ -60,6 +62,7 @@ func parseCall(args []string, stderr io.Writer) (*callSettings, error) {
 	flags.StringVar(&s.ca, "ca", "", "PEM `file` with the CAs that verify the server; the system's without it")
 	flags.BoolVar(&s.whole, "json", false, "print the whole result, as JSON")
 	flags.DurationVar(&s.timeout, "timeout", time.Minute, "longest time for all of it")
+	flags.DurationVar(&s.wait, "wait", 0, "how long to try again while no connection can be made, within timeout: an address may be new")
 	var operands []string
 	for len(args) > 0 {
 		if err := flags.Parse(args); err != nil {
@@ -88,6 +91,24 @@ func parseCall(args []string, stderr io.Writer) (*callSettings, error) {
 		s.header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	return s, nil
+}
+
+// dialAgain is the pause between attempts to connect.
+const dialAgain = 200 * time.Millisecond
+
+// dial connects, and tries again while it cannot for as long as the settings say.
+func (s *callSettings) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	for end := time.Now().Add(s.wait); ; {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil || time.Now().Add(dialAgain).After(end) {
+			return conn, err
+		}
+		select {
+		case <-time.After(dialAgain):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // headed adds headers to what it sends to the host of the server, and only there: a redirect does not get them.
@@ -146,7 +167,9 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 			_, _ = fmt.Fprintln(stderr, strings.TrimSpace(done+" "+r.Params.Message))
 		},
 	})
-	transport := &headed{header: s.header, host: request.URL.Host, base: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}}
+	transport := &headed{header: s.header, host: request.URL.Host, base: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: s.dial, ForceAttemptHTTP2: true,
+	}}
 	defer transport.base.CloseIdleConnections()
 	if s.ca != "" {
 		pool, err := readCAs(s.ca)

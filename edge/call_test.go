@@ -7,16 +7,21 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/freeport"
 	"github.com/mcpedge/mcpedge/tests/harness"
 )
 
@@ -185,5 +190,32 @@ func TestCallSendsCredentialsToOneHost(t *testing.T) {
 		if a != "" {
 			t.Errorf("the other host got %q", a)
 		}
+	}
+}
+
+// A call waits for an address where nobody listens yet, if it is told to.
+func TestCallWaits(t *testing.T) {
+	at, key := lockedEdge(t)
+	edge, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr, err := freeport.Addr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"--token-file", key, "http://" + addr + edge.Path, "who"}
+	if err := callTool(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "connection refused") {
+		t.Fatalf("without a listener: %v, want a connection that is refused", err)
+	}
+	server := &http.Server{Addr: addr, Handler: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: edge.Scheme, Host: edge.Host})}
+	ended := make(chan error, 1)
+	time.AfterFunc(3*dialAgain, func() { ended <- server.ListenAndServe() })
+	var out bytes.Buffer
+	if err := callTool(t.Context(), append(args, "--wait=1m"), &out, io.Discard); err != nil || out.String() != "nightly\n" {
+		t.Errorf("%q, %v", &out, err)
+	}
+	if err := errors.Join(server.Close(), <-ended); err == nil || !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
 	}
 }

@@ -13,7 +13,10 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-var block = regexp.MustCompile("(?s)\n```yaml\n(.*?)```")
+var (
+	block    = regexp.MustCompile("(?s)\n```yaml\n(.*?)```")
+	exposing = regexp.MustCompile(`(?m)^(ingress|httpRoute):$`)
+)
 
 // Every file of settings that the documentation shows passes the schema, and the edge reads from the chart's file what it reads
 // from that one.
@@ -132,7 +135,11 @@ func TestValuesOfTheDocumentation(t *testing.T) {
 			}
 			continue
 		}
-		r, err := render(t, m[1])
+		values := []string{m[1]}
+		if exposing.MatchString(m[1]) { // It goes beside a file that says who may call.
+			values = append(values, "config: {auth: {api-keys: /etc/mcpedge/keys/keys.yaml}}")
+		}
+		r, err := render(t, values...)
 		if err != nil {
 			t.Errorf("%v\n%s", err, m[1])
 			continue

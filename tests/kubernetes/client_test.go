@@ -5,6 +5,8 @@ package kubernetes
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,8 +24,11 @@ const (
 	modern = "2026-07-28"
 )
 
-// place is where clients call: a URL, and the address to connect to in place of asking DNS for its host.
-type place struct{ url, addr string }
+// place is where clients call: a URL, the address to connect to in place of asking DNS for its host, and who vouches for it, if it is https.
+type place struct {
+	url, addr string
+	roots     *x509.CertPool
+}
 
 // client is one user of the edge, with connections of its own. It makes one call after the other.
 type client struct {
@@ -42,7 +47,9 @@ func newClient(at place, revision string, resumes bool) *client {
 	}
 	return &client{
 		url: at.url, revision: revision, resumes: resumes,
-		http: &http.Client{Transport: &http.Transport{DialContext: dial, DisableCompression: true}},
+		http: &http.Client{Transport: &http.Transport{
+			DialContext: dial, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: at.roots}, ForceAttemptHTTP2: true,
+		}},
 	}
 }
 
@@ -52,6 +59,8 @@ type answer struct {
 	text string
 	// gap is the longest time without anything from the edge.
 	gap time.Duration
+	// before is how many events had come before it.
+	before int
 	// identified: an event with an id came.
 	identified bool
 	// resumed is how often the stream was asked for again.
@@ -187,11 +196,18 @@ func (c *client) tools(ctx context.Context) (names []string, err error) {
 func (c *client) do(ctx context.Context, a *answer, method, name, params string) (*message, error) {
 	id, body, header := c.request(method, name, params)
 	last := time.Now()
-	seen := func() {
-		now := time.Now()
-		a.gap, last = max(a.gap, now.Sub(last)), now
+	events := 0
+	seen := func(field string) {
+		gap := time.Since(last)
+		if gap > a.gap {
+			a.gap, a.before = gap, events
+		}
+		if field == "data" {
+			events++
+		}
+		last = last.Add(gap)
 	}
-	defer seen()
+	defer seen("")
 	resp, err := c.send(ctx, http.MethodPost, body, header...)
 	for lastID, retry := "", time.Second; ; a.resumed++ {
 		if err == nil {
@@ -213,7 +229,7 @@ func (c *client) do(ctx context.Context, a *answer, method, name, params string)
 }
 
 // receive reads a response or a stream until the message with an id.
-func (c *client) receive(resp *http.Response, id string, lastID *string, retry *time.Duration, seen func()) (*message, error) {
+func (c *client) receive(resp *http.Response, id string, lastID *string, retry *time.Duration, seen func(string)) (*message, error) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		body, _ := io.ReadAll(resp.Body)
@@ -237,7 +253,7 @@ func (c *client) receive(resp *http.Response, id string, lastID *string, retry *
 		}
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), ":")
 		value = strings.TrimPrefix(value, " ")
-		seen()
+		seen(name)
 		switch name {
 		case "id":
 			*lastID = value

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/tests/authority"
 	"github.com/mcpedge/mcpedge/tests/engine"
 	"github.com/mcpedge/mcpedge/tests/process"
 )
@@ -39,6 +40,11 @@ type cluster struct {
 	logs    string // folder
 	running []*process.Process
 	nodes   []*node
+	// values are files for upgrades, beside that of testdata.
+	values []string
+	// ca vouches for what is called from outside, and roots is its file. nil and empty before Traefik runs.
+	ca    *authority.CA
+	roots string
 }
 
 // newCluster starts one, with the images of what the chart runs, and cluster DNS.

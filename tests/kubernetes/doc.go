@@ -11,5 +11,8 @@
 //	pods 10.244.1.0/24               pods 10.244.2.0/24       Services 10.96.0.0/16, by way of node1
 //
 // Nothing is pulled: the images of the edge and of the services are built from deploy/Dockerfile, Redis is a stand-in of package
-// engine, CoreDNS is built from its module. No plugin enforces NetworkPolicies.
+// engine, CoreDNS is built from its module, as is Traefik, which is ingress controller and gateway. No plugin enforces NetworkPolicies.
+//
+// The commands of docs/kubernetes.md are read from that page and run as they are there, up to a tool that is called through an ingress
+// and through a route of the Gateway API.
 package kubernetes

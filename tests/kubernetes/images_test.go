@@ -22,13 +22,14 @@ const (
 	pauseImage   = "mcpedge.test/pause:1"
 	dnsImage     = "mcpedge.test/coredns:1"
 	backendImage = "mcpedge.test/backend:1"
+	traefikImage = "mcpedge.test/traefik:1"
 )
 
 // images builds or loads them all, and gives them to the nodes.
 func (c *cluster) images(t *testing.T) {
 	t.Helper()
 	bases := c.Bases(t)
-	names := []string{redisImage, pauseImage, dnsImage, backendImage}
+	names := []string{redisImage, pauseImage, dnsImage, backendImage, traefikImage}
 	for _, version := range []string{edgeVersion, nextVersion} {
 		name := edgeImage + ":" + version
 		c.Docker(t, "build", "--file", engine.Dockerfile, "--target", "edge", "--tag", name, "--platform", "linux/"+runtime.GOARCH,
@@ -39,6 +40,7 @@ func (c *cluster) images(t *testing.T) {
 	c.Program(t, pauseImage, program("pause"))
 	c.Program(t, dnsImage, program("coredns"))
 	c.Program(t, backendImage, program("backend"))
+	c.Program(t, traefikImage, program("traefik"))
 	c.give(t, names...)
 }
 

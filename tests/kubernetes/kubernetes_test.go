@@ -24,12 +24,15 @@ func TestKubernetes(t *testing.T) {
 		name string
 		run  func(*cluster, *testing.T)
 	}{
+		{"newcomer", (*cluster).newcomer},
 		{"rolled", (*cluster).rolled},
 		{"edges", (*cluster).edges},
 		{"backends", (*cluster).backends},
 		{"drained", (*cluster).drained},
 		{"killed", (*cluster).killed},
 		{"found", (*cluster).found},
+		{"ingress", (*cluster).ingress},
+		{"gateway", (*cluster).gateway},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(c, t) })
 	}
@@ -37,8 +40,7 @@ func TestKubernetes(t *testing.T) {
 
 // install installs the chart as docs/kubernetes.md begins, without values, and then makes of it what the other parts need.
 func (c *cluster) install(t *testing.T) {
-	c.helm(t, "install", "mcpedge", "deploy/chart", "--namespace", namespace, "--create-namespace", "--wait")
-	c.helm(t, "test", "mcpedge", "--namespace", namespace)
+	c.begin(t)
 	c.answers(t, "calculator_arithmetic", `{"expression":"6*7"}`, "42")
 	c.apply(t, "tests/kubernetes/testdata/backend.yaml")
 	c.rollout(t, "backend")
@@ -50,6 +52,9 @@ func (c *cluster) install(t *testing.T) {
 func (c *cluster) upgrade(t *testing.T, values ...string) {
 	t.Helper()
 	args := []string{"upgrade", "mcpedge", "deploy/chart", "--namespace", namespace, "--values", "tests/kubernetes/testdata/values.yaml", "--wait"}
+	for _, file := range c.values {
+		args = append(args, "--values", file)
+	}
 	for _, v := range values {
 		args = append(args, "--set", v)
 	}
@@ -66,7 +71,7 @@ func (c *cluster) rollout(t *testing.T, deployment string) {
 func (c *cluster) endpoint(t *testing.T) place {
 	t.Helper()
 	at := c.service(t, "mcpedge", namespace)
-	return place{"http://" + at + "/mcp", at}
+	return place{url: "http://" + at + "/mcp", addr: at}
 }
 
 // service is the address of a Service.
@@ -200,15 +205,26 @@ func (c *cluster) share(t *testing.T, pods map[string]core.Pod, done func() map[
 // drained: a node is drained, and nobody notices.
 func (c *cluster) drained(t *testing.T) {
 	c.upgrade(t)
+	// The trial Redis is one pod, as cluster DNS is, and is where nobody is drained.
+	c.kubectl(t, "--namespace", namespace, "patch", "deployment/mcpedge-redis", "--patch",
+		`{"spec": {"template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "`+c.nodes[0].name+`"}}}}}`)
+	c.rollout(t, "mcpedge-redis")
+	// Of four, which the scheduler spreads, both nodes have some.
+	c.upgrade(t, "replicaCount=4")
+	c.kubectl(t, "--namespace", namespace, "scale", "deployment/backend", "--replicas=4")
+	c.rollout(t, "backend")
 	node := c.nodes[1].name
-	var there int
-	for _, p := range c.pods(t, edgePods) {
-		if p.Spec.NodeName == node {
-			there++
+	for _, selector := range []string{edgePods, backendPods} {
+		there := 0
+		for _, p := range c.pods(t, selector) {
+			if p.Spec.NodeName == node {
+				there++
+			}
 		}
-	}
-	if there == 0 {
-		t.Fatalf("no edge is on %s", node)
+		if there == 0 {
+			t.Fatalf("%s has no pod with %s", node, selector)
+		}
+		figure(t, "%s has %d pods with %s", node, there, selector)
 	}
 	l := startLoad(t, c.endpoint(t))
 	c.kubectl(t, "drain", node, "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=4m")
@@ -216,6 +232,9 @@ func (c *cluster) drained(t *testing.T) {
 	l.leave().calm(t)
 	c.kubectl(t, "uncordon", node)
 }
+
+// lease is the edge's: after so long another takes the calls of one that is silent.
+const lease = 3 * time.Second
 
 // killed: of calls that ran on an edge that is killed, those with an event id are answered, and the others are sent again.
 func (c *cluster) killed(t *testing.T) {
@@ -234,6 +253,10 @@ func (c *cluster) killed(t *testing.T) {
 	}
 	d := l.leave()
 	figure(t, "%v", d)
+	figure(t, "a resumed stream was silent for %v at most, and then while the tool came to where it had been", d.takenOver.Round(time.Millisecond))
+	if d.takenOver > 2*lease {
+		t.Errorf("a call was taken over after %v, want %v and little more", d.takenOver, lease)
+	}
 	if len(d.wrong) > 0 {
 		t.Errorf("%d calls failed, such as %s", len(d.wrong), some(d.wrong))
 	}

@@ -66,7 +66,7 @@ func prepare() error {
 			return fmt.Errorf("go build in %s: %w: %s", b.module, err, out)
 		}
 	}
-	return nil
+	return buildTraefik(filepath.Join(to, "traefik"))
 }
 
 // program is where one of them is.
