@@ -1,7 +1,7 @@
 import type { Call } from "./call.js";
 import type { Resource } from "./content.js";
-import { Failure, noResource } from "./failure.js";
-import type { ReadOutput } from "./resources.js";
+import { type Awaitable, Failure } from "./failure.js";
+import { contentsOf, type Read, reading, type ReadOutput } from "./resources.js";
 
 /** One file of a skill. */
 export interface SkillFile {
@@ -27,20 +27,20 @@ export interface Skill {
 /** Serves resources that come and go: a directory, a table. All methods but list and read may be missing. */
 export interface ResourceProvider {
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
-  list(): Promise<Resource[]> | Resource[];
+  list(): Awaitable<Resource[]>;
   /** What is at a URI that begins with the prefix, listed or not. undefined is NOT_FOUND. */
-  read(uri: string, call: Call): Promise<ReadOutput> | ReadOutput;
+  read(uri: string, call: Call): Awaitable<ReadOutput>;
   /**
    * Begins to watch: from then on updated is called with every URI that changed, and listChanged when list would answer
    * differently, until what it returns is called. It runs while anyone watches, once at a time.
    */
-  watch?(updated: (uri: string) => void, listChanged: () => void): (() => void) | Promise<() => void>;
+  watch?(updated: (uri: string) => void, listChanged: () => void): Awaitable<() => void>;
   /** The skills whose files are among the resources, in a stable order. MCP: the extension io.modelcontextprotocol/skills. */
-  skills?(): Promise<Skill[]> | Skill[];
+  skills?(): Awaitable<Skill[]>;
   /** The skill whose SKILL.md has the URI, as it is now, listed or not. Required with skills. */
-  skill?(uri: string, call: Call): Promise<Skill | undefined> | Skill | undefined;
+  skill?(uri: string, call: Call): Awaitable<Skill | undefined>;
   /** The direct children of a directory; those that are directories have the MIME type inode/directory. undefined: it is none. */
-  directory?(uri: string, call: Call): Promise<Resource[] | undefined> | Resource[] | undefined;
+  directory?(uri: string, call: Call): Awaitable<Resource[] | undefined>;
 }
 
 /** The MIME type of directories. */
@@ -58,6 +58,9 @@ export class Provided {
     readonly listChanged: () => void,
   ) {}
 
+  readonly read: Read = async (uri, call) =>
+    contentsOf(uri, "", await reading(uri, () => this.provider.read(uri, call)));
+
   /** Begins to watch for the first user. Each needs one release, whether this succeeded or not. */
   async acquire(): Promise<void> {
     this.#users++;
@@ -73,10 +76,7 @@ export class Provided {
   /** Stops it after the last user. */
   release(): void {
     if (--this.#users > 0) return;
-    this.#stop?.then(
-      (stop) => stop(),
-      () => {},
-    );
+    this.#stop?.then((stop) => stop()).catch(() => {});
     this.#stop = undefined;
   }
 }
@@ -98,15 +98,4 @@ export class Holding {
     for (const provided of this.#held) provided.release();
     this.#held.clear();
   }
-}
-
-/** Whether all directories of all skills can be listed. */
-export function hasDirectories(all: Provided[]): boolean {
-  const skills = all.filter((p) => p.provider.skills);
-  return skills.length > 0 && skills.every((p) => p.provider.directory);
-}
-
-export function existing<T>(uri: string, value: T | undefined): T {
-  if (value === undefined) throw noResource(uri);
-  return value;
 }

@@ -1,23 +1,19 @@
 import { encodeObject } from "./failure.js";
-import { fitsForm, mustBeFlat } from "./forms.js";
+import { fitting, mustBeFlat } from "./forms.js";
 import { ElicitAction, InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
-import { type Infer, type JsonSchema, objectSchema, type Schema, schemaText, validate } from "./schema.js";
+import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, validate } from "./schema.js";
 
 /** The user said no. */
 export class Declined extends Error {
   override name = "Declined";
-  constructor() {
-    super("the user declined to answer");
-  }
+  override message = "the user declined to answer";
 }
 
 /** The user closed the question without a choice, or the client could not show it. */
 export class Cancelled extends Error {
   override name = "Cancelled";
-  constructor() {
-    super("the user dismissed the question");
-  }
+  override message = "the user dismissed the question";
 }
 
 /** The user's answer to a form or a URL. MCP: ElicitResult. */
@@ -60,8 +56,9 @@ export class Question<T> {
 
 /** Asks the user to fill in a form, made from an object of strings, numbers, booleans, enums and arrays of enums. */
 export function form<S extends Schema<any, any>>(key: string, message: string, schema: S): Question<Infer<S>> {
-  const json = objectSchema(`question ${JSON.stringify(key)}`, schema, "input");
-  mustBeFlat(key, json);
+  const owner = `question ${JSON.stringify(key)}`;
+  const json = objectSchema(owner, schema, "input");
+  mustBeFlat(owner, json);
   return new Question(formRequest(key, message, JSON.stringify(json)), async (response) => {
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
@@ -74,10 +71,11 @@ export function form<S extends Schema<any, any>>(key: string, message: string, s
 
 /** Asks the user to fill in a form by a flat JSON Schema, sent verbatim; what the user did is the answer. */
 export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
-  const rules = JSON.parse(schemaText(`the form of question ${JSON.stringify(key)}`, schema)) as JsonSchema;
+  const owner = `question ${JSON.stringify(key)}`;
+  const fits = fitting(owner, JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema);
   return new Question(formRequest(key, message, schema), (response) => {
     const result = elicited(response);
-    if (result.action === "accept" && !fitsForm(rules, result.content)) throw new Unfit();
+    if (result.action === "accept" && !fits(result.content)) throw new Unfit();
     return result;
   });
 }
@@ -108,8 +106,9 @@ export function listRoots(key: string): Question<Root[]> {
 export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
   const rawJson = encodeObject("a raw question", request);
   return new Question<unknown>(InputRequest.fromPartial({ key, rawJson }), (response) => {
-    if (!response.rawJson) throw new Unfit();
-    return parsed(response.rawJson);
+    const result = parsed(response.rawJson ?? "");
+    if (result === undefined) throw new Unfit();
+    return result;
   });
 }
 
@@ -117,26 +116,18 @@ function formRequest(key: string, message: string, requestedSchemaJson: string):
   return InputRequest.fromPartial({ key, elicitForm: { message, requestedSchemaJson } });
 }
 
-function elicited({ elicit }: InputResponse): ElicitResult {
-  switch (elicit?.action) {
-    case ElicitAction.ELICIT_ACTION_ACCEPT: {
-      const contentJson = elicit.contentJson;
-      return contentJson ? { action: "accept", content: parsed(contentJson), contentJson } : { action: "accept" };
-    }
-    case ElicitAction.ELICIT_ACTION_DECLINE:
-      return { action: "decline" };
-    case ElicitAction.ELICIT_ACTION_CANCEL:
-      return { action: "cancel" };
-    default:
-      throw new Unfit();
-  }
-}
+const actions: Record<number, ElicitResult["action"]> = {
+  [ElicitAction.ELICIT_ACTION_ACCEPT]: "accept",
+  [ElicitAction.ELICIT_ACTION_DECLINE]: "decline",
+  [ElicitAction.ELICIT_ACTION_CANCEL]: "cancel",
+};
 
-/** What the client sent; what is no JSON does not fit. */
-function parsed(json: string): any {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new Unfit();
-  }
+function elicited({ elicit }: InputResponse): ElicitResult {
+  const action = elicit && actions[elicit.action];
+  if (!action) throw new Unfit();
+  const { contentJson } = elicit;
+  if (action !== "accept" || !contentJson) return { action };
+  const content = parsed(contentJson) as ElicitResult["content"];
+  if (content === undefined) throw new Unfit();
+  return { action, content, contentJson };
 }

@@ -1,3 +1,4 @@
+import { Failure, quote } from "./failure.js";
 import type { Feed } from "./feed.js";
 
 /** Entries by key, in the order of their registration. Every change is published. */
@@ -12,9 +13,8 @@ export class Registry<E> {
   /** Throws when the key is taken: remove what is there first. */
   add(key: string, entry: E): void {
     if (this.#entries.has(key)) {
-      throw new Error(
-        `${this.kind} ${JSON.stringify(key)} is registered already: choose another name, or remove it first`,
-      );
+      const taken = `${this.kind} ${JSON.stringify(key)} is registered already`;
+      throw new Error(`${taken}: choose another name, or remove it first`);
     }
     this.#entries.set(key, entry);
     this.changes.publish("");
@@ -25,6 +25,13 @@ export class Registry<E> {
     const existed = this.#entries.delete(key);
     if (existed) this.changes.publish("");
     return existed;
+  }
+
+  /** Throws NOT_FOUND when there is none. */
+  find(key: string): E {
+    const found = this.#entries.get(key);
+    if (!found) throw new Failure("NotFound", `there is no ${this.kind} ${quote(key)}`);
+    return found;
   }
 
   get(key: string): E | undefined {

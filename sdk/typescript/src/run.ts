@@ -1,6 +1,15 @@
 import { status } from "@grpc/grpc-js";
 import { type Call, InputRequired } from "./call.js";
-import { encodeJson, Failure, isFault, messageOf, type Status, statusOf, wireFailure } from "./failure.js";
+import {
+  type Awaitable,
+  encodeJson,
+  Failure,
+  isFault,
+  messageOf,
+  type Status,
+  statusOf,
+  wireFailure,
+} from "./failure.js";
 import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
 import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
 
@@ -12,6 +21,9 @@ export interface Outcome<R> {
   status?: Status;
 }
 
+/** Turns an error that says nothing of its kind into a result or a failure. */
+export type Plain<R> = (error: Error, call: Call) => R | Failure;
+
 /** The service's own log. */
 export interface Logger {
   info(message: string, fields?: object): void;
@@ -20,30 +32,27 @@ export interface Logger {
 }
 
 /** One line of JSON for each message, to stderr. */
-export const stderrLogger: Logger = {
-  info: (message, fields) => line("INFO", message, fields),
-  warn: (message, fields) => line("WARN", message, fields),
-  error: (message, fields) => line("ERROR", message, fields),
-};
+export const stderrLogger: Logger = { info: line("INFO"), warn: line("WARN"), error: line("ERROR") };
 
-function line(level: string, msg: string, fields: object = {}): void {
-  process.stderr.write(encodeJson({ time: new Date().toISOString(), level, msg, ...fields }) + "\n");
+function line(level: string): (message: string, fields?: object) => void {
+  return (msg, fields) => {
+    process.stderr.write(encodeJson({ time: new Date().toISOString(), level, msg, ...fields }) + "\n");
+  };
 }
 
 /**
- * Runs a handler for one round. plain turns an error that says nothing of its kind into a result or a failure. A fault of the
- * program is INTERNAL, with what it was in the log only.
+ * Runs a handler for one round. A fault of the program is INTERNAL, with what it was in the log only.
  */
 export async function run<R>(
   log: Logger,
   what: string,
   call: Call,
-  handler: () => R | Promise<R>,
-  plain: (error: Error) => R | Failure = (error) => new Failure("Internal", error.message),
+  handler: (call: Call) => Awaitable<R>,
+  plain: Plain<R> = (error) => new Failure("Internal", error.message),
 ): Promise<Outcome<R>> {
   let ended: { value: R } | { thrown: unknown };
   try {
-    ended = { value: await handler() };
+    ended = { value: await handler(call) };
   } catch (thrown) {
     ended = { thrown };
   }
@@ -59,13 +68,7 @@ export async function run<R>(
   }
 }
 
-function failed<R>(
-  log: Logger,
-  what: string,
-  call: Call,
-  thrown: unknown,
-  plain: (error: Error) => R | Failure,
-): Outcome<R> {
+function failed<R>(log: Logger, what: string, call: Call, thrown: unknown, plain: Plain<R>): Outcome<R> {
   if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
   if (call.signal.aborted) {
     const { reason } = call.signal;
@@ -74,7 +77,7 @@ function failed<R>(
   const known = statusOf(thrown);
   if (known) return { status: known };
   if (isFault(thrown)) return { failure: wireFailure(fault(log, what, call, thrown)) };
-  const outcome = plain(thrown as Error);
+  const outcome = plain(thrown as Error, call);
   return outcome instanceof Failure ? { failure: wireFailure(outcome) } : { result: outcome };
 }
 

@@ -104,26 +104,23 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   }
 
   async #read(name: string): Promise<Buffer> {
-    const { size, mtimeMs } = await stat(join(this.root, name));
+    const { size } = await stat(join(this.root, name));
     if (size > maxSkillFileBytes) {
       throw new Failure("FailedPrecondition", `${name} has ${size} bytes: at most ${maxSkillFileBytes} can be sent`);
     }
-    const data = await readFile(join(this.root, name));
-    this.#digests.set(name, {
-      size: data.length,
-      modified: mtimeMs,
-      sha256: createHash("sha256").update(data).digest(),
-    });
-    return data;
+    return readFile(join(this.root, name));
   }
 
   /** Describes a file. It is read when it is another than before. */
   async #file(name: string): Promise<SkillFile> {
     const { size, mtimeMs } = await stat(join(this.root, name));
-    const known = this.#digests.get(name);
-    if (known?.size !== size || known.modified !== mtimeMs) await this.#read(name);
-    const { sha256, size: read } = this.#digests.get(name)!;
-    return { uri: this.uri(name), sha256, size: read };
+    let known = this.#digests.get(name);
+    if (known?.size !== size || known.modified !== mtimeMs) {
+      const data = await this.#read(name);
+      known = { size: data.length, modified: mtimeMs, sha256: createHash("sha256").update(data).digest() };
+      this.#digests.set(name, known);
+    }
+    return { uri: this.uri(name), sha256: known.sha256, size: known.size };
   }
 
   /** Describes the skill of a directory; files are those of all skills. */
@@ -188,17 +185,13 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   async directory(uri: string): Promise<Resource[] | undefined> {
     const dir = this.#name(uri);
     const { files } = await this.#scan();
-    const below = files
-      .filter((name) => name.startsWith(dir + "/"))
-      .map((name) => name.slice(dir!.length + 1).split("/"));
+    const below = files.filter((name) => name.startsWith(dir + "/")).map((name) => name.slice(dir!.length + 1));
     if (!dir || below.length === 0) return undefined;
-    const children = new Map<string, Promise<Resource> | Resource>();
-    for (const [child = "", ...deeper] of below) {
-      const name = `${dir}/${child}`;
-      const directory = { uri: this.uri(name), name: child, mimeType: directoryType };
-      children.set(child, deeper.length > 0 ? directory : this.#resource(name));
-    }
-    return Promise.all(children.values());
+    const children = [...new Set(below.map((name) => name.split("/")[0]!))].map((name) => {
+      const directory = { uri: this.uri(`${dir}/${name}`), name, mimeType: directoryType };
+      return below.includes(name) ? this.#resource(`${dir}/${name}`) : directory;
+    });
+    return Promise.all(children);
   }
 }
 
