@@ -1,4 +1,4 @@
-import { Role as WireRole } from "./gen/mcpedge/v1/common.js";
+import * as wire from "./gen/mcpedge/v1/common.js";
 import { ContentBlock, Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
 import { encodeObject } from "./failure.js";
 
@@ -9,40 +9,23 @@ export type Role = "user" | "assistant";
 export type Bytes = Uint8Array;
 
 /** An image a client may show. MCP: Icon. */
-export interface Icon {
-  src: string;
-  mimeType?: string;
-  sizes?: string[];
-  theme?: "light" | "dark";
-}
+export type Icon = Pick<wire.Icon, "src"> & Partial<wire.Icon>;
 
-/** How a client should use an object. MCP: Annotations. */
-export interface Annotations {
-  audience?: Role[];
-  /** From 0 (optional) to 1 (required). */
-  priority?: number;
-  /** ISO 8601. */
-  lastModified?: string;
-}
+/** How a client should use an object; the priority is from 0 (optional) to 1 (required). MCP: Annotations. */
+export type Annotations = Partial<Omit<wire.Annotations, "audience">> & { audience?: Role[] };
 
-/** What is known of a resource, or of all that a template describes. */
-export interface ResourceConfig {
-  title?: string;
-  description?: string;
-  mimeType?: string;
+/** What MCP says in another way than the contract. */
+interface Extras {
   annotations?: Annotations;
   icons?: Icon[];
   _meta?: object;
 }
 
-/** What can be read. MCP: Resource. */
-export interface Resource extends ResourceConfig {
-  /** Absolute. */
-  uri: string;
-  name: string;
-  /** In bytes. */
-  size?: number | bigint;
-}
+/** What is known of a resource, or of all that a template describes. */
+export type ResourceConfig = Extras & Partial<Pick<WireResource, "title" | "description" | "mimeType">>;
+
+/** What can be read, at an absolute URI; the size is in bytes. MCP: Resource. */
+export type Resource = ResourceConfig & { uri: string; name: string; size?: number | bigint };
 
 /**
  * What was read: text or a blob. When it is returned by a read, the URI that was read and the MIME type of the resource are
@@ -53,12 +36,13 @@ export type ResourceContents = { uri?: string; mimeType?: string; _meta?: object
 );
 
 /** What content and messages to a model have in common. "raw" is a whole block with its own `type`, passed on as it is. */
-export type BasicContent = { annotations?: Annotations; _meta?: object } & (
-  | { type: "text"; text: string }
-  | { type: "image"; data: Bytes; mimeType: string }
-  | { type: "audio"; data: Bytes; mimeType: string }
-  | { type: "raw"; block: { type: string } }
-);
+export type BasicContent = Omit<Extras, "icons"> &
+  (
+    | { type: "text"; text: string }
+    | { type: "image"; data: Bytes; mimeType: string }
+    | { type: "audio"; data: Bytes; mimeType: string }
+    | { type: "raw"; block: { type: string } }
+  );
 
 /** One piece of a result or of a message. MCP: ContentBlock. */
 export type Content =
@@ -109,12 +93,12 @@ export function wireContent(c: Content): ContentBlock {
   return ContentBlock.fromPartial({ [c.type]: body, annotations, metaJson });
 }
 
-export function wireRole(role: Role): WireRole {
-  return role === "user" ? WireRole.ROLE_USER : WireRole.ROLE_ASSISTANT;
+export function wireRole(role: Role): wire.Role {
+  return role === "user" ? wire.Role.ROLE_USER : wire.Role.ROLE_ASSISTANT;
 }
 
 /** An object of MCP with those members as the contract has them that differ: annotations and `_meta`. */
-export function described<T extends { annotations?: Annotations; _meta?: object }>(owner: string, object: T) {
+export function described<T extends Extras>(owner: string, object: T) {
   const { annotations: a, _meta, ...rest } = object;
   const annotations = a && { ...a, audience: a.audience?.map(wireRole) };
   return { ...rest, annotations, metaJson: encodeObject(`_meta of ${owner}`, _meta) };

@@ -3,6 +3,7 @@ import { checkCompleters, type Completers } from "./completion.js";
 import { type Content, described, type Icon, type Role, text, wireContent, wireRole } from "./content.js";
 import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { GetPromptResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
+import type { Entry } from "./registry.js";
 import { type MaybeSchema, objectSchema, type Schema, validArguments } from "./schema.js";
 
 /** One turn of a prompt; a string is text. MCP: PromptMessage. */
@@ -20,25 +21,19 @@ interface PromptWhole {
   _meta?: object;
 }
 
-export interface PromptConfig<A extends MaybeSchema> {
-  title?: string;
-  description?: string;
+export type PromptConfig<A extends MaybeSchema> = Partial<Pick<Prompt, "title" | "description">> & {
   /** An object of strings and enums; those that are not optional are required. Absent: the prompt has no arguments. */
   argsSchema?: A;
   /** Suggestions for arguments. */
   complete?: Completers;
   icons?: Icon[];
   _meta?: object;
-}
+};
 
 export type PromptHandler<A> = (args: PromptArguments<A>, call: Call) => Awaitable<PromptOutput>;
 export type PromptArguments<A> = A extends Schema<any, infer Output> ? Output : Record<string, string>;
 
-export interface PromptEntry {
-  listed: Prompt;
-  completers: Completers;
-  handler: (given: Record<string, string>, call: Call) => Promise<GetPromptResult>;
-}
+export type PromptEntry = Entry<Prompt, { arguments: Record<string, string> }, GetPromptResult>;
 
 export function buildPrompt<A extends MaybeSchema>(
   name: string,
@@ -55,7 +50,7 @@ export function buildPrompt<A extends MaybeSchema>(
   return {
     listed: Prompt.fromPartial({ ...described(owner, said), name, arguments: args }),
     completers,
-    async handler(given, call) {
+    async handle({ arguments: given }, call) {
       const valid = argsSchema ? await validArguments(argsSchema, given) : given;
       return promptResult(owner, said.description, await handler(valid as PromptArguments<A>, call));
     },

@@ -1,7 +1,7 @@
 import type { Call } from "./call.js";
 import type { Resource } from "./content.js";
 import { type Awaitable, Failure } from "./failure.js";
-import { contentsOf, type Read, reading, type ReadOutput } from "./resources.js";
+import { readBy, type ReadOutput } from "./resources.js";
 
 /** One file of a skill. */
 export interface SkillFile {
@@ -58,8 +58,7 @@ export class Provided {
     readonly listChanged: () => void,
   ) {}
 
-  readonly read: Read = async (uri, call) =>
-    contentsOf(uri, "", await reading(uri, () => this.provider.read(uri, call)));
+  readonly handle = readBy((uri, call) => this.provider.read(uri, call));
 
   /** Begins to watch for the first user. Each needs one release, whether this succeeded or not. */
   async acquire(): Promise<void> {

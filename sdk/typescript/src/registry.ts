@@ -1,5 +1,21 @@
+import type { Call } from "./call.js";
+import type { Completers } from "./completion.js";
 import { Failure, quote } from "./failure.js";
 import type { Feed } from "./feed.js";
+import type { Plain } from "./run.js";
+
+/** What a request gets. */
+export interface Work<Request, Result> {
+  handle(request: Request, call: Call): Promise<Result>;
+  /** Absent: an error that says nothing of its kind is INTERNAL. */
+  plain?: Plain<Result>;
+}
+
+/** Something that is offered, as it is listed. */
+export interface Entry<Listed, Request, Result> extends Work<Request, Result> {
+  listed: Listed;
+  completers?: Completers;
+}
 
 /** Entries by key, in the order of their registration. Every change is published. */
 export class Registry<E> {
@@ -27,6 +43,10 @@ export class Registry<E> {
     return existed;
   }
 
+  get(key: string): E | undefined {
+    return this.#entries.get(key);
+  }
+
   /** Throws NOT_FOUND when there is none. */
   find(key: string): E {
     const found = this.#entries.get(key);
@@ -34,15 +54,7 @@ export class Registry<E> {
     return found;
   }
 
-  get(key: string): E | undefined {
-    return this.#entries.get(key);
-  }
-
   all(): E[] {
     return [...this.#entries.values()];
-  }
-
-  get empty(): boolean {
-    return this.#entries.size === 0;
   }
 }

@@ -3,7 +3,8 @@ import { checkCompleters, type Completers } from "./completion.js";
 import * as content from "./content.js";
 import { type Awaitable, Failure, mustBeFunction, noResource, quote } from "./failure.js";
 import { Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
-import { ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import { type ReadResourceResult, ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import type { Entry, Work } from "./registry.js";
 import { UriTemplate } from "./template.js";
 
 /**
@@ -18,45 +19,39 @@ export type TemplateHandler = (uri: string, variables: Record<string, string>, c
 export type ResourceOptions = content.ResourceConfig & { size?: number | bigint };
 export type TemplateOptions = content.ResourceConfig & { complete?: Completers };
 
-export type Read = (uri: string, call: Call) => Promise<WireContents[]>;
-
-export interface ResourceEntry {
-  listed: WireResource;
-  read: Read;
-}
-
-export interface TemplateEntry {
-  listed: ResourceTemplate;
-  template: UriTemplate;
-  completers: Completers;
-  read: Read;
-}
+export type Read = Work<{ uri: string }, ReadResourceResult>;
+export type ResourceEntry = Entry<WireResource, { uri: string }, ReadResourceResult>;
+export type TemplateEntry = Read & { listed: ResourceTemplate; template: UriTemplate; completers: Completers };
 
 export function buildResource(name: string, uri: string, config: ResourceOptions, handler: ReadHandler): ResourceEntry {
   const owner = `resource ${JSON.stringify(name)} at ${JSON.stringify(uri)}`;
   if (!name || !URL.canParse(uri)) throw new TypeError(`${owner}: a name and an absolute URI are required`);
   mustBeFunction(owner, handler);
-  const read: Read = async (uri, call) =>
-    contentsOf(uri, config.mimeType, await reading(uri, () => handler(uri, call)));
-  return { listed: content.wireResource({ ...config, name, uri }), read };
+  return { listed: content.wireResource({ ...config, name, uri }), handle: readBy(handler, config.mimeType) };
 }
 
 export function buildTemplate(
   name: string,
   uriTemplate: string,
-  config: TemplateOptions,
+  { complete: completers = {}, ...said }: TemplateOptions,
   handler: TemplateHandler,
 ): TemplateEntry {
-  const { complete: completers = {}, ...said } = config;
-  if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
   const owner = `resource template ${JSON.stringify(name)}`;
+  if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
   mustBeFunction(owner, handler);
   const template = new UriTemplate(uriTemplate);
   checkCompleters(owner, completers, template.variables);
-  const read: Read = async (uri, call) =>
-    contentsOf(uri, said.mimeType, await reading(uri, () => handler(uri, template.match(uri) ?? {}, call)));
   const listed = ResourceTemplate.fromPartial({ ...content.described(owner, said), name, uriTemplate });
-  return { listed, template, completers, read };
+  const handle = readBy((uri, call) => handler(uri, template.match(uri) ?? {}, call), said.mimeType);
+  return { listed, template, completers, handle };
+}
+
+/** Makes reads of a handler, with the MIME type of what does not say its own. */
+export function readBy(handler: ReadHandler, mimeType?: string): Read["handle"] {
+  return async ({ uri }, call) => {
+    const contents = contentsOf(uri, mimeType, await reading(uri, () => handler(uri, call)));
+    return { contents, metaJson: "", cache: undefined };
+  };
 }
 
 /** Gives the errors of files their reasons. */
@@ -74,7 +69,7 @@ export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise
 }
 
 /** The answer to a read, complete. */
-export function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput): WireContents[] {
+function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput): WireContents[] {
   if (typeof out === "string") out = { text: out };
   if (out instanceof Uint8Array) out = bytesContents(out, mimeType);
   const all = out === undefined ? [] : Array.isArray(out) ? out : [out];

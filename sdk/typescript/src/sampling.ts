@@ -24,19 +24,17 @@ export interface SamplingMessage {
 }
 
 /** What to ask the client's model. MCP: CreateMessageRequestParams. */
-export interface SamplingRequest {
+export type SamplingRequest = Partial<
+  Pick<wire.CreateMessage, "systemPrompt" | "temperature" | "stopSequences" | "includeContext">
+> & {
   messages: SamplingMessage[];
   maxTokens: number;
-  systemPrompt?: string;
-  temperature?: number;
-  stopSequences?: string[];
-  modelPreferences?: { hints?: string[]; costPriority?: number; speedPriority?: number; intelligencePriority?: number };
-  includeContext?: "none" | "thisServer" | "allServers";
+  modelPreferences?: Partial<wire.ModelPreferences>;
   tools?: { name: string; description?: string; inputSchema: object }[];
   toolChoice?: "auto" | "required" | "none";
   metadata?: object;
   _meta?: object;
-}
+};
 
 /** What the client's model said. MCP: CreateMessageResult. */
 export interface SamplingResult {

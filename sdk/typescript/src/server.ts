@@ -1,6 +1,6 @@
 import { type Call, cacheHint } from "./call.js";
 import type { Icon } from "./content.js";
-import { type Awaitable, encodeObject } from "./failure.js";
+import { type Awaitable, encodeObject, noResource } from "./failure.js";
 import { Feed } from "./feed.js";
 import type { CacheHint } from "./gen/mcpedge/v1/common.js";
 import type { IdentityOptions } from "./identity.js";
@@ -163,9 +163,11 @@ export class Server {
     return fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
   }
 
-  /** @internal Who reads a URI: a resource, a template, a provider. */
-  reader(uri: string): resources.Read | undefined {
-    const found = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
-    return found?.read ?? this.provider(uri)?.read;
+  /** @internal Who reads a URI: a resource, a template, a provider. Throws NOT_FOUND. */
+  readable(uri: string): resources.Read {
+    const entry = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
+    const found = entry ?? this.provider(uri);
+    if (!found) throw noResource(uri);
+    return found;
   }
 }

@@ -1,49 +1,42 @@
 import { type Server as GrpcServer, status } from "@grpc/grpc-js";
 import { Backend } from "./backend.js";
-import { type Call, type Sink } from "./call.js";
+import type { Call, Sink } from "./call.js";
 import { wireResource } from "./content.js";
 import { type Awaitable, encodeObject, noResource, StatusError } from "./failure.js";
 import type { Feed } from "./feed.js";
 import { BackendServiceService, DescribeResponse } from "./gen/mcpedge/v1/backend.js";
+import type { RequestContext } from "./gen/mcpedge/v1/common.js";
 import { Resource } from "./gen/mcpedge/v1/content.js";
 import { Tool } from "./gen/mcpedge/v1/input.js";
 import * as prompts from "./gen/mcpedge/v1/prompts.js";
 import * as resources from "./gen/mcpedge/v1/resources.js";
 import * as tools from "./gen/mcpedge/v1/tools.js";
 import { type Encoder, page } from "./page.js";
-import type { Provided, Skill } from "./providers.js";
-import type { Registry } from "./registry.js";
-import { reading } from "./resources.js";
+import type { ResourceProvider, Skill } from "./providers.js";
 import { type MadeFrom, Rpcs } from "./rpc.js";
+import { reading } from "./resources.js";
 import type { Server } from "./server.js";
 
-/** The entries of a registry as they are listed. */
-function listed<T>(registry: Registry<{ listed: T }>): T[] {
-  return registry.all().map((entry) => entry.listed);
-}
-
-interface ListRequest {
-  pageToken: string;
-  pageSize?: number;
-}
+type Listed = { name: string } | { uri: string } | { uriTemplate: string };
+type ListRequest = { pageToken: string; pageSize?: number };
 
 /** Puts the contract's services on a gRPC server. Close the Server before the gRPC server's tryShutdown. */
 export function register(server: Server, grpc: Pick<GrpcServer, "addService">): void {
-  const rpc = new Rpcs(server);
-  const backend = new Backend(server);
-  const providers = new Provision(server, backend);
   const { feeds } = server;
+  const rpc = new Rpcs(server);
+  const backend = new Backend(server.log);
+  const { provided, all } = providers(server, backend);
 
-  /** The RPC of a list, whose pages are the named member of the response. */
-  function list<E, Req extends ListRequest>(
+  /** A list, in pages that are the named member of the response. */
+  function list<E extends Listed, Req extends ListRequest>(
     response: MadeFrom,
     member: string,
     type: Encoder<E>,
-    key: (entry: E) => string,
-    all: (request: Req, sink: Sink) => Awaitable<E[]>,
+    entries: (request: Req, sink: Sink) => Awaitable<E[]>,
   ) {
     return rpc.unary(response, async (request: Req, sink) => {
-      const { items, next } = page(await all(request, sink), key, type, request.pageToken, request.pageSize);
+      const listed = await entries(request, sink);
+      const { items, next } = page(listed, keyOf, type, request.pageToken, request.pageSize);
       return { [member]: items, nextPageToken: next, cache: server.cache };
     });
   }
@@ -53,14 +46,10 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
 
   grpc.addService(BackendServiceService, { describe: rpc.unary(DescribeResponse, () => describe(server)) });
   grpc.addService(tools.ToolServiceService, {
-    listTools: list(
-      tools.ListToolsResponse,
-      "tools",
-      Tool,
-      (t) => t.name,
-      () => listed(server.tools),
+    listTools: list(tools.ListToolsResponse, "tools", Tool, () => server.tools.all().map((t) => t.listed)),
+    callTool: rpc.work(tools.CallToolResponse, (request: tools.CallToolRequest, sink) =>
+      backend.work(`tool ${request.name}`, request, sink, () => server.tools.find(request.name)),
     ),
-    callTool: rpc.work(tools.CallToolResponse, (r: tools.CallToolRequest, sink) => backend.callTool(r, sink)),
     cancelCall: rpc.identified(tools.CancelCallResponse, async (request: tools.CancelCallRequest, sink) => {
       const fn = server.cancels.get(request.name);
       if (fn) await backend.unary(`cancellation of ${request.name}`, request, sink, fn);
@@ -68,150 +57,129 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     }),
     watchTools: watchList(tools.WatchToolsResponse, feeds.tools),
   });
+  const { ListPromptsResponse, Prompt } = prompts;
   grpc.addService(prompts.PromptServiceService, {
-    listPrompts: list(
-      prompts.ListPromptsResponse,
-      "prompts",
-      prompts.Prompt,
-      (p) => p.name,
-      () => listed(server.prompts),
+    listPrompts: list(ListPromptsResponse, "prompts", Prompt, () => server.prompts.all().map((p) => p.listed)),
+    getPrompt: rpc.work(prompts.GetPromptResponse, (request: prompts.GetPromptRequest, sink) =>
+      backend.work(`prompt ${request.name}`, request, sink, () => server.prompts.find(request.name)),
     ),
-    getPrompt: rpc.work(prompts.GetPromptResponse, (r: prompts.GetPromptRequest, sink) => backend.getPrompt(r, sink)),
     completePrompt: rpc.identified(prompts.CompletePromptResponse, (request: prompts.CompletePromptRequest, sink) =>
       backend.complete(server.prompts.find(request.name), request, sink),
     ),
     watchPrompts: watchList(prompts.WatchPromptsResponse, feeds.prompts),
   });
-  const { ReadResourceResponse, CompleteResourceTemplateResponse, ListResourceDirectoryResponse } = resources;
   grpc.addService(resources.ResourceServiceService, {
-    listResources: list(
-      resources.ListResourcesResponse,
-      "resources",
-      Resource,
-      (r) => r.uri,
-      async (_, sink) => {
-        const provided = await providers.all("list", sink, ({ provider }) => provider.list());
-        return [...listed(server.resources), ...provided.map(wireResource)];
-      },
-    ),
+    listResources: list(resources.ListResourcesResponse, "resources", Resource, async (_, sink) => [
+      ...server.resources.all().map((r) => r.listed),
+      ...(await all("list", sink, (provider) => provider.list())).map(wireResource),
+    ]),
     listResourceTemplates: list(
       resources.ListResourceTemplatesResponse,
       "resourceTemplates",
       resources.ResourceTemplate,
-      (t) => t.uriTemplate,
-      () => listed(server.templates),
+      () => server.templates.all().map((t) => t.listed),
     ),
-    readResource: rpc.work(ReadResourceResponse, (r: resources.ReadResourceRequest, sink) =>
-      backend.readResource(r, sink),
+    readResource: rpc.work(resources.ReadResourceResponse, (request: resources.ReadResourceRequest, sink) =>
+      backend.work(`read of ${request.uri}`, request, sink, () => server.readable(request.uri)),
     ),
     completeResourceTemplate: rpc.identified(
-      CompleteResourceTemplateResponse,
+      resources.CompleteResourceTemplateResponse,
       (request: resources.CompleteResourceTemplateRequest, sink) =>
         backend.complete(server.templates.find(request.uriTemplate), request, sink),
     ),
     watchResources: watchList(resources.WatchResourcesResponse, feeds.resources, () => true),
-    watchResource: rpc.watch(
-      resources.WatchResourceResponse,
-      feeds.updates,
-      ({ uri }: resources.WatchResourceRequest) => {
-        const parent = uri.endsWith("/");
-        if (!parent && !server.reader(uri)) throw noResource(uri);
-        const fits = (prefix: string) => uri.startsWith(prefix) || (parent && prefix.startsWith(uri));
-        return { uri, fits, changed: (uri) => ({ updated: { uri } }) };
-      },
-    ),
-    listSkills: list(
-      resources.ListSkillsResponse,
-      "skills",
-      resources.Skill,
-      (s) => s.uri,
-      async (_, sink) => {
-        if (!providers.skilled.length) throw new StatusError(status.UNIMPLEMENTED, "there are no skills");
-        return (await providers.all("skills", sink, ({ provider }) => provider.skills?.() ?? [])).map(wireSkill);
-      },
-    ),
+    watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, (request: { uri: string }) => {
+      const { uri } = request;
+      const parent = uri.endsWith("/");
+      if (!parent) server.readable(uri);
+      const fits = (prefix: string) => uri.startsWith(prefix) || (parent && prefix.startsWith(uri));
+      return { uri, fits, changed: (uri) => ({ updated: { uri } }) };
+    }),
+    listSkills: list(resources.ListSkillsResponse, "skills", resources.Skill, async (_, sink) => {
+      if (skilled(server).length === 0) throw new StatusError(status.UNIMPLEMENTED, "there are no skills");
+      return (await all("skills", sink, (provider) => provider.skills?.() ?? [])).map(wireSkill);
+    }),
     getSkill: rpc.unary(resources.GetSkillResponse, (request: resources.GetSkillRequest, sink) =>
-      providers.one("skill", request, sink, async ({ provider }, call) => {
+      provided("skill", request, sink, async (provider, call) => {
         const skill = await provider.skill?.(request.uri, call);
         return skill && { skill: wireSkill(skill), cache: call.extras().cache };
       }),
     ),
     listResourceDirectory: list(
-      ListResourceDirectoryResponse,
+      resources.ListResourceDirectoryResponse,
       "resources",
       Resource,
-      (r) => r.uri,
       async (request: resources.ListResourceDirectoryRequest, sink) => {
-        const ask = ({ provider }: Provided, call: Call) => provider.directory?.(request.uri, call);
-        return (await providers.one("directory", request, sink, ask)).map(wireResource);
+        const ask = (provider: ResourceProvider, call: Call) => provider.directory?.(request.uri, call);
+        return (await provided("directory", request, sink, ask)).map(wireResource);
       },
     ),
   });
 }
 
-/** Asks the providers of a Server. */
-class Provision {
-  constructor(
-    readonly server: Server,
-    readonly backend: Backend,
-  ) {}
+/** What an entry of a list is known by. */
+function keyOf(listed: Listed): string {
+  if ("uriTemplate" in listed) return listed.uriTemplate;
+  return "uri" in listed ? listed.uri : listed.name;
+}
 
-  get skilled(): Provided[] {
-    return this.server.providers.all().filter((p) => p.provider.skills);
-  }
-
-  /** What all providers give, in their order. */
-  async all<T>(what: string, sink: Sink, ask: (provided: Provided) => Awaitable<T[]>): Promise<T[]> {
-    const all: T[] = [];
-    for (const p of this.server.providers.all()) {
-      all.push(...(await this.backend.unary(`${what} of ${p.prefix}`, {}, sink, () => ask(p))));
-    }
-    return all;
-  }
-
-  /** What the provider of a URI gives; nothing is NOT_FOUND. */
-  one<T>(
-    what: string,
-    request: { uri: string; context: Parameters<Backend["unary"]>[1]["context"] },
-    sink: Sink,
-    ask: (provided: Provided, call: Call) => Awaitable<T | undefined>,
-  ): Promise<T> {
-    const { uri, context } = request;
-    return this.backend.unary(`${what} ${uri}`, { context }, sink, async (call) => {
-      const provided = this.server.provider(uri);
-      const found = provided && (await reading(uri, () => ask(provided, call)));
-      if (found === undefined) throw noResource(uri);
+/** How the providers of a Server are asked. */
+function providers(server: Server, backend: Backend) {
+  return {
+    /** What all give, in their order. */
+    async all<T>(what: string, sink: Sink, ask: (provider: ResourceProvider) => Awaitable<T[]>): Promise<T[]> {
+      const found: T[] = [];
+      for (const { prefix, provider } of server.providers.all()) {
+        found.push(...(await backend.unary(`${what} of ${prefix}`, {}, sink, () => ask(provider))));
+      }
       return found;
-    });
-  }
+    },
+
+    /** What the provider of a URI gives; nothing is NOT_FOUND. */
+    provided<T>(
+      what: string,
+      { uri, context }: { uri: string; context: RequestContext | undefined },
+      sink: Sink,
+      ask: (provider: ResourceProvider, call: Call) => Awaitable<T | undefined>,
+    ): Promise<T> {
+      return backend.unary(`${what} ${uri}`, { context }, sink, async (call) => {
+        const provider = server.provider(uri)?.provider;
+        const found = provider && (await reading(uri, () => ask(provider, call)));
+        if (found === undefined) throw noResource(uri);
+        return found;
+      });
+    },
+  };
+}
+
+function skilled(server: Server): ResourceProvider[] {
+  return server.providers.all().flatMap(({ provider }) => (provider.skills ? [provider] : []));
 }
 
 /** Says what is there: a kind is announced when it has an entry or is to be announced anyway. */
 function describe(s: Server): object {
   const { announce = [], instructions } = s.options;
-  const completion = (entries: { completers: object }[]) => entries.some((e) => Object.keys(e.completers).length > 0);
+  const entries = { tools: s.tools.all(), prompts: s.prompts.all(), resources: s.resources.all() };
+  const templates = s.templates.all();
   const providers = s.providers.all();
-  const skilled = providers.filter((p) => p.provider.skills);
-  const readable = !s.resources.empty || !s.templates.empty || providers.length > 0;
+  const has = (kind: keyof typeof entries) => announce.includes(kind) || entries[kind].length > 0;
+  const readable = has("resources") || templates.length > 0 || providers.length > 0;
+  const completion = (all: { completers?: object }[]) => all.some((e) => Object.keys(e.completers ?? {}).length > 0);
   return {
     implementation: s.options,
     instructions,
     extensionsJson: s.extensionsJson,
-    tools: announce.includes("tools") || !s.tools.empty ? { listChanged: true } : undefined,
-    resources:
-      announce.includes("resources") || readable
-        ? {
-            listChanged: true,
-            subscribe: true,
-            completion: completion(s.templates.all()),
-            directories: skilled.length > 0 && skilled.every((p) => p.provider.directory),
-            uriPrefixes: providers.map((p) => p.prefix),
-          }
-        : undefined,
-    prompts:
-      announce.includes("prompts") || !s.prompts.empty
-        ? { listChanged: true, completion: completion(s.prompts.all()) }
-        : undefined,
+    tools: has("tools") ? { listChanged: true } : undefined,
+    prompts: has("prompts") ? { listChanged: true, completion: completion(entries.prompts) } : undefined,
+    resources: !readable
+      ? undefined
+      : {
+          listChanged: true,
+          subscribe: true,
+          completion: completion(templates),
+          directories: skilled(s).length > 0 && skilled(s).every((provider) => provider.directory),
+          uriPrefixes: providers.map((p) => p.prefix),
+        },
   };
 }
 

@@ -4,6 +4,7 @@ import { type Content, described, type Icon, isContent, text, wireContent } from
 import { type Awaitable, encodeJson, encodeObject, Failure, messageOf, mustBeFunction } from "./failure.js";
 import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
 import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
+import type { Entry } from "./registry.js";
 import {
   jsonSchema,
   type MaybeSchema,
@@ -98,10 +99,7 @@ export type ToolOutput<O> =
 export type ToolHandler<I, O> = (args: Arguments<I>, call: Call) => Awaitable<ToolOutput<O>>;
 export type RawToolHandler = (argumentsJson: string, call: Call) => Awaitable<Result>;
 
-export interface ToolEntry {
-  listed: Tool;
-  handler: (argumentsJson: string, call: Call) => Promise<CallToolResult>;
-}
+export type ToolEntry = Entry<Tool, { argumentsJson: string }, CallToolResult>;
 
 const validName = /^[A-Za-z0-9_.-]{1,64}$/;
 
@@ -115,7 +113,8 @@ export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   const output = outputSchema && jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
   return {
     listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),
-    async handler(argumentsJson, call) {
+    plain,
+    async handle({ argumentsJson }, call) {
       const given = parsedArguments(argumentsJson);
       const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
       return toolResult(await handler(args, call), outputSchema);
@@ -133,7 +132,8 @@ export function buildRawTool(
   const output = outputSchema && schemaText(`the outputSchema of ${owner}`, outputSchema);
   return {
     listed: describe(name, said, input, output),
-    handler: async (argumentsJson, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
+    plain,
+    handle: async ({ argumentsJson }, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
   };
 }
 
@@ -206,7 +206,6 @@ async function structuredJson(value: unknown, schema: MaybeSchema): Promise<stri
 }
 
 /** An error without a kind is for the model to see. */
-export function plainToolError(error: Error, call: Call): CallToolResult {
-  const { metaJson } = call.extras();
-  return CallToolResult.fromPartial({ content: [wireContent(text(error.message))], isError: true, metaJson });
+function plain(error: Error): CallToolResult {
+  return CallToolResult.fromPartial({ content: [wireContent(text(error.message))], isError: true });
 }

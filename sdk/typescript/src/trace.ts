@@ -30,14 +30,7 @@ export function traced<T>(path: string, metadata: Metadata, work: () => Promise<
   });
 }
 
-/** The edge's context: W3C trace context, whatever the global propagator is, with what else that one reads. */
+/** The edge's context, as the global propagator reads it: OpenTelemetry's SDK registers one for W3C trace context. */
 function callerOf(metadata: Metadata): otel.Context {
-  const extracted = otel.propagation.extract(otel.ROOT_CONTEXT, metadata, getter);
-  if (otel.trace.getSpanContext(extracted)) return extracted;
-  const parent = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(String(metadata.get("traceparent")[0] ?? ""));
-  if (!parent) return extracted;
-  const [, traceId = "", spanId = "", flags = ""] = parent;
-  const traceState = otel.createTraceState(metadata.get("tracestate").map(String).join(","));
-  const traceFlags = parseInt(flags, 16);
-  return otel.trace.setSpanContext(extracted, { traceId, spanId, traceFlags, traceState, isRemote: true });
+  return otel.propagation.extract(otel.ROOT_CONTEXT, metadata, getter);
 }
