@@ -76,6 +76,19 @@ export class Call {
   /** When the call is to be over; undefined: never. */
   readonly deadline: Date | undefined;
 
+  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
+  readonly id: string;
+  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
+  readonly attempt: number;
+  /** 1 at first, and one more each time answers came. */
+  readonly round: number;
+  /** Who is calling. An empty subject is anonymous. */
+  readonly principal: common.Principal;
+  /** The client's own word of what it is, for display only. */
+  readonly clientInfo: common.Implementation | undefined;
+  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
+  readonly clientCapabilities: common.ClientCapabilities;
+
   readonly #context: common.RequestContext;
   readonly #emit: Sink["emit"];
   readonly #answers: Answers;
@@ -87,32 +100,14 @@ export class Call {
   #cache: common.CacheHint | undefined;
 
   /** @internal */
-  constructor(context: common.RequestContext | undefined, sink: Sink, answers?: InputResponse[], state?: Buffer) {
-    this.#context = context ?? common.RequestContext.create();
+  constructor(context = common.RequestContext.create(), sink: Sink, answers?: InputResponse[], state?: Buffer) {
+    this.#context = context;
     this.#emit = sink.emit;
-    this.signal = sink.signal;
-    this.deadline = sink.deadline;
+    ({ signal: this.signal, deadline: this.deadline } = sink);
+    ({ callId: this.id, attempt: this.attempt, round: this.round, clientInfo: this.clientInfo } = context);
+    this.principal = context.principal ?? common.Principal.create();
+    this.clientCapabilities = context.clientCapabilities ?? common.ClientCapabilities.create();
     this.#answers = new Answers(answers, state);
-  }
-
-  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
-  get id(): string {
-    return this.#context.callId;
-  }
-
-  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
-  get attempt(): number {
-    return this.#context.attempt;
-  }
-
-  /** 1 at first, and one more each time answers came. */
-  get round(): number {
-    return this.#context.round;
-  }
-
-  /** Who is calling. An empty subject is anonymous. */
-  get principal(): common.Principal {
-    return this.#context.principal ?? common.Principal.create();
   }
 
   /**
@@ -122,16 +117,6 @@ export class Call {
   claim(name: string): unknown {
     const { claimsJson } = this.principal;
     return Object.hasOwn(claimsJson, name) ? JSON.parse(claimsJson[name]!) : undefined;
-  }
-
-  /** The client's own word of what it is, for display only. */
-  get clientInfo(): common.Implementation | undefined {
-    return this.#context.clientInfo;
-  }
-
-  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
-  get clientCapabilities(): common.ClientCapabilities {
-    return this.#context.clientCapabilities ?? common.ClientCapabilities.create();
   }
 
   /** `_meta` of the client's request. */

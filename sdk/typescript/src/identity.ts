@@ -1,5 +1,5 @@
 import { type Metadata, status } from "@grpc/grpc-js";
-import { createRemoteJWKSet, customFetch, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from "jose";
+import { createRemoteJWKSet, customFetch, jwtVerify } from "jose";
 import { messageOf, StatusError } from "./failure.js";
 import { Principal } from "./gen/mcpedge/v1/common.js";
 
@@ -20,17 +20,6 @@ export interface IdentityOptions {
   jwksUrl: string;
   /** The backend's name in the edge's settings, which has identity: signed. */
   audience: string;
-}
-
-/** The claims of an identity. */
-interface Claims extends JWTPayload {
-  txn?: string;
-  sub_id?: { iss?: string };
-  scope?: string;
-  roles?: string[];
-  client_id?: string;
-  act?: { sub?: string };
-  claims?: Record<string, unknown>;
 }
 
 /** Verifies who is calling. */
@@ -66,7 +55,9 @@ export class Identities {
     return Principal.fromPartial({
       subject: claims.sub,
       issuer: claims.sub_id?.iss,
-      scopes: claims.scope?.split(/\s+/).filter(Boolean),
+      scopes: String(claims.scope ?? "")
+        .split(/\s+/)
+        .filter(Boolean),
       roles: claims.roles,
       clientId: claims.client_id,
       actor: claims.act?.sub,
@@ -74,10 +65,9 @@ export class Identities {
     });
   }
 
-  async #claims(token: string): Promise<Claims> {
-    const key: JWTVerifyGetKey = (header, token) => this.#keys(header, token);
+  async #claims(token: string): Promise<Record<string, any>> {
     try {
-      const { payload } = await jwtVerify<Claims>(token, key, {
+      const { payload } = await jwtVerify<Record<string, any>>(token, this.#keys, {
         audience: this.options.audience,
         typ: "mcp-identity+jwt",
         algorithms: ["EdDSA", "ES256", "ES384", "RS256"],

@@ -1,16 +1,11 @@
 import type { Call } from "./call.js";
-import type { Resource } from "./content.js";
+import type { Bytes, Resource } from "./content.js";
 import { type Awaitable, Failure } from "./failure.js";
+import type * as wire from "./gen/mcpedge/v1/resources.js";
 import { readBy, type ReadOutput } from "./resources.js";
 
-/** One file of a skill. */
-export interface SkillFile {
-  /** Below the directory of SKILL.md. */
-  uri: string;
-  /** SHA-256 of its bytes: 32 bytes. */
-  sha256: Uint8Array;
-  size: number | bigint;
-}
+/** One file of a skill, at a URI below the directory of its SKILL.md, with the SHA-256 of its bytes: 32 bytes. */
+export type SkillFile = Pick<wire.SkillFile, "uri"> & { sha256: Bytes; size: number | bigint };
 
 /** A directory of files that tells an agent how to do something (agentskills.io). */
 export interface Skill {

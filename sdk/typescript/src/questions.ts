@@ -1,6 +1,6 @@
-import { encodeObject } from "./failure.js";
+import { type Awaitable, encodeObject } from "./failure.js";
 import { fitting, mustBeFlat } from "./forms.js";
-import { ElicitAction, InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
 import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, validate } from "./schema.js";
 
@@ -36,12 +36,16 @@ class Unfit extends Error {}
 
 /** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
 export class Question<T> {
-  /** @internal */
+  /** @internal */ readonly request: InputRequest;
+
+  /** @internal parse rejects with Declined or Cancelled, or with Unfit. */
   constructor(
-    readonly request: InputRequest,
-    /** Rejects with Declined or Cancelled, or with Unfit. */
-    readonly parse: (response: InputResponse) => T | Promise<T>,
-  ) {}
+    key: string,
+    asked: Partial<InputRequest>,
+    readonly parse: (response: InputResponse) => Awaitable<T>,
+  ) {
+    this.request = { ...asked, key };
+  }
 
   /** @internal Whether an answer fits; that the user declined does. */
   async fits(response: InputResponse): Promise<boolean> {
@@ -59,7 +63,7 @@ export function form<S extends Schema<any, any>>(key: string, message: string, s
   const owner = `question ${JSON.stringify(key)}`;
   const json = objectSchema(owner, schema, "input");
   mustBeFlat(owner, json);
-  return new Question(formRequest(key, message, JSON.stringify(json)), async (response) => {
+  return new Question(key, formOf(message, JSON.stringify(json)), async (response) => {
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
     if (result.action === "cancel") throw new Cancelled();
@@ -73,7 +77,7 @@ export function form<S extends Schema<any, any>>(key: string, message: string, s
 export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
   const owner = `question ${JSON.stringify(key)}`;
   const fits = fitting(owner, JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema);
-  return new Question(formRequest(key, message, schema), (response) => {
+  return new Question(key, formOf(message, schema), (response) => {
     const result = elicited(response);
     if (result.action === "accept" && !fits(result.content)) throw new Unfit();
     return result;
@@ -82,13 +86,12 @@ export function formSchema(key: string, message: string, schema: string): Questi
 
 /** Asks the user to open an https: URL. "accept" says that the user agreed to, not that anything is done there. */
 export function openUrl(key: string, message: string, url: string): Question<ElicitResult> {
-  return new Question(InputRequest.fromPartial({ key, elicitUrl: { message, url } }), elicited);
+  return new Question(key, { elicitUrl: { message, url, metaJson: "" } }, elicited);
 }
 
 /** Asks the client's model. */
 export function sampling(key: string, request: SamplingRequest): Question<SamplingResult> {
-  const createMessage = wireSampling(request);
-  return new Question(InputRequest.fromPartial({ key, createMessage }), (response) => {
+  return new Question(key, { createMessage: wireSampling(request) }, (response) => {
     if (!response.createMessage?.content.length) throw new Unfit();
     return samplingResult(response.createMessage);
   });
@@ -96,7 +99,7 @@ export function sampling(key: string, request: SamplingRequest): Question<Sampli
 
 /** Asks for the directories and files the client works on; there may be none. */
 export function listRoots(key: string): Question<Root[]> {
-  return new Question(InputRequest.fromPartial({ key, listRoots: {} }), (response) => {
+  return new Question(key, { listRoots: {} }, (response) => {
     if (!response.listRoots) throw new Unfit();
     return response.listRoots.roots.map(({ uri, name }) => ({ uri, name }));
   });
@@ -104,28 +107,23 @@ export function listRoots(key: string): Question<Root[]> {
 
 /** Any other request the client may know. The answer is the client's result. */
 export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
-  const rawJson = encodeObject("a raw question", request);
-  return new Question<unknown>(InputRequest.fromPartial({ key, rawJson }), (response) => {
+  return new Question<unknown>(key, { rawJson: encodeObject("a raw question", request) }, (response) => {
     const result = parsed(response.rawJson ?? "");
     if (result === undefined) throw new Unfit();
     return result;
   });
 }
 
-function formRequest(key: string, message: string, requestedSchemaJson: string): InputRequest {
-  return InputRequest.fromPartial({ key, elicitForm: { message, requestedSchemaJson } });
+function formOf(message: string, requestedSchemaJson: string): Partial<InputRequest> {
+  return { elicitForm: { message, requestedSchemaJson, metaJson: "" } };
 }
 
-const actions: Record<number, ElicitResult["action"]> = {
-  [ElicitAction.ELICIT_ACTION_ACCEPT]: "accept",
-  [ElicitAction.ELICIT_ACTION_DECLINE]: "decline",
-  [ElicitAction.ELICIT_ACTION_CANCEL]: "cancel",
-};
+const actions = [undefined, "accept", "decline", "cancel"] as const; // in the order of ElicitAction
 
 function elicited({ elicit }: InputResponse): ElicitResult {
-  const action = elicit && actions[elicit.action];
+  const action = actions[elicit?.action ?? 0];
   if (!action) throw new Unfit();
-  const { contentJson } = elicit;
+  const contentJson = elicit?.contentJson;
   if (action !== "accept" || !contentJson) return { action };
   const content = parsed(contentJson) as ElicitResult["content"];
   if (content === undefined) throw new Unfit();

@@ -1,7 +1,6 @@
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
-  type Metadata,
   type ServerUnaryCall,
   type ServerWritableStream,
   status,
@@ -97,7 +96,9 @@ export class Rpcs {
   /** Does work within the trace of its caller, who is identified if the server wants it. */
   #work<Req, Res>(call: ServedCall, handle: Handle<Req, Res>, sink: Sink): Promise<Res> {
     return traced(call.getPath(), call.metadata, async () => {
-      await this.#identify(call.request, call.metadata);
+      const { context } = call.request as { context?: RequestContext };
+      const principal = await this.#identities?.verify(call.metadata, context?.callId ?? "");
+      if (principal && context) context.principal = principal;
       return handle(call.request, sink);
     });
   }
@@ -119,13 +120,6 @@ export class Rpcs {
     } finally {
       call.off("cancelled", abort); // gRPC says of every call that it is over
     }
-  }
-
-  /** Replaces the principal by the one that was verified, if the server wants one. */
-  async #identify(request: { context?: RequestContext }, metadata: Metadata): Promise<void> {
-    if (!this.#identities) return;
-    const principal = await this.#identities.verify(metadata, request.context?.callId ?? "");
-    if (request.context) request.context.principal = principal;
   }
 
   /** What an RPC ends with that failed. What nobody foresaw is told to the log alone. */

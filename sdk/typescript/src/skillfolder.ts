@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path/posix";
+import { basename, dirname, extname, join, relative } from "node:path/posix";
 import { parse } from "yaml";
 import type { Resource } from "./content.js";
 import { Failure, messageOf } from "./failure.js";
@@ -68,22 +68,16 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
 
   /** The directories with a SKILL.md, and the files in and below them, both in order. */
   async #scan(): Promise<{ skills: string[]; files: string[] }> {
-    const all: string[] = [];
-    let seen = 0;
-    const walk = async (dir: string): Promise<void> => {
-      const entries = await readdir(join(this.root, dir), { withFileTypes: true });
-      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (entry.name.startsWith(".")) continue;
-        if (++seen > maxSkillEntries) {
-          throw new Error(`the skills have more than ${maxSkillEntries} files and directories; serve fewer`);
-        }
-        if (entry.isDirectory()) await walk(join(dir, entry.name));
-        else if (entry.isFile()) all.push(join(dir, entry.name));
-      }
-    };
-    await walk("");
+    const entries = await readdir(this.root, { recursive: true, withFileTypes: true });
+    const visible = entries
+      .map((entry) => ({ entry, name: relative(this.root, join(entry.parentPath ?? entry.path, entry.name)) }))
+      .filter(({ name }) => !/(^|\/)\./.test(name));
+    if (visible.length > maxSkillEntries) {
+      throw new Error(`the skills have more than ${maxSkillEntries} files and directories; serve fewer`);
+    }
+    const all = visible.flatMap(({ entry, name }) => (entry.isFile() ? [name] : [])).sort();
     const skills = all.filter((name) => basename(name) === skillFile && dirname(name) !== ".").map(dirname);
-    return { skills, files: all.filter((name) => belongs(name, skills)) };
+    return { skills, files: all.filter((name) => skills.some((dir) => name.startsWith(dir + "/"))) };
   }
 
   /** The URI of a file by its name in the directory. */
@@ -193,11 +187,6 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     });
     return Promise.all(children);
   }
-}
-
-/** Whether a file is in or below one of the directories. */
-function belongs(name: string, dirs: string[]): boolean {
-  return dirs.some((dir) => name.startsWith(dir + "/"));
 }
 
 /** The YAML at the head of a SKILL.md. */

@@ -145,19 +145,13 @@ function ownerOf(name: string, handler: unknown): string {
 }
 
 function describe(name: string, said: ToolDescription, inputSchemaJson?: string, outputSchemaJson?: string): Tool {
-  const { annotations: a, task, ...rest } = said;
+  const { annotations = {}, task, ...rest } = said;
   return Tool.fromPartial({
     ...described(`tool ${JSON.stringify(name)}`, rest),
     name,
     inputSchemaJson,
     outputSchemaJson,
-    annotations: a && {
-      title: a.title,
-      readOnly: a.readOnlyHint,
-      destructive: a.destructiveHint,
-      idempotent: a.idempotentHint,
-      openWorld: a.openWorldHint,
-    },
+    annotations: Object.fromEntries(Object.entries(annotations).map(([k, v]) => [k.replace(/Hint$/, ""), v])),
     taskSupport: task && {
       mode: task.mode === "required" ? TaskMode.TASK_MODE_REQUIRED : TaskMode.TASK_MODE_OPTIONAL,
       start: task.start && (task.start === "deferred" ? TaskStart.TASK_START_DEFERRED : TaskStart.TASK_START_AT_ONCE),
