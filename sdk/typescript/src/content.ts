@@ -88,9 +88,8 @@ export function wireContent(c: Content): ContentBlock {
   if (c.type === "raw") return ContentBlock.fromPartial({ rawJson: encodeObject("a raw content block", c.block) });
   // Annotations and _meta of a link are its resource's.
   if (c.type === "resource_link") return ContentBlock.fromPartial({ resourceLink: wireResource(c) });
-  const { annotations, metaJson } = described("content", c);
   const body = c.type === "resource" ? wireContents(c.resource) : c;
-  return ContentBlock.fromPartial({ [c.type]: body, annotations, metaJson });
+  return ContentBlock.fromPartial({ ...described("content", c), [c.type]: body });
 }
 
 export function wireRole(role: Role): wire.Role {

@@ -30,18 +30,14 @@ export interface FailureOptions extends ErrorOptions {
 
 /** Failure ends a call with a reason instead of a result. Its message is shown to the client. */
 export class Failure extends Error {
-  readonly data: unknown;
-  readonly scopes: string[];
+  override name = "Failure";
 
   constructor(
     readonly reason: Reason,
     message: string,
-    options: FailureOptions = {},
+    readonly options: FailureOptions = {},
   ) {
     super(message, options);
-    this.name = "Failure";
-    this.data = options.data;
-    this.scopes = options.scopes ?? [];
   }
 }
 
@@ -68,7 +64,7 @@ export class StatusError extends Error implements Status {
 }
 
 /** The failure as the contract has it. */
-export function wireFailure({ reason, message, data, scopes }: Failure): WireFailure {
+export function wireFailure({ reason, message, options: { data, scopes = [] } }: Failure): WireFailure {
   try {
     const dataJson = data === undefined ? "" : encodeJson(data);
     return { reason: reasons[reason][0], message, dataJson, scopes };

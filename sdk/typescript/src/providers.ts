@@ -74,22 +74,3 @@ export class Provided {
     this.#stop = undefined;
   }
 }
-
-/** The providers that one stream keeps watching. */
-export class Holding {
-  readonly #held = new Set<Provided>();
-
-  /** Begins to watch the providers that fit and are not held yet. */
-  async take(all: Provided[], fits: (prefix: string) => boolean): Promise<void> {
-    for (const provided of all) {
-      if (this.#held.has(provided) || !fits(provided.prefix)) continue;
-      this.#held.add(provided);
-      await provided.acquire();
-    }
-  }
-
-  release(): void {
-    for (const provided of this.#held) provided.release();
-    this.#held.clear();
-  }
-}

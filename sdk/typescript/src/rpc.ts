@@ -10,7 +10,7 @@ import * as failure from "./failure.js";
 import type { Feed } from "./feed.js";
 import type { RequestContext } from "./gen/mcpedge/v1/common.js";
 import { Identities } from "./identity.js";
-import { Holding } from "./providers.js";
+import type { Provided } from "./providers.js";
 import type { Outcome } from "./run.js";
 import type { Server } from "./server.js";
 import { traced } from "./trace.js";
@@ -69,10 +69,14 @@ export class Rpcs {
       changed: (uri: string) => object;
     },
   ): handleServerStreamingCall<Req, any> {
-    const serve = async (call: ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Holding) => {
+    const serve = async (call: ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
       const { uri, fits, changed } = watched(call.request);
       const send = async (event: object) => {
-        await held.take(this.server.providers.all(), fits); // a provider may be what is new
+        for (const provided of this.server.providers.all()) {
+          if (held.has(provided) || !fits(provided.prefix)) continue; // one may be what is new
+          held.add(provided);
+          await provided.acquire();
+        }
         if (call.write(response.fromPartial(event)) || signal.aborted) return;
         await new Promise<void>((resolve) => {
           call.once("drain", resolve);
@@ -86,10 +90,10 @@ export class Rpcs {
       throw new failure.StatusError(status.UNAVAILABLE, "the service is stopping; watch again elsewhere");
     };
     return (call) => {
-      const held = new Holding();
+      const held = new Set<Provided>();
       this.#sinkOf(call, ({ signal }) => serve(call, signal, held))
         .catch((error: unknown) => call.emit("error", this.#status(error)))
-        .finally(() => held.release());
+        .finally(() => held.forEach((provided) => provided.release()));
     };
   }
 

@@ -39,7 +39,7 @@ export interface ServerOptions {
  * mistake in what is registered throws at once, and says what to do.
  */
 export class Server {
-  /** @internal */ readonly extensionsJson: Record<string, string> = {};
+  /** @internal */ readonly extensionsJson: Record<string, string>;
   /** @internal */ readonly cache: CacheHint | undefined;
   /** @internal */ readonly log: Logger;
   /** @internal Of the lists, and of single resources. */
@@ -56,9 +56,8 @@ export class Server {
 
   constructor(readonly options: ServerOptions) {
     const { extensions = {}, listCache, logger = stderrLogger } = options;
-    for (const [id, settings] of Object.entries(extensions)) {
-      this.extensionsJson[id] = encodeObject(`settings of extension ${id}`, settings);
-    }
+    const settings = ([id, value]: [string, object]) => [id, encodeObject(`settings of extension ${id}`, value)];
+    this.extensionsJson = Object.fromEntries(Object.entries(extensions).map(settings));
     this.cache = listCache && cacheHint(listCache.ttl, listCache.shared);
     this.log = logger;
   }

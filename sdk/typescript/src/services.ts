@@ -1,5 +1,4 @@
 import { type Server as GrpcServer, status } from "@grpc/grpc-js";
-import { Backend } from "./backend.js";
 import type { Call, Sink } from "./call.js";
 import { wireResource } from "./content.js";
 import { type Awaitable, encodeObject, noResource, StatusError } from "./failure.js";
@@ -15,6 +14,7 @@ import { type Encoder, page } from "./page.js";
 import type { ResourceProvider, Skill } from "./providers.js";
 import { type MadeFrom, Rpcs } from "./rpc.js";
 import { reading } from "./resources.js";
+import { Runner } from "./run.js";
 import type { Server } from "./server.js";
 
 type Listed = { name: string } | { uri: string } | { uriTemplate: string };
@@ -24,8 +24,8 @@ type ListRequest = { pageToken: string; pageSize?: number };
 export function register(server: Server, grpc: Pick<GrpcServer, "addService">): void {
   const { feeds } = server;
   const rpc = new Rpcs(server);
-  const backend = new Backend(server.log);
-  const { provided, all } = providers(server, backend);
+  const runner = new Runner(server.log);
+  const { provided, all } = providers(server, runner);
 
   /** A list, in pages that are the named member of the response. */
   function list<E extends Listed, Req extends ListRequest>(
@@ -48,11 +48,11 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   grpc.addService(tools.ToolServiceService, {
     listTools: list(tools.ListToolsResponse, "tools", Tool, () => server.tools.all().map((t) => t.listed)),
     callTool: rpc.work(tools.CallToolResponse, (request: tools.CallToolRequest, sink) =>
-      backend.work(`tool ${request.name}`, request, sink, () => server.tools.find(request.name)),
+      runner.work(`tool ${request.name}`, request, sink, () => server.tools.find(request.name)),
     ),
     cancelCall: rpc.identified(tools.CancelCallResponse, async (request: tools.CancelCallRequest, sink) => {
       const fn = server.cancels.get(request.name);
-      if (fn) await backend.unary(`cancellation of ${request.name}`, request, sink, fn);
+      if (fn) await runner.unary(`cancellation of ${request.name}`, request, sink, fn);
       return {};
     }),
     watchTools: watchList(tools.WatchToolsResponse, feeds.tools),
@@ -61,10 +61,10 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   grpc.addService(prompts.PromptServiceService, {
     listPrompts: list(ListPromptsResponse, "prompts", Prompt, () => server.prompts.all().map((p) => p.listed)),
     getPrompt: rpc.work(prompts.GetPromptResponse, (request: prompts.GetPromptRequest, sink) =>
-      backend.work(`prompt ${request.name}`, request, sink, () => server.prompts.find(request.name)),
+      runner.work(`prompt ${request.name}`, request, sink, () => server.prompts.find(request.name)),
     ),
     completePrompt: rpc.identified(prompts.CompletePromptResponse, (request: prompts.CompletePromptRequest, sink) =>
-      backend.complete(server.prompts.find(request.name), request, sink),
+      runner.complete(server.prompts.find(request.name), request, sink),
     ),
     watchPrompts: watchList(prompts.WatchPromptsResponse, feeds.prompts),
   });
@@ -80,12 +80,12 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       () => server.templates.all().map((t) => t.listed),
     ),
     readResource: rpc.work(resources.ReadResourceResponse, (request: resources.ReadResourceRequest, sink) =>
-      backend.work(`read of ${request.uri}`, request, sink, () => server.readable(request.uri)),
+      runner.work(`read of ${request.uri}`, request, sink, () => server.readable(request.uri)),
     ),
     completeResourceTemplate: rpc.identified(
       resources.CompleteResourceTemplateResponse,
       (request: resources.CompleteResourceTemplateRequest, sink) =>
-        backend.complete(server.templates.find(request.uriTemplate), request, sink),
+        runner.complete(server.templates.find(request.uriTemplate), request, sink),
     ),
     watchResources: watchList(resources.WatchResourcesResponse, feeds.resources, () => true),
     watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, (request: { uri: string }) => {
@@ -124,13 +124,13 @@ function keyOf(listed: Listed): string {
 }
 
 /** How the providers of a Server are asked. */
-function providers(server: Server, backend: Backend) {
+function providers(server: Server, runner: Runner) {
   return {
     /** What all give, in their order. */
     async all<T>(what: string, sink: Sink, ask: (provider: ResourceProvider) => Awaitable<T[]>): Promise<T[]> {
       const found: T[] = [];
       for (const { prefix, provider } of server.providers.all()) {
-        found.push(...(await backend.unary(`${what} of ${prefix}`, {}, sink, () => ask(provider))));
+        found.push(...(await runner.unary(`${what} of ${prefix}`, {}, sink, () => ask(provider))));
       }
       return found;
     },
@@ -142,7 +142,7 @@ function providers(server: Server, backend: Backend) {
       sink: Sink,
       ask: (provider: ResourceProvider, call: Call) => Awaitable<T | undefined>,
     ): Promise<T> {
-      return backend.unary(`${what} ${uri}`, { context }, sink, async (call) => {
+      return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
         const provider = server.provider(uri)?.provider;
         const found = provider && (await reading(uri, () => ask(provider, call)));
         if (found === undefined) throw noResource(uri);

@@ -1,4 +1,3 @@
-import { Backend, type WorkRequest } from "./backend.js";
 import type { Event } from "./call.js";
 import { LogLevel, LogMessage, Progress, RequestContext } from "./gen/mcpedge/v1/common.js";
 import { ElicitAction, InputRequest, InputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
@@ -8,7 +7,7 @@ import { ReadResourceRequest, ReadResourceResult } from "./gen/mcpedge/v1/resour
 import type { DeepPartial, MessageFns } from "./gen/mcpedge/v1/content.js";
 import type { Work } from "./registry.js";
 import type { Root } from "./questions.js";
-import type { Outcome } from "./run.js";
+import { type Outcome, Runner, type WorkRequest } from "./run.js";
 import type { Server } from "./server.js";
 
 /** Ends a call whose questions never end. */
@@ -65,13 +64,13 @@ export interface TestOptions {
 
 /** Calls a Server in process as the edge does, through as many rounds as it asks for. Messages are encoded and decoded. */
 export class TestClient {
-  readonly #backend: Backend;
+  readonly #runner: Runner;
 
   constructor(
     readonly server: Server,
     readonly options: TestOptions = {},
   ) {
-    this.#backend = new Backend(server.log);
+    this.#runner = new Runner(server.log);
   }
 
   callTool(name: string, args: object = {}, options: TestOptions = {}): Promise<Called<CallToolResult>> {
@@ -113,7 +112,7 @@ export class TestClient {
     for (let rounds = 1; rounds <= maxRounds; rounds++) {
       const whole = { ...members, context: { ...everything, ...context, round: rounds }, inputResponses, state };
       const request = type.decode(type.encode(type.fromPartial(whole as DeepPartial<Req>)).finish());
-      const outcome = await this.#backend.work(what, request, { emit, signal }, find);
+      const outcome = await this.#runner.work(what, request, { emit, signal }, find);
       const asked = outcome.inputRequired;
       if (!asked) return { ...outcome, ...told, rounds };
       inputResponses = answersTo(asked, answers);

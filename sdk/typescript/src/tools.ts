@@ -9,6 +9,7 @@ import {
   jsonSchema,
   type MaybeSchema,
   objectSchema,
+  parsed,
   type Schema,
   schemaText,
   validArguments,
@@ -41,29 +42,24 @@ export interface TaskSupport {
   pollInterval?: number;
 }
 
-interface ToolDescription {
-  title?: string;
-  /** For the model. */
-  description?: string;
+/** The description is for the model. */
+type ToolDescription = Partial<Pick<Tool, "title" | "description">> & {
   annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: object;
   task?: TaskSupport;
-}
+};
 
 /** What a tool is. I is the schema of its arguments, O that of its structured content. */
-export interface ToolConfig<I extends MaybeSchema, O extends MaybeSchema> extends ToolDescription {
+export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {
   /** An object; absent: any. Arguments are what it makes of what the client gave. */
   inputSchema?: I;
   /** Absent: no structured content, or one that is not described. */
   outputSchema?: O;
-}
+};
 
 /** A tool whose schemas are JSON texts, sent verbatim. */
-export interface RawToolConfig extends ToolDescription {
-  inputSchema?: string;
-  outputSchema?: string;
-}
+export type RawToolConfig = ToolDescription & { inputSchema?: string; outputSchema?: string };
 
 /** A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`. */
 export class Result {
@@ -115,7 +111,8 @@ export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
     listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),
     plain,
     async handle({ argumentsJson }, call) {
-      const given = parsedArguments(argumentsJson);
+      const given = parsed(argumentsJson || "{}");
+      if (given === undefined) throw new Failure("InvalidArgument", "the arguments are not JSON");
       const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
       return toolResult(await handler(args, call), outputSchema);
     },
@@ -158,14 +155,6 @@ function describe(name: string, said: ToolDescription, inputSchemaJson?: string,
       pollInterval: task.pollInterval === undefined ? undefined : wireDuration(task.pollInterval),
     },
   });
-}
-
-function parsedArguments(argumentsJson: string): unknown {
-  try {
-    return JSON.parse(argumentsJson || "{}");
-  } catch (error) {
-    throw new Failure("InvalidArgument", `the arguments are not JSON: ${messageOf(error)}`);
-  }
 }
 
 async function toolResult(out: unknown, outputSchema: MaybeSchema): Promise<CallToolResult> {
