@@ -81,7 +81,9 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:
     if isinstance(value, PromptResult):
-        return value
+        out = PromptResult()
+        out.CopyFrom(value)
+        return out
     messages = value if isinstance(value, list) else [value]
     if not all(isinstance(m, str | PromptMessage) for m in messages):
         raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")

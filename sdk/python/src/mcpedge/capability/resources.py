@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from typing_extensions import TypedDict, Unpack
 
+from mcpedge.v1.resources_pb2 import ReadResourceResult
+
 from .call import Call
 from .content import blob_contents, text_contents
 from .failure import DefinitionError, Failure, Reason, not_found, quote
@@ -126,7 +128,7 @@ def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: t
             raise Failure(Reason.PERMISSION_DENIED, f"resource {quote(uri)} may not be read")
         return fail_plainly(error)
 
-    return Work(f"read of {quote(uri)}", function, lambda v: contents_of(uri, mime_type, v), plain, args, kwargs or {})
+    return Work(f"read of {quote(uri)}", function, lambda v: ReadResourceResult(contents=contents_of(uri, mime_type, v)), plain, args, kwargs or {})
 
 
 def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:

@@ -7,19 +7,6 @@ from urllib.parse import unquote
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,]+)\}")
 _UNRESERVED = r"(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
 _RESERVED = r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
-# By operator: what comes first, between two, whether values are named, and what a value is made of.
-_OPERATORS = {
-    "": ("", ",", False, _UNRESERVED),
-    "+": ("", ",", False, _RESERVED),
-    "#": ("#", ",", False, _RESERVED),
-    ".": (".", ".", False, _UNRESERVED.replace("._~", "_~")),
-    "/": ("/", "/", False, _UNRESERVED),
-    ";": (";", ";", True, _UNRESERVED),
-    "?": ("?", "&", True, _UNRESERVED),
-    "&": ("&", "&", True, _UNRESERVED),
-}
-
-
 @dataclass(frozen=True)
 class Template:
     """A template of the levels 1 to 3: expressions with all operators, without the modifiers `*` and `:`."""
@@ -35,7 +22,11 @@ class Template:
         for found in _EXPRESSION.finditer(text):
             pattern += _literal(text[end : found.start()])
             end = found.end()
-            first, between, named, value = _OPERATORS[found[1]]
+            operator = found[1]
+            named = operator in (";", "?", "&")
+            first = operator.replace("+", "")
+            between = "&" if operator == "?" else first.replace("#", "") or ","
+            value = _RESERVED if operator in ("+", "#") else _UNRESERVED.replace("._~", "_~") if operator == "." else _UNRESERVED
             parts = []
             for i, name in enumerate(found[2].split(",")):
                 if not name or name in groups:
