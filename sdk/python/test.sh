@@ -11,6 +11,9 @@ trap 'rm -rf "$tmp"' EXIT
 "$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests
 "$bin/ruff" check --quiet src everything fixture tests
 "$bin/mypy" -p mcpedge.capability
+for fixtures in everything fixture; do
+  (cd "$fixtures" && "$bin/mypy" --config-file ../pyproject.toml ./*.py)
+done
 "$bin/pyright" --pythonpath "$python"
 ./stubs.sh --check
 "$python" -m pytest -q

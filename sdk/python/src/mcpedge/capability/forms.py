@@ -108,14 +108,13 @@ def raw_form(schema: str | dict[str, Any]) -> FormSpec:
         raise DefinitionError(f"the schema of a form must be a JSON Schema, not {text[:80]}: {e}") from e
     if not isinstance(rules, dict):
         raise DefinitionError(f"the schema of a form must be a JSON object, not {text[:80]}")
-    validator = Draft202012Validator({**rules, "type": "object"})
+    validator: Any = Draft202012Validator({**rules, "type": "object"})
 
     def read(answer: str) -> dict[str, Any]:
         members: dict[str, Any] = json.loads(answer)
-        try:
-            validator.validate(members)
-        except ValidationError as e:
-            raise ValueError(e.message) from e
+        misfit: ValidationError | None = next(validator.iter_errors(members), None)
+        if misfit is not None:
+            raise ValueError(misfit.message)
         return members
 
     return FormSpec(text, read)

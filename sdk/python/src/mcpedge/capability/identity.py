@@ -3,9 +3,9 @@
 import asyncio
 import json
 import math
-import time
 import urllib.request
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any
 
 import grpc
@@ -76,12 +76,12 @@ class Identities:
     async def _key(self, name: str) -> jwt.PyJWK:
         """A key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
         nobody has tried that for long: they may be gone since."""
-        age = time.monotonic() - self._fetched
-        if name not in self._keys or age >= KEPT or time.monotonic() - self._tried >= 2 * REFRESH:
+        age = monotonic() - self._fetched
+        if name not in self._keys or age >= KEPT or monotonic() - self._tried >= 2 * REFRESH:
             await self._fetch()
         elif age >= REFRESH:
             self._refreshing = asyncio.ensure_future(self._fetch())
-        if time.monotonic() - self._fetched >= KEPT:
+        if monotonic() - self._fetched >= KEPT:
             message = f"the keys of the edge, by which callers are known, cannot be read: {self._failed}"
             raise StatusError(grpc.StatusCode.UNAVAILABLE, message)
         if name not in self._keys:
@@ -91,16 +91,16 @@ class Identities:
     async def _fetch(self) -> None:
         """Fetches the JWK Set (RFC 7517, section 5), unless that was tried a moment ago."""
         async with self._fetching:
-            if time.monotonic() - self._tried < AGAIN:
+            if monotonic() - self._tried < AGAIN:
                 return
-            self._tried = time.monotonic()
+            self._tried = monotonic()
             try:
                 keys = jwt.PyJWKSet.from_json(await asyncio.to_thread(self._read)).keys
             except (OSError, ValueError, jwt.PyJWTError) as e:
                 self._failed = e
                 return
             self._keys = {key.key_id: key for key in keys if key.key_id}
-            self._fetched = time.monotonic()
+            self._fetched = monotonic()
 
     def _read(self) -> str:
         with _opener.open(self._url, timeout=TIMEOUT) as response:
@@ -113,7 +113,7 @@ class Identities:
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
     """Who redirects could give keys of its own."""
 
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:
         return None
 
 

@@ -41,7 +41,7 @@ class Work:
     plain: Callable[[Exception], Any]
     """Makes a result of an exception that says nothing of its kind, or raises Failure."""
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)

@@ -297,9 +297,8 @@ async def _release(held: list[Provided]) -> None:
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:
     """Puts the contract's services on a gRPC server of one's own, and returns their names. Call Server.close before that
     stops. Health and reflection are yours to add."""
-    backend_pb2_grpc.add_BackendServiceServicer_to_server(BackendService(server), on)
-    tools_pb2_grpc.add_ToolServiceServicer_to_server(ToolService(server), on)
-    resources_pb2_grpc.add_ResourceServiceServicer_to_server(ResourceService(server), on)
-    prompts_pb2_grpc.add_PromptServiceServicer_to_server(PromptService(server), on)
+    stubs = {BackendService: backend_pb2_grpc, ToolService: tools_pb2_grpc, ResourceService: resources_pb2_grpc, PromptService: prompts_pb2_grpc}
+    for service, module in stubs.items():
+        vars(module)[f"add_{service.__name__}Servicer_to_server"](service(server), on)
     files = (backend_pb2, tools_pb2, resources_pb2, prompts_pb2)
     return tuple(s.full_name for f in files for s in f.DESCRIPTOR.services_by_name.values())

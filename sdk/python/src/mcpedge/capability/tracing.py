@@ -1,7 +1,7 @@
 """Traces: each call is a span of the trace that the edge is in. Without an SDK of OpenTelemetry it costs nothing, and the
 handler's context still has the edge's."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,7 +22,7 @@ _tracer = trace.get_tracer("mcpedge.capability")
 
 
 @contextmanager
-def span(response: Any, metadata: Any) -> Iterator[trace.Span]:
+def span(response: Any, metadata: Any) -> Generator[trace.Span, None, None]:
     """A span of one RPC, which answers with this type, current inside. metadata is gRPC's, pairs of name and value."""
     service, method = _RPCS[response.DESCRIPTOR.full_name]
     carrier = {k: v for k, v in metadata or () if isinstance(v, str)}
