@@ -18,7 +18,7 @@ from mcpedge.capability.identity import Identities
 from mcpedge.capability.testing import Client, default_context
 from mcpedge.v1 import common_pb2, prompts_pb2, resources_pb2, tools_pb2
 
-WHO = "alice https://id ['a', 'b'] ['r'] desk agent acme"
+WHO = "alice https://id a,b r desk agent acme"
 
 
 class Edge:
@@ -70,7 +70,7 @@ def edge() -> Iterator[Edge]:
 
 def who(call: Call) -> str:
     p = call.principal
-    return f"{p.subject} {p.issuer} {list(p.scopes)} {list(p.roles)} {p.client_id} {p.actor} {call.claim('tenant')}"
+    return f"{p.subject} {p.issuer} {','.join(p.scopes)} {','.join(p.roles)} {p.client_id} {p.actor} {call.claim('tenant')}"
 
 
 def guarded(edge: Edge) -> Server:
@@ -167,7 +167,7 @@ def test_keys_that_are_new_are_fetched_and_old_ones_serve_on(edge: Edge, monkeyp
     async def do(client: Client) -> None:
         nonlocal now
         edge.status = 302
-        with pytest.raises(StatusError, match="cannot be read: HTTP Error 302") as e:
+        with pytest.raises(StatusError, match=r"cannot be read: .* answers 302") as e:
             await subject()
         assert e.value.code == grpc.StatusCode.UNAVAILABLE
         edge.status = 200

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+import urllib.error
 import urllib.request
 from collections.abc import Iterable
 from time import monotonic
@@ -103,8 +104,12 @@ class Identities:
             self._fetched = monotonic()
 
     def _read(self) -> str:
-        with _opener.open(self._url, timeout=TIMEOUT) as response:
-            text: bytes = response.read(BYTES + 1)
+        try:
+            with _opener.open(self._url, timeout=TIMEOUT) as response:
+                text: bytes = response.read(BYTES + 1)
+        except urllib.error.HTTPError as e:
+            e.close()
+            raise OSError(f"{self._url} answers {e.code}") from None
         if len(text) > BYTES:
             raise ValueError(f"{self._url} answers more than {BYTES} bytes")
         return text.decode()
