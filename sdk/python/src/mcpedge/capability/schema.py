@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, cast, get_args, get_origin
+from typing import Annotated, Any, get_args, get_origin
 
 import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
@@ -125,7 +125,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
 
 def many(value: Any) -> list[Any]:
     """A returned list, or a list of what else was returned."""
-    return cast(list[Any], value) if isinstance(value, list) else [value]
+    return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
 
 
 def check_returns(signature: Signature, allowed: Sequence[Any], say: str) -> None:
