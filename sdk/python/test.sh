@@ -11,13 +11,40 @@ trap 'rm -rf "$tmp"' EXIT
 "$bin/ruff" format --quiet --check src/mcpedge/capability everything fixture tests
 "$bin/ruff" check --quiet src everything fixture tests
 "$bin/mypy" -p mcpedge.capability
+for fixtures in everything fixture; do
+  (cd "$fixtures" && "$bin/mypy" --config-file ../pyproject.toml ./*.py)
+done
 "$bin/pyright" --pythonpath "$python"
 ./stubs.sh --check
 "$python" -m pytest -q
 
-python3 -m venv "$tmp/oldest"
+# interpreter finds a Python by its version, on the PATH or of pyenv's; nothing: there is none.
+interpreter() {
+  for candidate in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
+    if "$candidate" -c '' 2>/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+}
+
+lowest=$(interpreter 3.10)
+[ -n "$lowest" ] || { echo 'Python 3.10 is not here: the oldest dependencies are tried with python3' >&2; lowest=python3; }
+"$lowest" -m venv "$tmp/oldest"
 "$tmp/oldest/bin/pip" install --quiet --disable-pip-version-check -r oldest.txt
+echo "the oldest dependencies, with $("$tmp/oldest/bin/python" --version)"
 "$tmp/oldest/bin/python" -W ignore -m pytest -q -o filterwarnings= -p no:cacheprovider
+
+newest=$(interpreter 3.14)
+[ -n "$newest" ] || newest=$(interpreter 3.13)
+if [ -n "$newest" ]; then
+  "$newest" -m venv "$tmp/newest"
+  "$tmp/newest/bin/pip" install --quiet --disable-pip-version-check -r requirements.txt
+  echo "the newest dependencies, with $("$tmp/newest/bin/python" --version)"
+  "$tmp/newest/bin/python" -m pytest -q -p no:cacheprovider
+else
+  echo 'neither Python 3.14 nor 3.13 is here: the newest one is not tried' >&2
+fi
 
 "$bin/python" -m build --no-isolation --outdir "$tmp/dist" . >/dev/null
 python3 -m venv "$tmp/empty"

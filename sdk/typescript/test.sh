@@ -1,12 +1,14 @@
 #!/bin/sh
-# Installs what the library takes, checks its types and format, runs its tests, and calls a tool of the packed library through an
+# Installs what the library takes, checks its types, its format and that its stubs are current, runs its tests, also with the lowest and the newest Node, and calls a tool of the packed library through an
 # edge, whose program is $MCPEDGE_PROGRAM; without it the edge is built.
 set -eu
 cd "$(dirname "$0")"
 npm ci --loglevel=error
 npm run --silent build # the tests and the fixtures import what is packed
 npm run --silent lint
+./generate.sh --check
 npm test
+test/runtimes.sh
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ -z "${MCPEDGE_PROGRAM:-}" ]; then

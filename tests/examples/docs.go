@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // pages hold, each for one language, all that leads from an empty folder to a tool in a client.
@@ -23,49 +24,113 @@ var (
 	addresses = []string{"127.0.0.1:50051", "127.0.0.1:50052", "127.0.0.1:8080", "127.0.0.1:9090"}
 )
 
-// follow does what a page says, word by word but for the ports, in an empty folder, and is an error
-// unless the client at its end sees the tool.
-func (w *world) follow(ctx context.Context, language string) (err error) {
-	text, err := os.ReadFile(filepath.Join(pages, language+".md"))
+// mostCode is how many lines the first tool of a page may have, without blank ones.
+var mostCode = map[string]int{"python": 10, "typescript": 10}
+
+// firstTool follows a page up to its first heading, in an empty folder, and is an error unless the client there sees the tool. It prints what
+// that takes; the time is not bounded, as it is the machine's, too.
+func (w *world) firstTool(ctx context.Context, language string) error {
+	page, err := pageOf(language)
 	if err != nil {
 		return err
 	}
-	ports, err := freePorts(len(addresses))
+	first, _, _ := strings.Cut(page, "\n## ")
+	start := time.Now()
+	cost, err := w.follow(ctx, language, first, "nothing breaks the contract", `"name":"greet"`)
+	took := time.Since(start)
 	if err != nil {
 		return err
+	}
+	fmt.Printf("      %s: %d lines of code and %d commands from an empty folder to the tool, in %.1f s\n", language, cost.code, cost.commands, took.Seconds())
+	if most, bounded := mostCode[language]; bounded && cost.code > most {
+		return fmt.Errorf("%s/%s.md: the first tool has %d lines, above %d", pages, language, cost.code, most)
+	}
+	return nil
+}
+
+// rest follows what a page says after its first heading, if it has commands.
+func (w *world) rest(ctx context.Context, language string) error {
+	page, err := pageOf(language)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(page, "\n## ")
+	if !strings.Contains(rest, "```sh\n") {
+		return nil
+	}
+	_, err = w.follow(ctx, language, rest, "nothing breaks the contract")
+	return err
+}
+
+// pageOf is the page of a language, with free ports in place of those that it names.
+func pageOf(language string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(pages, language+".md"))
+	if err != nil {
+		return "", err
+	}
+	ports, err := freePorts(len(addresses))
+	if err != nil {
+		return "", err
 	}
 	page := string(text)
 	for i, a := range addresses {
 		page = strings.ReplaceAll(page, a, ports[i])
 	}
+	return page, nil
+}
+
+// cost is what a reader has to type.
+type cost struct {
+	code     int // lines of files, without blank ones
+	commands int
+}
+
+// count adds the lines of a file, or the commands of a block of them: what begins a line, and what follows && in it.
+func (c *cost) count(file, content string) {
+	for line := range strings.Lines(content) {
+		switch {
+		case strings.TrimSpace(line) == "":
+		case file != "":
+			c.code++
+		case !strings.HasPrefix(line, " "):
+			c.commands += 1 + strings.Count(line, " && ")
+		}
+	}
+}
+
+// follow does what a part of a page says, word by word, in an empty folder. It is an error unless its commands print what is wanted.
+func (w *world) follow(ctx context.Context, language, part string, wanted ...string) (cost, error) {
+	var all cost
 	dir, err := os.MkdirTemp(w.dir, language+"-")
 	if err != nil {
-		return err
+		return all, err
 	}
 	script := "set -e\n"
-	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
+	for _, m := range fenced.FindAllStringSubmatch(part, -1) {
 		switch file, kind, content := m[1], m[2], m[3]; {
 		case file != "":
+			all.count(file, content)
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(content+"\n"), 0o644); err != nil {
-				return err
+				return all, err
 			}
 		case kind == "sh":
+			all.count("", content)
 			script += content + "\n"
 		}
 	}
 	out, err := w.shell(ctx, dir, script)
-	if werr := os.WriteFile(filepath.Join(results, language+"-page.log"), out, 0o644); werr != nil {
-		return errors.Join(err, werr)
+	if werr := os.WriteFile(filepath.Join(results, filepath.Base(dir)+".log"), out, 0o644); werr != nil {
+		return all, errors.Join(err, werr)
 	}
 	if err != nil {
-		return fmt.Errorf("%s/%s.md: %w\n%s", pages, language, err, last(out))
+		return all, fmt.Errorf("%s/%s.md: %w\n%s", pages, language, err, last(out))
 	}
-	for _, want := range []string{"nothing breaks the contract", `"name":"greet"`} {
+	for _, want := range wanted {
 		if !strings.Contains(string(out), want) {
-			return fmt.Errorf("%s/%s.md: %q is missing in what its commands print\n%s", pages, language, want, last(out))
+			return all, fmt.Errorf("%s/%s.md: %q is missing in what its commands print\n%s", pages, language, want, last(out))
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // shell runs a script in dir, with mcpedge on the PATH, and ends whatever it left running.

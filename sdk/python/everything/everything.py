@@ -26,6 +26,7 @@ from mcpedge.capability import (
     ResourceWatcher,
     Result,
     Root,
+    SamplingResult,
     Server,
     Tasks,
     Tool,
@@ -338,7 +339,7 @@ def add_rounds(s: Server) -> None:
             questions.append(list_roots("client_roots"))
         lines = [f"The client was asked {len(questions)} question(s)."]
         for a in call.ask_all(*questions):
-            lines.append(greeting(a) if isinstance(a, ElicitResult) else roots_text(a) if isinstance(a, list) else said(a))
+            lines.append(greeting(a) if isinstance(a, ElicitResult) else said(a) if isinstance(a, SamplingResult) else roots_text(a))
         return "\n".join(lines)
 
 

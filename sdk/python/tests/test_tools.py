@@ -1,4 +1,5 @@
 import json
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
+from mcpedge.capability.questions import form, form_schema
 from mcpedge.capability.testing import call_tool
 from mcpedge.v1 import common_pb2, input_pb2
 
@@ -203,6 +205,52 @@ def test_mistakes_are_found_when_defined() -> None:
     with pytest.raises(DefinitionError, match="there is a tool 'lambda_text' already; give this one another name"):
         s.tool(lambda_text)
     assert s.remove_tool("lambda_text") and not s.remove_tool("lambda_text")
+
+
+def test_mistakes_in_reads_prompts_and_questions_are_found_when_defined() -> None:
+    s = server()
+
+    def text(x: str) -> str:
+        return x
+
+    def nothing() -> str:
+        return ""
+
+    def number() -> int:
+        return 1
+
+    def unannotated(x) -> str:  # type: ignore[no-untyped-def]
+        return str(x)
+
+    async def stream() -> AsyncIterator[str]:
+        yield ""
+
+    s.prompt(nothing)
+    s.resource("a://taken")(nothing)
+    s.resource("a://{x}")(text)
+    cases: list[tuple[Callable[[], object], str, str]] = [
+        (lambda: s.prompt(nothing), "nothing", "there is a prompt 'nothing' already; give this one another name, or remove that one first"),
+        (lambda: s.resource("a://taken")(nothing), "nothing", "there is a resource 'a://taken' already; give"),
+        (lambda: s.resource("a://{x}")(text), "text", "there is a resource template 'a://{x}' already; give"),
+        (lambda: s.prompt(number), "number", "it returns <class 'int'>; return a text"),
+        (lambda: s.resource("a://n")(number), "number", "it returns <class 'int'>; return a text, bytes"),
+        (lambda: s.prompt(unannotated), "unannotated", "the parameter 'x' has no annotation; add one, as x: str"),
+        (lambda: s.resource("a://u/{x}")(unannotated), "unannotated", "the parameter 'x' has no annotation; add one"),
+        (lambda: s.resource("a://t")(text), "text", "the parameter 'x' is no variable of the URI"),
+        (lambda: s.resource("a://v/{y}")(nothing), "nothing", "the variable 'y' of 'a://v/{y}' is no parameter; add y: str"),
+        (lambda: s.resource("nowhere")(nothing), "nothing", "must be absolute, as notes://today is"),
+        (lambda: s.resource("a://{")(nothing), "nothing", "has a brace that is of no expression"),
+        (lambda: s.resource("a://c/{x}", complete={"z": ["1"]})(text), "text", "there is no argument 'z' to complete, only x"),
+        (lambda: s.prompt(complete={"z": ["1"]}, name="p")(text), "text", "there is no argument 'z' to complete, only x"),
+        (lambda: s.tool(stream), "stream", "it is a generator; return the result"),
+        (lambda: form("who", "Who?", born=dict[str, int]), "born", "is no string, number, boolean or list of enumerated strings"),
+        (lambda: form_schema("who", "Who?", '{"type":"no such"}'), "form", "must be a JSON Schema"),
+        (lambda: form_schema("who", "Who?", "[]"), "form", "must be a JSON"),
+    ]
+    for define, names, says in cases:
+        with pytest.raises(DefinitionError) as e:
+            define()
+        assert names in str(e.value) and says in str(e.value), str(e.value)
 
 
 def lambda_text() -> str:

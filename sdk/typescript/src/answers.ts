@@ -23,10 +23,10 @@ export class Answers {
   unwound = false;
   state: Uint8Array | undefined;
 
-  /** @param latest what has just come; not looked at yet */
+  /** latest is what has just come, and was not looked at yet. */
   constructor(
-    readonly latest: InputResponse[],
-    memory: Buffer,
+    readonly latest: InputResponse[] = [],
+    memory: Buffer = Buffer.alloc(0),
   ) {
     if (memory.length === 0) return;
     // The fields of this message are just those of a memory: answers and a state.
@@ -72,25 +72,18 @@ export class Answers {
       throw new Failure("Internal", `${requests.length} questions in one round; ask at most ${maxRequests} at once`);
     }
     requests.forEach(({ key }, i) => {
+      const named = JSON.stringify(key.slice(0, 40));
       const bytes = Buffer.byteLength(key);
       if (bytes < 1 || bytes > maxKey || key.startsWith("\0")) {
-        const message = `the key of a question has 1 to ${maxKey} bytes, not ${bytes}: ${JSON.stringify(key.slice(0, 40))}`;
-        throw new Failure("Internal", message);
+        throw new Failure("Internal", `the key of a question has 1 to ${maxKey} bytes, not ${bytes}: ${named}`);
       }
       if (requests.findIndex((other) => other.key === key) !== i) {
-        throw new Failure(
-          "Internal",
-          `two questions of one round have the key ${JSON.stringify(key)}; give each its own`,
-        );
+        throw new Failure("Internal", `two questions of one round have the key ${named}; give each its own`);
       }
     });
     const { retryAfter, repeatable = false } = options;
-    return {
-      requests,
-      state: this.memory(),
-      repeatable,
-      retryAfter: retryAfter ? wireDuration(retryAfter) : undefined,
-    };
+    const wait = retryAfter ? wireDuration(retryAfter) : undefined;
+    return { requests, state: this.memory(), repeatable, retryAfter: wait };
   }
 
   /** What the next round begins with; with all answers, those of this round that nobody has asked for yet are in it, too. */
@@ -99,11 +92,9 @@ export class Answers {
     const held = { inputResponses: [...this.#kept, ...late], state: Buffer.from(state ?? []) };
     const memory = Buffer.concat([stateMark, CallToolRequest.encode(CallToolRequest.fromPartial(held)).finish()]);
     if (memory.length > maxState) {
-      throw new Failure(
-        "Internal",
-        `answers and state of this call have ${memory.length} bytes, above the ${maxState} that survive a round; ` +
-          "keep large data elsewhere, under call.id",
-      );
+      const what = `answers and state of this call have ${memory.length} bytes`;
+      const most = `above the ${maxState} that survive a round; keep large data elsewhere, under call.id`;
+      throw new Failure("Internal", `${what}, ${most}`);
     }
     return memory;
   }

@@ -1,19 +1,8 @@
-import { Answers } from "./answers.js";
-import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
-import {
-  CacheHint,
-  CacheScope,
-  ClientCapabilities,
-  Implementation,
-  LogLevel as WireLevel,
-  LogMessage,
-  Principal,
-  Progress,
-  RequestContext,
-} from "./gen/mcpedge/v1/common.js";
-import { InputRequest, InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
-import { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
-import { wireDuration } from "./answers.js";
+import { Answers, wireDuration } from "./answers.js";
+import { type Awaitable, encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import * as common from "./gen/mcpedge/v1/common.js";
+import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
 import { type ElicitResult, form, formSchema, listRoots, openUrl, Question, type Root, sampling } from "./questions.js";
 import type { SamplingRequest, SamplingResult } from "./sampling.js";
 import type { Infer, Schema } from "./schema.js";
@@ -24,7 +13,8 @@ const levels = ["debug", "info", "notice", "warning", "error", "critical", "aler
 export type LogLevel = (typeof levels)[number];
 
 /** What a round tells before its outcome. */
-export type Event = { progress: Progress } | { log: LogMessage } | { defer: Defer } | { checkpoint: Checkpoint };
+export type Event =
+  { progress: common.Progress } | { log: common.LogMessage } | { defer: Defer } | { checkpoint: Checkpoint };
 
 /** Where the events of a round go, and when it is to end. */
 export interface Sink {
@@ -40,9 +30,7 @@ export interface Sink {
  */
 export class Unwinding extends Error {
   override name = "Unwinding";
-  constructor() {
-    super("the handler ends here, and runs again when the client has answered: do not catch this");
-  }
+  override message = "the handler ends here, and runs again when the client has answered: do not catch this";
 }
 
 /**
@@ -88,7 +76,20 @@ export class Call {
   /** When the call is to be over; undefined: never. */
   readonly deadline: Date | undefined;
 
-  readonly #context: RequestContext;
+  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
+  readonly id: string;
+  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
+  readonly attempt: number;
+  /** 1 at first, and one more each time answers came. */
+  readonly round: number;
+  /** Who is calling. An empty subject is anonymous. */
+  readonly principal: common.Principal;
+  /** The client's own word of what it is, for display only. */
+  readonly clientInfo: common.Implementation | undefined;
+  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
+  readonly clientCapabilities: common.ClientCapabilities;
+
+  readonly #context: common.RequestContext;
   readonly #emit: Sink["emit"];
   readonly #answers: Answers;
   readonly #once = new Map<string, Promise<unknown>>();
@@ -96,40 +97,17 @@ export class Call {
   #progress = -Infinity;
   #deferred = false;
   #meta: object | undefined;
-  #cache: CacheHint | undefined;
+  #cache: common.CacheHint | undefined;
 
   /** @internal */
-  constructor(
-    context: RequestContext | undefined,
-    sink: Sink,
-    responses: InputResponse[] = [],
-    state: Buffer = Buffer.alloc(0),
-  ) {
-    this.#context = context ?? RequestContext.create();
+  constructor(context = common.RequestContext.create(), sink: Sink, answers?: InputResponse[], state?: Buffer) {
+    this.#context = context;
     this.#emit = sink.emit;
-    this.signal = sink.signal;
-    this.deadline = sink.deadline;
-    this.#answers = new Answers(responses, state);
-  }
-
-  /** Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency. */
-  get id(): string {
-    return this.#context.callId;
-  }
-
-  /** 1 for the first run of a round, and one more when it is run again because a replica was lost. */
-  get attempt(): number {
-    return this.#context.attempt;
-  }
-
-  /** 1 at first, and one more each time answers came. */
-  get round(): number {
-    return this.#context.round;
-  }
-
-  /** Who is calling. An empty subject is anonymous. */
-  get principal(): Principal {
-    return this.#context.principal ?? Principal.create();
+    ({ signal: this.signal, deadline: this.deadline } = sink);
+    ({ callId: this.id, attempt: this.attempt, round: this.round, clientInfo: this.clientInfo } = context);
+    this.principal = context.principal ?? common.Principal.create();
+    this.clientCapabilities = context.clientCapabilities ?? common.ClientCapabilities.create();
+    this.#answers = new Answers(answers, state);
   }
 
   /**
@@ -139,16 +117,6 @@ export class Call {
   claim(name: string): unknown {
     const { claimsJson } = this.principal;
     return Object.hasOwn(claimsJson, name) ? JSON.parse(claimsJson[name]!) : undefined;
-  }
-
-  /** The client's own word of what it is, for display only. */
-  get clientInfo(): Implementation | undefined {
-    return this.#context.clientInfo;
-  }
-
-  /** What the client can be asked. No check is needed before asking; check to take another way instead. */
-  get clientCapabilities(): ClientCapabilities {
-    return this.#context.clientCapabilities ?? ClientCapabilities.create();
   }
 
   /** `_meta` of the client's request. */
@@ -182,22 +150,22 @@ export class Call {
    * be chosen, anew in each round. The value is kept with the answers when the round ends in questions; a round that is run
    * again because a replica was lost runs fn again.
    */
-  once<T>(key: string, fn: () => T | Promise<T>): Promise<T> {
+  once<T>(key: string, fn: () => Awaitable<T>): Promise<T> {
     return this.#quiet(async () => {
       this.#mayAsk();
       if (this.#answers.unwound) throw new Unwinding();
       const kept = this.#answers.remembered(key);
       if (kept !== undefined) return JSON.parse(kept) as T;
-      const running = this.#once.get(key) ?? (async () => this.#remember(key, await fn()))();
+      const running = this.#once.get(key) ?? this.#remember(key, fn);
       this.#once.set(key, running);
       return (await running) as T;
     });
   }
 
-  #remember<T>(key: string, value: T): T {
-    const text = value === undefined ? "null" : encodeJson(value);
+  async #remember(key: string, fn: () => unknown): Promise<unknown> {
+    const text = encodeJson((await fn()) ?? null);
     this.#answers.remember(key, text);
-    return JSON.parse(text) as T;
+    return JSON.parse(text);
   }
 
   /** Whether progress goes anywhere; for handlers whose count is dear. */
@@ -208,7 +176,7 @@ export class Call {
   /** Whether the client wants messages of this level. */
   wantsLog(level: LogLevel): boolean {
     const wanted = this.#context.logLevel;
-    return this.#emit !== undefined && wanted !== WireLevel.LOG_LEVEL_UNSPECIFIED && wireLevel(level) >= wanted;
+    return this.#emit !== undefined && wanted > 0 && wireLevel(level) >= wanted;
   }
 
   /**
@@ -263,7 +231,7 @@ export class Call {
 
   /** Asks the user by a form. Rejects with Declined or Cancelled. MCP: elicitation/create in form mode. */
   ask<S extends Schema<any, any>>(key: string, message: string, schema: S): Promise<Infer<S>> {
-    return this.#quiet(async () => (await this.#askAll([form(key, message, schema)]))[0]!);
+    return this.answer(form(key, message, schema));
   }
 
   /** Asks the user by a flat JSON Schema, sent verbatim. */
@@ -335,22 +303,23 @@ export class Call {
   /** @internal */
   required({ options: { questions = [], state, ...rest } }: InputRequired): WireInputRequired {
     if (state) this.#answers.state = state;
-    return this.#answers.required(
-      questions.map((q): InputRequest => q.request),
-      rest,
-    );
+    const requests = questions.map((q) => q.request);
+    return this.#answers.required(requests, rest);
   }
 
   /** @internal What setMeta and setCache left. */
-  extras(): { metaJson: string; cache: CacheHint | undefined } {
+  extras() {
     return { metaJson: encodeObject("_meta", this.#meta), cache: this.#cache };
   }
 }
 
-function wireLevel(level: LogLevel): WireLevel {
+function wireLevel(level: LogLevel): common.LogLevel {
   return levels.indexOf(level) + 1;
 }
 
-export function cacheHint(ttl: number, shared = false): CacheHint {
-  return { ttl: wireDuration(ttl), scope: shared ? CacheScope.CACHE_SCOPE_PUBLIC : CacheScope.CACHE_SCOPE_PRIVATE };
+export function cacheHint(ttl: number, shared = false): common.CacheHint {
+  return {
+    ttl: wireDuration(ttl),
+    scope: shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE,
+  };
 }

@@ -1,4 +1,4 @@
-import { Annotations as WireAnnotations, Icon as WireIcon, Role as WireRole } from "./gen/mcpedge/v1/common.js";
+import * as wire from "./gen/mcpedge/v1/common.js";
 import { ContentBlock, Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
 import { encodeObject } from "./failure.js";
 
@@ -9,36 +9,23 @@ export type Role = "user" | "assistant";
 export type Bytes = Uint8Array;
 
 /** An image a client may show. MCP: Icon. */
-export interface Icon {
-  src: string;
-  mimeType?: string;
-  sizes?: string[];
-  theme?: "light" | "dark";
-}
+export type Icon = Pick<wire.Icon, "src"> & Partial<wire.Icon>;
 
-/** How a client should use an object. MCP: Annotations. */
-export interface Annotations {
-  audience?: Role[];
-  /** From 0 (optional) to 1 (required). */
-  priority?: number;
-  /** ISO 8601. */
-  lastModified?: string;
-}
+/** How a client should use an object; the priority is from 0 (optional) to 1 (required). MCP: Annotations. */
+export type Annotations = Partial<Omit<wire.Annotations, "audience">> & { audience?: Role[] };
 
-/** What can be read. MCP: Resource. */
-export interface Resource {
-  /** Absolute. */
-  uri: string;
-  name: string;
-  title?: string;
-  description?: string;
-  mimeType?: string;
-  /** In bytes. */
-  size?: number | bigint;
+/** What MCP says in another way than the contract. */
+interface Extras {
   annotations?: Annotations;
   icons?: Icon[];
   _meta?: object;
 }
+
+/** What is known of a resource, or of all that a template describes. */
+export type ResourceConfig = Extras & Partial<Pick<WireResource, "title" | "description" | "mimeType">>;
+
+/** What can be read, at an absolute URI; the size is in bytes. MCP: Resource. */
+export type Resource = ResourceConfig & { uri: string; name: string; size?: number | bigint };
 
 /**
  * What was read: text or a blob. When it is returned by a read, the URI that was read and the MIME type of the resource are
@@ -48,21 +35,20 @@ export type ResourceContents = { uri?: string; mimeType?: string; _meta?: object
   { text: string } | { blob: Bytes }
 );
 
-interface Extras {
-  annotations?: Annotations;
-  _meta?: object;
-}
-
-/** One piece of a result or of a message. "raw" is a whole block with its own `type`, passed on as it is. MCP: ContentBlock. */
-export type Content = Extras &
+/** What content and messages to a model have in common. "raw" is a whole block with its own `type`, passed on as it is. */
+export type BasicContent = Omit<Extras, "icons"> &
   (
     | { type: "text"; text: string }
     | { type: "image"; data: Bytes; mimeType: string }
     | { type: "audio"; data: Bytes; mimeType: string }
-    | ({ type: "resource_link" } & Resource)
-    | { type: "resource"; resource: ResourceContents & { uri: string } }
     | { type: "raw"; block: { type: string } }
   );
+
+/** One piece of a result or of a message. MCP: ContentBlock. */
+export type Content =
+  | BasicContent
+  | ({ type: "resource_link" } & Resource)
+  | { type: "resource"; resource: ResourceContents & { uri: string }; annotations?: Annotations; _meta?: object };
 
 /** Plain text content. */
 export function text(text: string): Content {
@@ -96,67 +82,29 @@ export function isContent(value: unknown): value is Content {
 }
 
 export function wireContent(c: Content): ContentBlock {
-  const block = ContentBlock.create();
-  switch (c.type) {
-    case "text":
-      block.text = { text: c.text };
-      break;
-    case "image":
-    case "audio":
-      block[c.type] = { data: Buffer.from(c.data), mimeType: c.mimeType };
-      break;
-    case "resource_link":
-      block.resourceLink = wireResource(c);
-      return block; // annotations and _meta are the link's own
-    case "resource":
-      block.resource = wireContents(c.resource);
-      break;
-    case "raw":
-      block.rawJson = encodeObject("a raw content block", c.block);
-      return block;
-    default:
-      throw new TypeError(
-        `content of the type ${JSON.stringify((c as { type?: unknown }).type)}: use one of ${kinds.join(", ")}`,
-      );
+  if (!isContent(c)) {
+    throw new TypeError(`content is an object whose type is one of ${kinds.join(", ")}, not ${JSON.stringify(c)}`);
   }
-  block.annotations = wireAnnotations(c.annotations);
-  block.metaJson = encodeObject("_meta of content", c._meta);
-  return block;
+  if (c.type === "raw") return ContentBlock.fromPartial({ rawJson: encodeObject("a raw content block", c.block) });
+  // Annotations and _meta of a link are its resource's.
+  if (c.type === "resource_link") return ContentBlock.fromPartial({ resourceLink: wireResource(c) });
+  const body = c.type === "resource" ? wireContents(c.resource) : c;
+  return ContentBlock.fromPartial({ ...described("content", c), [c.type]: body });
 }
 
-export function wireRole(role: Role): WireRole {
-  return role === "user" ? WireRole.ROLE_USER : WireRole.ROLE_ASSISTANT;
+export function wireRole(role: Role): wire.Role {
+  return role === "user" ? wire.Role.ROLE_USER : wire.Role.ROLE_ASSISTANT;
 }
 
-export function roleOf(role: WireRole): Role {
-  return role === WireRole.ROLE_USER ? "user" : "assistant";
-}
-
-export function wireIcons(icons: Icon[] = []): WireIcon[] {
-  return icons.map((icon) => WireIcon.fromPartial(icon));
-}
-
-export function wireAnnotations(a: Annotations | undefined): WireAnnotations | undefined {
-  return a && WireAnnotations.fromPartial({ ...a, audience: a.audience?.map(wireRole) });
-}
-
-/** What resources and templates have in common. */
-export function described(r: Omit<Resource, "uri">) {
-  const { name, title = "", description = "", mimeType = "" } = r;
-  const metaJson = encodeObject("_meta of a resource", r._meta);
-  return {
-    name,
-    title,
-    description,
-    mimeType,
-    annotations: wireAnnotations(r.annotations),
-    icons: wireIcons(r.icons),
-    metaJson,
-  };
+/** An object of MCP with those members as the contract has them that differ: annotations and `_meta`. */
+export function described<T extends Extras>(owner: string, object: T) {
+  const { annotations: a, _meta, ...rest } = object;
+  const annotations = a && { ...a, audience: a.audience?.map(wireRole) };
+  return { ...rest, annotations, metaJson: encodeObject(`_meta of ${owner}`, _meta) };
 }
 
 export function wireResource(r: Resource): WireResource {
-  return { ...described(r), uri: r.uri, size: r.size === undefined ? undefined : BigInt(r.size) };
+  return WireResource.fromPartial({ ...described("a resource", r), size: r.size && BigInt(r.size) });
 }
 
 /** Contents, with what is said of them elsewhere where they do not say it themselves. */

@@ -12,6 +12,9 @@ const reasons = {
   Internal: [FailureReason.FAILURE_REASON_INTERNAL, status.INTERNAL],
 } as const;
 
+/** A value, or a promise of one. */
+export type Awaitable<T> = T | Promise<T>;
+
 /**
  * Why there is no result. For a tool, InvalidArgument and FailedPrecondition reach the model as a result with `isError`;
  * all others are protocol errors.
@@ -27,18 +30,14 @@ export interface FailureOptions extends ErrorOptions {
 
 /** Failure ends a call with a reason instead of a result. Its message is shown to the client. */
 export class Failure extends Error {
-  readonly data: unknown;
-  readonly scopes: string[];
+  override name = "Failure";
 
   constructor(
     readonly reason: Reason,
     message: string,
-    options: FailureOptions = {},
+    readonly options: FailureOptions = {},
   ) {
     super(message, options);
-    this.name = "Failure";
-    this.data = options.data;
-    this.scopes = options.scopes ?? [];
   }
 }
 
@@ -65,16 +64,13 @@ export class StatusError extends Error implements Status {
 }
 
 /** The failure as the contract has it. */
-export function wireFailure(f: Failure): WireFailure {
-  let dataJson = "";
+export function wireFailure({ reason, message, options: { data, scopes = [] } }: Failure): WireFailure {
   try {
-    dataJson = f.data === undefined ? "" : encodeJson(f.data);
+    const dataJson = data === undefined ? "" : encodeJson(data);
+    return { reason: reasons[reason][0], message, dataJson, scopes };
   } catch (error) {
-    return wireFailure(
-      new Failure("Internal", `${f.message} (and the failure's data is not JSON: ${messageOf(error)})`),
-    );
+    return wireFailure(new Failure("Internal", `${message} (and the failure's data is not JSON: ${messageOf(error)})`));
   }
-  return { reason: reasons[f.reason][0], message: f.message, dataJson, scopes: f.scopes };
 }
 
 /** A failure as a gRPC status, for calls that have no other way to say it. */
@@ -102,6 +98,12 @@ export function isFault(thrown: unknown): boolean {
 
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** Throws, with the name of whom it is for, unless a handler is one. */
+export function mustBeFunction(owner: string, handler: unknown): void {
+  if (typeof handler !== "function")
+    throw new TypeError(`${owner}: its handler is no function: pass one, as () => "…"`);
 }
 
 /** A name from a request, quoted and bounded. */

@@ -4,43 +4,11 @@
 const maxPending = 1024;
 
 /** One stream's view of a feed. */
-export class Watcher {
-  #pending = new Set<string>();
-  #wake: (() => void) | undefined;
-
-  constructor(readonly uri: string) {}
-
-  /** The watched URI itself, or one below it when the watched one ends with "/". */
-  matches(uri: string): boolean {
-    return uri === this.uri || (this.uri.endsWith("/") && uri.startsWith(this.uri));
-  }
-
-  add(uri: string): void {
-    if (this.#pending.size >= maxPending && !this.#pending.has(uri)) {
-      this.#pending.clear();
-      uri = this.uri;
-    }
-    this.#pending.add(uri);
-    this.wake();
-  }
-
-  wake(): void {
-    this.#wake?.();
-  }
-
-  /** What changed since, each URI once. */
-  take(): string[] {
-    const taken = [...this.#pending];
-    this.#pending.clear();
-    return taken;
-  }
-
-  /** Resolves when something is pending, or at the next wake. */
-  async waiting(): Promise<void> {
-    if (this.#pending.size > 0) return;
-    await new Promise<void>((resolve) => (this.#wake = resolve));
-    this.#wake = undefined;
-  }
+interface Watcher {
+  uri: string;
+  /** What changed since its last look, each URI once. */
+  pending: Set<string>;
+  wake: () => void;
 }
 
 /** Tells any number of watchers of changes. What a slow watcher has not taken yet is coalesced; publishing never blocks. */
@@ -48,8 +16,15 @@ export class Feed {
   readonly #watchers = new Set<Watcher>();
   closed = false;
 
+  /** Tells those who watch this URI, or one above it that ends with a slash. */
   publish(uri: string): void {
-    for (const watcher of this.#watchers) if (watcher.matches(uri)) watcher.add(uri);
+    for (const { uri: watched, pending, wake } of this.#watchers) {
+      if (uri !== watched && !(watched.endsWith("/") && uri.startsWith(watched))) continue;
+      const full = pending.size >= maxPending && !pending.has(uri);
+      if (full) pending.clear();
+      pending.add(full ? watched : uri);
+      wake();
+    }
   }
 
   close(): void {
@@ -67,15 +42,17 @@ export class Feed {
     started: () => Promise<void>,
     send: (uri: string) => Promise<void>,
   ): Promise<"left" | "closed"> {
-    const watcher = new Watcher(uri);
+    const watcher: Watcher = { uri, pending: new Set(), wake: () => {} };
     const wake = () => watcher.wake();
     this.#watchers.add(watcher);
     signal.addEventListener("abort", wake);
     try {
       if (!this.closed) await started();
       while (!signal.aborted && !this.closed) {
-        for (const changed of watcher.take()) await send(changed);
-        if (!signal.aborted && !this.closed) await watcher.waiting();
+        const changed = [...watcher.pending];
+        watcher.pending.clear();
+        for (const uri of changed) await send(uri);
+        if (changed.length === 0) await new Promise<void>((resolve) => (watcher.wake = resolve));
       }
       return signal.aborted ? "left" : "closed";
     } finally {

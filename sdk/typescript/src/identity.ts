@@ -1,5 +1,5 @@
 import { type Metadata, status } from "@grpc/grpc-js";
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, jwtVerify } from "jose";
+import { createRemoteJWKSet, customFetch, jwtVerify } from "jose";
 import { messageOf, StatusError } from "./failure.js";
 import { Principal } from "./gen/mcpedge/v1/common.js";
 
@@ -10,7 +10,6 @@ const keysAgain = 1000;
 /** For how long, in ms, keys are used that cannot be fetched again. */
 const keysKept = 60 * 60_000;
 const keysTimeout = 5000; // ms
-const keysBytes = 1 << 20;
 
 /**
  * Has work refused, with UNAUTHENTICATED, that comes without a signed identity of the edge's: call.principal then is who it
@@ -25,15 +24,20 @@ export interface IdentityOptions {
 
 /** Verifies who is calling. */
 export class Identities {
-  #keys: { find: ReturnType<typeof createLocalJWKSet>; at: number } | undefined;
+  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
   #tried = -Infinity;
   #failed: unknown;
-  #fetching: Promise<void> | undefined;
 
   constructor(readonly options: IdentityOptions) {
     if (!options.jwksUrl || !options.audience) {
       throw new TypeError("identity needs jwksUrl, the URL of the edge's keys, and audience, the backend's name");
     }
+    this.#keys = createRemoteJWKSet(new URL(options.jwksUrl), {
+      timeoutDuration: keysTimeout,
+      cooldownDuration: keysAgain,
+      cacheMaxAge: keysKept,
+      [customFetch]: (url, init) => this.#fetch(url, init),
+    });
   }
 
   /** Who makes a call. Throws a status. */
@@ -43,22 +47,27 @@ export class Identities {
       const problem = `the call has ${sent.length} identities (metadata ${identityMetadata})`;
       throw unauthenticated(`${problem}: have the edge sign one, with identity: signed of this backend`);
     }
-    const token = String(sent[0]);
-    let payload = await this.#payload(token, false);
-    payload ??= await this.#payload(token, true);
-    if (!payload)
-      throw unauthenticated(`the identity is signed with a key that is not among those of ${this.options.jwksUrl}`);
-    if (!payload.txn || payload.txn !== callId) {
+    await this.#refresh();
+    const claims = await this.#claims(String(sent[0]));
+    if (!claims.txn || claims.txn !== callId) {
       throw unauthenticated("the identity is another call's: its txn is not the call_id");
     }
-    return principalOf(payload);
+    return Principal.fromPartial({
+      subject: claims.sub,
+      issuer: claims.sub_id?.iss,
+      scopes: String(claims.scope ?? "")
+        .split(/\s+/)
+        .filter(Boolean),
+      roles: claims.roles,
+      clientId: claims.client_id,
+      actor: claims.act?.sub,
+      claimsJson: Object.fromEntries(Object.entries(claims.claims ?? {}).map(([k, v]) => [k, JSON.stringify(v)])),
+    });
   }
 
-  /** What a token says; undefined: its key is not known. */
-  async #payload(token: string, fresh: boolean): Promise<JWTPayload | undefined> {
-    const keys = await this.#known(fresh);
+  async #claims(token: string): Promise<Record<string, any>> {
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload } = await jwtVerify<Record<string, any>>(token, this.#keys, {
         audience: this.options.audience,
         typ: "mcp-identity+jwt",
         algorithms: ["EdDSA", "ES256", "ES384", "RS256"],
@@ -67,73 +76,28 @@ export class Identities {
       });
       return payload;
     } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey) return undefined;
-      throw unauthenticated(`the identity of the call is not accepted: ${messageOf(error)}`);
+      if (this.#keys.fresh) throw unauthenticated(`the identity of the call is not accepted: ${messageOf(error)}`);
+      const why = `the keys of the edge, by which callers are known, cannot be read: ${messageOf(error)}`;
+      throw new StatusError(status.UNAVAILABLE, why);
     }
   }
 
-  /** The keys. Those that there are serve on while they are fetched anew, unless a fresh set is wanted. */
-  async #known(fresh: boolean): Promise<ReturnType<typeof createLocalJWKSet>> {
-    const age = () => Date.now() - (this.#keys?.at ?? -Infinity);
-    if (fresh || age() >= keysRefresh) {
-      const fetching = this.#fetch();
-      if (fresh || age() >= 2 * keysRefresh) await fetching;
-    }
-    if (!this.#keys || age() >= keysKept) {
-      const cause = messageOf(this.#failed);
-      throw new StatusError(
-        status.UNAVAILABLE,
-        `the keys of the edge, by which callers are known, cannot be read: ${cause}`,
-      );
-    }
-    return this.#keys.find;
+  /** Fetches the keys anew, when that is due: meanwhile those that there are serve on, unless nobody has tried for long. */
+  async #refresh(): Promise<void> {
+    const since = Date.now() - this.#tried;
+    if (since < keysRefresh) return;
+    const fetching = this.#keys.reload().catch((error: unknown) => void (this.#failed = error));
+    if (since >= 2 * keysRefresh) await fetching;
   }
 
-  /** Fetches the keys, unless that was tried a moment ago. Never rejects. */
-  #fetch(): Promise<void> {
-    if (this.#fetching || Date.now() - this.#tried < keysAgain) return this.#fetching ?? Promise.resolve();
+  /** Fetches the JWK Set (RFC 7517, section 5), unless that was tried a moment ago. Redirects are not followed. */
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    if (Date.now() - this.#tried < keysAgain) throw this.#failed ?? new Error("they were fetched a moment ago");
     this.#tried = Date.now();
-    this.#fetching = this.#read().then(
-      (set) => void (this.#keys = { find: createLocalJWKSet(set), at: Date.now() }),
-      (error: unknown) => void (this.#failed = error),
-    );
-    return this.#fetching.finally(() => (this.#fetching = undefined));
-  }
-
-  /** Reads the JWK Set (RFC 7517, section 5). Who redirects could give keys of its own. */
-  async #read(): Promise<JSONWebKeySet> {
-    const url = this.options.jwksUrl;
-    const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(keysTimeout) });
-    if (!response.ok) throw new Error(`${url} answers ${response.status}`);
-    const text = await response.text();
-    if (text.length > keysBytes) throw new Error(`${url} answers more than ${keysBytes} bytes`);
-    const set = JSON.parse(text) as JSONWebKeySet;
-    if (!Array.isArray(set.keys) || set.keys.length === 0) throw new Error(`${url} has no key that can be used`);
-    return set;
+    return fetch(url, init);
   }
 }
 
 function unauthenticated(details: string): StatusError {
   return new StatusError(status.UNAUTHENTICATED, details);
-}
-
-/** The identity as the contract has it. */
-function principalOf(payload: JWTPayload): Principal {
-  const claims = payload as JWTPayload & {
-    sub_id?: { iss?: string };
-    scope?: string;
-    roles?: string[];
-    client_id?: string;
-    act?: { sub?: string };
-    claims?: Record<string, unknown>;
-  };
-  return Principal.fromPartial({
-    subject: claims.sub,
-    issuer: claims.sub_id?.iss,
-    scopes: claims.scope?.split(/\s+/).filter(Boolean),
-    roles: claims.roles,
-    clientId: claims.client_id,
-    actor: claims.act?.sub,
-    claimsJson: Object.fromEntries(Object.entries(claims.claims ?? {}).map(([k, v]) => [k, JSON.stringify(v)])),
-  });
 }

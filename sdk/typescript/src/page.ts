@@ -1,22 +1,20 @@
 import { status } from "@grpc/grpc-js";
 import { createHash } from "node:crypto";
-import type { MessageFns } from "./gen/mcpedge/v1/content.js";
 import { StatusError } from "./failure.js";
 
 const pageCount = 1000;
 const pageBytes = 3 << 20; // receivers default to 4 MiB
 
+/** Encodes messages of the contract. */
+export interface Encoder<E> {
+  encode(message: E): { finish(): Uint8Array };
+}
+
 /**
  * Cuts one page out of a list: by count, and by bytes (one item always goes). The token says where the page before ended
  * and after which key, so that what is added or removed meanwhile shifts nothing. A bad token throws a status.
  */
-export function page<E>(
-  all: E[],
-  key: (e: E) => string,
-  type: Pick<MessageFns<E>, "encode">,
-  token: string,
-  size: number,
-) {
+export function page<E>(all: E[], key: (e: E) => string, type: Encoder<E>, token: string, size = 0) {
   const start = pageStart(all, key, token);
   const limit = size > 0 ? Math.min(size, pageCount) : pageCount;
   let end = start;

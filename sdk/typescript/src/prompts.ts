@@ -1,9 +1,10 @@
 import type { Call } from "./call.js";
 import { checkCompleters, type Completers } from "./completion.js";
-import { type Content, type Icon, type Role, text, wireContent, wireIcons, wireRole } from "./content.js";
-import { encodeObject, Failure } from "./failure.js";
+import { type Content, described, type Icon, type Role, text, wireContent, wireRole } from "./content.js";
+import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { GetPromptResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
-import { objectSchema, type Schema, validArguments } from "./schema.js";
+import type { Entry } from "./registry.js";
+import { type MaybeSchema, objectSchema, type Schema, validArguments } from "./schema.js";
 
 /** One turn of a prompt; a string is text. MCP: PromptMessage. */
 export interface PromptMessage {
@@ -11,50 +12,47 @@ export interface PromptMessage {
   content: string | Content;
 }
 
-/** What a prompt's handler gives: a string is one message of the user; messages get the prompt's own description. */
-export type PromptOutput =
-  string | PromptMessage | PromptMessage[] | { messages: PromptMessage[]; description?: string; _meta?: object };
+/** What a prompt's handler gives: a string is one message of the user; what has no description gets the prompt's own. */
+export type PromptOutput = string | PromptMessage | PromptMessage[] | PromptWhole;
 
-export interface PromptConfig<A extends Schema<any, any> | undefined> {
-  title?: string;
+interface PromptWhole {
+  messages: (string | PromptMessage)[];
   description?: string;
+  _meta?: object;
+}
+
+export type PromptConfig<A extends MaybeSchema> = Partial<Pick<Prompt, "title" | "description">> & {
   /** An object of strings and enums; those that are not optional are required. Absent: the prompt has no arguments. */
   argsSchema?: A;
   /** Suggestions for arguments. */
   complete?: Completers;
   icons?: Icon[];
   _meta?: object;
-}
+};
 
+export type PromptHandler<A> = (args: PromptArguments<A>, call: Call) => Awaitable<PromptOutput>;
 export type PromptArguments<A> = A extends Schema<any, infer Output> ? Output : Record<string, string>;
 
-export interface PromptEntry {
-  listed: Prompt;
-  completers: Completers;
-  handler: (given: Record<string, string>, call: Call) => Promise<GetPromptResult>;
-}
+export type PromptEntry = Entry<Prompt, { arguments: Record<string, string> }, GetPromptResult>;
 
-export function buildPrompt<A extends Schema<any, any> | undefined>(
+export function buildPrompt<A extends MaybeSchema>(
   name: string,
   config: PromptConfig<A>,
-  handler: (args: PromptArguments<A>, call: Call) => PromptOutput | Promise<PromptOutput>,
+  handler: PromptHandler<A>,
 ): PromptEntry {
   if (!name) throw new TypeError("a prompt needs a name");
   const owner = `prompt ${JSON.stringify(name)}`;
-  const { argsSchema, complete: completers = {}, title, description, icons, _meta } = config;
+  mustBeFunction(owner, handler);
+  const { argsSchema, complete: completers = {}, ...said } = config;
   const args = argsSchema ? argumentsOf(owner, argsSchema) : [];
-  checkCompleters(
-    owner,
-    completers,
-    args.map((a) => a.name),
-  );
-  const metaJson = encodeObject(`_meta of ${owner}`, _meta);
+  const names = args.map((a) => a.name);
+  checkCompleters(owner, completers, names);
   return {
-    listed: Prompt.fromPartial({ name, title, description, arguments: args, icons: wireIcons(icons), metaJson }),
+    listed: Prompt.fromPartial({ ...described(owner, said), name, arguments: args }),
     completers,
-    async handler(given, call) {
+    async handle({ arguments: given }, call) {
       const valid = argsSchema ? await validArguments(argsSchema, given) : given;
-      return promptResult(owner, description, await handler(valid as PromptArguments<A>, call));
+      return promptResult(owner, said.description, await handler(valid as PromptArguments<A>, call));
     },
   };
 }
@@ -64,25 +62,19 @@ function argumentsOf(owner: string, schema: Schema): PromptArgument[] {
   const { properties = {}, required = [] } = objectSchema(`${owner}, argsSchema`, schema, "input");
   return Object.entries(properties).map(([name, { type, title = "", description = "" }]) => {
     if (type !== "string") {
-      throw new TypeError(
-        `${owner}: its argument ${JSON.stringify(name)} must be a string or an enum: clients send strings`,
-      );
+      const argument = `${owner}: its argument ${JSON.stringify(name)}`;
+      throw new TypeError(`${argument} must be a string or an enum: clients send strings`);
     }
     return { name, title: String(title), description: String(description), required: required.includes(name) };
   });
 }
 
 function promptResult(owner: string, description = "", out: PromptOutput): GetPromptResult {
-  const nothing = out === undefined || out === null;
-  if (nothing) throw new Failure("Internal", `${owner} returned nothing`);
-  const whole =
-    typeof out === "object" && "messages" in out ? out : { messages: [out].flat(), description, _meta: undefined };
-  return {
-    description: whole.description ?? "",
-    messages: whole.messages.map((m) => {
-      const { role, content } = typeof m === "string" ? { role: "user" as const, content: m } : m;
-      return { role: wireRole(role), content: wireContent(typeof content === "string" ? text(content) : content) };
-    }),
-    metaJson: encodeObject(`_meta of ${owner}`, whole._meta),
-  };
+  if (out === undefined || out === null) throw new Failure("Internal", `${owner} returned nothing`);
+  const whole: PromptWhole = typeof out === "object" && "messages" in out ? out : { messages: [out].flat() };
+  const messages = whole.messages.map((m) => {
+    const { role, content } = typeof m === "string" ? { role: "user" as const, content: m } : m;
+    return { role: wireRole(role), content: wireContent(typeof content === "string" ? text(content) : content) };
+  });
+  return GetPromptResult.fromPartial({ description, ...described(owner, whole), messages });
 }

@@ -1,16 +1,11 @@
 import type { Call } from "./call.js";
-import type { Resource } from "./content.js";
-import { Failure, noResource } from "./failure.js";
-import type { ReadOutput } from "./resources.js";
+import type { Bytes, Resource } from "./content.js";
+import { type Awaitable, Failure } from "./failure.js";
+import type * as wire from "./gen/mcpedge/v1/resources.js";
+import { readBy, type ReadOutput } from "./resources.js";
 
-/** One file of a skill. */
-export interface SkillFile {
-  /** Below the directory of SKILL.md. */
-  uri: string;
-  /** SHA-256 of its bytes: 32 bytes. */
-  sha256: Uint8Array;
-  size: number | bigint;
-}
+/** One file of a skill, at a URI below the directory of its SKILL.md, with the SHA-256 of its bytes: 32 bytes. */
+export type SkillFile = Pick<wire.SkillFile, "uri"> & { sha256: Bytes; size: number | bigint };
 
 /** A directory of files that tells an agent how to do something (agentskills.io). */
 export interface Skill {
@@ -27,20 +22,20 @@ export interface Skill {
 /** Serves resources that come and go: a directory, a table. All methods but list and read may be missing. */
 export interface ResourceProvider {
   /** All resources, in a stable order. The URIs begin with the provider's prefix. */
-  list(): Promise<Resource[]> | Resource[];
+  list(): Awaitable<Resource[]>;
   /** What is at a URI that begins with the prefix, listed or not. undefined is NOT_FOUND. */
-  read(uri: string, call: Call): Promise<ReadOutput> | ReadOutput;
+  read(uri: string, call: Call): Awaitable<ReadOutput>;
   /**
    * Begins to watch: from then on updated is called with every URI that changed, and listChanged when list would answer
    * differently, until what it returns is called. It runs while anyone watches, once at a time.
    */
-  watch?(updated: (uri: string) => void, listChanged: () => void): (() => void) | Promise<() => void>;
+  watch?(updated: (uri: string) => void, listChanged: () => void): Awaitable<() => void>;
   /** The skills whose files are among the resources, in a stable order. MCP: the extension io.modelcontextprotocol/skills. */
-  skills?(): Promise<Skill[]> | Skill[];
+  skills?(): Awaitable<Skill[]>;
   /** The skill whose SKILL.md has the URI, as it is now, listed or not. Required with skills. */
-  skill?(uri: string, call: Call): Promise<Skill | undefined> | Skill | undefined;
+  skill?(uri: string, call: Call): Awaitable<Skill | undefined>;
   /** The direct children of a directory; those that are directories have the MIME type inode/directory. undefined: it is none. */
-  directory?(uri: string, call: Call): Promise<Resource[] | undefined> | Resource[] | undefined;
+  directory?(uri: string, call: Call): Awaitable<Resource[] | undefined>;
 }
 
 /** The MIME type of directories. */
@@ -58,6 +53,8 @@ export class Provided {
     readonly listChanged: () => void,
   ) {}
 
+  readonly handle = readBy((uri, call) => this.provider.read(uri, call));
+
   /** Begins to watch for the first user. Each needs one release, whether this succeeded or not. */
   async acquire(): Promise<void> {
     this.#users++;
@@ -73,40 +70,7 @@ export class Provided {
   /** Stops it after the last user. */
   release(): void {
     if (--this.#users > 0) return;
-    this.#stop?.then(
-      (stop) => stop(),
-      () => {},
-    );
+    this.#stop?.then((stop) => stop()).catch(() => {});
     this.#stop = undefined;
   }
-}
-
-/** The providers that one stream keeps watching. */
-export class Holding {
-  readonly #held = new Set<Provided>();
-
-  /** Begins to watch the providers that fit and are not held yet. */
-  async take(all: Provided[], fits: (prefix: string) => boolean): Promise<void> {
-    for (const provided of all) {
-      if (this.#held.has(provided) || !fits(provided.prefix)) continue;
-      this.#held.add(provided);
-      await provided.acquire();
-    }
-  }
-
-  release(): void {
-    for (const provided of this.#held) provided.release();
-    this.#held.clear();
-  }
-}
-
-/** Whether all directories of all skills can be listed. */
-export function hasDirectories(all: Provided[]): boolean {
-  const skills = all.filter((p) => p.provider.skills);
-  return skills.length > 0 && skills.every((p) => p.provider.directory);
-}
-
-export function existing<T>(uri: string, value: T | undefined): T {
-  if (value === undefined) throw noResource(uri);
-  return value;
 }

@@ -1,23 +1,19 @@
-import { encodeObject } from "./failure.js";
-import { fitsForm, mustBeFlat } from "./forms.js";
-import { ElicitAction, InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
+import { type Awaitable, encodeObject } from "./failure.js";
+import { fitting, mustBeFlat } from "./forms.js";
+import type { InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
-import { type Infer, type JsonSchema, objectSchema, type Schema, schemaText, validate } from "./schema.js";
+import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, validate } from "./schema.js";
 
 /** The user said no. */
 export class Declined extends Error {
   override name = "Declined";
-  constructor() {
-    super("the user declined to answer");
-  }
+  override message = "the user declined to answer";
 }
 
 /** The user closed the question without a choice, or the client could not show it. */
 export class Cancelled extends Error {
   override name = "Cancelled";
-  constructor() {
-    super("the user dismissed the question");
-  }
+  override message = "the user dismissed the question";
 }
 
 /** The user's answer to a form or a URL. MCP: ElicitResult. */
@@ -40,12 +36,16 @@ class Unfit extends Error {}
 
 /** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
 export class Question<T> {
-  /** @internal */
+  /** @internal */ readonly request: InputRequest;
+
+  /** @internal parse rejects with Declined or Cancelled, or with Unfit. */
   constructor(
-    readonly request: InputRequest,
-    /** Rejects with Declined or Cancelled, or with Unfit. */
-    readonly parse: (response: InputResponse) => T | Promise<T>,
-  ) {}
+    key: string,
+    asked: Partial<InputRequest>,
+    readonly parse: (response: InputResponse) => Awaitable<T>,
+  ) {
+    this.request = { ...asked, key };
+  }
 
   /** @internal Whether an answer fits; that the user declined does. */
   async fits(response: InputResponse): Promise<boolean> {
@@ -60,9 +60,10 @@ export class Question<T> {
 
 /** Asks the user to fill in a form, made from an object of strings, numbers, booleans, enums and arrays of enums. */
 export function form<S extends Schema<any, any>>(key: string, message: string, schema: S): Question<Infer<S>> {
-  const json = objectSchema(`question ${JSON.stringify(key)}`, schema, "input");
-  mustBeFlat(key, json);
-  return new Question(formRequest(key, message, JSON.stringify(json)), async (response) => {
+  const owner = `question ${JSON.stringify(key)}`;
+  const json = objectSchema(owner, schema, "input");
+  mustBeFlat(owner, json);
+  return new Question(key, formOf(message, JSON.stringify(json)), async (response) => {
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
     if (result.action === "cancel") throw new Cancelled();
@@ -74,23 +75,23 @@ export function form<S extends Schema<any, any>>(key: string, message: string, s
 
 /** Asks the user to fill in a form by a flat JSON Schema, sent verbatim; what the user did is the answer. */
 export function formSchema(key: string, message: string, schema: string): Question<ElicitResult> {
-  const rules = JSON.parse(schemaText(`the form of question ${JSON.stringify(key)}`, schema)) as JsonSchema;
-  return new Question(formRequest(key, message, schema), (response) => {
+  const owner = `question ${JSON.stringify(key)}`;
+  const fits = fitting(owner, JSON.parse(schemaText(`the form of ${owner}`, schema)) as JsonSchema);
+  return new Question(key, formOf(message, schema), (response) => {
     const result = elicited(response);
-    if (result.action === "accept" && !fitsForm(rules, result.content)) throw new Unfit();
+    if (result.action === "accept" && !fits(result.content)) throw new Unfit();
     return result;
   });
 }
 
 /** Asks the user to open an https: URL. "accept" says that the user agreed to, not that anything is done there. */
 export function openUrl(key: string, message: string, url: string): Question<ElicitResult> {
-  return new Question(InputRequest.fromPartial({ key, elicitUrl: { message, url } }), elicited);
+  return new Question(key, { elicitUrl: { message, url, metaJson: "" } }, elicited);
 }
 
 /** Asks the client's model. */
 export function sampling(key: string, request: SamplingRequest): Question<SamplingResult> {
-  const createMessage = wireSampling(request);
-  return new Question(InputRequest.fromPartial({ key, createMessage }), (response) => {
+  return new Question(key, { createMessage: wireSampling(request) }, (response) => {
     if (!response.createMessage?.content.length) throw new Unfit();
     return samplingResult(response.createMessage);
   });
@@ -98,7 +99,7 @@ export function sampling(key: string, request: SamplingRequest): Question<Sampli
 
 /** Asks for the directories and files the client works on; there may be none. */
 export function listRoots(key: string): Question<Root[]> {
-  return new Question(InputRequest.fromPartial({ key, listRoots: {} }), (response) => {
+  return new Question(key, { listRoots: {} }, (response) => {
     if (!response.listRoots) throw new Unfit();
     return response.listRoots.roots.map(({ uri, name }) => ({ uri, name }));
   });
@@ -106,37 +107,25 @@ export function listRoots(key: string): Question<Root[]> {
 
 /** Any other request the client may know. The answer is the client's result. */
 export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
-  const rawJson = encodeObject("a raw question", request);
-  return new Question<unknown>(InputRequest.fromPartial({ key, rawJson }), (response) => {
-    if (!response.rawJson) throw new Unfit();
-    return parsed(response.rawJson);
+  return new Question<unknown>(key, { rawJson: encodeObject("a raw question", request) }, (response) => {
+    const result = parsed(response.rawJson ?? "");
+    if (result === undefined) throw new Unfit();
+    return result;
   });
 }
 
-function formRequest(key: string, message: string, requestedSchemaJson: string): InputRequest {
-  return InputRequest.fromPartial({ key, elicitForm: { message, requestedSchemaJson } });
+function formOf(message: string, requestedSchemaJson: string): Partial<InputRequest> {
+  return { elicitForm: { message, requestedSchemaJson, metaJson: "" } };
 }
+
+const actions = [undefined, "accept", "decline", "cancel"] as const; // in the order of ElicitAction
 
 function elicited({ elicit }: InputResponse): ElicitResult {
-  switch (elicit?.action) {
-    case ElicitAction.ELICIT_ACTION_ACCEPT: {
-      const contentJson = elicit.contentJson;
-      return contentJson ? { action: "accept", content: parsed(contentJson), contentJson } : { action: "accept" };
-    }
-    case ElicitAction.ELICIT_ACTION_DECLINE:
-      return { action: "decline" };
-    case ElicitAction.ELICIT_ACTION_CANCEL:
-      return { action: "cancel" };
-    default:
-      throw new Unfit();
-  }
-}
-
-/** What the client sent; what is no JSON does not fit. */
-function parsed(json: string): any {
-  try {
-    return JSON.parse(json);
-  } catch {
-    throw new Unfit();
-  }
+  const action = actions[elicit?.action ?? 0];
+  if (!action) throw new Unfit();
+  const contentJson = elicit?.contentJson;
+  if (action !== "accept" || !contentJson) return { action };
+  const content = parsed(contentJson) as ElicitResult["content"];
+  if (content === undefined) throw new Unfit();
+  return { action, content, contentJson };
 }

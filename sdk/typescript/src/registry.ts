@@ -1,4 +1,21 @@
+import type { Call } from "./call.js";
+import type { Completers } from "./completion.js";
+import { Failure, quote } from "./failure.js";
 import type { Feed } from "./feed.js";
+import type { Plain } from "./run.js";
+
+/** What a request gets. */
+export interface Work<Request, Result> {
+  handle(request: Request, call: Call): Promise<Result>;
+  /** Absent: an error that says nothing of its kind is INTERNAL. */
+  plain?: Plain<Result>;
+}
+
+/** Something that is offered, as it is listed. */
+export interface Entry<Listed, Request, Result> extends Work<Request, Result> {
+  listed: Listed;
+  completers?: Completers;
+}
 
 /** Entries by key, in the order of their registration. Every change is published. */
 export class Registry<E> {
@@ -12,9 +29,8 @@ export class Registry<E> {
   /** Throws when the key is taken: remove what is there first. */
   add(key: string, entry: E): void {
     if (this.#entries.has(key)) {
-      throw new Error(
-        `${this.kind} ${JSON.stringify(key)} is registered already: choose another name, or remove it first`,
-      );
+      const taken = `${this.kind} ${JSON.stringify(key)} is registered already`;
+      throw new Error(`${taken}: choose another name, or remove it first`);
     }
     this.#entries.set(key, entry);
     this.changes.publish("");
@@ -31,11 +47,14 @@ export class Registry<E> {
     return this.#entries.get(key);
   }
 
-  all(): E[] {
-    return [...this.#entries.values()];
+  /** Throws NOT_FOUND when there is none. */
+  find(key: string): E {
+    const found = this.#entries.get(key);
+    if (!found) throw new Failure("NotFound", `there is no ${this.kind} ${quote(key)}`);
+    return found;
   }
 
-  get empty(): boolean {
-    return this.#entries.size === 0;
+  all(): E[] {
+    return [...this.#entries.values()];
   }
 }

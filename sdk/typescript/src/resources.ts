@@ -1,89 +1,61 @@
 import type { Call } from "./call.js";
 import { checkCompleters, type Completers } from "./completion.js";
-import {
-  type Annotations,
-  type Bytes,
-  described,
-  type Icon,
-  type ResourceContents,
-  wireContents,
-  wireResource,
-} from "./content.js";
-import { Failure, noResource, quote } from "./failure.js";
+import * as content from "./content.js";
+import { type Awaitable, Failure, mustBeFunction, noResource, quote } from "./failure.js";
 import { Resource as WireResource, ResourceContents as WireContents } from "./gen/mcpedge/v1/content.js";
-import { ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import { type ReadResourceResult, ResourceTemplate } from "./gen/mcpedge/v1/resources.js";
+import type { Entry, Work } from "./registry.js";
 import { UriTemplate } from "./template.js";
-
-/** What is known of a resource, or of all that a template describes. */
-export interface ResourceConfig {
-  title?: string;
-  description?: string;
-  mimeType?: string;
-  annotations?: Annotations;
-  icons?: Icon[];
-  _meta?: object;
-}
 
 /**
  * What was read. A string is text; bytes are text when they are valid UTF-8 and the MIME type does not deny it, else binary;
  * both under the URI that was read. Nothing is NOT_FOUND.
  */
-export type ReadOutput = string | Bytes | ResourceContents | ResourceContents[] | undefined;
+export type ReadOutput = string | content.Bytes | content.ResourceContents | content.ResourceContents[] | undefined;
 
-export type Read = (uri: string, call: Call) => Promise<WireContents[]>;
+export type ReadHandler = (uri: string, call: Call) => Awaitable<ReadOutput>;
+/** It gets the variables of the URI, decoded. */
+export type TemplateHandler = (uri: string, variables: Record<string, string>, call: Call) => Awaitable<ReadOutput>;
+export type ResourceOptions = content.ResourceConfig & { size?: number | bigint };
+export type TemplateOptions = content.ResourceConfig & { complete?: Completers };
 
-export interface ResourceEntry {
-  listed: WireResource;
-  read: Read;
-}
+export type Read = Work<{ uri: string }, ReadResourceResult>;
+export type ResourceEntry = Entry<WireResource, { uri: string }, ReadResourceResult>;
+export type TemplateEntry = Read & { listed: ResourceTemplate; template: UriTemplate; completers: Completers };
 
-export interface TemplateEntry {
-  listed: ResourceTemplate;
-  template: UriTemplate;
-  completers: Completers;
-  read: Read;
-}
-
-export function buildResource(
-  name: string,
-  uri: string,
-  config: ResourceConfig & { size?: number | bigint },
-  read: (uri: string, call: Call) => ReadOutput | Promise<ReadOutput>,
-): ResourceEntry {
-  if (!name || !URL.canParse(uri)) {
-    throw new TypeError(
-      `resource ${JSON.stringify(name)} at ${JSON.stringify(uri)}: a name and an absolute URI are required`,
-    );
-  }
-  const { mimeType } = config;
-  return {
-    listed: wireResource({ ...config, name, uri }),
-    read: async (uri, call) => contentsOf(uri, mimeType, await reading(uri, () => read(uri, call))),
-  };
+export function buildResource(name: string, uri: string, config: ResourceOptions, handler: ReadHandler): ResourceEntry {
+  const owner = `resource ${JSON.stringify(name)} at ${JSON.stringify(uri)}`;
+  if (!name || !URL.canParse(uri)) throw new TypeError(`${owner}: a name and an absolute URI are required`);
+  mustBeFunction(owner, handler);
+  return { listed: content.wireResource({ ...config, name, uri }), handle: readBy(handler, config.mimeType) };
 }
 
 export function buildTemplate(
   name: string,
   uriTemplate: string,
-  config: ResourceConfig & { complete?: Completers },
-  read: (uri: string, variables: Record<string, string>, call: Call) => ReadOutput | Promise<ReadOutput>,
+  { complete: completers = {}, ...said }: TemplateOptions,
+  handler: TemplateHandler,
 ): TemplateEntry {
-  const { complete: completers = {}, mimeType } = config;
   const owner = `resource template ${JSON.stringify(name)}`;
   if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
+  mustBeFunction(owner, handler);
   const template = new UriTemplate(uriTemplate);
   checkCompleters(owner, completers, template.variables);
-  return {
-    listed: { ...described({ ...config, name }), uriTemplate },
-    template,
-    completers,
-    read: async (uri, call) =>
-      contentsOf(uri, mimeType, await reading(uri, () => read(uri, template.match(uri) ?? {}, call))),
+  const listed = ResourceTemplate.fromPartial({ ...content.described(owner, said), name, uriTemplate });
+  const handle = readBy((uri, call) => handler(uri, template.match(uri) ?? {}, call), said.mimeType);
+  return { listed, template, completers, handle };
+}
+
+/** Makes reads of a handler, with the MIME type of what does not say its own. */
+export function readBy(handler: ReadHandler, mimeType?: string): Read["handle"] {
+  return async ({ uri }, call) => {
+    const contents = contentsOf(uri, mimeType, await reading(uri, () => handler(uri, call)));
+    return { contents, metaJson: "", cache: undefined };
   };
 }
 
 /** Gives the errors of files their reasons. */
-export async function reading<T>(uri: string, read: () => T | Promise<T>): Promise<T> {
+export async function reading<T>(uri: string, read: () => Awaitable<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
@@ -97,7 +69,7 @@ export async function reading<T>(uri: string, read: () => T | Promise<T>): Promi
 }
 
 /** The answer to a read, complete. */
-export function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput): WireContents[] {
+function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput): WireContents[] {
   if (typeof out === "string") out = { text: out };
   if (out instanceof Uint8Array) out = bytesContents(out, mimeType);
   const all = out === undefined ? [] : Array.isArray(out) ? out : [out];
@@ -106,12 +78,12 @@ export function contentsOf(uri: string, mimeType: string | undefined, out: ReadO
     if (!("text" in contents) && !("blob" in contents)) {
       throw new Failure("Internal", `the read of ${quote(uri)} returned contents without text or blob`);
     }
-    return wireContents(contents, uri, mimeType);
+    return content.wireContents(contents, uri, mimeType);
   });
 }
 
 /** Text when the bytes are valid UTF-8 and the MIME type does not deny it, else a blob. */
-export function bytesContents(data: Bytes, mimeType = ""): ResourceContents {
+export function bytesContents(data: content.Bytes, mimeType = ""): content.ResourceContents {
   if (binaryType(mimeType)) return { blob: data, mimeType };
   try {
     return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data), mimeType };

@@ -1,15 +1,18 @@
 import { status } from "@grpc/grpc-js";
-import { type Call, InputRequired } from "./call.js";
-import { encodeJson, Failure, isFault, messageOf, type Status, statusOf, wireFailure } from "./failure.js";
-import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
-import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
+import { Call, InputRequired, type Sink } from "./call.js";
+import { type Completers, suggest, type Suggestions } from "./completion.js";
+import * as failure from "./failure.js";
+import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
+import type { Failure as WireFailure, RequestContext } from "./gen/mcpedge/v1/common.js";
+import type { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { Work } from "./registry.js";
 
 /** How a round ended: with exactly one of these. */
 export interface Outcome<R> {
   result?: R;
   inputRequired?: WireInputRequired;
   failure?: WireFailure;
-  status?: Status;
+  status?: failure.Status;
 }
 
 /** The service's own log. */
@@ -20,66 +23,110 @@ export interface Logger {
 }
 
 /** One line of JSON for each message, to stderr. */
-export const stderrLogger: Logger = {
-  info: (message, fields) => line("INFO", message, fields),
-  warn: (message, fields) => line("WARN", message, fields),
-  error: (message, fields) => line("ERROR", message, fields),
-};
+export const stderrLogger: Logger = { info: line("INFO"), warn: line("WARN"), error: line("ERROR") };
 
-function line(level: string, msg: string, fields: object = {}): void {
-  process.stderr.write(encodeJson({ time: new Date().toISOString(), level, msg, ...fields }) + "\n");
+function line(level: string): (message: string, fields?: object) => void {
+  return (msg, fields) => {
+    const time = new Date().toISOString();
+    process.stderr.write(failure.encodeJson({ time, level, msg, ...fields }) + "\n");
+  };
 }
 
-/**
- * Runs a handler for one round. plain turns an error that says nothing of its kind into a result or a failure. A fault of the
- * program is INTERNAL, with what it was in the log only.
- */
-export async function run<R>(
-  log: Logger,
-  what: string,
-  call: Call,
-  handler: () => R | Promise<R>,
-  plain: (error: Error) => R | Failure = (error) => new Failure("Internal", error.message),
-): Promise<Outcome<R>> {
-  let ended: { value: R } | { thrown: unknown };
-  try {
-    ended = { value: await handler() };
-  } catch (thrown) {
-    ended = { thrown };
+/** What requests for work have. */
+export interface WorkRequest {
+  context?: RequestContext;
+  inputResponses?: InputResponse[];
+  state?: Buffer;
+}
+
+interface CompletionRequest {
+  context?: RequestContext;
+  argumentName: string;
+  argumentValue: string;
+  contextArguments: Record<string, string>;
+}
+
+/** Makes a result or a failure of an error that says nothing of its kind. */
+export type Plain<R> = (error: Error) => R | Failure;
+
+/** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
+export class Runner {
+  constructor(readonly log: Logger) {}
+
+  /** One round of a request for what find finds; it may throw a Failure. */
+  work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
+    const told = (call: Call, result: R): R => {
+      const { metaJson, cache } = call.extras();
+      return { ...result, cache, metaJson: result.metaJson || metaJson };
+    };
+    const handle = async (call: Call) => told(call, await find().handle(request as never, call));
+    return this.#round(what, request, sink, handle, (error, call) => {
+      const outcome = find().plain?.(error) ?? internal(error);
+      return outcome instanceof Failure ? outcome : told(call, outcome);
+    });
   }
-  call.finish();
-  try {
-    const inputRequired = call.unanswered();
-    if (inputRequired) return { inputRequired };
-    if ("value" in ended) return { result: ended.value };
-    if (ended.thrown instanceof InputRequired) return { inputRequired: call.required(ended.thrown) };
-    return failed(log, what, call, ended.thrown, plain);
-  } catch (thrown) {
-    return { failure: wireFailure(thrown instanceof Failure ? thrown : fault(log, what, call, thrown)) };
+
+  complete(entry: { completers?: Completers }, request: CompletionRequest, sink: Sink): Promise<Suggestions> {
+    const { argumentName, argumentValue, contextArguments, context } = request;
+    const by = entry.completers?.[argumentName];
+    const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);
+    return this.unary(`completion of ${argumentName}`, { context }, sink, handle);
+  }
+
+  /** Does what has no stream: no events, no questions. Throws a status in place of a failure. */
+  async unary<R>(what: string, request: WorkRequest, sink: Sink, handle: (call: Call) => Awaitable<R>): Promise<R> {
+    const outcome = await this.#round(what, request, { ...sink, emit: undefined }, handle, internal);
+    const failed = outcome.status ?? (outcome.failure && failure.failureStatus(outcome.failure));
+    if (failed) throw new failure.StatusError(failed.code, failed.details);
+    return outcome.result as R;
+  }
+
+  async #round<R>(
+    what: string,
+    { context, inputResponses, state }: WorkRequest,
+    sink: Sink,
+    handle: (call: Call) => Awaitable<R>,
+    plain: (error: Error, call: Call) => R | Failure,
+  ): Promise<Outcome<R>> {
+    let call: Call | undefined;
+    try {
+      const round = (call = new Call(context, sink, inputResponses, state));
+      const ended = await Promise.resolve(round)
+        .then(handle)
+        .then(
+          (result): Outcome<R> => ({ result }),
+          (thrown: unknown) => ({ thrown }),
+        );
+      round.finish();
+      const inputRequired = round.unanswered();
+      if (inputRequired) return { inputRequired };
+      return "thrown" in ended ? sorted(round, ended.thrown, plain) : ended;
+    } catch (thrown) {
+      if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
+      const stack = thrown instanceof Error ? thrown.stack : undefined;
+      const fields = { handler: what, call_id: call?.id, error: messageOf(thrown), stack };
+      this.log.error("a handler failed by a fault", fields);
+      return { failure: wireFailure(new Failure("Internal", `${what} failed by a fault of the service`)) };
+    }
   }
 }
 
-function failed<R>(
-  log: Logger,
-  what: string,
-  call: Call,
-  thrown: unknown,
-  plain: (error: Error) => R | Failure,
-): Outcome<R> {
-  if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
+/** The outcome of what a handler threw. Throws what is a Failure or a fault. */
+function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R | Failure): Outcome<R> {
+  if (thrown instanceof InputRequired) return { inputRequired: call.required(thrown) };
+  if (thrown instanceof Failure) throw thrown;
   if (call.signal.aborted) {
     const { reason } = call.signal;
-    return { status: statusOf(reason) ?? { code: status.CANCELLED, details: messageOf(reason) } };
+    return { status: failure.statusOf(reason) ?? { code: status.CANCELLED, details: messageOf(reason) } };
   }
-  const known = statusOf(thrown);
+  const known = failure.statusOf(thrown);
   if (known) return { status: known };
-  if (isFault(thrown)) return { failure: wireFailure(fault(log, what, call, thrown)) };
-  const outcome = plain(thrown as Error);
-  return outcome instanceof Failure ? { failure: wireFailure(outcome) } : { result: outcome };
+  if (failure.isFault(thrown)) throw thrown;
+  const result = plain(thrown as Error, call);
+  if (result instanceof Failure) throw result;
+  return { result };
 }
 
-function fault(log: Logger, what: string, call: Call, thrown: unknown): Failure {
-  const stack = thrown instanceof Error ? thrown.stack : undefined;
-  log.error("a handler failed by a fault", { handler: what, call_id: call.id, error: messageOf(thrown), stack });
-  return new Failure("Internal", `${what} failed by a fault of the service`);
+function internal(error: Error): Failure {
+  return new Failure("Internal", error.message);
 }

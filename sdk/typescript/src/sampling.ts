@@ -1,32 +1,20 @@
-import { Buffer } from "node:buffer";
-import {
-  CreateMessage,
-  CreateMessageResult,
-  ModelPreferences,
-  SamplingContent as WireContent,
-  Tool,
-} from "./gen/mcpedge/v1/input.js";
-import {
-  type Annotations,
-  type Bytes,
-  type Content,
-  type Role,
-  roleOf,
-  wireAnnotations,
-  wireContent,
-  wireRole,
-} from "./content.js";
+import { type BasicContent, type Content, described, type Role, wireContent, wireRole } from "./content.js";
 import { encodeJson, encodeObject } from "./failure.js";
+import { Role as WireRole } from "./gen/mcpedge/v1/common.js";
+import * as wire from "./gen/mcpedge/v1/input.js";
 
 /** One piece of a SamplingMessage. MCP: SamplingMessageContentBlock. */
-export type SamplingContent = { annotations?: Annotations; _meta?: object } & (
-  | { type: "text"; text: string }
-  | { type: "image"; data: Bytes; mimeType: string }
-  | { type: "audio"; data: Bytes; mimeType: string }
-  | { type: "tool_use"; id: string; name: string; input: object }
-  | { type: "tool_result"; toolUseId: string; content: Content[]; structuredContent?: unknown; isError?: boolean }
-  | { type: "raw"; block: { type: string } }
-);
+export type SamplingContent =
+  | BasicContent
+  | { type: "tool_use"; id: string; name: string; input: object; _meta?: object }
+  | {
+      type: "tool_result";
+      toolUseId: string;
+      content: Content[];
+      structuredContent?: unknown;
+      isError?: boolean;
+      _meta?: object;
+    };
 
 /** One turn of a conversation with the client's model; a string is text. MCP: SamplingMessage. */
 export interface SamplingMessage {
@@ -36,19 +24,17 @@ export interface SamplingMessage {
 }
 
 /** What to ask the client's model. MCP: CreateMessageRequestParams. */
-export interface SamplingRequest {
+export type SamplingRequest = Partial<
+  Pick<wire.CreateMessage, "systemPrompt" | "temperature" | "stopSequences" | "includeContext">
+> & {
   messages: SamplingMessage[];
   maxTokens: number;
-  systemPrompt?: string;
-  temperature?: number;
-  stopSequences?: string[];
-  modelPreferences?: { hints?: string[]; costPriority?: number; speedPriority?: number; intelligencePriority?: number };
-  includeContext?: "none" | "thisServer" | "allServers";
+  modelPreferences?: Partial<wire.ModelPreferences>;
   tools?: { name: string; description?: string; inputSchema: object }[];
   toolChoice?: "auto" | "required" | "none";
   metadata?: object;
   _meta?: object;
-}
+};
 
 /** What the client's model said. MCP: CreateMessageResult. */
 export interface SamplingResult {
@@ -60,85 +46,47 @@ export interface SamplingResult {
   stopReason: string;
 }
 
-export function wireSampling(r: SamplingRequest): CreateMessage {
-  return CreateMessage.fromPartial({
+export function wireSampling(r: SamplingRequest): wire.CreateMessage {
+  return wire.CreateMessage.fromPartial({
+    ...described("a sampling request", r),
     messages: r.messages.map((m) => ({
+      ...described("a message", m),
       role: wireRole(m.role),
-      content: piecesOf(m.content).map(wirePiece),
-      metaJson: encodeObject("_meta of a message", m._meta),
+      content: [m.content].flat().map(wirePiece),
     })),
     maxTokens: BigInt(r.maxTokens),
-    systemPrompt: r.systemPrompt,
-    temperature: r.temperature,
-    stopSequences: r.stopSequences,
-    modelPreferences: r.modelPreferences && ModelPreferences.fromPartial(r.modelPreferences),
-    includeContext: r.includeContext,
-    tools: r.tools?.map((t) =>
-      Tool.fromPartial({
-        name: t.name,
-        description: t.description,
-        inputSchemaJson: encodeObject("a schema", t.inputSchema),
-      }),
-    ),
+    tools: r.tools?.map((t) => ({ ...t, inputSchemaJson: encodeObject("a schema", t.inputSchema) })),
     toolChoiceMode: r.toolChoice,
     metadataJson: encodeObject("metadata of a sampling request", r.metadata),
-    metaJson: encodeObject("_meta of a sampling request", r._meta),
   });
 }
 
-function piecesOf(content: SamplingMessage["content"]): SamplingContent[] {
-  if (typeof content === "string") return [{ type: "text", text: content }];
-  return Array.isArray(content) ? content : [content];
-}
-
-function wirePiece(c: SamplingContent): WireContent {
-  const piece = WireContent.create();
-  switch (c.type) {
-    case "text":
-      piece.text = { text: c.text };
-      break;
-    case "image":
-    case "audio":
-      piece[c.type] = { data: Buffer.from(c.data), mimeType: c.mimeType };
-      break;
-    case "tool_use":
-      piece.toolUse = { id: c.id, name: c.name, inputJson: encodeObject("input of a tool use", c.input) };
-      break;
-    case "tool_result": {
-      const structuredContentJson = c.structuredContent === undefined ? "" : encodeJson(c.structuredContent);
-      const { toolUseId, isError = false } = c;
-      piece.toolResult = { toolUseId, content: c.content.map(wireContent), structuredContentJson, isError };
-      break;
-    }
-    case "raw":
-      piece.rawJson = encodeObject("a raw content block", c.block);
-      return piece;
+function wirePiece(c: string | SamplingContent): wire.SamplingContent {
+  if (typeof c === "string") return wire.SamplingContent.fromPartial({ text: { text: c } });
+  if (c.type !== "tool_use" && c.type !== "tool_result") return wire.SamplingContent.fromPartial(wireContent(c));
+  const { metaJson } = described("sampling content", c);
+  if (c.type === "tool_use") {
+    const inputJson = encodeObject("input of a tool use", c.input);
+    return wire.SamplingContent.fromPartial({ toolUse: { ...c, inputJson }, metaJson });
   }
-  piece.annotations = wireAnnotations(c.annotations);
-  piece.metaJson = encodeObject("_meta of sampling content", c._meta);
-  return piece;
+  const structuredContentJson = c.structuredContent === undefined ? "" : encodeJson(c.structuredContent);
+  const toolResult = { ...c, content: c.content.map(wireContent), structuredContentJson };
+  return wire.SamplingContent.fromPartial({ toolResult, metaJson });
 }
 
-export function samplingResult(r: CreateMessageResult): SamplingResult {
-  const content = r.content.map(pieceOf);
-  const text = content.flatMap((c) => (c.type === "text" ? [c.text] : [])).join("\n");
-  return { role: roleOf(r.role), content, text, model: r.model, stopReason: r.stopReason };
+export function samplingResult({ role, content, model, stopReason }: wire.CreateMessageResult): SamplingResult {
+  const text = content.flatMap((c) => (c.text ? [c.text.text] : [])).join("\n");
+  const speaker = role === WireRole.ROLE_USER ? "user" : "assistant";
+  return { role: speaker, content: content.map(pieceOf), text, model, stopReason };
 }
 
 /** A piece that a client's model gives: a tool_result is not among them. */
-function pieceOf(c: WireContent): SamplingContent {
-  const _meta = c.metaJson ? (JSON.parse(c.metaJson) as object) : undefined;
-  if (c.text) return { type: "text", text: c.text.text, _meta };
-  if (c.image) return { type: "image", ...c.image, _meta };
-  if (c.audio) return { type: "audio", ...c.audio, _meta };
-  if (c.toolUse) {
-    return {
-      type: "tool_use",
-      id: c.toolUse.id,
-      name: c.toolUse.name,
-      input: JSON.parse(c.toolUse.inputJson || "{}"),
-      _meta,
-    };
-  }
-  return { type: "raw", block: c.rawJson ? JSON.parse(c.rawJson) : { type: "unknown" } };
+function pieceOf({ text, image, audio, toolUse, rawJson, metaJson }: wire.SamplingContent): SamplingContent {
+  const _meta = metaJson ? (JSON.parse(metaJson) as object) : undefined;
+  if (text) return { type: "text", ...text, _meta };
+  if (image) return { type: "image", ...image, _meta };
+  if (audio) return { type: "audio", ...audio, _meta };
+  if (!toolUse) return { type: "raw", block: rawJson ? JSON.parse(rawJson) : { type: "unknown" } };
+  const { id, name, inputJson } = toolUse;
+  return { type: "tool_use", id, name, input: JSON.parse(inputJson || "{}"), _meta };
 }

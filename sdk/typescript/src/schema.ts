@@ -9,6 +9,8 @@ export interface Schema<Input = unknown, Output = Input> {
   readonly "~standard": StandardSchemaV1.Props<Input, Output> & StandardJSONSchemaV1.Props<Input, Output>;
 }
 
+export type MaybeSchema = Schema<any, any> | undefined;
+
 /** What a schema makes of its input. */
 export type Infer<S> = S extends Schema<any, infer Output> ? Output : never;
 /** What a schema takes. */
@@ -16,6 +18,7 @@ export type InferInput<S> = S extends Schema<infer Input, any> ? Input : never;
 
 export interface JsonSchema {
   type?: string | string[];
+  items?: JsonSchema;
   properties?: Record<string, JsonSchema>;
   required?: string[];
   [keyword: string]: unknown;
@@ -50,19 +53,23 @@ export function objectSchema(owner: string, schema: Schema, direction: "input" |
 
 /** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
 export function schemaText(owner: string, text: string): string {
-  if (!isObjectText(text)) {
+  if (!isObject(parsed(text))) {
     throw new TypeError(`${owner} must be a JSON object, not ${JSON.stringify(text.slice(0, 80))}`);
   }
   return text;
 }
 
-export function isObjectText(text: string): boolean {
+/** The value of a JSON text; undefined: it is none. */
+export function parsed(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value);
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The value as the schema has it, or what is wrong with it. */

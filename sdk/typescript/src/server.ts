@@ -1,41 +1,16 @@
 import { type Call, cacheHint } from "./call.js";
-import { type Icon, wireIcons } from "./content.js";
-import { encodeObject } from "./failure.js";
+import type { Icon } from "./content.js";
+import { type Awaitable, encodeObject, noResource } from "./failure.js";
 import { Feed } from "./feed.js";
-import { CacheHint, Implementation } from "./gen/mcpedge/v1/common.js";
+import type { CacheHint } from "./gen/mcpedge/v1/common.js";
 import type { IdentityOptions } from "./identity.js";
-import {
-  buildPrompt,
-  type PromptArguments,
-  type PromptConfig,
-  type PromptEntry,
-  type PromptOutput,
-} from "./prompts.js";
+import * as prompts from "./prompts.js";
 import { Provided, type ResourceProvider } from "./providers.js";
 import { Registry } from "./registry.js";
-import {
-  buildResource,
-  buildTemplate,
-  type Read,
-  type ReadOutput,
-  type ResourceConfig,
-  type ResourceEntry,
-  type TemplateEntry,
-} from "./resources.js";
-import { contentsOf, reading } from "./resources.js";
+import * as resources from "./resources.js";
 import { type Logger, stderrLogger } from "./run.js";
-import type { Completers } from "./completion.js";
-import type { Schema } from "./schema.js";
-import {
-  type Arguments,
-  buildRawTool,
-  buildTool,
-  type RawToolConfig,
-  type Result,
-  type ToolConfig,
-  type ToolEntry,
-  type ToolOutput,
-} from "./tools.js";
+import type { MaybeSchema } from "./schema.js";
+import * as tools from "./tools.js";
 
 /** What a service is. Name and version are shown to operators, and to clients when it is the edge's only backend. */
 export interface ServerOptions {
@@ -64,32 +39,25 @@ export interface ServerOptions {
  * mistake in what is registered throws at once, and says what to do.
  */
 export class Server {
-  /** @internal */ readonly info: Implementation;
-  /** @internal */ readonly extensionsJson: Record<string, string> = {};
+  /** @internal */ readonly extensionsJson: Record<string, string>;
   /** @internal */ readonly cache: CacheHint | undefined;
   /** @internal */ readonly log: Logger;
   /** @internal Of the lists, and of single resources. */
   readonly feeds = { tools: new Feed(), prompts: new Feed(), resources: new Feed(), updates: new Feed() };
-  /** @internal */ readonly tools = new Registry<ToolEntry>("tool", this.feeds.tools);
-  /** @internal */ readonly prompts = new Registry<PromptEntry>("prompt", this.feeds.prompts);
-  /** @internal */ readonly resources = new Registry<ResourceEntry>("resource", this.feeds.resources);
-  /** @internal */ readonly templates = new Registry<TemplateEntry>("resource template", this.feeds.resources);
+  /** @internal */ readonly tools = new Registry<tools.ToolEntry>("tool", this.feeds.tools);
+  /** @internal */ readonly prompts = new Registry<prompts.PromptEntry>("prompt", this.feeds.prompts);
+  /** @internal */ readonly resources = new Registry<resources.ResourceEntry>("resource", this.feeds.resources);
+  /** @internal */ readonly templates = new Registry<resources.TemplateEntry>(
+    "resource template",
+    this.feeds.resources,
+  );
   /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
-  /** @internal */ readonly cancels = new Map<string, (call: Call) => void | Promise<void>>();
+  /** @internal */ readonly cancels = new Map<string, (call: Call) => Awaitable<void>>();
 
   constructor(readonly options: ServerOptions) {
-    const { icons, extensions = {}, listCache, logger = stderrLogger, ...info } = options;
-    this.info = Implementation.fromPartial({
-      name: info.name,
-      version: info.version,
-      title: info.title,
-      description: info.description,
-      websiteUrl: info.websiteUrl,
-      icons: wireIcons(icons),
-    });
-    for (const [id, settings] of Object.entries(extensions)) {
-      this.extensionsJson[id] = encodeObject(`settings of extension ${id}`, settings);
-    }
+    const { extensions = {}, listCache, logger = stderrLogger } = options;
+    const settings = ([id, value]: [string, object]) => [id, encodeObject(`settings of extension ${id}`, value)];
+    this.extensionsJson = Object.fromEntries(Object.entries(extensions).map(settings));
     this.cache = listCache && cacheHint(listCache.ttl, listCache.shared);
     this.log = logger;
   }
@@ -99,21 +67,17 @@ export class Server {
    * can act on; a Failure keeps its reason, and so does an error of a gRPC client. A TypeError, ReferenceError or RangeError of
    * the engine's, or what is no Error, is a fault of the service: clients are not told what it was, but the log.
    */
-  registerTool<I extends Schema<any, any> | undefined = undefined, O extends Schema<any, any> | undefined = undefined>(
+  registerTool<I extends MaybeSchema = undefined, O extends MaybeSchema = undefined>(
     name: string,
-    config: ToolConfig<I, O>,
-    handler: (args: Arguments<I>, call: Call) => ToolOutput<O> | Promise<ToolOutput<O>>,
+    config: tools.ToolConfig<I, O>,
+    handler: tools.ToolHandler<I, O>,
   ): void {
-    this.tools.add(name, buildTool(name, config, handler));
+    this.tools.add(name, tools.buildTool(name, config, handler));
   }
 
   /** A tool whose schemas are texts, and whose handler gets its arguments as they came: the text of a JSON object. */
-  registerRawTool(
-    name: string,
-    config: RawToolConfig,
-    handler: (argumentsJson: string, call: Call) => Result | Promise<Result>,
-  ): void {
-    this.tools.add(name, buildRawTool(name, config, handler));
+  registerRawTool(name: string, config: tools.RawToolConfig, handler: tools.RawToolHandler): void {
+    this.tools.add(name, tools.buildRawTool(name, config, handler));
   }
 
   /** Says whether there was such a tool. Running calls are not disturbed. */
@@ -125,7 +89,7 @@ export class Server {
    * Has a function called when a task of the tool was cancelled between two rounds, with the call's state and id as they were,
    * so that a job behind it can be ended. A round that runs sees its signal abort instead. It may not come.
    */
-  onCancel(tool: string, fn: (call: Call) => void | Promise<void>): void {
+  onCancel(tool: string, fn: (call: Call) => Awaitable<void>): void {
     this.cancels.set(tool, fn);
   }
 
@@ -133,13 +97,8 @@ export class Server {
    * Adds a resource. An error of its read becomes a protocol error: a Failure keeps its reason, ENOENT is NOT_FOUND, others are
    * INTERNAL.
    */
-  registerResource(
-    name: string,
-    uri: string,
-    config: ResourceConfig & { size?: number | bigint },
-    read: (uri: string, call: Call) => ReadOutput | Promise<ReadOutput>,
-  ): void {
-    this.resources.add(uri, buildResource(name, uri, config, read));
+  registerResource(name: string, uri: string, config: resources.ResourceOptions, read: resources.ReadHandler): void {
+    this.resources.add(uri, resources.buildResource(name, uri, config, read));
   }
 
   removeResource(uri: string): boolean {
@@ -150,10 +109,10 @@ export class Server {
   registerResourceTemplate(
     name: string,
     uriTemplate: string,
-    config: ResourceConfig & { complete?: Completers },
-    read: (uri: string, variables: Record<string, string>, call: Call) => ReadOutput | Promise<ReadOutput>,
+    config: resources.TemplateOptions,
+    read: resources.TemplateHandler,
   ): void {
-    this.templates.add(uriTemplate, buildTemplate(name, uriTemplate, config, read));
+    this.templates.add(uriTemplate, resources.buildTemplate(name, uriTemplate, config, read));
   }
 
   removeResourceTemplate(uriTemplate: string): boolean {
@@ -170,12 +129,12 @@ export class Server {
   }
 
   /** Adds a prompt. Errors are as those of reads. */
-  registerPrompt<A extends Schema<any, any> | undefined = undefined>(
+  registerPrompt<A extends MaybeSchema = undefined>(
     name: string,
-    config: PromptConfig<A>,
-    handler: (args: PromptArguments<A>, call: Call) => PromptOutput | Promise<PromptOutput>,
+    config: prompts.PromptConfig<A>,
+    handler: prompts.PromptHandler<A>,
   ): void {
-    this.prompts.add(name, buildPrompt(name, config, handler));
+    this.prompts.add(name, prompts.buildPrompt(name, config, handler));
   }
 
   removePrompt(name: string): boolean {
@@ -203,11 +162,11 @@ export class Server {
     return fitting.sort((a, b) => b.prefix.length - a.prefix.length)[0];
   }
 
-  /** @internal Who reads a URI: a resource, a template, a provider. */
-  reader(uri: string): Read | undefined {
-    const found = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
-    if (found) return found.read;
-    const provided = this.provider(uri)?.provider;
-    return provided && (async (uri, call) => contentsOf(uri, "", await reading(uri, () => provided.read(uri, call))));
+  /** @internal Who reads a URI: a resource, a template, a provider. Throws NOT_FOUND. */
+  readable(uri: string): resources.Read {
+    const entry = this.resources.get(uri) ?? this.templates.all().find((t) => t.template.match(uri));
+    const found = entry ?? this.provider(uri);
+    if (!found) throw noResource(uri);
+    return found;
   }
 }

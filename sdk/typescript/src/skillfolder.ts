@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { basename, dirname, extname, join } from "node:path/posix";
+import { basename, dirname, extname, join, relative } from "node:path/posix";
 import { parse } from "yaml";
 import type { Resource } from "./content.js";
 import { Failure, messageOf } from "./failure.js";
@@ -68,22 +68,16 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
 
   /** The directories with a SKILL.md, and the files in and below them, both in order. */
   async #scan(): Promise<{ skills: string[]; files: string[] }> {
-    const all: string[] = [];
-    let seen = 0;
-    const walk = async (dir: string): Promise<void> => {
-      const entries = await readdir(join(this.root, dir), { withFileTypes: true });
-      for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-        if (entry.name.startsWith(".")) continue;
-        if (++seen > maxSkillEntries) {
-          throw new Error(`the skills have more than ${maxSkillEntries} files and directories; serve fewer`);
-        }
-        if (entry.isDirectory()) await walk(join(dir, entry.name));
-        else if (entry.isFile()) all.push(join(dir, entry.name));
-      }
-    };
-    await walk("");
+    const entries = await readdir(this.root, { recursive: true, withFileTypes: true });
+    const visible = entries
+      .map((entry) => ({ entry, name: relative(this.root, join(entry.parentPath ?? entry.path, entry.name)) }))
+      .filter(({ name }) => !/(^|\/)\./.test(name));
+    if (visible.length > maxSkillEntries) {
+      throw new Error(`the skills have more than ${maxSkillEntries} files and directories; serve fewer`);
+    }
+    const all = visible.flatMap(({ entry, name }) => (entry.isFile() ? [name] : [])).sort();
     const skills = all.filter((name) => basename(name) === skillFile && dirname(name) !== ".").map(dirname);
-    return { skills, files: all.filter((name) => belongs(name, skills)) };
+    return { skills, files: all.filter((name) => skills.some((dir) => name.startsWith(dir + "/"))) };
   }
 
   /** The URI of a file by its name in the directory. */
@@ -104,26 +98,23 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   }
 
   async #read(name: string): Promise<Buffer> {
-    const { size, mtimeMs } = await stat(join(this.root, name));
+    const { size } = await stat(join(this.root, name));
     if (size > maxSkillFileBytes) {
       throw new Failure("FailedPrecondition", `${name} has ${size} bytes: at most ${maxSkillFileBytes} can be sent`);
     }
-    const data = await readFile(join(this.root, name));
-    this.#digests.set(name, {
-      size: data.length,
-      modified: mtimeMs,
-      sha256: createHash("sha256").update(data).digest(),
-    });
-    return data;
+    return readFile(join(this.root, name));
   }
 
   /** Describes a file. It is read when it is another than before. */
   async #file(name: string): Promise<SkillFile> {
     const { size, mtimeMs } = await stat(join(this.root, name));
-    const known = this.#digests.get(name);
-    if (known?.size !== size || known.modified !== mtimeMs) await this.#read(name);
-    const { sha256, size: read } = this.#digests.get(name)!;
-    return { uri: this.uri(name), sha256, size: read };
+    let known = this.#digests.get(name);
+    if (known?.size !== size || known.modified !== mtimeMs) {
+      const data = await this.#read(name);
+      known = { size: data.length, modified: mtimeMs, sha256: createHash("sha256").update(data).digest() };
+      this.#digests.set(name, known);
+    }
+    return { uri: this.uri(name), sha256: known.sha256, size: known.size };
   }
 
   /** Describes the skill of a directory; files are those of all skills. */
@@ -188,23 +179,14 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   async directory(uri: string): Promise<Resource[] | undefined> {
     const dir = this.#name(uri);
     const { files } = await this.#scan();
-    const below = files
-      .filter((name) => name.startsWith(dir + "/"))
-      .map((name) => name.slice(dir!.length + 1).split("/"));
+    const below = files.filter((name) => name.startsWith(dir + "/")).map((name) => name.slice(dir!.length + 1));
     if (!dir || below.length === 0) return undefined;
-    const children = new Map<string, Promise<Resource> | Resource>();
-    for (const [child = "", ...deeper] of below) {
-      const name = `${dir}/${child}`;
-      const directory = { uri: this.uri(name), name: child, mimeType: directoryType };
-      children.set(child, deeper.length > 0 ? directory : this.#resource(name));
-    }
-    return Promise.all(children.values());
+    const children = [...new Set(below.map((name) => name.split("/")[0]!))].map((name) => {
+      const directory = { uri: this.uri(`${dir}/${name}`), name, mimeType: directoryType };
+      return below.includes(name) ? this.#resource(`${dir}/${name}`) : directory;
+    });
+    return Promise.all(children);
   }
-}
-
-/** Whether a file is in or below one of the directories. */
-function belongs(name: string, dirs: string[]): boolean {
-  return dirs.some((dir) => name.startsWith(dir + "/"));
 }
 
 /** The YAML at the head of a SKILL.md. */

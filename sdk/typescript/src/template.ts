@@ -39,7 +39,9 @@ export class UriTemplate {
       );
     if (!parsed) throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
     const [, operator = "", list = ""] = parsed;
-    const { first, separator, named } = operators[operator]!;
+    const named = ";?&".includes(operator || "+");
+    const first = "+#".includes(operator) ? operator.replace("+", "") : operator;
+    const separator = named && operator !== ";" ? "&" : first.replace("#", "") || ",";
     const allowed = operator === "+" || operator === "#" ? "[^?#\\s]" : "(?:[A-Za-z0-9_.~-]|%[0-9A-Fa-f]{2})";
     const variables = list.split(",").map((spec, i) => {
       const [, name = "", modifier = ""] = /^([^*:]+)(.*)$/.exec(spec)!;
@@ -55,17 +57,6 @@ export class UriTemplate {
     return variables.join("");
   }
 }
-
-const operators: Record<string, { first: string; separator: string; named: boolean }> = {
-  "": { first: "", separator: ",", named: false },
-  "+": { first: "", separator: ",", named: false },
-  "#": { first: "#", separator: ",", named: false },
-  ".": { first: ".", separator: ".", named: false },
-  "/": { first: "/", separator: "/", named: false },
-  ";": { first: ";", separator: ";", named: true },
-  "?": { first: "?", separator: "&", named: true },
-  "&": { first: "&", separator: "&", named: true },
-};
 
 function escape(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");

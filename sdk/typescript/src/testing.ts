@@ -1,12 +1,13 @@
-import { Backend } from "./backend.js";
-import type { Event, Sink } from "./call.js";
+import type { Event } from "./call.js";
 import { LogLevel, LogMessage, Progress, RequestContext } from "./gen/mcpedge/v1/common.js";
 import { ElicitAction, InputRequest, InputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { CallToolRequest, CallToolResult } from "./gen/mcpedge/v1/tools.js";
 import { GetPromptRequest, GetPromptResult } from "./gen/mcpedge/v1/prompts.js";
 import { ReadResourceRequest, ReadResourceResult } from "./gen/mcpedge/v1/resources.js";
+import type { DeepPartial, MessageFns } from "./gen/mcpedge/v1/content.js";
+import type { Work } from "./registry.js";
 import type { Root } from "./questions.js";
-import type { Outcome } from "./run.js";
+import { type Outcome, Runner, type WorkRequest } from "./run.js";
 import type { Server } from "./server.js";
 
 /** Ends a call whose questions never end. */
@@ -63,27 +64,22 @@ export interface TestOptions {
 
 /** Calls a Server in process as the edge does, through as many rounds as it asks for. Messages are encoded and decoded. */
 export class TestClient {
-  readonly #backend: Backend;
+  readonly #runner: Runner;
 
   constructor(
-    server: Server,
+    readonly server: Server,
     readonly options: TestOptions = {},
   ) {
-    this.#backend = new Backend(server);
+    this.#runner = new Runner(server.log);
   }
 
   callTool(name: string, args: object = {}, options: TestOptions = {}): Promise<Called<CallToolResult>> {
-    return this.#rounds(options, (round, sink) => {
-      const request = CallToolRequest.fromPartial({ name, argumentsJson: JSON.stringify(args), ...round });
-      return this.#backend.callTool(CallToolRequest.decode(CallToolRequest.encode(request).finish()), sink);
-    });
+    const request = { name, argumentsJson: JSON.stringify(args) };
+    return this.#rounds(`tool ${name}`, CallToolRequest, request, options, () => this.server.tools.find(name));
   }
 
   readResource(uri: string, options: TestOptions = {}): Promise<Called<ReadResourceResult>> {
-    return this.#rounds(options, (round, sink) => {
-      const request = ReadResourceRequest.fromPartial({ uri, ...round });
-      return this.#backend.readResource(ReadResourceRequest.decode(ReadResourceRequest.encode(request).finish()), sink);
-    });
+    return this.#rounds(`read of ${uri}`, ReadResourceRequest, { uri }, options, () => this.server.readable(uri));
   }
 
   getPrompt(
@@ -91,14 +87,18 @@ export class TestClient {
     args: Record<string, string> = {},
     options: TestOptions = {},
   ): Promise<Called<GetPromptResult>> {
-    return this.#rounds(options, (round, sink) => {
-      const request = GetPromptRequest.fromPartial({ name, arguments: args, ...round });
-      return this.#backend.getPrompt(GetPromptRequest.decode(GetPromptRequest.encode(request).finish()), sink);
-    });
+    const request = { name, arguments: args };
+    return this.#rounds(`prompt ${name}`, GetPromptRequest, request, options, () => this.server.prompts.find(name));
   }
 
   /** Runs one call to its end; it hands on only the latest answers, as the edge does. */
-  async #rounds<R>(options: TestOptions, run: (round: Round, sink: Sink) => Promise<Outcome<R>>): Promise<Called<R>> {
+  async #rounds<Req extends WorkRequest, R extends { metaJson: string }>(
+    what: string,
+    type: MessageFns<Req>,
+    members: object,
+    options: TestOptions,
+    find: () => Work<never, R>,
+  ): Promise<Called<R>> {
     const { answers, context, signal = new AbortController().signal } = { ...this.options, ...options };
     const told = { progress: [] as Progress[], logs: [] as LogMessage[], checkpoints: [] as Buffer[], deferred: false };
     const emit = (event: Event) => {
@@ -110,12 +110,9 @@ export class TestClient {
     let inputResponses: InputResponse[] = [];
     let state: Buffer = Buffer.alloc(0);
     for (let rounds = 1; rounds <= maxRounds; rounds++) {
-      const round = {
-        context: RequestContext.fromPartial({ ...everything, ...context, round: rounds }),
-        inputResponses,
-        state,
-      };
-      const outcome = await run(round, { emit, signal });
+      const whole = { ...members, context: { ...everything, ...context, round: rounds }, inputResponses, state };
+      const request = type.decode(type.encode(type.fromPartial(whole as DeepPartial<Req>)).finish());
+      const outcome = await this.#runner.work(what, request, { emit, signal }, find);
       const asked = outcome.inputRequired;
       if (!asked) return { ...outcome, ...told, rounds };
       inputResponses = answersTo(asked, answers);
@@ -124,12 +121,6 @@ export class TestClient {
     }
     throw new Error(`the call still asks after ${maxRounds} rounds`);
   }
-}
-
-interface Round {
-  context: RequestContext;
-  inputResponses: InputResponse[];
-  state: Buffer;
 }
 
 const everything: Partial<RequestContext> = {

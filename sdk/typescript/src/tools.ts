@@ -1,10 +1,20 @@
 import { wireDuration } from "./answers.js";
 import type { Call } from "./call.js";
-import { type Content, type Icon, isContent, text, wireContent, wireIcons } from "./content.js";
-import { encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { type Content, described, type Icon, isContent, text, wireContent } from "./content.js";
+import { type Awaitable, encodeJson, encodeObject, Failure, messageOf, mustBeFunction } from "./failure.js";
 import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
 import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
-import { jsonSchema, objectSchema, type Schema, schemaText, validArguments, validate } from "./schema.js";
+import type { Entry } from "./registry.js";
+import {
+  jsonSchema,
+  type MaybeSchema,
+  objectSchema,
+  parsed,
+  type Schema,
+  schemaText,
+  validArguments,
+  validate,
+} from "./schema.js";
 
 /** Hints of a tool's behaviour. MCP: ToolAnnotations. */
 export interface ToolAnnotations {
@@ -32,32 +42,24 @@ export interface TaskSupport {
   pollInterval?: number;
 }
 
-interface ToolDescription {
-  title?: string;
-  /** For the model. */
-  description?: string;
+/** The description is for the model. */
+type ToolDescription = Partial<Pick<Tool, "title" | "description">> & {
   annotations?: ToolAnnotations;
   icons?: Icon[];
   _meta?: object;
   task?: TaskSupport;
-}
+};
 
 /** What a tool is. I is the schema of its arguments, O that of its structured content. */
-export interface ToolConfig<
-  I extends Schema<any, any> | undefined,
-  O extends Schema<any, any> | undefined,
-> extends ToolDescription {
+export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {
   /** An object; absent: any. Arguments are what it makes of what the client gave. */
   inputSchema?: I;
   /** Absent: no structured content, or one that is not described. */
   outputSchema?: O;
-}
+};
 
 /** A tool whose schemas are JSON texts, sent verbatim. */
-export interface RawToolConfig extends ToolDescription {
-  inputSchema?: string;
-  outputSchema?: string;
-}
+export type RawToolConfig = ToolDescription & { inputSchema?: string; outputSchema?: string };
 
 /** A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`. */
 export class Result {
@@ -90,77 +92,63 @@ export type Arguments<I> = I extends Schema<any, infer Output> ? Output : Record
 export type ToolOutput<O> =
   O extends Schema<infer Input, any> ? Input | Result : string | Content | Content[] | Result | void;
 
-export interface ToolEntry {
-  listed: Tool;
-  handler: (argumentsJson: string, call: Call) => Promise<CallToolResult>;
-}
+export type ToolHandler<I, O> = (args: Arguments<I>, call: Call) => Awaitable<ToolOutput<O>>;
+export type RawToolHandler = (argumentsJson: string, call: Call) => Awaitable<Result>;
+
+export type ToolEntry = Entry<Tool, { argumentsJson: string }, CallToolResult>;
 
 const validName = /^[A-Za-z0-9_.-]{1,64}$/;
 
-export function buildTool<I extends Schema<any, any> | undefined, O extends Schema<any, any> | undefined>(
+export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   name: string,
-  config: ToolConfig<I, O>,
-  handler: (args: Arguments<I>, call: Call) => ToolOutput<O> | Promise<ToolOutput<O>>,
+  { inputSchema, outputSchema, ...said }: ToolConfig<I, O>,
+  handler: ToolHandler<I, O>,
 ): ToolEntry {
-  const { inputSchema, outputSchema } = config;
-  const owner = `tool ${JSON.stringify(name)}`;
-  const listed = describe(name, config, handler);
-  listed.inputSchemaJson = inputSchema
-    ? JSON.stringify(objectSchema(`${owner}, inputSchema`, inputSchema, "input"))
-    : '{"type":"object"}';
-  if (outputSchema)
-    listed.outputSchemaJson = JSON.stringify(jsonSchema(`${owner}, outputSchema`, outputSchema, "output"));
+  const owner = ownerOf(name, handler);
+  const input = inputSchema ? objectSchema(`${owner}, inputSchema`, inputSchema, "input") : { type: "object" };
+  const output = outputSchema && jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
   return {
-    listed,
-    async handler(argumentsJson, call) {
+    listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),
+    plain,
+    async handle({ argumentsJson }, call) {
       const given = parsed(argumentsJson || "{}");
+      if (given === undefined) throw new Failure("InvalidArgument", "the arguments are not JSON");
       const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
       return toolResult(await handler(args, call), outputSchema);
     },
   };
 }
 
-function parsed(argumentsJson: string): unknown {
-  try {
-    return JSON.parse(argumentsJson);
-  } catch (error) {
-    throw new Failure("InvalidArgument", `the arguments are not JSON: ${messageOf(error)}`);
-  }
-}
-
 export function buildRawTool(
   name: string,
-  { inputSchema, outputSchema, ...config }: RawToolConfig,
-  handler: (argumentsJson: string, call: Call) => Result | Promise<Result>,
+  { inputSchema, outputSchema, ...said }: RawToolConfig,
+  handler: RawToolHandler,
 ): ToolEntry {
-  const listed = describe(name, config, handler);
-  if (inputSchema !== undefined)
-    listed.inputSchemaJson = schemaText(`the inputSchema of tool ${JSON.stringify(name)}`, inputSchema);
-  if (outputSchema !== undefined)
-    listed.outputSchemaJson = schemaText(`the outputSchema of tool ${JSON.stringify(name)}`, outputSchema);
+  const owner = ownerOf(name, handler);
+  const input = inputSchema && schemaText(`the inputSchema of ${owner}`, inputSchema);
+  const output = outputSchema && schemaText(`the outputSchema of ${owner}`, outputSchema);
   return {
-    listed,
-    handler: async (argumentsJson, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
+    listed: describe(name, said, input, output),
+    plain,
+    handle: async ({ argumentsJson }, call) => toolResult(await handler(argumentsJson || "{}", call), undefined),
   };
 }
 
-function describe(name: string, config: ToolDescription, handler: unknown): Tool {
+function ownerOf(name: string, handler: unknown): string {
   if (!validName.test(name)) throw new TypeError(`tool name ${JSON.stringify(name)}: use 1 to 64 of A-Z a-z 0-9 _ . -`);
-  if (typeof handler !== "function") throw new TypeError(`tool ${JSON.stringify(name)}: its handler is no function`);
-  const { title, description, annotations: a, task, icons, _meta } = config;
+  const owner = `tool ${JSON.stringify(name)}`;
+  mustBeFunction(owner, handler);
+  return owner;
+}
+
+function describe(name: string, said: ToolDescription, inputSchemaJson?: string, outputSchemaJson?: string): Tool {
+  const { annotations = {}, task, ...rest } = said;
   return Tool.fromPartial({
+    ...described(`tool ${JSON.stringify(name)}`, rest),
     name,
-    title,
-    description,
-    icons: wireIcons(icons),
-    metaJson: encodeObject(`_meta of tool ${JSON.stringify(name)}`, _meta),
-    annotations: a && {
-      title: a.title,
-      readOnly: a.readOnlyHint,
-      destructive: a.destructiveHint,
-      idempotent: a.idempotentHint,
-      openWorld: a.openWorldHint,
-    },
+    inputSchemaJson,
+    outputSchemaJson,
+    annotations: Object.fromEntries(Object.entries(annotations).map(([k, v]) => [k.replace(/Hint$/, ""), v])),
     taskSupport: task && {
       mode: task.mode === "required" ? TaskMode.TASK_MODE_REQUIRED : TaskMode.TASK_MODE_OPTIONAL,
       start: task.start && (task.start === "deferred" ? TaskStart.TASK_START_DEFERRED : TaskStart.TASK_START_AT_ONCE),
@@ -169,39 +157,38 @@ function describe(name: string, config: ToolDescription, handler: unknown): Tool
   });
 }
 
-async function toolResult(out: unknown, outputSchema: Schema<any, any> | undefined): Promise<CallToolResult> {
-  let { content = [], structured: value, isError = false, _meta }: Result["parts"] = {};
-  if (out instanceof Result) ({ content = [], structured: value, isError = false, _meta } = out.parts);
-  else if (outputSchema) value = out ?? null;
-  else if (typeof out === "string") content = [text(out)];
-  else if (isContent(out)) content = [out];
-  else if (Array.isArray(out) && out.every(isContent)) content = out;
-  else value = out;
-  if (outputSchema && value !== undefined) value = await fitting(outputSchema, value);
-  return {
+async function toolResult(out: unknown, outputSchema: MaybeSchema): Promise<CallToolResult> {
+  const { content = [], structured: value, isError, _meta } = partsOf(out, outputSchema !== undefined);
+  return CallToolResult.fromPartial({
     content: content.map(wireContent),
-    structuredContentJson: value === undefined ? "" : encodeResult(value),
+    structuredContentJson: value === undefined ? "" : await structuredJson(value, outputSchema),
     isError,
     metaJson: encodeObject("_meta of a result", _meta),
-  };
+  });
 }
 
-async function fitting(schema: Schema<any, any>, value: unknown): Promise<unknown> {
-  const valid = await validate(schema, value);
-  if ("issues" in valid)
+/** What a handler gave, in full. With an output schema, what is no Result is structured content. */
+function partsOf(out: unknown, described: boolean): Result["parts"] {
+  if (out instanceof Result) return out.parts;
+  if (described) return { structured: out ?? null };
+  if (typeof out === "string") return { content: [text(out)] };
+  if (isContent(out)) return { content: [out] };
+  return Array.isArray(out) && out.every(isContent) ? { content: out } : { structured: out };
+}
+
+async function structuredJson(value: unknown, schema: MaybeSchema): Promise<string> {
+  const valid = schema ? await validate(schema, value) : { value };
+  if ("issues" in valid) {
     throw new Failure("Internal", `the result does not fit the tool's output schema: ${valid.issues}`);
-  return valid.value;
-}
-
-function encodeResult(value: unknown): string {
+  }
   try {
-    return encodeJson(value);
+    return encodeJson(valid.value);
   } catch (error) {
     throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
   }
 }
 
 /** An error without a kind is for the model to see. */
-export function plainToolError(error: Error): CallToolResult {
+function plain(error: Error): CallToolResult {
   return CallToolResult.fromPartial({ content: [wireContent(text(error.message))], isError: true });
 }

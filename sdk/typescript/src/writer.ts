@@ -11,7 +11,6 @@ const maxPendingLogs = 1000;
  */
 export class EventWriter<Response> {
   #pending: Event[] = [];
-  #logs = 0;
   #dropped = 0;
   #blocked = false;
 
@@ -26,41 +25,29 @@ export class EventWriter<Response> {
   }
 
   emit(event: Event): void {
-    if (!this.#blocked && this.#pending.length === 0) {
-      this.#blocked = !this.stream.write(this.response(event));
-      return;
-    }
-    if ("progress" in event || "checkpoint" in event) {
-      const kind = "progress" in event ? "progress" : "checkpoint";
-      this.#pending = this.#pending.filter((waiting) => !(kind in waiting));
-    } else if ("log" in event && this.#logs++ >= maxPendingLogs) {
-      this.#dropped++;
-      return;
-    }
-    this.#pending.push(event);
+    const superseded = ["progress", "checkpoint"].find((kind) => kind in event);
+    if (superseded) this.#pending = this.#pending.filter((waiting) => !(superseded in waiting));
+    if ("log" in event && this.#pending.filter((waiting) => "log" in waiting).length >= maxPendingLogs) this.#dropped++;
+    else this.#pending.push(event);
+    this.#flush();
   }
 
-  #flush(): void {
-    while (!this.#blocked && this.#pending.length > 0) this.#write(this.#pending.shift()!);
-    if (this.#pending.length === 0) this.#sayDropped();
+  /** Writes what waits, as long as the reader takes it; all: whether it takes it or not. */
+  #flush(all = false): void {
+    while (this.#pending.length > 0 && (all || !this.#blocked)) this.#write(this.#pending.shift()!);
+    if (this.#pending.length > 0 || this.#dropped === 0) return;
+    const dataJson = JSON.stringify(`${this.#dropped} log messages were dropped: the client reads too slowly`);
+    this.#dropped = 0;
+    this.#write({ log: { level: LogLevel.LOG_LEVEL_WARNING, logger: "", dataJson, metaJson: "" } });
   }
 
   #write(event: Event): void {
-    if ("log" in event) this.#logs--;
     this.#blocked = !this.stream.write(this.response(event));
-  }
-
-  #sayDropped(): void {
-    if (this.#dropped === 0) return;
-    const dataJson = JSON.stringify(`${this.#dropped} log messages were dropped: the client reads too slowly`);
-    this.#dropped = this.#logs = 0;
-    this.#write({ log: { level: LogLevel.LOG_LEVEL_WARNING, logger: "", dataJson, metaJson: "" } });
   }
 
   /** Writes what waits, then the outcome, and ends the stream. */
   end(outcome: Response): void {
-    for (const event of this.#pending.splice(0)) this.#write(event);
-    this.#sayDropped();
+    this.#flush(true);
     this.stream.write(outcome);
     this.stream.end();
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { errorResult, Failure, image, Result, structured, text } from "@mcpedge/capability";
+import { errorResult, Failure, form, formSchema, image, Result, structured, text } from "@mcpedge/capability";
 import { TestClient } from "@mcpedge/capability/testing";
 import { make } from "./server.js";
 
@@ -121,7 +121,51 @@ test("a mistake in a registration throws, names the tool and says what to do", (
       () => server.registerTool("t", { inputSchema: { type: "object" } as never }, () => ""),
       /tool "t", inputSchema.*zod 4\.2 or later/,
     ],
-    [() => server.registerTool("t", {}, undefined as never), /tool "t": its handler is no function/],
+    [
+      () => server.registerTool("t", {}, undefined as never),
+      /tool "t": its handler is no function: pass one, as \(\) => "…"/,
+    ],
+    [
+      () => server.registerTool("t", { outputSchema: z.object({ f: z.function() }) as never }, () => ({}) as never),
+      /tool "t", outputSchema.*makes no JSON Schema/,
+    ],
+    [() => server.registerPrompt("p", {}, {} as never), /prompt "p": its handler is no function: pass one/],
+    [
+      () => server.registerResource("r", "a://r", {}, "text" as never),
+      /resource "r" at "a:\/\/r": its handler is no function/,
+    ],
+    [
+      () => server.registerResourceTemplate("r", "a://{x}", {}, undefined as never),
+      /resource template "r": its handler is no function/,
+    ],
+    [
+      () => server.registerResourceTemplate("r", "a://{x}", { complete: { y: [] } }, () => ""),
+      /resource template "r" has no "y" to complete: it has x/,
+    ],
+    [
+      () => {
+        server.registerPrompt("twice", {}, () => "");
+        server.registerPrompt("twice", {}, () => "");
+      },
+      /prompt "twice" is registered already: choose another name, or remove it first/,
+    ],
+    [
+      () => {
+        server.registerResource("r", "a://twice", {}, () => "");
+        server.registerResource("s", "a://twice", {}, () => "");
+      },
+      /resource "a:\/\/twice" is registered already: choose another name, or remove it first/,
+    ],
+    [
+      () => server.provide("", { list: () => [], read: () => "" }),
+      /a provider needs a prefix of its URIs, such as "notes:\/\/"/,
+    ],
+    [
+      () => form("who", "Who?", z.object({ born: z.object({}) })),
+      /question "who": member "born" of its form: use a string/,
+    ],
+    [() => formSchema("who", "Who?", "[]"), /the form of question "who" must be a JSON object/],
+    [() => formSchema("who", "Who?", '{"type":"no such"}'), /question "who": its form is no JSON Schema/],
     [
       () => server.registerRawTool("t", { inputSchema: "[]" }, () => new Result({})),
       /the inputSchema of tool "t" must be a JSON object/,

@@ -108,7 +108,7 @@ def check_requests(requests: Sequence[InputRequest]) -> None:
     """ValueError when the questions of one round break the contract."""
     if len(requests) > MAX_REQUESTS:
         raise ValueError(f"{len(requests)} questions in one round; ask at most {MAX_REQUESTS} at once")
-    seen = set()
+    seen: set[str] = set()
     for request in requests:
         size = len(request.key.encode())
         if not 0 < size <= MAX_KEY:

@@ -38,56 +38,38 @@ class Call:
         self._answers = answers or Answers([], b"")
         self._deadline = deadline
         self._lock = threading.RLock()
-        self._cancelled = threading.Event()
         self._progress = -math.inf
         self._deferred = False
         self._meta = ""
-        self._cache: common_pb2.CacheHint | None = None
-
-    # What is known of the request.
-
-    @property
-    def id(self) -> str:
+        self.id: str = context.call_id
         """Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency."""
-        return self._context.call_id
-
-    @property
-    def attempt(self) -> int:
+        self.attempt: int = context.attempt
         """1 for the first run of a round, 2 when it is run again because a replica was lost."""
-        return self._context.attempt
-
-    @property
-    def round(self) -> int:
+        self.round: int = context.round
         """1 at first, and one more each time answers came."""
-        return self._context.round
-
-    @property
-    def principal(self) -> Principal:
+        self.principal: Principal = context.principal
         """Who is calling. An empty subject is anonymous."""
-        return self._context.principal
+        self.client_info: Implementation | None = context.client_info if context.HasField("client_info") else None
+        """The client's own word of what it is, for display only; None when it said nothing."""
+        self.client_capabilities: ClientCapabilities = context.client_capabilities
+        """What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to
+        take another way instead."""
+        self.meta: dict[str, Any] = json.loads(context.meta_json or "{}")
+        """`_meta` of the client's request; empty: none."""
+        self.wants_progress = events is not None and context.progress_wanted
+        """Whether progress goes anywhere; for handlers whose count is dear."""
+        self.log_level: Level | None = LEVELS[context.log_level - 1] if context.log_level else None
+        """The least level that the client wants; None: it wants no messages."""
+        self.ended = threading.Event()
+        """Set when nobody waits for the call any more, as cancelled says."""
+        self.cache: common_pb2.CacheHint | None = None
+        """What set_cache said; None: nothing."""
 
     def claim(self, name: str) -> Any:
         """A claim of the caller's access token, as JSON has it; None where the token has none, or the edge's setting `claims`
         of this backend does not name it."""
         text = self._context.principal.claims_json.get(name)
         return None if text is None else json.loads(text)
-
-    @property
-    def client_info(self) -> Implementation | None:
-        """The client's own word of what it is, for display only; None when it said nothing."""
-        return self._context.client_info if self._context.HasField("client_info") else None
-
-    @property
-    def client_capabilities(self) -> ClientCapabilities:
-        """What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to
-        take another way instead."""
-        return self._context.client_capabilities
-
-    @property
-    def meta(self) -> dict[str, Any]:
-        """`_meta` of the client's request; empty: none."""
-        members: dict[str, Any] = json.loads(self._context.meta_json or "{}")
-        return members
 
     @property
     def time_remaining(self) -> float:
@@ -98,7 +80,7 @@ class Call:
     def cancelled(self) -> bool:
         """Whether nobody waits for the call any more: the client cancelled it, or its deadline is over. For plain functions,
         which nothing else ends; an async one is cancelled as asyncio does it."""
-        return self._cancelled.is_set()
+        return self.ended.is_set()
 
     @property
     def task_id(self) -> str:
@@ -123,28 +105,24 @@ class Call:
         """The value of fn, which is called in the first round that comes here and not again in those that follow: its value is
         kept in the call's state, so that it must be what JSON can hold (TypeError). A round that is run again because a
         replica was lost calls it again, unless a checkpoint came between."""
-        with self._lock:
-            text = self._answers.once(key)
-        if text is None:
-            value = fn()
-            text = self._keep_once(key, value)
-        kept: T = json.loads(text)
-        return kept
+        kept = self._once(key)
+        return self._keep_once(key, fn()) if kept is None else kept[0]
 
     async def once_async(self, key: str, fn: Callable[[], Awaitable[T]]) -> T:
         """As once, with an async function."""
+        kept = self._once(key)
+        return self._keep_once(key, await fn()) if kept is None else kept[0]
+
+    def _once(self, key: str) -> tuple[Any] | None:
         with self._lock:
             text = self._answers.once(key)
-        if text is None:
-            text = self._keep_once(key, await fn())
-        kept: T = json.loads(text)
-        return kept
+        return None if text is None else (json.loads(text),)
 
-    def _keep_once(self, key: str, value: Any) -> str:
+    def _keep_once(self, key: str, value: T) -> T:
         text = round_trip(key, value)
         with self._lock:
             self._answers.keep_once(key, text)
-        return text
+        return value
 
     def set_meta(self, meta: dict[str, Any]) -> None:
         """Sets `_meta` of the result; a Result's own wins."""
@@ -153,19 +131,15 @@ class Call:
     def set_cache(self, ttl: float, *, shared: bool = False) -> None:
         """How many seconds (0 to 30 days) the client may keep what was read, and whether all callers may share it. Only for
         reads; elsewhere it is ignored."""
-        self._cache = cache_hint(ttl, shared)
+        self.cache = cache_hint(ttl, shared)
+
+    def describe(self, result: Any) -> None:
+        """Has a result of the contract say what set_meta and set_cache said, unless it has a `_meta` of its own."""
+        result.meta_json = result.meta_json or self._meta
+        if self.cache is not None and "cache" in result.DESCRIPTOR.fields_by_name:
+            result.cache.CopyFrom(self.cache)
 
     # What the client is told.
-
-    @property
-    def wants_progress(self) -> bool:
-        """Whether progress goes anywhere; for handlers whose count is dear."""
-        return self._events is not None and self._context.progress_wanted
-
-    @property
-    def log_level(self) -> Level | None:
-        """The least level that the client wants; None: it wants no messages."""
-        return LEVELS[self._context.log_level - 1] if self._context.log_level else None
 
     def wants_log(self, level: Level) -> bool:
         """Whether the client wants messages of this level."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import to_json
@@ -23,7 +23,7 @@ class Result:
     """A tool's result in full: for tools that mix content with structured content, fail with content, or set `_meta`.
     MCP: CallToolResult."""
 
-    content: Sequence[Content] = field(default_factory=list)
+    content: Sequence[Content] = ()
     """May be empty; with structured set the edge then adds its serialization as text."""
     structured: Any = None
     """What encodes as JSON; None: none."""

@@ -1,12 +1,12 @@
 """Forms: what a user is asked to fill in, and what an answer is held to."""
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any
 
+from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from pydantic import BaseModel, TypeAdapter
 
 from .failure import DefinitionError
@@ -99,48 +99,22 @@ def _resolved(member: dict[str, Any], definitions: dict[str, Any]) -> dict[str, 
 
 
 def raw_form(schema: str | dict[str, Any]) -> FormSpec:
-    """A form by its schema, sent as it is. Its answers are dicts that fit its required members, types, enums and bounds."""
+    """A form by its schema, sent as it is. Its answers are dicts that fit it, whatever their formats."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
-    rules = json.loads(text)
+    try:
+        rules = json.loads(text)
+        Draft202012Validator.check_schema(rules)
+    except (ValueError, SchemaError) as e:
+        raise DefinitionError(f"the schema of a form must be a JSON Schema, not {text[:80]}: {e}") from e
     if not isinstance(rules, dict):
         raise DefinitionError(f"the schema of a form must be a JSON object, not {text[:80]}")
+    validator: Any = Draft202012Validator({**rules, "type": "object"})
 
     def read(answer: str) -> dict[str, Any]:
-        members = json.loads(answer)
-        if not isinstance(members, dict):
-            raise ValueError("it is no JSON object")
-        for name in rules.get("required", []):
-            if name not in members:
-                raise ValueError(f"{name!r} is missing")
-        for name, value in members.items():
-            rule = rules.get("properties", {}).get(name)
-            if isinstance(rule, dict) and not _admits(rule, value):
-                raise ValueError(f"{name!r} does not fit")
+        members: dict[str, Any] = json.loads(answer)
+        misfit: ValidationError | None = next(validator.iter_errors(members), None)
+        if misfit is not None:
+            raise ValueError(misfit.message)
         return members
 
     return FormSpec(text, read)
-
-
-def _admits(rule: dict[str, Any], value: Any) -> bool:
-    if "enum" in rule and value not in rule["enum"]:
-        return False
-    for choices in ("oneOf", "anyOf"):
-        if choices in rule and value not in [c.get("const") for c in rule[choices]]:
-            return False
-    kind, bounds, size = rule.get("type"), ("minimum", "maximum"), value
-    if isinstance(value, str):
-        if kind not in (None, "string") or not re.search(rule.get("pattern", ""), value):
-            return False
-        bounds, size = ("minLength", "maxLength"), len(value)
-    elif isinstance(value, bool):
-        return kind in (None, "boolean")
-    elif isinstance(value, int | float):
-        if kind not in (None, "number") and not (kind == "integer" and value == int(value)):
-            return False
-    elif isinstance(value, list):
-        if kind not in (None, "array") or not all(_admits(rule.get("items", {}), item) for item in value):
-            return False
-        bounds, size = ("minItems", "maxItems"), len(value)
-    else:
-        return kind is None
-    return bool(rule.get(bounds[0], size) <= size <= rule.get(bounds[1], size))

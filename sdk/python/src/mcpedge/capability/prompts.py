@@ -12,7 +12,7 @@ from .call import Call
 from .content import message, text
 from .failure import DefinitionError, Failure, Reason
 from .rounds import Work, fail_plainly
-from .schema import Arguments, check_returns, misfit, signature_of
+from .schema import Arguments, check_returns, many, misfit, signature_of
 from .types import Icon, Prompt, PromptArgument, PromptMessage, PromptResult
 
 Suggestions = Sequence[str] | Callable[..., Any]
@@ -81,8 +81,10 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:
     if isinstance(value, PromptResult):
-        return value
-    messages = value if isinstance(value, list) else [value]
+        out = PromptResult()
+        out.CopyFrom(value)
+        return out
+    messages = many(value)
     if not all(isinstance(m, str | PromptMessage) for m in messages):
         raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")
     turns = [m if isinstance(m, PromptMessage) else message("user", text(m)) for m in messages]

@@ -9,7 +9,7 @@ import grpc
 from mcpedge.v1 import common_pb2
 
 from .call import Call
-from .failure import StatusError, status_of
+from .failure import StatusError
 from .resources import ResourceProvider, ResourceWatcher
 from .rounds import Runner, Work, fail_plainly
 
@@ -29,10 +29,7 @@ class Provided:
     async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
         """What a method of the provider returns. StatusError says how it failed."""
         call = next((a for a in args if isinstance(a, Call)), Call(common_pb2.RequestContext()))
-        outcome = await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)
-        if outcome.kind == "failure":
-            raise status_of(outcome.value)
-        return outcome.value
+        return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).get()
 
     async def acquire(self) -> None:
         """Begins to watch for the first user. Each success needs one release."""

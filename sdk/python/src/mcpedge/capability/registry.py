@@ -3,6 +3,7 @@
 import threading
 from typing import Generic, TypeVar
 
+from .failure import DefinitionError, Failure, Reason, quote
 from .feed import Feed
 
 E = TypeVar("E")
@@ -11,19 +12,19 @@ E = TypeVar("E")
 class Registry(Generic[E]):
     """Readers get a snapshot; every change is published. Safe for concurrent use."""
 
-    def __init__(self, changes: Feed) -> None:
+    def __init__(self, kind: str, changes: Feed) -> None:
+        self.kind = kind
         self._changes = changes
         self._lock = threading.Lock()
         self._entries: dict[str, E] = {}
 
-    def add(self, key: str, entry: E) -> bool:
-        """False: the key is taken, and nothing changed."""
+    def add(self, key: str, entry: E, function: str) -> None:
+        """DefinitionError for the function's name when the key is taken."""
         with self._lock:
             if key in self._entries:
-                return False
+                raise DefinitionError(f"{function}: there is a {self.kind} {key!r} already; give this one another name, or remove that one first")
             self._entries = {**self._entries, key: entry}
         self._changes.publish()
-        return True
 
     def remove(self, key: str) -> bool:
         """Whether there was such an entry."""
@@ -36,6 +37,12 @@ class Registry(Generic[E]):
 
     def get(self, key: str) -> E | None:
         return self._entries.get(key)
+
+    def find(self, key: str) -> E:
+        """Failure NOT_FOUND when there is none."""
+        if key not in self._entries:
+            raise Failure(Reason.NOT_FOUND, f"there is no {self.kind} {quote(key)}")
+        return self._entries[key]
 
     def all(self) -> list[E]:
         return list(self._entries.values())

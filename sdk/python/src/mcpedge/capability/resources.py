@@ -9,12 +9,14 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 from typing_extensions import TypedDict, Unpack
 
+from mcpedge.v1.resources_pb2 import ReadResourceResult
+
 from .call import Call
 from .content import blob_contents, text_contents
 from .failure import DefinitionError, Failure, Reason, not_found, quote
 from .prompts import Completer, Suggestions, completers_of
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Signature, check_returns, signature_of
+from .schema import Arguments, Signature, check_returns, many, signature_of
 from .types import Annotations, Icon, Resource, ResourceContents, ResourceTemplate
 from .uritemplate import Template
 
@@ -126,13 +128,13 @@ def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: t
             raise Failure(Reason.PERMISSION_DENIED, f"resource {quote(uri)} may not be read")
         return fail_plainly(error)
 
-    return Work(f"read of {quote(uri)}", function, lambda v: contents_of(uri, mime_type, v), plain, args, kwargs or {})
+    return Work(f"read of {quote(uri)}", function, lambda v: ReadResourceResult(contents=contents_of(uri, mime_type, v)), plain, args, kwargs or {})
 
 
 def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:
     """The answer to a read, complete: bytes are text when they are UTF-8 and the MIME type does not deny it."""
-    parts = value if isinstance(value, list) else [] if value is None else [value]
-    filled = []
+    parts = [] if value is None else many(value)
+    filled: list[ResourceContents] = []
     for part in parts:
         if isinstance(part, bytes):
             part = _of_bytes(part, mime_type)

@@ -17,7 +17,7 @@ from mcpedge.v1 import common_pb2, input_pb2
 
 from .answers import Answers, InputRequired, Unwound, check_requests
 from .call import Call
-from .failure import DefinitionError, Failure, Reason, StatusError
+from .failure import DefinitionError, Failure, Reason, StatusError, status_of
 
 FAULTS = frozenset(
     e
@@ -41,7 +41,7 @@ class Work:
     plain: Callable[[Exception], Any]
     """Makes a result of an exception that says nothing of its kind, or raises Failure."""
     args: tuple[Any, ...] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,12 @@ class Outcome:
 
     kind: Literal["result", "input_required", "failure"]
     value: Any
+
+    def get(self) -> Any:
+        """The result; StatusError when there is none."""
+        if self.kind != "result":
+            raise status_of(self.value)
+        return self.value
 
 
 def fail_plainly(error: Exception) -> Any:
@@ -102,7 +108,7 @@ class Runner:
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
-            call._cancelled.set()
+            call.ended.set()
             task.cancel()
             if is_async:
                 await asyncio.wait([task])

@@ -2,13 +2,13 @@
 
 import inspect
 import json
-import re
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
+import docstring_parser
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
@@ -45,19 +45,12 @@ def parse(adapter: TypeAdapter[Any], text: str) -> Any:
     """Reads JSON by a type: a string is no number, and 3.0 is an integer. ValidationError when it does not fit."""
     try:
         return adapter.validate_json(text, strict=True)
-    except ValidationError:
-        whole = json.dumps(json.loads(text, parse_float=_number)) if _has_fraction(text) else text
-        if whole == text:
-            raise
+    except ValidationError as misfit:
+        try:
+            whole = json.dumps(json.loads(text, parse_float=_number))
+        except ValueError:
+            raise misfit from None
         return adapter.validate_json(whole, strict=True)
-
-
-def _has_fraction(text: str) -> bool:
-    try:
-        json.loads(text)
-    except ValueError:
-        return False
-    return "." in text or "e" in text or "E" in text
 
 
 def _number(text: str) -> int | float:
@@ -94,10 +87,15 @@ class Signature:
     is_async: bool
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """What messages call a handler."""
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
 def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     """Reads a handler. DefinitionError when something is not annotated, or a kind of parameter cannot be filled."""
     target = function if inspect.isroutine(function) else type(function).__call__
-    name = str(getattr(function, "__qualname__", type(function).__qualname__))
+    name = name_of(function)
     try:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as e:
@@ -125,6 +123,11 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     return Signature(function, name, doc, params, hints, defaults, call, hints["return"], is_async)
 
 
+def many(value: Any) -> list[Any]:
+    """A returned list, or a list of what else was returned."""
+    return value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType]
+
+
 def check_returns(signature: Signature, allowed: Sequence[Any], say: str) -> None:
     """DefinitionError unless what the function returns, or each of its alternatives, is among those allowed."""
     union = get_origin(signature.returns) in (typing.Union, types.UnionType)
@@ -133,21 +136,10 @@ def check_returns(signature: Signature, allowed: Sequence[Any], say: str) -> Non
             raise DefinitionError(f"{signature.name}: it returns {alternative}; return {say}")
 
 
-_SECTION = re.compile(r"^(Args|Arguments|Parameters|Params|Returns?|Yields?|Raises|Examples?|Notes?):?\s*$|^:\w+", re.M)
-_GOOGLE = re.compile(r"^\s+\*{0,2}(\w+)\s*(?:\([^)]*\))?:\s*(.+(?:\n(?:\s{8,}|\t\t).+)*)", re.M)
-_REST = re.compile(r"^:param (?:[^:]*\s)?(\w+):\s*(.+(?:\n\s+.+)*)", re.M)
-
-
 def _docstring(text: str) -> tuple[str, dict[str, str]]:
-    """What a docstring says of the function, and of its parameters: in the style of Google or of Sphinx."""
-    found = _SECTION.search(text)
-    if found is None:
-        return text.strip(), {}
-    described = {m[1]: m[2] for m in _REST.finditer(text)}
-    section = re.search(r"^(?:Args|Arguments|Parameters|Params):\s*\n((?:[ \t]+.*\n?|\n)*)", text, re.M)
-    if section:
-        described.update((m[1], m[2]) for m in _GOOGLE.finditer(section[1]))
-    return text[: found.start()].strip(), {name: " ".join(d.split()) for name, d in described.items()}
+    """What a docstring says of the function, and of its parameters: in the style of Google, of Sphinx or of NumPy."""
+    parsed = docstring_parser.parse(text)
+    return (parsed.description or "").strip(), {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in parsed.params}
 
 
 class Arguments:

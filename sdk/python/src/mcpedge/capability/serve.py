@@ -45,7 +45,7 @@ async def serve(
     )
     names = register(server, on)
     serving: Any = vars(health)["aio"].HealthServicer()  # of its types, none has it
-    health_pb2_grpc.add_HealthServicer_to_server(serving, on)
+    vars(health_pb2_grpc)["add_HealthServicer_to_server"](serving, on)
     everything = (*names, health.SERVICE_NAME, reflection.SERVICE_NAME)
     reflection.enable_server_reflection(everything, on)
     for name in ("", *everything):
@@ -100,7 +100,7 @@ async def _until_signalled(server: Server, address: str, credentials: grpc.Serve
         try:
             loop.add_signal_handler(number, stop.set)
         except NotImplementedError:  # Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
+            signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop.set))
 
     def started(port: int) -> None:
         shown = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"

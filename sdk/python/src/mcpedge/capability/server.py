@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from typing_extensions import Unpack
 
@@ -18,8 +18,12 @@ from .providing import Provided
 from .registry import Registry
 from .resources import ResourceEntry, ResourceOptions, ResourceProvider, TemplateEntry, make_resource
 from .rounds import Runner
+from .schema import name_of
 from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
 from .types import Icon, Implementation, Tool
+
+if TYPE_CHECKING:
+    from .identity import Identities
 
 F = TypeVar("F", bound=Callable[..., Any])
 Kind = Literal["tools", "resources", "prompts"]
@@ -42,6 +46,7 @@ class Server:
         extensions: Mapping[str, dict[str, Any]] | None = None,
         list_cache: tuple[float, bool] | None = None,
         announce: Sequence[Kind] = (),
+        identity: "Identities | None" = None,
         logger: logging.Logger | None = None,
         grace: float = 10,
         threads: int = 64,
@@ -50,7 +55,8 @@ class Server:
 
         instructions tell the model how to use the service. extensions are protocol extensions by their ids, with their
         settings. list_cache is how many seconds clients may keep the lists, and whether all callers may share them; None: not
-        at all. announce has kinds that are announced though there is none when the edge connects. logger is the service's own
+        at all. announce has kinds that are announced though there is none when the edge connects. identity has work refused that
+        comes without a signed identity of the edge's; None: callers are who the connection says. logger is the service's own
         log; None: mcpedge.capability. grace is for how many seconds running calls are waited for at the end. threads is how
         many plain handlers run at a time.
         """
@@ -59,14 +65,15 @@ class Server:
         self.extensions = {id_: json.dumps(settings) for id_, settings in (extensions or {}).items()}
         self.list_cache: common_pb2.CacheHint | None = cache_hint(*list_cache) if list_cache else None
         self.announce = frozenset(announce)
+        self.identity = identity
         self.log = logger or logging.getLogger("mcpedge.capability")
         self.grace = grace
         self.runner = Runner(self.log, threads)
         self.tool_feed, self.prompt_feed, self.resource_feed, self.updates = Feed(), Feed(), Feed(), Feed()
-        self.tools: Registry[ToolEntry] = Registry(self.tool_feed)
-        self.prompts: Registry[PromptEntry] = Registry(self.prompt_feed)
-        self.resources: Registry[ResourceEntry] = Registry(self.resource_feed)
-        self.templates: Registry[TemplateEntry] = Registry(self.resource_feed)
+        self.tools: Registry[ToolEntry] = Registry("tool", self.tool_feed)
+        self.prompts: Registry[PromptEntry] = Registry("prompt", self.prompt_feed)
+        self.resources: Registry[ResourceEntry] = Registry("resource", self.resource_feed)
+        self.templates: Registry[TemplateEntry] = Registry("resource template", self.resource_feed)
         self.cancels: dict[str, Callable[..., Any]] = {}
         self._lock = threading.Lock()
         self._providers: tuple[Provided, ...] = ()
@@ -99,7 +106,7 @@ class Server:
 
         def define(function: F) -> F:
             entry = make_tool(function, **options)
-            self._put(self.tools, "tool", entry.listed.name, entry, function)
+            self.tools.add(entry.listed.name, entry, name_of(function))
             return function
 
         return define(function) if function is not None else define
@@ -109,7 +116,7 @@ class Server:
         takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
 
         def define(function: F) -> F:
-            self._put(self.tools, "tool", tool.name, make_raw_tool(function, tool), function)
+            self.tools.add(tool.name, make_raw_tool(function, tool), name_of(function))
             return function
 
         return define
@@ -143,10 +150,8 @@ class Server:
 
         def define(function: F) -> F:
             entry = make_resource(function, uri, **options)
-            if isinstance(entry, ResourceEntry):
-                self._put(self.resources, "resource", uri, entry, function)
-            else:
-                self._put(self.templates, "resource template", uri, entry, function)
+            registry: Registry[Any] = self.resources if isinstance(entry, ResourceEntry) else self.templates
+            registry.add(uri, entry, name_of(function))
             return function
 
         return define
@@ -178,7 +183,7 @@ class Server:
 
         def define(function: F) -> F:
             entry = make_prompt(function, **options)
-            self._put(self.prompts, "prompt", entry.listed.name, entry, function)
+            self.prompts.add(entry.listed.name, entry, name_of(function))
             return function
 
         return define(function) if function is not None else define
@@ -186,12 +191,6 @@ class Server:
     def remove_prompt(self, name: str) -> bool:
         """Whether there was such a prompt. Running calls are not disturbed."""
         return self.prompts.remove(name)
-
-    @staticmethod
-    def _put(registry: Registry[Any], kind: str, key: str, entry: Any, function: Callable[..., Any]) -> None:
-        if not registry.add(key, entry):
-            named = getattr(function, "__qualname__", key)
-            raise DefinitionError(f"{named}: there is a {kind} {key!r} already; give this one another name, or remove that one first")
 
     # Changes.
 

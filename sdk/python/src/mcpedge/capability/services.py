@@ -4,7 +4,7 @@ import asyncio
 import functools
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import grpc
@@ -14,12 +14,13 @@ from mcpedge.v1 import backend_pb2, backend_pb2_grpc, common_pb2, prompts_pb2, p
 from .answers import Answers
 from .call import Call
 from .events import Events
-from .failure import Failure, Reason, StatusError, not_found, quote, status_of
+from .failure import Failure, StatusError, not_found, status_of
+from .feed import Feed
 from .page import page
 from .prompts import Completer
 from .providing import Provided
 from .resources import DirectoryProvider, SkillProvider, read_work
-from .rounds import Outcome, Work
+from .rounds import Outcome, Work, fail_plainly
 from .server import Server
 from .tracing import span
 
@@ -29,14 +30,15 @@ MAX_SUGGESTIONS = 100
 
 
 def rpc(method: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
-    """Has an RPC end with its StatusError, and with INTERNAL for whatever else, which the log has."""
+    """Has an RPC end with its StatusError, with the status of its Failure, and with INTERNAL for whatever else, which the log has."""
 
     @functools.wraps(method)
     async def served(self: "_Service", request: Any, context: Context) -> R:
         try:
             return await method(self, request, context)
-        except StatusError as e:
-            await context.abort(e.code, e.message)
+        except (StatusError, Failure) as e:
+            status = status_of(e.proto()) if isinstance(e, Failure) else e
+            await context.abort(status.code, status.message)
         except (asyncio.CancelledError, grpc.aio.AbortError):
             raise
         except Exception:
@@ -59,18 +61,25 @@ class _Service:
     def __init__(self, server: Server) -> None:
         self.server = server
 
-    async def round(
-        self, service: str, method: str, request: Any, context: Context, response: Any, find: Callable[[Call], Work], finish: Callable[[Call, Any], Any]
-    ) -> None:
+    async def call(self, request: Any, context: Context, events: Events | None = None, answers: Answers | None = None, *, work: bool = True) -> Call:
+        """The Call of a request, whose caller is verified where it is work and the server wants that."""
+        if work and self.server.identity is not None:
+            verified = await self.server.identity.verify(context.invocation_metadata(), request.context.call_id)
+            request.context.principal.CopyFrom(verified)
+        remaining = context.time_remaining()
+        deadline = math.inf if remaining is None else time.monotonic() + remaining
+        return Call(request.context, events, answers, deadline)
+
+    async def round(self, request: Any, context: Context, response: Any, find: Callable[[Call], Work]) -> None:
         """Runs one round of a tool, a read or a prompt on its stream. find may raise Failure."""
         events = Events(response, functools.partial(write, context))
-        with span(service, method, context.invocation_metadata()) as current:
+        with span(response, context.invocation_metadata()) as current:
             try:
                 answers = Answers(request.input_responses, request.state)
-                call = Call(request.context, events, answers, _deadline(context))
+                call = await self.call(request, context, events, answers)
                 outcome = await self.server.runner.run(find(call), call, answers)
                 if outcome.kind == "result":
-                    outcome = Outcome("result", finish(call, outcome.value))
+                    call.describe(outcome.value)
             except Failure as e:
                 outcome = Outcome("failure", e.proto())
             except BaseException:
@@ -81,31 +90,30 @@ class _Service:
             await events.close()
             await write(context, response(**{outcome.kind: outcome.value}))
 
-    async def complete(self, request: Any, context: Context, response: Any, by: Completer | None) -> Any:
+    async def complete(self, request: Any, context: Context, response: Any, completers: dict[str, Completer]) -> Any:
         """Runs a completer; an argument without one has no suggestions."""
+        by = completers.get(request.argument_name)
         if by is None:
             return response()
-        with span(*_method(response), context.invocation_metadata()):
-            call = Call(request.context, deadline=_deadline(context))
-            work = by(request.argument_value, dict(request.context_arguments), call)
-            values = _value(await self.server.runner.run(work, call))
+        with span(response, context.invocation_metadata()):
+            call = await self.call(request, context)
+            values = (await self.server.runner.run(by(request.argument_value, dict(request.context_arguments), call), call)).get()
         return response(values=values[:MAX_SUGGESTIONS], total=len(values), has_more=len(values) > MAX_SUGGESTIONS)
 
+    def listed(self, request: Any, response: Any, key: str, entries: Sequence[Any], size: int | None = None, **more: Any) -> Any:
+        """The page of a list that a request wants. key is what its entries are known by; they are the response's first field."""
+        shown, rest = page(entries, lambda entry: getattr(entry, key), request.page_token, request.page_size if size is None else size)
+        return response(**{response.DESCRIPTOR.fields[0].name: shown}, next_page_token=rest, **more)
 
-def _method(response: Any) -> tuple[str, str]:
-    name = response.DESCRIPTOR.name.removesuffix("Response")
-    return ("mcpedge.v1.PromptService" if name == "CompletePrompt" else "mcpedge.v1.ResourceService", name)
+    async def watch_list(self, feed: Feed, response: Any, context: Context, hold: Callable[[], Awaitable[None]] | None = None) -> None:
+        """Tells of changes. hold is called before, as a provider may be what is new."""
 
+        async def tell(**event: Any) -> None:
+            if hold:
+                await hold()
+            await write(context, response(**event))
 
-def _deadline(context: Context) -> float:
-    remaining = context.time_remaining()
-    return math.inf if remaining is None else time.monotonic() + remaining
-
-
-def _value(outcome: Outcome) -> Any:
-    if outcome.kind == "failure":
-        raise status_of(outcome.value)
-    return outcome.value
+        await feed.serve("", lambda: tell(started=tools_pb2.WatchStarted()), lambda _: tell(changed=tools_pb2.ListChanged()))
 
 
 class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
@@ -131,113 +139,68 @@ class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
 class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
     @rpc
     async def ListTools(self, request: Any, context: Context) -> Any:
-        listed = [t.listed for t in self.server.tools.all()]
-        tools, rest = page(listed, lambda t: t.name, request.page_token, request.page_size)
-        return tools_pb2.ListToolsResponse(tools=tools, next_page_token=rest, cache=self.server.list_cache)
+        tools = [t.listed for t in self.server.tools.all()]
+        return self.listed(request, tools_pb2.ListToolsResponse, "name", tools, cache=self.server.list_cache)
 
     @rpc
     async def CallTool(self, request: Any, context: Context) -> None:
         def find(call: Call) -> Work:
-            tool = self.server.tools.get(request.name)
-            if tool is None:
-                raise Failure(Reason.NOT_FOUND, f"there is no tool {quote(request.name)}")
-            return tool.work(request.arguments_json, call)
+            return self.server.tools.find(request.name).work(request.arguments_json, call)
 
-        def finish(call: Call, result: Any) -> Any:
-            result.meta_json = result.meta_json or call._meta
-            return result
-
-        await self.round("mcpedge.v1.ToolService", "CallTool", request, context, tools_pb2.CallToolResponse, find, finish)
+        await self.round(request, context, tools_pb2.CallToolResponse, find)
 
     @rpc
     async def CancelCall(self, request: Any, context: Context) -> Any:
         function = self.server.cancels.get(request.name)
         if function is not None:
-            try:
-                call = Call(request.context, None, Answers([], request.state))
-            except Failure as e:
-                raise StatusError(grpc.StatusCode.INVALID_ARGUMENT, e.message) from e
-            what = f"cancellation of tool {request.name}"
-            _value(await self.server.runner.run(Work(what, function, lambda v: v, _internal, (call,)), call))
+            call = await self.call(request, context, None, Answers([], request.state))
+            work = Work(f"cancellation of tool {request.name}", function, lambda v: v, fail_plainly, (call,))
+            (await self.server.runner.run(work, call)).get()
         return tools_pb2.CancelCallResponse()
 
     @rpc
     async def WatchTools(self, request: Any, context: Context) -> None:
-        await _watch_list(self.server.tool_feed, tools_pb2.WatchToolsResponse, context)
-
-
-def _internal(error: Exception) -> Any:
-    raise Failure(Reason.INTERNAL, str(error) or type(error).__name__)
-
-
-async def _watch_list(feed: Any, response: Any, context: Context, hold: Callable[[], Awaitable[None]] | None = None) -> None:
-    async def started() -> None:
-        if hold:
-            await hold()
-        await write(context, response(started=tools_pb2.WatchStarted()))
-
-    async def changed(_: str) -> None:
-        if hold:
-            await hold()  # a provider may be what is new
-        await write(context, response(changed=tools_pb2.ListChanged()))
-
-    await feed.serve("", started, changed)
+        await self.watch_list(self.server.tool_feed, tools_pb2.WatchToolsResponse, context)
 
 
 class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
     @rpc
     async def ListPrompts(self, request: Any, context: Context) -> Any:
-        listed = [p.listed for p in self.server.prompts.all()]
-        prompts, rest = page(listed, lambda p: p.name, request.page_token, request.page_size)
-        return prompts_pb2.ListPromptsResponse(prompts=prompts, next_page_token=rest, cache=self.server.list_cache)
+        prompts = [p.listed for p in self.server.prompts.all()]
+        return self.listed(request, prompts_pb2.ListPromptsResponse, "name", prompts, cache=self.server.list_cache)
 
     @rpc
     async def GetPrompt(self, request: Any, context: Context) -> None:
         def find(call: Call) -> Work:
-            prompt = self.server.prompts.get(request.name)
-            if prompt is None:
-                raise Failure(Reason.NOT_FOUND, f"there is no prompt {quote(request.name)}")
-            return prompt.work(dict(request.arguments), call)
+            return self.server.prompts.find(request.name).work(dict(request.arguments), call)
 
-        def finish(call: Call, result: Any) -> Any:
-            out = prompts_pb2.GetPromptResult()
-            out.CopyFrom(result)
-            out.meta_json = result.meta_json or call._meta
-            return out
-
-        await self.round("mcpedge.v1.PromptService", "GetPrompt", request, context, prompts_pb2.GetPromptResponse, find, finish)
+        await self.round(request, context, prompts_pb2.GetPromptResponse, find)
 
     @rpc
     async def CompletePrompt(self, request: Any, context: Context) -> Any:
-        prompt = self.server.prompts.get(request.name)
-        if prompt is None:
-            raise StatusError(grpc.StatusCode.NOT_FOUND, f"there is no prompt {quote(request.name)}")
-        by = prompt.completers.get(request.argument_name)
-        return await self.complete(request, context, prompts_pb2.CompletePromptResponse, by)
+        return await self.complete(request, context, prompts_pb2.CompletePromptResponse, self.server.prompts.find(request.name).completers)
 
     @rpc
     async def WatchPrompts(self, request: Any, context: Context) -> None:
-        await _watch_list(self.server.prompt_feed, prompts_pb2.WatchPromptsResponse, context)
+        await self.watch_list(self.server.prompt_feed, prompts_pb2.WatchPromptsResponse, context)
 
 
 class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     @rpc
     async def ListResources(self, request: Any, context: Context) -> Any:
         s = self.server
-        listed = [r.listed for r in s.resources.all()]
+        resources = [r.listed for r in s.resources.all()]
         for p in s.providers:
-            listed += await p.ask("list", p.provider.list)
-        resources, rest = page(listed, lambda r: r.uri, request.page_token, request.page_size)
-        return resources_pb2.ListResourcesResponse(resources=resources, next_page_token=rest, cache=s.list_cache)
+            resources += await p.ask("list", p.provider.list)
+        return self.listed(request, resources_pb2.ListResourcesResponse, "uri", resources, cache=s.list_cache)
 
     @rpc
     async def ListResourceTemplates(self, request: Any, context: Context) -> Any:
-        listed = [t.listed for t in self.server.templates.all()]
-        templates, rest = page(listed, lambda t: t.uri_template, request.page_token, request.page_size)
-        return resources_pb2.ListResourceTemplatesResponse(resource_templates=templates, next_page_token=rest, cache=self.server.list_cache)
+        templates = [t.listed for t in self.server.templates.all()]
+        return self.listed(request, resources_pb2.ListResourceTemplatesResponse, "uri_template", templates, cache=self.server.list_cache)
 
-    def _reader(self, uri: str) -> Callable[[str, Call], Work] | None:
-        """Who reads a URI: a resource, a template, a provider; None: nobody does."""
+    def _reader(self, uri: str) -> Callable[[str, Call], Work]:
+        """Who reads a URI: a resource, a template, a provider. Failure NOT_FOUND."""
         s = self.server
         resource = s.resources.get(uri)
         if resource is not None:
@@ -246,45 +209,33 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
             if template.template.match(uri) is not None:
                 return template.work
         provided = s.provider(uri)
-        if provided is not None:
-            read = provided.provider.read
-            return lambda uri, call: read_work(read, uri, "", args=(call, uri))
-        return None
+        if provided is None:
+            raise not_found(uri)
+        read = provided.provider.read
+        return lambda uri, call: read_work(read, uri, "", args=(call, uri))
 
     @rpc
     async def ReadResource(self, request: Any, context: Context) -> None:
-        def find(call: Call) -> Work:
-            work = self._reader(request.uri)
-            if work is None:
-                raise not_found(request.uri)
-            return work(request.uri, call)
-
-        def finish(call: Call, contents: Any) -> Any:
-            return resources_pb2.ReadResourceResult(contents=contents, cache=call._cache, meta_json=call._meta)
-
-        await self.round("mcpedge.v1.ResourceService", "ReadResource", request, context, resources_pb2.ReadResourceResponse, find, finish)
+        await self.round(request, context, resources_pb2.ReadResourceResponse, lambda call: self._reader(request.uri)(request.uri, call))
 
     @rpc
     async def CompleteResourceTemplate(self, request: Any, context: Context) -> Any:
-        template = self.server.templates.get(request.uri_template)
-        if template is None:
-            raise StatusError(grpc.StatusCode.NOT_FOUND, f"there is no resource template {quote(request.uri_template)}")
-        by = template.completers.get(request.argument_name)
-        return await self.complete(request, context, resources_pb2.CompleteResourceTemplateResponse, by)
+        template = self.server.templates.find(request.uri_template)
+        return await self.complete(request, context, resources_pb2.CompleteResourceTemplateResponse, template.completers)
 
     @rpc
     async def WatchResources(self, request: Any, context: Context) -> None:
         held: list[Provided] = []
         try:
-            await _watch_list(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True))
+            await self.watch_list(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True))
         finally:
             await _release(held)
 
     @rpc
     async def WatchResource(self, request: Any, context: Context) -> None:
         uri, parent = request.uri, request.uri.endswith("/")
-        if not parent and self._reader(uri) is None:
-            raise StatusError(grpc.StatusCode.NOT_FOUND, not_found(uri).message)
+        if not parent:
+            self._reader(uri)
         held: list[Provided] = []
 
         async def started() -> None:
@@ -306,41 +257,36 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
                 await p.acquire()
                 held.append(p)
 
-    def _skills(self, uri: str, kind: type[SkillProvider]) -> tuple[Provided, Any]:
-        provided = self.server.provider(uri)
+    async def _of_skills(self, what: str, kind: type[SkillProvider], request: Any, context: Context) -> tuple[Any, Call]:
+        """What a method of the provider of a URI gives. Failure NOT_FOUND."""
+        provided = self.server.provider(request.uri)
         if provided is None or not isinstance(provided.provider, kind):
-            raise StatusError(grpc.StatusCode.NOT_FOUND, not_found(uri).message)
-        return provided, provided.provider
+            raise not_found(request.uri)
+        call = await self.call(request, context, work=False)
+        found = await provided.ask(what, getattr(provided.provider, what), call, request.uri)
+        if found is None:
+            raise not_found(request.uri)
+        return found, call
 
     @rpc
     async def ListSkills(self, request: Any, context: Context) -> Any:
-        listed: list[Any] = []
+        skills: list[Any] = []
         providers = [(p, p.provider) for p in self.server.providers if isinstance(p.provider, SkillProvider)]
         if not providers:
             raise StatusError(grpc.StatusCode.UNIMPLEMENTED, "there are no skills")
         for provided, provider in providers:
-            listed += await provided.ask("skills", provider.skills)
-        skills, rest = page(listed, lambda s: s.uri, request.page_token, request.page_size)
-        return resources_pb2.ListSkillsResponse(skills=skills, next_page_token=rest, cache=self.server.list_cache)
+            skills += await provided.ask("skills", provider.skills)
+        return self.listed(request, resources_pb2.ListSkillsResponse, "uri", skills, cache=self.server.list_cache)
 
     @rpc
     async def GetSkill(self, request: Any, context: Context) -> Any:
-        provided, provider = self._skills(request.uri, SkillProvider)
-        call = Call(request.context, deadline=_deadline(context))
-        skill = await provided.ask("skill", provider.skill, call, request.uri)
-        if skill is None:
-            raise StatusError(grpc.StatusCode.NOT_FOUND, not_found(request.uri).message)
-        return resources_pb2.GetSkillResponse(skill=skill, cache=call._cache)
+        skill, call = await self._of_skills("skill", SkillProvider, request, context)
+        return resources_pb2.GetSkillResponse(skill=skill, cache=call.cache)
 
     @rpc
     async def ListResourceDirectory(self, request: Any, context: Context) -> Any:
-        provided, provider = self._skills(request.uri, DirectoryProvider)
-        call = Call(request.context, deadline=_deadline(context))
-        children = await provided.ask("directory", provider.directory, call, request.uri)
-        if children is None:
-            raise StatusError(grpc.StatusCode.NOT_FOUND, not_found(request.uri).message)
-        resources, rest = page(children, lambda r: r.uri, request.page_token, 0)
-        return resources_pb2.ListResourceDirectoryResponse(resources=resources, next_page_token=rest)
+        children, _ = await self._of_skills("directory", DirectoryProvider, request, context)
+        return self.listed(request, resources_pb2.ListResourceDirectoryResponse, "uri", children, size=0)
 
 
 async def _release(held: list[Provided]) -> None:
@@ -351,9 +297,8 @@ async def _release(held: list[Provided]) -> None:
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:
     """Puts the contract's services on a gRPC server of one's own, and returns their names. Call Server.close before that
     stops. Health and reflection are yours to add."""
-    backend_pb2_grpc.add_BackendServiceServicer_to_server(BackendService(server), on)
-    tools_pb2_grpc.add_ToolServiceServicer_to_server(ToolService(server), on)
-    resources_pb2_grpc.add_ResourceServiceServicer_to_server(ResourceService(server), on)
-    prompts_pb2_grpc.add_PromptServiceServicer_to_server(PromptService(server), on)
+    stubs = {BackendService: backend_pb2_grpc, ToolService: tools_pb2_grpc, ResourceService: resources_pb2_grpc, PromptService: prompts_pb2_grpc}
+    for service, module in stubs.items():
+        vars(module)[f"add_{service.__name__}Servicer_to_server"](service(server), on)
     files = (backend_pb2, tools_pb2, resources_pb2, prompts_pb2)
     return tuple(s.full_name for f in files for s in f.DESCRIPTOR.services_by_name.values())

@@ -5,7 +5,7 @@ import json
 import logging
 import os
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, unquote
 
 import yaml
@@ -110,18 +110,19 @@ class SkillFolder(DirectoryProvider):
         if not text.startswith("---\n") or not closed:
             raise ValueError(f"{what} does not begin with YAML between two lines of ---")
         try:
-            members = yaml.safe_load(head)
+            members: Any = yaml.safe_load(head)
         except yaml.YAMLError as e:
             raise ValueError(f"{what} has front matter that is no YAML: {e}") from e
-        if not isinstance(members, dict) or members.get("name") != PurePosixPath(skill).name:
+        front: dict[str, Any] = cast(dict[str, Any], members) if isinstance(members, dict) else {}
+        if front.get("name") != PurePosixPath(skill).name:
             raise ValueError(f"{what} must have the name of its directory, {PurePosixPath(skill).name!r}")
-        if not isinstance(members.get("description"), str) or not members["description"]:
+        if not isinstance(front.get("description"), str) or not front["description"]:
             raise ValueError(f"{what} has no description, which must be a text")
-        return members
+        return front
 
     def skills(self) -> list[Skill]:
         dirs, files = self._scan()
-        out = []
+        out: list[Skill] = []
         for skill in dirs:
             try:
                 out.append(self._skill(skill, files))

@@ -63,12 +63,12 @@ class Outcome:
     """The contract's result of a tool, a read or a prompt."""
     input_required: input_pb2.InputRequired | None = None
     failure: common_pb2.Failure | None = None
-    progress: list[common_pb2.Progress] = field(default_factory=list)
-    logs: list[common_pb2.LogMessage] = field(default_factory=list)
-    asked: list[InputRequest] = field(default_factory=list)
-    events: list[str] = field(default_factory=list)
+    progress: list[common_pb2.Progress] = field(default_factory=list[common_pb2.Progress])
+    logs: list[common_pb2.LogMessage] = field(default_factory=list[common_pb2.LogMessage])
+    asked: list[InputRequest] = field(default_factory=list[InputRequest])
+    events: list[str] = field(default_factory=list[str])
     """The kinds of all events, in order."""
-    checkpoints: list[bytes] = field(default_factory=list)
+    checkpoints: list[bytes] = field(default_factory=list[bytes])
     rounds: int = 0
     """How often the handler ran."""
 
@@ -131,36 +131,34 @@ class Client:
 
     async def call_tool(self, name: str, arguments: dict[str, Any] | None = None) -> Outcome:
         """Calls a tool through all its rounds. grpc.RpcError is a status that ended it."""
-        text = json.dumps(arguments or {})
-        return await self._rounds(self.tools.CallTool, lambda **round: tools_pb2.CallToolRequest(name=name, arguments_json=text, **round))
+        request = tools_pb2.CallToolRequest(name=name, arguments_json=json.dumps(arguments or {}))
+        return await self._rounds(self.tools.CallTool, request)
 
     async def read_resource(self, uri: str) -> Outcome:
         """Reads a resource, as call_tool calls a tool."""
-        return await self._rounds(self.resources.ReadResource, lambda **round: resources_pb2.ReadResourceRequest(uri=uri, **round))
+        return await self._rounds(self.resources.ReadResource, resources_pb2.ReadResourceRequest(uri=uri))
 
     async def get_prompt(self, name: str, arguments: dict[str, str] | None = None) -> Outcome:
         """Gets a prompt, as call_tool calls a tool."""
-        return await self._rounds(self.prompts.GetPrompt, lambda **round: prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}, **round))
+        return await self._rounds(self.prompts.GetPrompt, prompts_pb2.GetPromptRequest(name=name, arguments=arguments or {}))
 
-    async def _rounds(self, method: Any, request: Callable[..., Any]) -> Outcome:
+    async def _rounds(self, method: Any, request: Any) -> Outcome:
         """Runs one call to its end; it hands on only the latest answers, as the edge does."""
         out = Outcome()
-        answers: list[InputResponse] = []
-        state = b""
+        request.context.CopyFrom(self.context)
         while out.rounds < MAX_ROUNDS:
             out.rounds += 1
-            context = common_pb2.RequestContext()
-            context.CopyFrom(self.context)
-            context.round = out.rounds
-            stream = method(request(context=context, input_responses=answers, state=state), metadata=self.metadata)
-            await self._drain(stream, out)
+            request.context.round = out.rounds
+            await self._drain(method(request, metadata=self.metadata), out)
             if out.input_required is None:
                 return out
             out.asked += out.input_required.requests
             answers = [a for r in out.input_required.requests if (a := self._answer(r)) is not None]
             if self.answers is None or (out.input_required.requests and not answers):
                 return out
-            state = out.input_required.state
+            request.state = out.input_required.state
+            del request.input_responses[:]
+            request.input_responses.extend(answers)
         raise AssertionError(f"the call still asks after {MAX_ROUNDS} rounds")
 
     def _answer(self, request: InputRequest) -> InputResponse | None:

@@ -16,7 +16,7 @@ from .call import Call
 from .content import RawJSON, Result, encode, text
 from .failure import DefinitionError, Failure, Reason
 from .rounds import Work
-from .schema import Arguments, misfit, output_schema, schema_of, signature_of
+from .schema import Arguments, many, misfit, output_schema, schema_of, signature_of
 from .types import Content, Icon, Tool
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
@@ -166,10 +166,8 @@ def finish_any(value: Any) -> tools_pb2.CallToolResult:
         return tools_pb2.CallToolResult()
     if isinstance(value, str):
         return tools_pb2.CallToolResult(content=[text(value)])
-    if isinstance(value, Content):
-        return tools_pb2.CallToolResult(content=[value])
-    if isinstance(value, list) and value and all(isinstance(item, Content) for item in value):
-        return tools_pb2.CallToolResult(content=value)
+    if value != [] and all(isinstance(item, Content) for item in many(value)):
+        return tools_pb2.CallToolResult(content=many(value))
     if isinstance(value, Result):
         return tools_pb2.CallToolResult(
             content=value.content,

@@ -7,17 +7,6 @@ from urllib.parse import unquote
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,]+)\}")
 _UNRESERVED = r"(?:[A-Za-z0-9\-._~]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
 _RESERVED = r"(?:[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}|[^\x00-\x7f])*"
-# By operator: what comes first, between two, whether values are named, and what a value is made of.
-_OPERATORS = {
-    "": ("", ",", False, _UNRESERVED),
-    "+": ("", ",", False, _RESERVED),
-    "#": ("#", ",", False, _RESERVED),
-    ".": (".", ".", False, _UNRESERVED.replace("._~", "_~")),
-    "/": ("/", "/", False, _UNRESERVED),
-    ";": (";", ";", True, _UNRESERVED),
-    "?": ("?", "&", True, _UNRESERVED),
-    "&": ("&", "&", True, _UNRESERVED),
-}
 
 
 @dataclass(frozen=True)
@@ -26,17 +15,21 @@ class Template:
 
     variables: tuple[str, ...]
     _pattern: re.Pattern[str]
-    _groups: tuple[str, ...]
 
     @classmethod
     def parse(cls, text: str) -> "Template":
         """ValueError when it is no such template."""
-        pattern, groups, end = "", [], 0
+        groups: list[str] = []
+        pattern, end = "", 0
         for found in _EXPRESSION.finditer(text):
             pattern += _literal(text[end : found.start()])
             end = found.end()
-            first, between, named, value = _OPERATORS[found[1]]
-            parts = []
+            operator = found[1]
+            named = operator in (";", "?", "&")
+            first = operator.replace("+", "")
+            between = "&" if operator == "?" else first.replace("#", "") or ","
+            value = _RESERVED if operator in ("+", "#") else _UNRESERVED.replace("._~", "_~") if operator == "." else _UNRESERVED
+            parts: list[str] = []
             for i, name in enumerate(found[2].split(",")):
                 if not name or name in groups:
                     raise ValueError(f"{found[0]} has a variable without a name, or one that comes twice")
@@ -49,14 +42,14 @@ class Template:
                 parts.append(f"(?:{part})?" if named else part)
             pattern += "".join(parts)
         pattern += _literal(text[end:])
-        return cls(tuple(groups), re.compile(pattern), tuple(groups))
+        return cls(tuple(groups), re.compile(pattern))
 
     def match(self, uri: str) -> dict[str, str] | None:
         """The variables of a URI, decoded, without those that it leaves out; None: it does not match."""
         found = self._pattern.fullmatch(uri)
         if found is None:
             return None
-        return {name: unquote(v) for name, v in zip(self._groups, found.groups(), strict=True) if v is not None}
+        return {name: unquote(v) for name, v in zip(self.variables, found.groups(), strict=True) if v is not None}
 
 
 def _literal(text: str) -> str:

@@ -127,10 +127,10 @@ export const DescribeRequest: MessageFns<DescribeRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DescribeRequest>, I>>(base?: I): DescribeRequest {
-    return DescribeRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DescribeRequest>): DescribeRequest {
+    return DescribeRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DescribeRequest>, I>>(_: I): DescribeRequest {
+  fromPartial(_: DeepPartial<DescribeRequest>): DescribeRequest {
     const message = createBaseDescribeRequest();
     return message;
   },
@@ -246,10 +246,10 @@ export const DescribeResponse: MessageFns<DescribeResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<DescribeResponse>, I>>(base?: I): DescribeResponse {
-    return DescribeResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DescribeResponse>): DescribeResponse {
+    return DescribeResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DescribeResponse>, I>>(object: I): DescribeResponse {
+  fromPartial(object: DeepPartial<DescribeResponse>): DescribeResponse {
     const message = createBaseDescribeResponse();
     message.implementation = (object.implementation !== undefined && object.implementation !== null)
       ? Implementation.fromPartial(object.implementation)
@@ -333,14 +333,10 @@ export const DescribeResponse_ExtensionsJsonEntry: MessageFns<DescribeResponse_E
     }
   },
 
-  create<I extends Exact<DeepPartial<DescribeResponse_ExtensionsJsonEntry>, I>>(
-    base?: I,
-  ): DescribeResponse_ExtensionsJsonEntry {
-    return DescribeResponse_ExtensionsJsonEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<DescribeResponse_ExtensionsJsonEntry>): DescribeResponse_ExtensionsJsonEntry {
+    return DescribeResponse_ExtensionsJsonEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<DescribeResponse_ExtensionsJsonEntry>, I>>(
-    object: I,
-  ): DescribeResponse_ExtensionsJsonEntry {
+  fromPartial(object: DeepPartial<DescribeResponse_ExtensionsJsonEntry>): DescribeResponse_ExtensionsJsonEntry {
     const message = createBaseDescribeResponse_ExtensionsJsonEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -393,10 +389,10 @@ export const ToolFeatures: MessageFns<ToolFeatures> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ToolFeatures>, I>>(base?: I): ToolFeatures {
-    return ToolFeatures.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ToolFeatures>): ToolFeatures {
+    return ToolFeatures.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ToolFeatures>, I>>(object: I): ToolFeatures {
+  fromPartial(object: DeepPartial<ToolFeatures>): ToolFeatures {
     const message = createBaseToolFeatures();
     message.listChanged = object.listChanged ?? false;
     return message;
@@ -492,10 +488,10 @@ export const ResourceFeatures: MessageFns<ResourceFeatures> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ResourceFeatures>, I>>(base?: I): ResourceFeatures {
-    return ResourceFeatures.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ResourceFeatures>): ResourceFeatures {
+    return ResourceFeatures.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ResourceFeatures>, I>>(object: I): ResourceFeatures {
+  fromPartial(object: DeepPartial<ResourceFeatures>): ResourceFeatures {
     const message = createBaseResourceFeatures();
     message.listChanged = object.listChanged ?? false;
     message.subscribe = object.subscribe ?? false;
@@ -562,10 +558,10 @@ export const PromptFeatures: MessageFns<PromptFeatures> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<PromptFeatures>, I>>(base?: I): PromptFeatures {
-    return PromptFeatures.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PromptFeatures>): PromptFeatures {
+    return PromptFeatures.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PromptFeatures>, I>>(object: I): PromptFeatures {
+  fromPartial(object: DeepPartial<PromptFeatures>): PromptFeatures {
     const message = createBasePromptFeatures();
     message.listChanged = object.listChanged ?? false;
     message.completion = object.completion ?? false;
@@ -629,13 +625,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

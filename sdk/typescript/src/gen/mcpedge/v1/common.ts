@@ -374,10 +374,10 @@ export const Icon: MessageFns<Icon> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Icon>, I>>(base?: I): Icon {
-    return Icon.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Icon>): Icon {
+    return Icon.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Icon>, I>>(object: I): Icon {
+  fromPartial(object: DeepPartial<Icon>): Icon {
     const message = createBaseIcon();
     message.src = object.src ?? "";
     message.mimeType = object.mimeType ?? "";
@@ -468,10 +468,10 @@ export const Annotations: MessageFns<Annotations> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Annotations>, I>>(base?: I): Annotations {
-    return Annotations.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Annotations>): Annotations {
+    return Annotations.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Annotations>, I>>(object: I): Annotations {
+  fromPartial(object: DeepPartial<Annotations>): Annotations {
     const message = createBaseAnnotations();
     message.audience = object.audience?.map((e) => e) || [];
     message.priority = object.priority ?? undefined;
@@ -580,10 +580,10 @@ export const Implementation: MessageFns<Implementation> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Implementation>, I>>(base?: I): Implementation {
-    return Implementation.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Implementation>): Implementation {
+    return Implementation.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Implementation>, I>>(object: I): Implementation {
+  fromPartial(object: DeepPartial<Implementation>): Implementation {
     const message = createBaseImplementation();
     message.name = object.name ?? "";
     message.version = object.version ?? "";
@@ -709,10 +709,10 @@ export const Principal: MessageFns<Principal> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Principal>, I>>(base?: I): Principal {
-    return Principal.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Principal>): Principal {
+    return Principal.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Principal>, I>>(object: I): Principal {
+  fromPartial(object: DeepPartial<Principal>): Principal {
     const message = createBasePrincipal();
     message.subject = object.subject ?? "";
     message.issuer = object.issuer ?? "";
@@ -789,10 +789,10 @@ export const Principal_ClaimsJsonEntry: MessageFns<Principal_ClaimsJsonEntry> = 
     }
   },
 
-  create<I extends Exact<DeepPartial<Principal_ClaimsJsonEntry>, I>>(base?: I): Principal_ClaimsJsonEntry {
-    return Principal_ClaimsJsonEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Principal_ClaimsJsonEntry>): Principal_ClaimsJsonEntry {
+    return Principal_ClaimsJsonEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Principal_ClaimsJsonEntry>, I>>(object: I): Principal_ClaimsJsonEntry {
+  fromPartial(object: DeepPartial<Principal_ClaimsJsonEntry>): Principal_ClaimsJsonEntry {
     const message = createBasePrincipal_ClaimsJsonEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -856,10 +856,10 @@ export const CacheHint: MessageFns<CacheHint> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CacheHint>, I>>(base?: I): CacheHint {
-    return CacheHint.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CacheHint>): CacheHint {
+    return CacheHint.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CacheHint>, I>>(object: I): CacheHint {
+  fromPartial(object: DeepPartial<CacheHint>): CacheHint {
     const message = createBaseCacheHint();
     message.ttl = (object.ttl !== undefined && object.ttl !== null) ? Duration.fromPartial(object.ttl) : undefined;
     message.scope = object.scope ?? 0;
@@ -959,10 +959,10 @@ export const ClientCapabilities: MessageFns<ClientCapabilities> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ClientCapabilities>, I>>(base?: I): ClientCapabilities {
-    return ClientCapabilities.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ClientCapabilities>): ClientCapabilities {
+    return ClientCapabilities.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ClientCapabilities>, I>>(object: I): ClientCapabilities {
+  fromPartial(object: DeepPartial<ClientCapabilities>): ClientCapabilities {
     const message = createBaseClientCapabilities();
     message.elicitation = (object.elicitation !== undefined && object.elicitation !== null)
       ? ElicitationCapability.fromPartial(object.elicitation)
@@ -1043,14 +1043,10 @@ export const ClientCapabilities_ExtensionsJsonEntry: MessageFns<ClientCapabiliti
     }
   },
 
-  create<I extends Exact<DeepPartial<ClientCapabilities_ExtensionsJsonEntry>, I>>(
-    base?: I,
-  ): ClientCapabilities_ExtensionsJsonEntry {
-    return ClientCapabilities_ExtensionsJsonEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ClientCapabilities_ExtensionsJsonEntry>): ClientCapabilities_ExtensionsJsonEntry {
+    return ClientCapabilities_ExtensionsJsonEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ClientCapabilities_ExtensionsJsonEntry>, I>>(
-    object: I,
-  ): ClientCapabilities_ExtensionsJsonEntry {
+  fromPartial(object: DeepPartial<ClientCapabilities_ExtensionsJsonEntry>): ClientCapabilities_ExtensionsJsonEntry {
     const message = createBaseClientCapabilities_ExtensionsJsonEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -1125,10 +1121,10 @@ export const ElicitationCapability: MessageFns<ElicitationCapability> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ElicitationCapability>, I>>(base?: I): ElicitationCapability {
-    return ElicitationCapability.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ElicitationCapability>): ElicitationCapability {
+    return ElicitationCapability.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ElicitationCapability>, I>>(object: I): ElicitationCapability {
+  fromPartial(object: DeepPartial<ElicitationCapability>): ElicitationCapability {
     const message = createBaseElicitationCapability();
     message.form = object.form ?? false;
     message.url = object.url ?? false;
@@ -1204,10 +1200,10 @@ export const SamplingCapability: MessageFns<SamplingCapability> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SamplingCapability>, I>>(base?: I): SamplingCapability {
-    return SamplingCapability.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SamplingCapability>): SamplingCapability {
+    return SamplingCapability.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SamplingCapability>, I>>(object: I): SamplingCapability {
+  fromPartial(object: DeepPartial<SamplingCapability>): SamplingCapability {
     const message = createBaseSamplingCapability();
     message.context = object.context ?? false;
     message.tools = object.tools ?? false;
@@ -1272,10 +1268,10 @@ export const RootsCapability: MessageFns<RootsCapability> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<RootsCapability>, I>>(base?: I): RootsCapability {
-    return RootsCapability.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RootsCapability>): RootsCapability {
+    return RootsCapability.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RootsCapability>, I>>(object: I): RootsCapability {
+  fromPartial(object: DeepPartial<RootsCapability>): RootsCapability {
     const message = createBaseRootsCapability();
     message.listChanged = object.listChanged ?? false;
     message.extraJson = object.extraJson ?? "";
@@ -1361,10 +1357,10 @@ export const Progress: MessageFns<Progress> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Progress>, I>>(base?: I): Progress {
-    return Progress.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Progress>): Progress {
+    return Progress.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Progress>, I>>(object: I): Progress {
+  fromPartial(object: DeepPartial<Progress>): Progress {
     const message = createBaseProgress();
     message.progress = object.progress ?? 0;
     message.total = object.total ?? undefined;
@@ -1452,10 +1448,10 @@ export const LogMessage: MessageFns<LogMessage> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<LogMessage>, I>>(base?: I): LogMessage {
-    return LogMessage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<LogMessage>): LogMessage {
+    return LogMessage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<LogMessage>, I>>(object: I): LogMessage {
+  fromPartial(object: DeepPartial<LogMessage>): LogMessage {
     const message = createBaseLogMessage();
     message.level = object.level ?? 0;
     message.logger = object.logger ?? "";
@@ -1543,10 +1539,10 @@ export const Failure: MessageFns<Failure> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Failure>, I>>(base?: I): Failure {
-    return Failure.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Failure>): Failure {
+    return Failure.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Failure>, I>>(object: I): Failure {
+  fromPartial(object: DeepPartial<Failure>): Failure {
     const message = createBaseFailure();
     message.reason = object.reason ?? 0;
     message.message = object.message ?? "";
@@ -1723,10 +1719,10 @@ export const RequestContext: MessageFns<RequestContext> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<RequestContext>, I>>(base?: I): RequestContext {
-    return RequestContext.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<RequestContext>): RequestContext {
+    return RequestContext.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<RequestContext>, I>>(object: I): RequestContext {
+  fromPartial(object: DeepPartial<RequestContext>): RequestContext {
     const message = createBaseRequestContext();
     message.callId = object.callId ?? "";
     message.attempt = object.attempt ?? 0;
@@ -1796,10 +1792,10 @@ export const TaskContext: MessageFns<TaskContext> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TaskContext>, I>>(base?: I): TaskContext {
-    return TaskContext.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TaskContext>): TaskContext {
+    return TaskContext.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TaskContext>, I>>(object: I): TaskContext {
+  fromPartial(object: DeepPartial<TaskContext>): TaskContext {
     const message = createBaseTaskContext();
     message.id = object.id ?? "";
     return message;
@@ -1814,13 +1810,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -246,10 +246,10 @@ export const ContentBlock: MessageFns<ContentBlock> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ContentBlock>, I>>(base?: I): ContentBlock {
-    return ContentBlock.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ContentBlock>): ContentBlock {
+    return ContentBlock.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ContentBlock>, I>>(object: I): ContentBlock {
+  fromPartial(object: DeepPartial<ContentBlock>): ContentBlock {
     const message = createBaseContentBlock();
     message.text = (object.text !== undefined && object.text !== null)
       ? TextContent.fromPartial(object.text)
@@ -320,10 +320,10 @@ export const TextContent: MessageFns<TextContent> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TextContent>, I>>(base?: I): TextContent {
-    return TextContent.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TextContent>): TextContent {
+    return TextContent.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TextContent>, I>>(object: I): TextContent {
+  fromPartial(object: DeepPartial<TextContent>): TextContent {
     const message = createBaseTextContent();
     message.text = object.text ?? "";
     return message;
@@ -386,10 +386,10 @@ export const ImageContent: MessageFns<ImageContent> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ImageContent>, I>>(base?: I): ImageContent {
-    return ImageContent.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ImageContent>): ImageContent {
+    return ImageContent.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ImageContent>, I>>(object: I): ImageContent {
+  fromPartial(object: DeepPartial<ImageContent>): ImageContent {
     const message = createBaseImageContent();
     message.data = object.data ?? Buffer.alloc(0);
     message.mimeType = object.mimeType ?? "";
@@ -453,10 +453,10 @@ export const AudioContent: MessageFns<AudioContent> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<AudioContent>, I>>(base?: I): AudioContent {
-    return AudioContent.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<AudioContent>): AudioContent {
+    return AudioContent.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<AudioContent>, I>>(object: I): AudioContent {
+  fromPartial(object: DeepPartial<AudioContent>): AudioContent {
     const message = createBaseAudioContent();
     message.data = object.data ?? Buffer.alloc(0);
     message.mimeType = object.mimeType ?? "";
@@ -610,10 +610,10 @@ export const Resource: MessageFns<Resource> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Resource>, I>>(base?: I): Resource {
-    return Resource.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Resource>): Resource {
+    return Resource.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Resource>, I>>(object: I): Resource {
+  fromPartial(object: DeepPartial<Resource>): Resource {
     const message = createBaseResource();
     message.uri = object.uri ?? "";
     message.name = object.name ?? "";
@@ -719,10 +719,10 @@ export const ResourceContents: MessageFns<ResourceContents> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ResourceContents>, I>>(base?: I): ResourceContents {
-    return ResourceContents.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ResourceContents>): ResourceContents {
+    return ResourceContents.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ResourceContents>, I>>(object: I): ResourceContents {
+  fromPartial(object: DeepPartial<ResourceContents>): ResourceContents {
     const message = createBaseResourceContents();
     message.uri = object.uri ?? "";
     message.mimeType = object.mimeType ?? "";
@@ -741,13 +741,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

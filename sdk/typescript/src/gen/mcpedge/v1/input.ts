@@ -432,10 +432,10 @@ export const InputRequired: MessageFns<InputRequired> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<InputRequired>, I>>(base?: I): InputRequired {
-    return InputRequired.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<InputRequired>): InputRequired {
+    return InputRequired.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<InputRequired>, I>>(object: I): InputRequired {
+  fromPartial(object: DeepPartial<InputRequired>): InputRequired {
     const message = createBaseInputRequired();
     message.requests = object.requests?.map((e) => InputRequest.fromPartial(e)) || [];
     message.state = object.state ?? Buffer.alloc(0);
@@ -554,10 +554,10 @@ export const InputRequest: MessageFns<InputRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<InputRequest>, I>>(base?: I): InputRequest {
-    return InputRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<InputRequest>): InputRequest {
+    return InputRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<InputRequest>, I>>(object: I): InputRequest {
+  fromPartial(object: DeepPartial<InputRequest>): InputRequest {
     const message = createBaseInputRequest();
     message.key = object.key ?? "";
     message.elicitForm = (object.elicitForm !== undefined && object.elicitForm !== null)
@@ -666,10 +666,10 @@ export const InputResponse: MessageFns<InputResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<InputResponse>, I>>(base?: I): InputResponse {
-    return InputResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<InputResponse>): InputResponse {
+    return InputResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<InputResponse>, I>>(object: I): InputResponse {
+  fromPartial(object: DeepPartial<InputResponse>): InputResponse {
     const message = createBaseInputResponse();
     message.key = object.key ?? "";
     message.elicit = (object.elicit !== undefined && object.elicit !== null)
@@ -753,10 +753,10 @@ export const ElicitForm: MessageFns<ElicitForm> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ElicitForm>, I>>(base?: I): ElicitForm {
-    return ElicitForm.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ElicitForm>): ElicitForm {
+    return ElicitForm.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ElicitForm>, I>>(object: I): ElicitForm {
+  fromPartial(object: DeepPartial<ElicitForm>): ElicitForm {
     const message = createBaseElicitForm();
     message.message = object.message ?? "";
     message.requestedSchemaJson = object.requestedSchemaJson ?? "";
@@ -832,10 +832,10 @@ export const ElicitUrl: MessageFns<ElicitUrl> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ElicitUrl>, I>>(base?: I): ElicitUrl {
-    return ElicitUrl.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ElicitUrl>): ElicitUrl {
+    return ElicitUrl.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ElicitUrl>, I>>(object: I): ElicitUrl {
+  fromPartial(object: DeepPartial<ElicitUrl>): ElicitUrl {
     const message = createBaseElicitUrl();
     message.message = object.message ?? "";
     message.url = object.url ?? "";
@@ -900,10 +900,10 @@ export const ElicitResult: MessageFns<ElicitResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ElicitResult>, I>>(base?: I): ElicitResult {
-    return ElicitResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ElicitResult>): ElicitResult {
+    return ElicitResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ElicitResult>, I>>(object: I): ElicitResult {
+  fromPartial(object: DeepPartial<ElicitResult>): ElicitResult {
     const message = createBaseElicitResult();
     message.action = object.action ?? 0;
     message.contentJson = object.contentJson ?? "";
@@ -1081,10 +1081,10 @@ export const CreateMessage: MessageFns<CreateMessage> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CreateMessage>, I>>(base?: I): CreateMessage {
-    return CreateMessage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateMessage>): CreateMessage {
+    return CreateMessage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateMessage>, I>>(object: I): CreateMessage {
+  fromPartial(object: DeepPartial<CreateMessage>): CreateMessage {
     const message = createBaseCreateMessage();
     message.messages = object.messages?.map((e) => SamplingMessage.fromPartial(e)) || [];
     message.maxTokens = (object.maxTokens !== undefined && object.maxTokens !== null) ? BigInt(object.maxTokens) : 0n;
@@ -1181,10 +1181,10 @@ export const ModelPreferences: MessageFns<ModelPreferences> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ModelPreferences>, I>>(base?: I): ModelPreferences {
-    return ModelPreferences.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ModelPreferences>): ModelPreferences {
+    return ModelPreferences.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ModelPreferences>, I>>(object: I): ModelPreferences {
+  fromPartial(object: DeepPartial<ModelPreferences>): ModelPreferences {
     const message = createBaseModelPreferences();
     message.hints = object.hints?.map((e) => e) || [];
     message.costPriority = object.costPriority ?? undefined;
@@ -1261,10 +1261,10 @@ export const SamplingMessage: MessageFns<SamplingMessage> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SamplingMessage>, I>>(base?: I): SamplingMessage {
-    return SamplingMessage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SamplingMessage>): SamplingMessage {
+    return SamplingMessage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SamplingMessage>, I>>(object: I): SamplingMessage {
+  fromPartial(object: DeepPartial<SamplingMessage>): SamplingMessage {
     const message = createBaseSamplingMessage();
     message.role = object.role ?? 0;
     message.content = object.content?.map((e) => SamplingContent.fromPartial(e)) || [];
@@ -1404,10 +1404,10 @@ export const SamplingContent: MessageFns<SamplingContent> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SamplingContent>, I>>(base?: I): SamplingContent {
-    return SamplingContent.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SamplingContent>): SamplingContent {
+    return SamplingContent.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SamplingContent>, I>>(object: I): SamplingContent {
+  fromPartial(object: DeepPartial<SamplingContent>): SamplingContent {
     const message = createBaseSamplingContent();
     message.text = (object.text !== undefined && object.text !== null)
       ? TextContent.fromPartial(object.text)
@@ -1500,10 +1500,10 @@ export const ToolUse: MessageFns<ToolUse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ToolUse>, I>>(base?: I): ToolUse {
-    return ToolUse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ToolUse>): ToolUse {
+    return ToolUse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ToolUse>, I>>(object: I): ToolUse {
+  fromPartial(object: DeepPartial<ToolUse>): ToolUse {
     const message = createBaseToolUse();
     message.id = object.id ?? "";
     message.name = object.name ?? "";
@@ -1590,10 +1590,10 @@ export const ToolResult: MessageFns<ToolResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ToolResult>, I>>(base?: I): ToolResult {
-    return ToolResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ToolResult>): ToolResult {
+    return ToolResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ToolResult>, I>>(object: I): ToolResult {
+  fromPartial(object: DeepPartial<ToolResult>): ToolResult {
     const message = createBaseToolResult();
     message.toolUseId = object.toolUseId ?? "";
     message.content = object.content?.map((e) => ContentBlock.fromPartial(e)) || [];
@@ -1692,10 +1692,10 @@ export const CreateMessageResult: MessageFns<CreateMessageResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CreateMessageResult>, I>>(base?: I): CreateMessageResult {
-    return CreateMessageResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CreateMessageResult>): CreateMessageResult {
+    return CreateMessageResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CreateMessageResult>, I>>(object: I): CreateMessageResult {
+  fromPartial(object: DeepPartial<CreateMessageResult>): CreateMessageResult {
     const message = createBaseCreateMessageResult();
     message.role = object.role ?? 0;
     message.content = object.content?.map((e) => SamplingContent.fromPartial(e)) || [];
@@ -1740,10 +1740,10 @@ export const ListRoots: MessageFns<ListRoots> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListRoots>, I>>(base?: I): ListRoots {
-    return ListRoots.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListRoots>): ListRoots {
+    return ListRoots.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListRoots>, I>>(_: I): ListRoots {
+  fromPartial(_: DeepPartial<ListRoots>): ListRoots {
     const message = createBaseListRoots();
     return message;
   },
@@ -1794,10 +1794,10 @@ export const ListRootsResult: MessageFns<ListRootsResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListRootsResult>, I>>(base?: I): ListRootsResult {
-    return ListRootsResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListRootsResult>): ListRootsResult {
+    return ListRootsResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListRootsResult>, I>>(object: I): ListRootsResult {
+  fromPartial(object: DeepPartial<ListRootsResult>): ListRootsResult {
     const message = createBaseListRootsResult();
     message.roots = object.roots?.map((e) => Root.fromPartial(e)) || [];
     return message;
@@ -1871,10 +1871,10 @@ export const Root: MessageFns<Root> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Root>, I>>(base?: I): Root {
-    return Root.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Root>): Root {
+    return Root.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Root>, I>>(object: I): Root {
+  fromPartial(object: DeepPartial<Root>): Root {
     const message = createBaseRoot();
     message.uri = object.uri ?? "";
     message.name = object.name ?? "";
@@ -2026,10 +2026,10 @@ export const Tool: MessageFns<Tool> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Tool>, I>>(base?: I): Tool {
-    return Tool.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Tool>): Tool {
+    return Tool.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Tool>, I>>(object: I): Tool {
+  fromPartial(object: DeepPartial<Tool>): Tool {
     const message = createBaseTool();
     message.name = object.name ?? "";
     message.title = object.title ?? "";
@@ -2115,10 +2115,10 @@ export const TaskSupport: MessageFns<TaskSupport> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<TaskSupport>, I>>(base?: I): TaskSupport {
-    return TaskSupport.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<TaskSupport>): TaskSupport {
+    return TaskSupport.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<TaskSupport>, I>>(object: I): TaskSupport {
+  fromPartial(object: DeepPartial<TaskSupport>): TaskSupport {
     const message = createBaseTaskSupport();
     message.mode = object.mode ?? 0;
     message.start = object.start ?? 0;
@@ -2218,10 +2218,10 @@ export const ToolAnnotations: MessageFns<ToolAnnotations> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ToolAnnotations>, I>>(base?: I): ToolAnnotations {
-    return ToolAnnotations.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ToolAnnotations>): ToolAnnotations {
+    return ToolAnnotations.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ToolAnnotations>, I>>(object: I): ToolAnnotations {
+  fromPartial(object: DeepPartial<ToolAnnotations>): ToolAnnotations {
     const message = createBaseToolAnnotations();
     message.title = object.title ?? "";
     message.readOnly = object.readOnly ?? undefined;
@@ -2240,13 +2240,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

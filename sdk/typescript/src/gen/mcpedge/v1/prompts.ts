@@ -287,10 +287,10 @@ export const Prompt: MessageFns<Prompt> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Prompt>, I>>(base?: I): Prompt {
-    return Prompt.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Prompt>): Prompt {
+    return Prompt.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Prompt>, I>>(object: I): Prompt {
+  fromPartial(object: DeepPartial<Prompt>): Prompt {
     const message = createBasePrompt();
     message.name = object.name ?? "";
     message.title = object.title ?? "";
@@ -380,10 +380,10 @@ export const PromptArgument: MessageFns<PromptArgument> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<PromptArgument>, I>>(base?: I): PromptArgument {
-    return PromptArgument.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PromptArgument>): PromptArgument {
+    return PromptArgument.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PromptArgument>, I>>(object: I): PromptArgument {
+  fromPartial(object: DeepPartial<PromptArgument>): PromptArgument {
     const message = createBasePromptArgument();
     message.name = object.name ?? "";
     message.title = object.title ?? "";
@@ -460,10 +460,10 @@ export const ListPromptsRequest: MessageFns<ListPromptsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListPromptsRequest>, I>>(base?: I): ListPromptsRequest {
-    return ListPromptsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPromptsRequest>): ListPromptsRequest {
+    return ListPromptsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPromptsRequest>, I>>(object: I): ListPromptsRequest {
+  fromPartial(object: DeepPartial<ListPromptsRequest>): ListPromptsRequest {
     const message = createBaseListPromptsRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -541,10 +541,10 @@ export const ListPromptsResponse: MessageFns<ListPromptsResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListPromptsResponse>, I>>(base?: I): ListPromptsResponse {
-    return ListPromptsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListPromptsResponse>): ListPromptsResponse {
+    return ListPromptsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListPromptsResponse>, I>>(object: I): ListPromptsResponse {
+  fromPartial(object: DeepPartial<ListPromptsResponse>): ListPromptsResponse {
     const message = createBaseListPromptsResponse();
     message.prompts = object.prompts?.map((e) => Prompt.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -647,10 +647,10 @@ export const GetPromptRequest: MessageFns<GetPromptRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<GetPromptRequest>, I>>(base?: I): GetPromptRequest {
-    return GetPromptRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetPromptRequest>): GetPromptRequest {
+    return GetPromptRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetPromptRequest>, I>>(object: I): GetPromptRequest {
+  fromPartial(object: DeepPartial<GetPromptRequest>): GetPromptRequest {
     const message = createBaseGetPromptRequest();
     message.name = object.name ?? "";
     message.arguments = (globalThis.Object.entries(object.arguments ?? {}) as [string, string][]).reduce(
@@ -727,12 +727,10 @@ export const GetPromptRequest_ArgumentsEntry: MessageFns<GetPromptRequest_Argume
     }
   },
 
-  create<I extends Exact<DeepPartial<GetPromptRequest_ArgumentsEntry>, I>>(base?: I): GetPromptRequest_ArgumentsEntry {
-    return GetPromptRequest_ArgumentsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetPromptRequest_ArgumentsEntry>): GetPromptRequest_ArgumentsEntry {
+    return GetPromptRequest_ArgumentsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetPromptRequest_ArgumentsEntry>, I>>(
-    object: I,
-  ): GetPromptRequest_ArgumentsEntry {
+  fromPartial(object: DeepPartial<GetPromptRequest_ArgumentsEntry>): GetPromptRequest_ArgumentsEntry {
     const message = createBaseGetPromptRequest_ArgumentsEntry();
     message.key = object.key ?? "";
     message.value = object.value ?? "";
@@ -829,10 +827,10 @@ export const GetPromptResponse: MessageFns<GetPromptResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<GetPromptResponse>, I>>(base?: I): GetPromptResponse {
-    return GetPromptResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetPromptResponse>): GetPromptResponse {
+    return GetPromptResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetPromptResponse>, I>>(object: I): GetPromptResponse {
+  fromPartial(object: DeepPartial<GetPromptResponse>): GetPromptResponse {
     const message = createBaseGetPromptResponse();
     message.progress = (object.progress !== undefined && object.progress !== null)
       ? Progress.fromPartial(object.progress)
@@ -918,10 +916,10 @@ export const GetPromptResult: MessageFns<GetPromptResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<GetPromptResult>, I>>(base?: I): GetPromptResult {
-    return GetPromptResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetPromptResult>): GetPromptResult {
+    return GetPromptResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetPromptResult>, I>>(object: I): GetPromptResult {
+  fromPartial(object: DeepPartial<GetPromptResult>): GetPromptResult {
     const message = createBaseGetPromptResult();
     message.description = object.description ?? "";
     message.messages = object.messages?.map((e) => PromptMessage.fromPartial(e)) || [];
@@ -986,10 +984,10 @@ export const PromptMessage: MessageFns<PromptMessage> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<PromptMessage>, I>>(base?: I): PromptMessage {
-    return PromptMessage.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<PromptMessage>): PromptMessage {
+    return PromptMessage.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<PromptMessage>, I>>(object: I): PromptMessage {
+  fromPartial(object: DeepPartial<PromptMessage>): PromptMessage {
     const message = createBasePromptMessage();
     message.role = object.role ?? 0;
     message.content = (object.content !== undefined && object.content !== null)
@@ -1091,10 +1089,10 @@ export const CompletePromptRequest: MessageFns<CompletePromptRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CompletePromptRequest>, I>>(base?: I): CompletePromptRequest {
-    return CompletePromptRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CompletePromptRequest>): CompletePromptRequest {
+    return CompletePromptRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompletePromptRequest>, I>>(object: I): CompletePromptRequest {
+  fromPartial(object: DeepPartial<CompletePromptRequest>): CompletePromptRequest {
     const message = createBaseCompletePromptRequest();
     message.name = object.name ?? "";
     message.argumentName = object.argumentName ?? "";
@@ -1174,13 +1172,11 @@ export const CompletePromptRequest_ContextArgumentsEntry: MessageFns<CompletePro
     }
   },
 
-  create<I extends Exact<DeepPartial<CompletePromptRequest_ContextArgumentsEntry>, I>>(
-    base?: I,
-  ): CompletePromptRequest_ContextArgumentsEntry {
-    return CompletePromptRequest_ContextArgumentsEntry.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CompletePromptRequest_ContextArgumentsEntry>): CompletePromptRequest_ContextArgumentsEntry {
+    return CompletePromptRequest_ContextArgumentsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompletePromptRequest_ContextArgumentsEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<CompletePromptRequest_ContextArgumentsEntry>,
   ): CompletePromptRequest_ContextArgumentsEntry {
     const message = createBaseCompletePromptRequest_ContextArgumentsEntry();
     message.key = object.key ?? "";
@@ -1256,10 +1252,10 @@ export const CompletePromptResponse: MessageFns<CompletePromptResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CompletePromptResponse>, I>>(base?: I): CompletePromptResponse {
-    return CompletePromptResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CompletePromptResponse>): CompletePromptResponse {
+    return CompletePromptResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompletePromptResponse>, I>>(object: I): CompletePromptResponse {
+  fromPartial(object: DeepPartial<CompletePromptResponse>): CompletePromptResponse {
     const message = createBaseCompletePromptResponse();
     message.values = object.values?.map((e) => e) || [];
     message.total = object.total ?? undefined;
@@ -1313,10 +1309,10 @@ export const WatchPromptsRequest: MessageFns<WatchPromptsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchPromptsRequest>, I>>(base?: I): WatchPromptsRequest {
-    return WatchPromptsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchPromptsRequest>): WatchPromptsRequest {
+    return WatchPromptsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchPromptsRequest>, I>>(object: I): WatchPromptsRequest {
+  fromPartial(object: DeepPartial<WatchPromptsRequest>): WatchPromptsRequest {
     const message = createBaseWatchPromptsRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -1381,10 +1377,10 @@ export const WatchPromptsResponse: MessageFns<WatchPromptsResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchPromptsResponse>, I>>(base?: I): WatchPromptsResponse {
-    return WatchPromptsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchPromptsResponse>): WatchPromptsResponse {
+    return WatchPromptsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchPromptsResponse>, I>>(object: I): WatchPromptsResponse {
+  fromPartial(object: DeepPartial<WatchPromptsResponse>): WatchPromptsResponse {
     const message = createBaseWatchPromptsResponse();
     message.started = (object.started !== undefined && object.started !== null)
       ? WatchStarted.fromPartial(object.started)
@@ -1536,13 +1532,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

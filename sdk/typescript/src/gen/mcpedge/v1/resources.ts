@@ -443,10 +443,10 @@ export const ResourceTemplate: MessageFns<ResourceTemplate> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ResourceTemplate>, I>>(base?: I): ResourceTemplate {
-    return ResourceTemplate.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ResourceTemplate>): ResourceTemplate {
+    return ResourceTemplate.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ResourceTemplate>, I>>(object: I): ResourceTemplate {
+  fromPartial(object: DeepPartial<ResourceTemplate>): ResourceTemplate {
     const message = createBaseResourceTemplate();
     message.uriTemplate = object.uriTemplate ?? "";
     message.name = object.name ?? "";
@@ -529,10 +529,10 @@ export const ListResourcesRequest: MessageFns<ListResourcesRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourcesRequest>, I>>(base?: I): ListResourcesRequest {
-    return ListResourcesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourcesRequest>): ListResourcesRequest {
+    return ListResourcesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourcesRequest>, I>>(object: I): ListResourcesRequest {
+  fromPartial(object: DeepPartial<ListResourcesRequest>): ListResourcesRequest {
     const message = createBaseListResourcesRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -610,10 +610,10 @@ export const ListResourcesResponse: MessageFns<ListResourcesResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourcesResponse>, I>>(base?: I): ListResourcesResponse {
-    return ListResourcesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourcesResponse>): ListResourcesResponse {
+    return ListResourcesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourcesResponse>, I>>(object: I): ListResourcesResponse {
+  fromPartial(object: DeepPartial<ListResourcesResponse>): ListResourcesResponse {
     const message = createBaseListResourcesResponse();
     message.resources = object.resources?.map((e) => Resource.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -691,10 +691,10 @@ export const ListResourceTemplatesRequest: MessageFns<ListResourceTemplatesReque
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourceTemplatesRequest>, I>>(base?: I): ListResourceTemplatesRequest {
-    return ListResourceTemplatesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourceTemplatesRequest>): ListResourceTemplatesRequest {
+    return ListResourceTemplatesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourceTemplatesRequest>, I>>(object: I): ListResourceTemplatesRequest {
+  fromPartial(object: DeepPartial<ListResourceTemplatesRequest>): ListResourceTemplatesRequest {
     const message = createBaseListResourceTemplatesRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -772,12 +772,10 @@ export const ListResourceTemplatesResponse: MessageFns<ListResourceTemplatesResp
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourceTemplatesResponse>, I>>(base?: I): ListResourceTemplatesResponse {
-    return ListResourceTemplatesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourceTemplatesResponse>): ListResourceTemplatesResponse {
+    return ListResourceTemplatesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourceTemplatesResponse>, I>>(
-    object: I,
-  ): ListResourceTemplatesResponse {
+  fromPartial(object: DeepPartial<ListResourceTemplatesResponse>): ListResourceTemplatesResponse {
     const message = createBaseListResourceTemplatesResponse();
     message.resourceTemplates = object.resourceTemplates?.map((e) => ResourceTemplate.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -866,10 +864,10 @@ export const ReadResourceRequest: MessageFns<ReadResourceRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ReadResourceRequest>, I>>(base?: I): ReadResourceRequest {
-    return ReadResourceRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ReadResourceRequest>): ReadResourceRequest {
+    return ReadResourceRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ReadResourceRequest>, I>>(object: I): ReadResourceRequest {
+  fromPartial(object: DeepPartial<ReadResourceRequest>): ReadResourceRequest {
     const message = createBaseReadResourceRequest();
     message.uri = object.uri ?? "";
     message.context = (object.context !== undefined && object.context !== null)
@@ -970,10 +968,10 @@ export const ReadResourceResponse: MessageFns<ReadResourceResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ReadResourceResponse>, I>>(base?: I): ReadResourceResponse {
-    return ReadResourceResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ReadResourceResponse>): ReadResourceResponse {
+    return ReadResourceResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ReadResourceResponse>, I>>(object: I): ReadResourceResponse {
+  fromPartial(object: DeepPartial<ReadResourceResponse>): ReadResourceResponse {
     const message = createBaseReadResourceResponse();
     message.progress = (object.progress !== undefined && object.progress !== null)
       ? Progress.fromPartial(object.progress)
@@ -1059,10 +1057,10 @@ export const ReadResourceResult: MessageFns<ReadResourceResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ReadResourceResult>, I>>(base?: I): ReadResourceResult {
-    return ReadResourceResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ReadResourceResult>): ReadResourceResult {
+    return ReadResourceResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ReadResourceResult>, I>>(object: I): ReadResourceResult {
+  fromPartial(object: DeepPartial<ReadResourceResult>): ReadResourceResult {
     const message = createBaseReadResourceResult();
     message.contents = object.contents?.map((e) => ResourceContents.fromPartial(e)) || [];
     message.cache = (object.cache !== undefined && object.cache !== null)
@@ -1166,12 +1164,10 @@ export const CompleteResourceTemplateRequest: MessageFns<CompleteResourceTemplat
     }
   },
 
-  create<I extends Exact<DeepPartial<CompleteResourceTemplateRequest>, I>>(base?: I): CompleteResourceTemplateRequest {
-    return CompleteResourceTemplateRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CompleteResourceTemplateRequest>): CompleteResourceTemplateRequest {
+    return CompleteResourceTemplateRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompleteResourceTemplateRequest>, I>>(
-    object: I,
-  ): CompleteResourceTemplateRequest {
+  fromPartial(object: DeepPartial<CompleteResourceTemplateRequest>): CompleteResourceTemplateRequest {
     const message = createBaseCompleteResourceTemplateRequest();
     message.uriTemplate = object.uriTemplate ?? "";
     message.argumentName = object.argumentName ?? "";
@@ -1253,13 +1249,13 @@ export const CompleteResourceTemplateRequest_ContextArgumentsEntry: MessageFns<
     }
   },
 
-  create<I extends Exact<DeepPartial<CompleteResourceTemplateRequest_ContextArgumentsEntry>, I>>(
-    base?: I,
+  create(
+    base?: DeepPartial<CompleteResourceTemplateRequest_ContextArgumentsEntry>,
   ): CompleteResourceTemplateRequest_ContextArgumentsEntry {
-    return CompleteResourceTemplateRequest_ContextArgumentsEntry.fromPartial(base ?? ({} as any));
+    return CompleteResourceTemplateRequest_ContextArgumentsEntry.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompleteResourceTemplateRequest_ContextArgumentsEntry>, I>>(
-    object: I,
+  fromPartial(
+    object: DeepPartial<CompleteResourceTemplateRequest_ContextArgumentsEntry>,
   ): CompleteResourceTemplateRequest_ContextArgumentsEntry {
     const message = createBaseCompleteResourceTemplateRequest_ContextArgumentsEntry();
     message.key = object.key ?? "";
@@ -1335,14 +1331,10 @@ export const CompleteResourceTemplateResponse: MessageFns<CompleteResourceTempla
     }
   },
 
-  create<I extends Exact<DeepPartial<CompleteResourceTemplateResponse>, I>>(
-    base?: I,
-  ): CompleteResourceTemplateResponse {
-    return CompleteResourceTemplateResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CompleteResourceTemplateResponse>): CompleteResourceTemplateResponse {
+    return CompleteResourceTemplateResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CompleteResourceTemplateResponse>, I>>(
-    object: I,
-  ): CompleteResourceTemplateResponse {
+  fromPartial(object: DeepPartial<CompleteResourceTemplateResponse>): CompleteResourceTemplateResponse {
     const message = createBaseCompleteResourceTemplateResponse();
     message.values = object.values?.map((e) => e) || [];
     message.total = object.total ?? undefined;
@@ -1396,10 +1388,10 @@ export const WatchResourcesRequest: MessageFns<WatchResourcesRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchResourcesRequest>, I>>(base?: I): WatchResourcesRequest {
-    return WatchResourcesRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchResourcesRequest>): WatchResourcesRequest {
+    return WatchResourcesRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchResourcesRequest>, I>>(object: I): WatchResourcesRequest {
+  fromPartial(object: DeepPartial<WatchResourcesRequest>): WatchResourcesRequest {
     const message = createBaseWatchResourcesRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -1464,10 +1456,10 @@ export const WatchResourcesResponse: MessageFns<WatchResourcesResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchResourcesResponse>, I>>(base?: I): WatchResourcesResponse {
-    return WatchResourcesResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchResourcesResponse>): WatchResourcesResponse {
+    return WatchResourcesResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchResourcesResponse>, I>>(object: I): WatchResourcesResponse {
+  fromPartial(object: DeepPartial<WatchResourcesResponse>): WatchResourcesResponse {
     const message = createBaseWatchResourcesResponse();
     message.started = (object.started !== undefined && object.started !== null)
       ? WatchStarted.fromPartial(object.started)
@@ -1535,10 +1527,10 @@ export const WatchResourceRequest: MessageFns<WatchResourceRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchResourceRequest>, I>>(base?: I): WatchResourceRequest {
-    return WatchResourceRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchResourceRequest>): WatchResourceRequest {
+    return WatchResourceRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchResourceRequest>, I>>(object: I): WatchResourceRequest {
+  fromPartial(object: DeepPartial<WatchResourceRequest>): WatchResourceRequest {
     const message = createBaseWatchResourceRequest();
     message.uri = object.uri ?? "";
     message.principal = (object.principal !== undefined && object.principal !== null)
@@ -1604,10 +1596,10 @@ export const WatchResourceResponse: MessageFns<WatchResourceResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchResourceResponse>, I>>(base?: I): WatchResourceResponse {
-    return WatchResourceResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchResourceResponse>): WatchResourceResponse {
+    return WatchResourceResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchResourceResponse>, I>>(object: I): WatchResourceResponse {
+  fromPartial(object: DeepPartial<WatchResourceResponse>): WatchResourceResponse {
     const message = createBaseWatchResourceResponse();
     message.started = (object.started !== undefined && object.started !== null)
       ? WatchStarted.fromPartial(object.started)
@@ -1664,10 +1656,10 @@ export const ResourceUpdated: MessageFns<ResourceUpdated> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ResourceUpdated>, I>>(base?: I): ResourceUpdated {
-    return ResourceUpdated.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ResourceUpdated>): ResourceUpdated {
+    return ResourceUpdated.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ResourceUpdated>, I>>(object: I): ResourceUpdated {
+  fromPartial(object: DeepPartial<ResourceUpdated>): ResourceUpdated {
     const message = createBaseResourceUpdated();
     message.uri = object.uri ?? "";
     return message;
@@ -1752,10 +1744,10 @@ export const Skill: MessageFns<Skill> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Skill>, I>>(base?: I): Skill {
-    return Skill.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Skill>): Skill {
+    return Skill.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Skill>, I>>(object: I): Skill {
+  fromPartial(object: DeepPartial<Skill>): Skill {
     const message = createBaseSkill();
     message.uri = object.uri ?? "";
     message.frontmatterJson = object.frontmatterJson ?? "";
@@ -1835,10 +1827,10 @@ export const SkillFile: MessageFns<SkillFile> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<SkillFile>, I>>(base?: I): SkillFile {
-    return SkillFile.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<SkillFile>): SkillFile {
+    return SkillFile.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<SkillFile>, I>>(object: I): SkillFile {
+  fromPartial(object: DeepPartial<SkillFile>): SkillFile {
     const message = createBaseSkillFile();
     message.uri = object.uri ?? "";
     message.sha256 = object.sha256 ?? Buffer.alloc(0);
@@ -1914,10 +1906,10 @@ export const ListSkillsRequest: MessageFns<ListSkillsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListSkillsRequest>, I>>(base?: I): ListSkillsRequest {
-    return ListSkillsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListSkillsRequest>): ListSkillsRequest {
+    return ListSkillsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListSkillsRequest>, I>>(object: I): ListSkillsRequest {
+  fromPartial(object: DeepPartial<ListSkillsRequest>): ListSkillsRequest {
     const message = createBaseListSkillsRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -1995,10 +1987,10 @@ export const ListSkillsResponse: MessageFns<ListSkillsResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListSkillsResponse>, I>>(base?: I): ListSkillsResponse {
-    return ListSkillsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListSkillsResponse>): ListSkillsResponse {
+    return ListSkillsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListSkillsResponse>, I>>(object: I): ListSkillsResponse {
+  fromPartial(object: DeepPartial<ListSkillsResponse>): ListSkillsResponse {
     const message = createBaseListSkillsResponse();
     message.skills = object.skills?.map((e) => Skill.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -2065,10 +2057,10 @@ export const GetSkillRequest: MessageFns<GetSkillRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<GetSkillRequest>, I>>(base?: I): GetSkillRequest {
-    return GetSkillRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetSkillRequest>): GetSkillRequest {
+    return GetSkillRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetSkillRequest>, I>>(object: I): GetSkillRequest {
+  fromPartial(object: DeepPartial<GetSkillRequest>): GetSkillRequest {
     const message = createBaseGetSkillRequest();
     message.uri = object.uri ?? "";
     message.context = (object.context !== undefined && object.context !== null)
@@ -2134,10 +2126,10 @@ export const GetSkillResponse: MessageFns<GetSkillResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<GetSkillResponse>, I>>(base?: I): GetSkillResponse {
-    return GetSkillResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<GetSkillResponse>): GetSkillResponse {
+    return GetSkillResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<GetSkillResponse>, I>>(object: I): GetSkillResponse {
+  fromPartial(object: DeepPartial<GetSkillResponse>): GetSkillResponse {
     const message = createBaseGetSkillResponse();
     message.skill = (object.skill !== undefined && object.skill !== null) ? Skill.fromPartial(object.skill) : undefined;
     message.cache = (object.cache !== undefined && object.cache !== null)
@@ -2214,10 +2206,10 @@ export const ListResourceDirectoryRequest: MessageFns<ListResourceDirectoryReque
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourceDirectoryRequest>, I>>(base?: I): ListResourceDirectoryRequest {
-    return ListResourceDirectoryRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourceDirectoryRequest>): ListResourceDirectoryRequest {
+    return ListResourceDirectoryRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourceDirectoryRequest>, I>>(object: I): ListResourceDirectoryRequest {
+  fromPartial(object: DeepPartial<ListResourceDirectoryRequest>): ListResourceDirectoryRequest {
     const message = createBaseListResourceDirectoryRequest();
     message.uri = object.uri ?? "";
     message.pageToken = object.pageToken ?? "";
@@ -2284,12 +2276,10 @@ export const ListResourceDirectoryResponse: MessageFns<ListResourceDirectoryResp
     }
   },
 
-  create<I extends Exact<DeepPartial<ListResourceDirectoryResponse>, I>>(base?: I): ListResourceDirectoryResponse {
-    return ListResourceDirectoryResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListResourceDirectoryResponse>): ListResourceDirectoryResponse {
+    return ListResourceDirectoryResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListResourceDirectoryResponse>, I>>(
-    object: I,
-  ): ListResourceDirectoryResponse {
+  fromPartial(object: DeepPartial<ListResourceDirectoryResponse>): ListResourceDirectoryResponse {
     const message = createBaseListResourceDirectoryResponse();
     message.resources = object.resources?.map((e) => Resource.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -2629,13 +2619,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -232,10 +232,10 @@ export const ListToolsRequest: MessageFns<ListToolsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListToolsRequest>, I>>(base?: I): ListToolsRequest {
-    return ListToolsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListToolsRequest>): ListToolsRequest {
+    return ListToolsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListToolsRequest>, I>>(object: I): ListToolsRequest {
+  fromPartial(object: DeepPartial<ListToolsRequest>): ListToolsRequest {
     const message = createBaseListToolsRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -313,10 +313,10 @@ export const ListToolsResponse: MessageFns<ListToolsResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListToolsResponse>, I>>(base?: I): ListToolsResponse {
-    return ListToolsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListToolsResponse>): ListToolsResponse {
+    return ListToolsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListToolsResponse>, I>>(object: I): ListToolsResponse {
+  fromPartial(object: DeepPartial<ListToolsResponse>): ListToolsResponse {
     const message = createBaseListToolsResponse();
     message.tools = object.tools?.map((e) => Tool.fromPartial(e)) || [];
     message.nextPageToken = object.nextPageToken ?? "";
@@ -416,10 +416,10 @@ export const CallToolRequest: MessageFns<CallToolRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CallToolRequest>, I>>(base?: I): CallToolRequest {
-    return CallToolRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CallToolRequest>): CallToolRequest {
+    return CallToolRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CallToolRequest>, I>>(object: I): CallToolRequest {
+  fromPartial(object: DeepPartial<CallToolRequest>): CallToolRequest {
     const message = createBaseCallToolRequest();
     message.name = object.name ?? "";
     message.argumentsJson = object.argumentsJson ?? "";
@@ -551,10 +551,10 @@ export const CallToolResponse: MessageFns<CallToolResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CallToolResponse>, I>>(base?: I): CallToolResponse {
-    return CallToolResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CallToolResponse>): CallToolResponse {
+    return CallToolResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CallToolResponse>, I>>(object: I): CallToolResponse {
+  fromPartial(object: DeepPartial<CallToolResponse>): CallToolResponse {
     const message = createBaseCallToolResponse();
     message.progress = (object.progress !== undefined && object.progress !== null)
       ? Progress.fromPartial(object.progress)
@@ -644,10 +644,10 @@ export const CancelCallRequest: MessageFns<CancelCallRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CancelCallRequest>, I>>(base?: I): CancelCallRequest {
-    return CancelCallRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CancelCallRequest>): CancelCallRequest {
+    return CancelCallRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CancelCallRequest>, I>>(object: I): CancelCallRequest {
+  fromPartial(object: DeepPartial<CancelCallRequest>): CancelCallRequest {
     const message = createBaseCancelCallRequest();
     message.name = object.name ?? "";
     message.context = (object.context !== undefined && object.context !== null)
@@ -692,10 +692,10 @@ export const CancelCallResponse: MessageFns<CancelCallResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CancelCallResponse>, I>>(base?: I): CancelCallResponse {
-    return CancelCallResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CancelCallResponse>): CancelCallResponse {
+    return CancelCallResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CancelCallResponse>, I>>(_: I): CancelCallResponse {
+  fromPartial(_: DeepPartial<CancelCallResponse>): CancelCallResponse {
     const message = createBaseCancelCallResponse();
     return message;
   },
@@ -735,10 +735,10 @@ export const Defer: MessageFns<Defer> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Defer>, I>>(base?: I): Defer {
-    return Defer.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Defer>): Defer {
+    return Defer.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Defer>, I>>(_: I): Defer {
+  fromPartial(_: DeepPartial<Defer>): Defer {
     const message = createBaseDefer();
     return message;
   },
@@ -789,10 +789,10 @@ export const Checkpoint: MessageFns<Checkpoint> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<Checkpoint>, I>>(base?: I): Checkpoint {
-    return Checkpoint.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<Checkpoint>): Checkpoint {
+    return Checkpoint.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<Checkpoint>, I>>(object: I): Checkpoint {
+  fromPartial(object: DeepPartial<Checkpoint>): Checkpoint {
     const message = createBaseCheckpoint();
     message.state = object.state ?? Buffer.alloc(0);
     return message;
@@ -877,10 +877,10 @@ export const CallToolResult: MessageFns<CallToolResult> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<CallToolResult>, I>>(base?: I): CallToolResult {
-    return CallToolResult.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<CallToolResult>): CallToolResult {
+    return CallToolResult.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<CallToolResult>, I>>(object: I): CallToolResult {
+  fromPartial(object: DeepPartial<CallToolResult>): CallToolResult {
     const message = createBaseCallToolResult();
     message.content = object.content?.map((e) => ContentBlock.fromPartial(e)) || [];
     message.structuredContentJson = object.structuredContentJson ?? "";
@@ -935,10 +935,10 @@ export const WatchToolsRequest: MessageFns<WatchToolsRequest> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchToolsRequest>, I>>(base?: I): WatchToolsRequest {
-    return WatchToolsRequest.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchToolsRequest>): WatchToolsRequest {
+    return WatchToolsRequest.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchToolsRequest>, I>>(object: I): WatchToolsRequest {
+  fromPartial(object: DeepPartial<WatchToolsRequest>): WatchToolsRequest {
     const message = createBaseWatchToolsRequest();
     message.principal = (object.principal !== undefined && object.principal !== null)
       ? Principal.fromPartial(object.principal)
@@ -1003,10 +1003,10 @@ export const WatchToolsResponse: MessageFns<WatchToolsResponse> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchToolsResponse>, I>>(base?: I): WatchToolsResponse {
-    return WatchToolsResponse.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchToolsResponse>): WatchToolsResponse {
+    return WatchToolsResponse.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchToolsResponse>, I>>(object: I): WatchToolsResponse {
+  fromPartial(object: DeepPartial<WatchToolsResponse>): WatchToolsResponse {
     const message = createBaseWatchToolsResponse();
     message.started = (object.started !== undefined && object.started !== null)
       ? WatchStarted.fromPartial(object.started)
@@ -1052,10 +1052,10 @@ export const WatchStarted: MessageFns<WatchStarted> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<WatchStarted>, I>>(base?: I): WatchStarted {
-    return WatchStarted.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<WatchStarted>): WatchStarted {
+    return WatchStarted.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<WatchStarted>, I>>(_: I): WatchStarted {
+  fromPartial(_: DeepPartial<WatchStarted>): WatchStarted {
     const message = createBaseWatchStarted();
     return message;
   },
@@ -1095,10 +1095,10 @@ export const ListChanged: MessageFns<ListChanged> = {
     }
   },
 
-  create<I extends Exact<DeepPartial<ListChanged>, I>>(base?: I): ListChanged {
-    return ListChanged.fromPartial(base ?? ({} as any));
+  create(base?: DeepPartial<ListChanged>): ListChanged {
+    return ListChanged.fromPartial(base ?? {});
   },
-  fromPartial<I extends Exact<DeepPartial<ListChanged>, I>>(_: I): ListChanged {
+  fromPartial(_: DeepPartial<ListChanged>): ListChanged {
     const message = createBaseListChanged();
     return message;
   },
@@ -1254,13 +1254,9 @@ export type DeepPartial<T> = T extends bigint ? string | number | bigint
   : T extends {} ? { [K in keyof T]?: DeepPartial<T[K]> }
   : Partial<T>;
 
-type KeysOfUnion<T> = T extends T ? keyof T : never;
-export type Exact<P, I extends P> = P extends Builtin ? P
-  : P & { [K in keyof P]: Exact<P[K], I[K]> } & { [K in Exclude<keyof I, KeysOfUnion<P>>]: never };
-
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
-  create<I extends Exact<DeepPartial<T>, I>>(base?: I): T;
-  fromPartial<I extends Exact<DeepPartial<T>, I>>(object: I): T;
+  create(base?: DeepPartial<T>): T;
+  fromPartial(object: DeepPartial<T>): T;
 }

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcpedge/mcpedge/bench/internal/load"
+	"github.com/mcpedge/mcpedge/tests/process"
+)
+
+// subject is one server of the tool.
+type subject struct {
+	name string
+	addr string
+	pid  int // of the process that has the tool
+	call load.Call
+}
+
+// stage has the processes.
+type stage struct {
+	dir     string
+	running []*process.Process
+}
+
+// direct are the servers of official SDKs that have the same tool, by the language that they stand beside: how what they need is installed
+// into a folder, where they are installed from, and how they are started with it.
+var direct = map[string]struct {
+	name    string
+	install []string // in the folder pins; it fills {dir}
+	pins    string
+	command []string
+}{
+	"python": {
+		"FastMCP", []string{"sh", "-c", "python3 -m venv {dir} && {dir}/bin/pip install --quiet --disable-pip-version-check -r requirements.txt"},
+		"tests/interop/fastmcp", []string{"{dir}/bin/python", "bench/languages/server.py"},
+	},
+	"typescript": {
+		"TypeScript SDK", []string{"sh", "-c", "mkdir -p {dir} && cp package.json package-lock.json {dir} && npm ci --silent --prefix {dir}"},
+		"tests/interop/typescript-v1", []string{"node", "{dir}/server.mjs"},
+	},
+}
+
+// start starts an edge with the fixture of each language behind it, and the official servers beside, and returns what can be called.
+func (s *stage) start(ctx context.Context, languages []string) ([]subject, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	if err := process.Build(ctx, s.dir, "./edge", "./tests/capability/fixture"); err != nil {
+		return nil, err
+	}
+	var out []subject
+	for _, language := range languages {
+		one, err := s.behindAnEdge(ctx, language)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+		if _, ok := direct[language]; !ok {
+			continue
+		}
+		if one, err = s.alone(ctx, language); err != nil {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// behindAnEdge starts a language's fixture, and an edge in front of it.
+func (s *stage) behindAnEdge(ctx context.Context, language string) (subject, error) {
+	addrs, err := process.FreeAddrs(3)
+	if err != nil {
+		return subject{}, err
+	}
+	listen, mcp, admin := addrs[0], addrs[1], addrs[2]
+	program := filepath.Join("sdk", language, "fixture", "run")
+	if language == "go" {
+		program = filepath.Join(s.dir, "fixture")
+	}
+	backend, err := s.run("backend-"+language, program, "--listen", listen)
+	if err != nil {
+		return subject{}, err
+	}
+	if err := process.AwaitListening(ctx, listen, backend); err != nil {
+		return subject{}, err
+	}
+	edge, err := s.run("edge-"+language, filepath.Join(s.dir, "edge"), "--listen", mcp, "--admin", admin, "--backend", "fixture="+listen)
+	if err != nil {
+		return subject{}, err
+	}
+	if err := process.AwaitOK(ctx, "http://"+admin+"/readyz", backend, edge); err != nil {
+		return subject{}, err
+	}
+	header := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"large"}}
+	meta := `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	return subject{language, mcp, backend.Pid(), calling(mcp, header, meta)}, nil
+}
+
+// alone starts the official server that stands beside a language. It has no sessions, and answers with JSON.
+func (s *stage) alone(ctx context.Context, language string) (subject, error) {
+	d := direct[language]
+	dir := filepath.Join(s.dir, language)
+	in := func(command []string) []string {
+		out := make([]string, len(command))
+		for i, word := range command {
+			out[i] = strings.ReplaceAll(word, "{dir}", dir)
+		}
+		return out
+	}
+	install := exec.CommandContext(ctx, in(d.install)[0], in(d.install)[1:]...)
+	install.Dir = d.pins
+	if text, err := install.CombinedOutput(); err != nil {
+		return subject{}, fmt.Errorf("%s cannot be installed: %w\n%s", d.name, err, text)
+	}
+	if language == "typescript" { // its imports are looked for from where it is
+		text, err := os.ReadFile("bench/languages/server.mjs")
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, "server.mjs"), text, 0o600)
+		}
+		if err != nil {
+			return subject{}, err
+		}
+	}
+	addrs, err := process.FreeAddrs(1)
+	if err != nil {
+		return subject{}, err
+	}
+	_, port, _ := strings.Cut(addrs[0], ":")
+	command := append(in(d.command), port)
+	server, err := s.run("alone-"+language, command[0], command[1:]...)
+	if err != nil {
+		return subject{}, err
+	}
+	if err := process.AwaitListening(ctx, addrs[0], server); err != nil {
+		return subject{}, fmt.Errorf("%w\n%s", err, server.Tail())
+	}
+	return subject{d.name + ", alone", addrs[0], server.Pid(), calling(addrs[0], http.Header{"Mcp-Protocol-Version": {"2025-06-18"}}, "")}, nil
+}
+
+// calling is the call of the tool, which gives as many x as it is asked for.
+func calling(addr string, header http.Header, meta string) load.Call {
+	header["Content-Type"] = []string{"application/json"}
+	header["Accept"] = []string{"application/json, text/event-stream"}
+	body := `{"jsonrpc":"2.0","id":` + load.IDPlaceholder + `,"method":"tools/call","params":{"name":"large","arguments":{"bytes":8}` + meta + `}}`
+	return load.Wanting(load.Prepare(http.MethodPost, addr, "/mcp", header, body), `"text":"xxxxxxxx"`, 0)
+}
+
+// run starts a process whose output is in a file of the stage.
+func (s *stage) run(name, program string, args ...string) (*process.Process, error) {
+	p, err := process.Start(name, program, filepath.Join(s.dir, name+".log"), args...)
+	if err == nil {
+		s.running = append(s.running, p)
+	}
+	return p, err
+}
+
+// stop ends what runs, the last first.
+func (s *stage) stop() error {
+	var err error
+	for i := len(s.running) - 1; i >= 0; i-- {
+		err = errors.Join(err, s.running[i].Stop())
+	}
+	return err
+}
+
+// residentMiB reads the resident memory of a process from the kernel (Linux).
+func residentMiB(pid int) (float64, error) {
+	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := strings.Cut(string(text), "VmRSS:")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) == 0 {
+		return 0, fmt.Errorf("process %d tells no resident memory", pid)
+	}
+	kib, err := strconv.ParseFloat(fields[0], 64)
+	return kib / 1024, err
+}

@@ -1,0 +1,129 @@
+"""Signed identities: who is calling, for certain. Needs PyJWT: pip install 'mcpedge-capability[identity]'."""
+
+import asyncio
+import json
+import math
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any
+
+import grpc
+import jwt
+
+from .failure import DefinitionError, StatusError
+from .types import Principal
+
+METADATA = "mcp-identity"
+TYPE = "mcp-identity+jwt"
+ALGORITHMS = ("EdDSA", "ES256", "ES384", "RS256")
+SKEW = 30
+"""By how many seconds the clocks of the edge and of the service may differ."""
+REFRESH = 300
+"""How often the keys are fetched while calls come, in seconds."""
+AGAIN = 1
+"""The least seconds between two fetches because of a key that is not known, or because a fetch failed."""
+KEPT = 3600
+"""For how many seconds keys are used that cannot be fetched again."""
+TIMEOUT = 5
+BYTES = 1 << 20
+"""Bounds a JWK Set."""
+
+
+class Identities:
+    """Verifies who is calling, for Server(identity=…): work is then refused, with UNAUTHENTICATED, that comes without a signed
+    identity of the edge's, and Call.principal is who it says, whatever the connection is. Lists and watches need none."""
+
+    def __init__(self, jwks_url: str, audience: str) -> None:
+        """jwks_url is where the edge tells its public keys: /.well-known/jwks.json on its admin address. audience is the
+        backend's name in the edge's settings, which has identity: signed. Keys that there are serve on for an hour while they
+        cannot be fetched again; without any, work is UNAVAILABLE."""
+        if not jwks_url or not audience:
+            raise DefinitionError("Identities needs the URL of the edge's keys and the backend's name; give both")
+        self._url = jwks_url
+        self._audience = audience
+        self._fetching = asyncio.Lock()
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched = self._tried = -math.inf
+        self._failed: Exception | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+
+    async def verify(self, metadata: Iterable[tuple[str, Any]] | None, call: str) -> Principal:
+        """Who makes the call of this id. metadata is gRPC's. StatusError when that is not certain."""
+        sent = [value for name, value in metadata or () if name == METADATA]
+        if len(sent) != 1:
+            raise _refused(f"the call has {len(sent)} identities (metadata {METADATA}): have the edge sign one, with identity: signed of this backend")
+        try:
+            header = jwt.get_unverified_header(sent[0])
+            if str(header.get("typ")).lower() != TYPE:
+                raise jwt.InvalidTokenError(f"its type is {header.get('typ')!r:.40}, not {TYPE}")
+            key = await self._key(str(header.get("kid")))
+            claims = jwt.decode(sent[0], key, ALGORITHMS, {"require": ["exp"]}, audience=self._audience, leeway=SKEW)
+        except jwt.PyJWTError as e:
+            raise _refused(f"the identity of the call is not accepted: {e}") from e
+        if not claims.get("txn") or claims["txn"] != call:
+            raise _refused("the identity is another call's: its txn is not the call_id")
+        return Principal(
+            subject=claims.get("sub"),
+            issuer=claims.get("sub_id", {}).get("iss"),
+            scopes=claims.get("scope", "").split(),
+            roles=claims.get("roles"),
+            client_id=claims.get("client_id"),
+            actor=claims.get("act", {}).get("sub"),
+            claims_json={name: json.dumps(value) for name, value in claims.get("claims", {}).items()},
+        )
+
+    async def _key(self, name: str) -> jwt.PyJWK:
+        """A key by its id. One that is not known is asked for; keys that are known serve on while they are fetched anew, unless
+        nobody has tried that for long: they may be gone since."""
+        age = monotonic() - self._fetched
+        if name not in self._keys or age >= KEPT or monotonic() - self._tried >= 2 * REFRESH:
+            await self._fetch()
+        elif age >= REFRESH:
+            self._refreshing = asyncio.ensure_future(self._fetch())
+        if monotonic() - self._fetched >= KEPT:
+            message = f"the keys of the edge, by which callers are known, cannot be read: {self._failed}"
+            raise StatusError(grpc.StatusCode.UNAVAILABLE, message)
+        if name not in self._keys:
+            raise jwt.InvalidKeyError(f"it is signed with the key {name!r:.60}, which is not among those of {self._url}")
+        return self._keys[name]
+
+    async def _fetch(self) -> None:
+        """Fetches the JWK Set (RFC 7517, section 5), unless that was tried a moment ago."""
+        async with self._fetching:
+            if monotonic() - self._tried < AGAIN:
+                return
+            self._tried = monotonic()
+            try:
+                keys = jwt.PyJWKSet.from_json(await asyncio.to_thread(self._read)).keys
+            except (OSError, ValueError, jwt.PyJWTError) as e:
+                self._failed = e
+                return
+            self._keys = {key.key_id: key for key in keys if key.key_id}
+            self._fetched = monotonic()
+
+    def _read(self) -> str:
+        try:
+            with _opener.open(self._url, timeout=TIMEOUT) as response:
+                text: bytes = response.read(BYTES + 1)
+        except urllib.error.HTTPError as e:
+            e.close()
+            raise OSError(f"{self._url} answers {e.code}") from None
+        if len(text) > BYTES:
+            raise ValueError(f"{self._url} answers more than {BYTES} bytes")
+        return text.decode()
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Who redirects could give keys of its own."""
+
+    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> None:
+        return None
+
+
+_opener = urllib.request.build_opener(_NoRedirect)
+
+
+def _refused(message: str) -> StatusError:
+    return StatusError(grpc.StatusCode.UNAUTHENTICATED, message)

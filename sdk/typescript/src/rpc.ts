@@ -1,0 +1,138 @@
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  status,
+} from "@grpc/grpc-js";
+import type { Event, Sink } from "./call.js";
+import * as failure from "./failure.js";
+import type { Feed } from "./feed.js";
+import type { RequestContext } from "./gen/mcpedge/v1/common.js";
+import { Identities } from "./identity.js";
+import type { Provided } from "./providers.js";
+import type { Outcome } from "./run.js";
+import type { Server } from "./server.js";
+import { traced } from "./trace.js";
+import { EventWriter } from "./writer.js";
+
+/** A type of messages that are made from some of their members. */
+export type MadeFrom = { fromPartial(object: object): unknown };
+type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
+type ServedCall = ServerUnaryCall<any, any> | ServerWritableStream<any, any>;
+
+/** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
+const deadlineSkew = 50;
+
+/** Makes RPCs of functions. What they throw becomes the status of the RPC. */
+export class Rpcs {
+  readonly #identities: Identities | undefined;
+
+  constructor(readonly server: Server) {
+    this.#identities = server.options.identity && new Identities(server.options.identity);
+  }
+
+  /** An RPC without events. */
+  unary<Req>(response: MadeFrom, handle: Handle<Req, object>): handleUnaryCall<Req, any> {
+    return (call, done) => {
+      this.#sinkOf(call, (sink) => handle(call.request, sink)).then(
+        (members) => done(null, response.fromPartial(members)),
+        (error: unknown) => done(this.#status(error)),
+      );
+    };
+  }
+
+  /** An RPC without events that a caller waits for: a span, with an identity. */
+  identified<Req>(response: MadeFrom, handle: Handle<Req, object>): handleUnaryCall<Req, any> {
+    return (call, done) => this.unary(response, (_, sink) => this.#work(call, handle, sink))(call, done);
+  }
+
+  /** An RPC that streams events, then one outcome. */
+  work<Req>(response: MadeFrom, handle: Handle<Req, Outcome<unknown>>): handleServerStreamingCall<Req, any> {
+    return (call) => {
+      const writer = new EventWriter(call, (event) => response.fromPartial(event));
+      const emit = (event: Event) => writer.emit(event);
+      this.#sinkOf(call, (sink) => this.#work(call, handle, { ...sink, emit })).then(
+        ({ status, ...outcome }) => (status ? call.emit("error", status) : writer.end(response.fromPartial(outcome))),
+        (error: unknown) => call.emit("error", this.#status(error)),
+      );
+    };
+  }
+
+  /** A feed of changes. Those providers are watched meanwhile whose prefix fits. */
+  watch<Req>(
+    response: MadeFrom,
+    feed: Feed,
+    watched: (request: Req) => {
+      uri: string;
+      fits: (prefix: string) => boolean;
+      changed: (uri: string) => object;
+    },
+  ): handleServerStreamingCall<Req, any> {
+    const serve = async (call: ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
+      const { uri, fits, changed } = watched(call.request);
+      const send = async (event: object) => {
+        for (const provided of this.server.providers.all()) {
+          if (held.has(provided) || !fits(provided.prefix)) continue; // one may be what is new
+          held.add(provided);
+          await provided.acquire();
+        }
+        if (call.write(response.fromPartial(event)) || signal.aborted) return;
+        await new Promise<void>((resolve) => {
+          call.once("drain", resolve);
+          signal.addEventListener("abort", () => resolve(), { once: true });
+        });
+      };
+      const started = () => send({ started: {} });
+      if ((await feed.serve(uri, signal, started, (uri) => send(changed(uri)))) === "left") {
+        throw new failure.StatusError(status.CANCELLED, "the watch was cancelled");
+      }
+      throw new failure.StatusError(status.UNAVAILABLE, "the service is stopping; watch again elsewhere");
+    };
+    return (call) => {
+      const held = new Set<Provided>();
+      this.#sinkOf(call, ({ signal }) => serve(call, signal, held))
+        .catch((error: unknown) => call.emit("error", this.#status(error)))
+        .finally(() => held.forEach((provided) => provided.release()));
+    };
+  }
+
+  /** Does work within the trace of its caller, who is identified if the server wants it. */
+  #work<Req, Res>(call: ServedCall, handle: Handle<Req, Res>, sink: Sink): Promise<Res> {
+    return traced(call.getPath(), call.metadata, async () => {
+      const { context } = call.request as { context?: RequestContext };
+      const principal = await this.#identities?.verify(call.metadata, context?.callId ?? "");
+      if (principal && context) context.principal = principal;
+      return handle(call.request, sink);
+    });
+  }
+
+  /** Runs a function with what says when its call is to end; afterwards that does not abort any more. */
+  async #sinkOf<T>(call: ServedCall, fn: (sink: Sink) => failure.Awaitable<T>): Promise<T> {
+    const until = Number(call.getDeadline());
+    const deadline = Number.isFinite(until) ? new Date(until) : undefined;
+    const controller = new AbortController();
+    const abort = () => {
+      const late = deadline !== undefined && deadline.getTime() <= Date.now() + deadlineSkew;
+      const why = late ? "the deadline of the call is over" : "the call was cancelled";
+      controller.abort(new failure.StatusError(late ? status.DEADLINE_EXCEEDED : status.CANCELLED, why));
+    };
+    call.on("cancelled", abort);
+    if (call.cancelled) abort();
+    try {
+      return await fn({ signal: controller.signal, deadline });
+    } finally {
+      call.off("cancelled", abort); // gRPC says of every call that it is over
+    }
+  }
+
+  /** What an RPC ends with that failed. What nobody foresaw is told to the log alone. */
+  #status(error: unknown): failure.Status {
+    const known = failure.statusOf(error);
+    if (known) return known;
+    if (error instanceof failure.Failure) return failure.failureStatus(failure.wireFailure(error));
+    const stack = error instanceof Error ? error.stack : undefined;
+    this.server.log.error("a call failed by a fault", { error: failure.messageOf(error), stack });
+    return { code: status.INTERNAL, details: "a fault of the service" };
+  }
+}

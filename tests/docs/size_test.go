@@ -1,0 +1,129 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// library is the code of a capability library: not its stubs, its tests, its fixtures, nor its kit for the tests of others.
+type library struct {
+	folder    string // below the root
+	extension string
+	without   []string // patterns of paths below the folder, as filepath.Match has them, of files and of folders
+	most      int      // lines of code
+	// over is how many lines there are more than that still: to be lowered with the code, never raised.
+	over int
+	code func(text string) string
+}
+
+var libraries = []library{
+	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py"}, 2000, 260, pythonCode},
+	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 225, slashedCode},
+	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, 0, slashedCode},
+	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, 0, slashedCode},
+}
+
+// The libraries of other languages are small: lines that are neither blank nor comments or documentation alone.
+func TestLibrariesAreSmall(t *testing.T) {
+	for _, l := range libraries {
+		if _, err := os.Stat(filepath.Join(root, l.folder)); os.IsNotExist(err) {
+			continue
+		}
+		lines := l.lines(t)
+		t.Logf("%s: %d lines of code, at most %d wanted", l.folder, lines, l.most)
+		if lines == 0 {
+			t.Errorf("%s has no code: is it elsewhere?", l.folder)
+		}
+		if lines > l.most+l.over {
+			t.Errorf("%s has %d lines of code, above %d: simplify it", l.folder, lines, l.most+l.over)
+		}
+		if slack := l.most + l.over - lines; l.over > 0 && slack > 25 {
+			t.Errorf("%s has %d lines of code: lower what it may have over %d to %d", l.folder, lines, l.most, max(0, lines-l.most))
+		}
+	}
+}
+
+// lines counts the lines of code of a library.
+func (l library) lines(t *testing.T) int {
+	t.Helper()
+	n := 0
+	folder := filepath.Join(root, l.folder)
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		below, err := filepath.Rel(folder, path)
+		if err != nil {
+			return err
+		}
+		apart := slices.ContainsFunc(l.without, func(pattern string) bool {
+			ok, err := filepath.Match(pattern, filepath.ToSlash(below))
+			return ok && err == nil
+		})
+		switch {
+		case apart && entry.IsDir():
+			return fs.SkipDir
+		case apart || entry.IsDir() || filepath.Ext(path) != l.extension:
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		n += countCode(l.code(string(text)))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func countCode(code string) int {
+	n := 0
+	for line := range strings.Lines(code) {
+		if strings.TrimSpace(line) != "" {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	// A string that is a statement documents what it stands behind; one that is no statement has something before or behind it.
+	docstring     = regexp.MustCompile(`(?ms)^[ \t]*[rR]?"""(?:[^"\\]|\\.|"{1,2}[^"])*"""[ \t]*$`)
+	hashed        = regexp.MustCompile(`(?m)^[ \t]*#.*$`)
+	slashed       = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
+	blockComments = regexp.MustCompile(`(?ms)^[ \t]*/\*.*?\*/`)
+)
+
+func pythonCode(text string) string {
+	return hashed.ReplaceAllString(docstring.ReplaceAllString(text, ""), "")
+}
+
+// slashedCode is for languages whose comments are // and /* */.
+func slashedCode(text string) string {
+	return slashed.ReplaceAllString(blockComments.ReplaceAllString(text, ""), "")
+}
+
+func TestCodeIsCounted(t *testing.T) {
+	for _, c := range []struct {
+		code func(string) string
+		text string
+		want int
+	}{
+		{pythonCode, "\"\"\"Says.\n\nMore.\n\"\"\"\n\n# why\nx = 1  # one\n\n\ndef f() -> str:\n    \"\"\"Says \"x\".\"\"\"\n    return \"\"\"a\nb\"\"\"\n", 4},
+		{pythonCode, "MAX = 1\n\"\"\"Of all.\"\"\"\ny = (\n    \"a\"\n)\n", 4},
+		{slashedCode, "// why\n/** Says. */\nclass A {\n  /**\n   * Says.\n   */\n  /** @internal */ readonly a = 1; // one\n\n}\n", 3},
+		{slashedCode, "/* a\n b */\nconst url = \"https://x\";\n", 1},
+	} {
+		if got := countCode(c.code(c.text)); got != c.want {
+			t.Errorf("%q has %d lines of code, counted %d:\n%s", c.text, c.want, got, c.code(c.text))
+		}
+	}
+}
