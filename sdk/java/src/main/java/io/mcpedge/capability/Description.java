@@ -1,0 +1,13 @@
+package io.mcpedge.capability;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Says for the model what a component of a record is. JSON Schema: description. */
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.FIELD, ElementType.RECORD_COMPONENT, ElementType.TYPE})
+public @interface Description {
+  String value();
+}

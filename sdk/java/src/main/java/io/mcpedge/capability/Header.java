@@ -1,0 +1,13 @@
+package io.mcpedge.capability;
+
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
+
+/** Has clients send the argument in the HTTP header Mcp-Param-NAME too. JSON Schema: x-mcp-header. */
+@Retention(RetentionPolicy.RUNTIME)
+@Target({ElementType.FIELD, ElementType.RECORD_COMPONENT})
+public @interface Header {
+  String value();
+}

@@ -1,0 +1,119 @@
+package io.mcpedge.capability;
+
+import io.grpc.BindableService;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Server;
+import io.grpc.ServerCredentials;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollIoHandler;
+import io.grpc.netty.shaded.io.netty.channel.epoll.EpollServerDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A Capability that is served, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping as often as
+ * every five seconds.
+ */
+public final class Serving implements AutoCloseable {
+  /** Bounds a message that comes. */
+  static final int MESSAGE_BYTES = 16 << 20;
+
+  private final Capability capability;
+  private final Server server;
+  private final HealthStatusManager health;
+
+  private Serving(Capability capability, Server server, HealthStatusManager health) {
+    this.capability = capability;
+    this.server = server;
+    this.health = health;
+  }
+
+  /** IOException when the address cannot be listened on. Null credentials: plaintext. */
+  static Serving start(Capability capability, String address, ServerCredentials credentials) throws IOException {
+    var builder = listen(address, credentials == null ? InsecureServerCredentials.create() : credentials);
+    builder.maxInboundMessageSize(MESSAGE_BYTES).maxInboundMetadataSize(64 << 10)
+        .permitKeepAliveTime(5, TimeUnit.SECONDS).permitKeepAliveWithoutCalls(true);
+    var health = new HealthStatusManager();
+    capability.services().forEach(service -> {
+      builder.addService(service);
+      health.setStatus(service.getServiceDescriptor().getName(), ServingStatus.SERVING);
+    });
+    BindableService reflection = ProtoReflectionServiceV1.newInstance();
+    return new Serving(capability, builder.addService(health.getHealthService()).addService(reflection).build().start(), health);
+  }
+
+  private static NettyServerBuilder listen(String address, ServerCredentials credentials) throws IOException {
+    if (address.startsWith("unix:")) {
+      Path path = Path.of(address.substring("unix:".length()).replaceFirst("^//", ""));
+      if (!Epoll.isAvailable()) {
+        throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
+      }
+      removeStale(path);
+      return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
+          .bossEventLoopGroup(new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory()))
+          .workerEventLoopGroup(new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory()));
+    }
+    int colon = address.lastIndexOf(':');
+    try {
+      String host = address.substring(0, Math.max(colon, 0)).replaceAll("^\\[|\\]$", "");
+      int port = Integer.parseInt(address.substring(colon + 1));
+      return NettyServerBuilder.forAddress(host.isEmpty() ? new InetSocketAddress(port) : new InetSocketAddress(host, port), credentials);
+    } catch (IllegalArgumentException e) {
+      throw new IOException("the address " + Json.quote(address) + " must be host:port or unix:/path", e);
+    }
+  }
+
+  /** Removes a socket that nobody serves any more. */
+  private static void removeStale(Path path) throws IOException {
+    if (!Files.exists(path)) {
+      return;
+    }
+    try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      probe.connect(UnixDomainSocketAddress.of(path));
+    } catch (ConnectException e) {
+      Files.delete(path);
+    }
+  }
+
+  /** The port that it listens on; -1: it is none of TCP. */
+  public int port() {
+    return server.getPort();
+  }
+
+  /** Waits until it has ended. */
+  public void await() throws InterruptedException {
+    server.awaitTermination();
+  }
+
+  /**
+   * Stops gracefully: health says NOT_SERVING, change feeds end, and running calls have the capability's grace to finish. Those that
+   * have not are cancelled. It returns when all is over.
+   */
+  @Override
+  public void close() {
+    health.enterTerminalState();
+    server.shutdown();
+    capability.close();
+    try {
+      if (!server.awaitTermination(capability.grace.toMillis(), TimeUnit.MILLISECONDS)) {
+        server.shutdownNow().awaitTermination(1, TimeUnit.SECONDS);
+      }
+    } catch (InterruptedException e) {
+      server.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+  }
+}
