@@ -2,9 +2,12 @@ package io.mcpedge.capability;
 
 import io.grpc.BindableService;
 import io.grpc.InsecureServerCredentials;
+import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.ServerCredentials;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
@@ -13,6 +16,10 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollServerDomainSocketChanne
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.mcpedge.v1.BackendServiceGrpc;
+import io.mcpedge.v1.DescribeRequest;
+import io.mcpedge.v1.ListToolsRequest;
+import io.mcpedge.v1.ToolServiceGrpc;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -51,8 +58,22 @@ public final class Serving implements AutoCloseable {
       builder.addService(service);
       health.setStatus(service.getServiceDescriptor().getName(), ServingStatus.SERVING);
     });
+    warmUp(capability);
     BindableService reflection = ProtoReflectionServiceV1.newInstance();
     return new Serving(capability, builder.addService(health.getHealthService()).addService(reflection).build().start(), health);
+  }
+
+  /** Loads what the first calls of an edge take, which are asked within seconds of the port's opening. */
+  private static void warmUp(Capability capability) throws IOException {
+    String name = InProcessServerBuilder.generateName();
+    var builder = InProcessServerBuilder.forName(name).directExecutor();
+    capability.services().forEach(builder::addService);
+    Server server = builder.build().start();
+    ManagedChannel channel = InProcessChannelBuilder.forName(name).directExecutor().build();
+    BackendServiceGrpc.newBlockingStub(channel).describe(DescribeRequest.getDefaultInstance());
+    ToolServiceGrpc.newBlockingStub(channel).listTools(ListToolsRequest.getDefaultInstance());
+    channel.shutdownNow();
+    server.shutdownNow();
   }
 
   private static NettyServerBuilder listen(String address, ServerCredentials credentials) throws IOException {
