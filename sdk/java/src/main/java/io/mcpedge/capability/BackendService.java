@@ -1,12 +1,7 @@
 package io.mcpedge.capability;
 
 import io.grpc.stub.StreamObserver;
-import io.mcpedge.v1.BackendServiceGrpc;
-import io.mcpedge.v1.DescribeRequest;
-import io.mcpedge.v1.DescribeResponse;
-import io.mcpedge.v1.PromptFeatures;
-import io.mcpedge.v1.ResourceFeatures;
-import io.mcpedge.v1.ToolFeatures;
+import io.mcpedge.v1.*;
 
 /** The contract's BackendService over a Capability. */
 final class BackendService extends BackendServiceGrpc.BackendServiceImplBase {

@@ -11,7 +11,7 @@ import java.util.Map;
  */
 public record Complete(String argument, Completer by) {
   /** MCP lets a completion carry so many. */
-  static final int MOST = 100;
+  private static final int MOST = 100;
 
   /** Suggests values. */
   @FunctionalInterface
@@ -43,4 +43,16 @@ public record Complete(String argument, Completer by) {
     }
     return Map.copyOf(out);
   }
+
+  /** What a completer gives; null has no suggestions. */
+  static Values run(Completer by, Call call, String value, Map<String, String> chosen) throws Exception {
+    if (by == null) {
+      return new Values(List.of(), 0, false);
+    }
+    List<String> values = by.complete(call, value, chosen);
+    return new Values(values.subList(0, Math.min(MOST, values.size())), values.size(), values.size() > MOST);
+  }
+
+  /** A completion's answer. */
+  record Values(List<String> values, int total, boolean more) {}
 }

@@ -1,17 +1,7 @@
 package io.mcpedge.capability;
 
 import com.google.protobuf.ByteString;
-import io.mcpedge.v1.AudioContent;
-import io.mcpedge.v1.ContentBlock;
-import io.mcpedge.v1.CreateMessageResult;
-import io.mcpedge.v1.ImageContent;
-import io.mcpedge.v1.PromptMessage;
-import io.mcpedge.v1.Resource;
-import io.mcpedge.v1.ResourceContents;
-import io.mcpedge.v1.Role;
-import io.mcpedge.v1.SamplingContent;
-import io.mcpedge.v1.SamplingMessage;
-import io.mcpedge.v1.TextContent;
+import io.mcpedge.v1.*;
 import java.util.stream.Collectors;
 
 /** Makes content of results, reads, prompts and questions. Bytes are raw, not base64. */

@@ -3,20 +3,7 @@ package io.mcpedge.capability;
 import com.google.protobuf.ByteString;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
-import io.mcpedge.v1.CompletePromptRequest;
-import io.mcpedge.v1.CompletePromptResponse;
-import io.mcpedge.v1.GetPromptRequest;
-import io.mcpedge.v1.GetPromptResponse;
-import io.mcpedge.v1.GetPromptResult;
-import io.mcpedge.v1.ListChanged;
-import io.mcpedge.v1.ListPromptsRequest;
-import io.mcpedge.v1.ListPromptsResponse;
-import io.mcpedge.v1.Prompt;
-import io.mcpedge.v1.PromptServiceGrpc;
-import io.mcpedge.v1.WatchPromptsRequest;
-import io.mcpedge.v1.WatchPromptsResponse;
-import io.mcpedge.v1.WatchStarted;
-import java.util.List;
+import io.mcpedge.v1.*;
 
 /** The contract's PromptService over a Capability. */
 final class PromptService extends PromptServiceGrpc.PromptServiceImplBase {
@@ -62,12 +49,8 @@ final class PromptService extends PromptServiceGrpc.PromptServiceImplBase {
             throw Failure.notFound("prompt", request.getName());
           }
           var by = prompt.completers().get(request.getArgumentName());
-          if (by == null) {
-            return CompletePromptResponse.getDefaultInstance();
-          }
-          List<String> values = by.complete(call, request.getArgumentValue(), request.getContextArgumentsMap());
-          return CompletePromptResponse.newBuilder().addAllValues(values.subList(0, Math.min(Complete.MOST, values.size())))
-              .setTotal(values.size()).setHasMore(values.size() > Complete.MOST).build();
+          var found = Complete.run(by, call, request.getArgumentValue(), request.getContextArgumentsMap());
+          return CompletePromptResponse.newBuilder().addAllValues(found.values()).setTotal(found.total()).setHasMore(found.more()).build();
         });
   }
 

@@ -1,10 +1,7 @@
 package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.mcpedge.v1.GetPromptResult;
-import io.mcpedge.v1.Prompt;
-import io.mcpedge.v1.PromptArgument;
-import io.mcpedge.v1.PromptMessage;
+import io.mcpedge.v1.*;
 import java.util.List;
 import java.util.Map;
 

@@ -2,15 +2,7 @@ package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import io.mcpedge.v1.CreateMessage;
-import io.mcpedge.v1.CreateMessageResult;
-import io.mcpedge.v1.ElicitForm;
-import io.mcpedge.v1.ElicitUrl;
-import io.mcpedge.v1.InputRequest;
-import io.mcpedge.v1.InputResponse;
-import io.mcpedge.v1.ListRoots;
-import io.mcpedge.v1.Role;
-import io.mcpedge.v1.Root;
+import io.mcpedge.v1.*;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;

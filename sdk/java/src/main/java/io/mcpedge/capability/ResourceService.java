@@ -4,26 +4,7 @@ import com.google.protobuf.ByteString;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
-import io.mcpedge.v1.CompleteResourceTemplateRequest;
-import io.mcpedge.v1.CompleteResourceTemplateResponse;
-import io.mcpedge.v1.ListChanged;
-import io.mcpedge.v1.ListResourceTemplatesRequest;
-import io.mcpedge.v1.ListResourceTemplatesResponse;
-import io.mcpedge.v1.ListResourcesRequest;
-import io.mcpedge.v1.ListResourcesResponse;
-import io.mcpedge.v1.ReadResourceRequest;
-import io.mcpedge.v1.ReadResourceResponse;
-import io.mcpedge.v1.ReadResourceResult;
-import io.mcpedge.v1.RequestContext;
-import io.mcpedge.v1.Resource;
-import io.mcpedge.v1.ResourceServiceGrpc;
-import io.mcpedge.v1.ResourceTemplate;
-import io.mcpedge.v1.ResourceUpdated;
-import io.mcpedge.v1.WatchResourceRequest;
-import io.mcpedge.v1.WatchResourceResponse;
-import io.mcpedge.v1.WatchResourcesRequest;
-import io.mcpedge.v1.WatchResourcesResponse;
-import io.mcpedge.v1.WatchStarted;
+import io.mcpedge.v1.*;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -112,12 +93,8 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
             throw Failure.notFound("resource template", request.getUriTemplate());
           }
           var by = template.completers().get(request.getArgumentName());
-          if (by == null) {
-            return CompleteResourceTemplateResponse.getDefaultInstance();
-          }
-          List<String> values = by.complete(call, request.getArgumentValue(), request.getContextArgumentsMap());
-          return CompleteResourceTemplateResponse.newBuilder().addAllValues(values.subList(0, Math.min(Complete.MOST, values.size())))
-              .setTotal(values.size()).setHasMore(values.size() > Complete.MOST).build();
+          var found = Complete.run(by, call, request.getArgumentValue(), request.getContextArgumentsMap());
+          return CompleteResourceTemplateResponse.newBuilder().addAllValues(found.values()).setTotal(found.total()).setHasMore(found.more()).build();
         });
   }
 

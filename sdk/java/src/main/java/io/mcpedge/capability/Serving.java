@@ -16,10 +16,7 @@ import io.grpc.netty.shaded.io.netty.channel.epoll.EpollServerDomainSocketChanne
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
-import io.mcpedge.v1.BackendServiceGrpc;
-import io.mcpedge.v1.DescribeRequest;
-import io.mcpedge.v1.ListToolsRequest;
-import io.mcpedge.v1.ToolServiceGrpc;
+import io.mcpedge.v1.*;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;

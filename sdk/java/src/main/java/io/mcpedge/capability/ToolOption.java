@@ -1,10 +1,7 @@
 package io.mcpedge.capability;
 
 import com.google.protobuf.Duration;
-import io.mcpedge.v1.Icon;
-import io.mcpedge.v1.TaskMode;
-import io.mcpedge.v1.TaskStart;
-import io.mcpedge.v1.Tool;
+import io.mcpedge.v1.*;
 import java.util.List;
 import java.util.function.Consumer;
 

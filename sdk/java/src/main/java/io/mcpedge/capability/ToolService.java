@@ -3,19 +3,7 @@ package io.mcpedge.capability;
 import com.google.protobuf.ByteString;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
-import io.mcpedge.v1.CallToolRequest;
-import io.mcpedge.v1.CallToolResponse;
-import io.mcpedge.v1.CallToolResult;
-import io.mcpedge.v1.CancelCallRequest;
-import io.mcpedge.v1.CancelCallResponse;
-import io.mcpedge.v1.ListChanged;
-import io.mcpedge.v1.ListToolsRequest;
-import io.mcpedge.v1.ListToolsResponse;
-import io.mcpedge.v1.Tool;
-import io.mcpedge.v1.ToolServiceGrpc;
-import io.mcpedge.v1.WatchStarted;
-import io.mcpedge.v1.WatchToolsRequest;
-import io.mcpedge.v1.WatchToolsResponse;
+import io.mcpedge.v1.*;
 
 /** The contract's ToolService over a Capability. */
 final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
