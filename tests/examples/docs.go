@@ -15,7 +15,7 @@ import (
 const pages = "docs/backends"
 
 // fromNothing are the languages whose page does so by itself; the others start from an example.
-var fromNothing = []string{"go", "python", "typescript"}
+var fromNothing = []string{"go", "java", "python", "typescript"}
 
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
@@ -46,7 +46,8 @@ func (w *world) follow(ctx context.Context, language string) (err error) {
 	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
 		switch file, kind, content := m[1], m[2], m[3]; {
 		case file != "":
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(content+"\n"), 0o644); err != nil {
+			path := filepath.Join(dir, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content+"\n"), 0o644)); err != nil {
 				return err
 			}
 		case kind == "sh":
