@@ -1,19 +1,9 @@
 package io.mcpedge.capability;
 
-import com.google.protobuf.ByteString;
-import com.google.protobuf.Duration;
-import com.google.protobuf.InvalidProtocolBufferException;
-import io.mcpedge.v1.CallToolRequest;
-import io.mcpedge.v1.InputRequest;
-import io.mcpedge.v1.InputResponse;
+import com.google.protobuf.*;
+import io.mcpedge.v1.*;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
-import java.util.Collection;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.*;
 import java.util.function.Predicate;
 
 /** What a call remembers from one of its rounds to the next: the client's answers so far, and what this round found missing. */

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.exc.ValueInstantiationException;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
 import java.util.stream.Collectors;
 
 /**
@@ -50,16 +51,25 @@ final class Arguments<A> {
       throw invalid("the arguments do not fit: " + (e.getCause() == null ? e.getOriginalMessage() : e.getCause().getMessage()));
     } catch (JsonMappingException e) {
       String path = e.getPath().stream().map(r -> r.getFieldName() == null ? "" + r.getIndex() : r.getFieldName()).collect(Collectors.joining("."));
-      throw invalid("the argument \"" + path + "\" does not fit: " + withoutTypes(e.getOriginalMessage()));
+      throw invalid("the argument \"" + path + "\" must be " + wanted(rule(e.getPath())));
     } catch (JsonProcessingException e) {
       throw invalid("the arguments do not fit");
     }
   }
 
-  /** Jackson's message up to what it says of classes, which are nobody's business. */
-  private static String withoutTypes(String message) {
-    int end = message.indexOf(" of type `");
-    return end < 0 || message.indexOf('`') < end ? "its type or value is another" : message.substring(0, end);
+  /** What a value has to be, for whom sent another. */
+  private static String wanted(JsonNode rule) {
+    String type = rule.path("type").asText("of another type");
+    String article = "integer array object".contains(type) ? "an " : rule.has("type") ? "a " : "";
+    return rule.has("enum") ? "one of " + rule.get("enum") : article + type;
+  }
+
+  private JsonNode rule(List<JsonMappingException.Reference> path) {
+    JsonNode rule = schema;
+    for (var at : path) {
+      rule = resolved(at.getFieldName() == null ? rule.path("items") : rule.path("properties").path(at.getFieldName()));
+    }
+    return rule;
   }
 
   /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for what is missing; to any depth. */

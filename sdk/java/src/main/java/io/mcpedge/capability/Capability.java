@@ -1,18 +1,13 @@
 package io.mcpedge.capability;
 
-import io.grpc.BindableService;
-import io.grpc.ServerInterceptors;
-import io.grpc.ServerServiceDefinition;
+import io.grpc.*;
 import io.mcpedge.v1.*;
 import io.opentelemetry.api.OpenTelemetry;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.Executor;
-import java.util.concurrent.Executors;
+import java.util.concurrent.*;
 
 /**
  * What a service offers, served by the gRPC contract. Tools, resources and prompts may be added and removed at any time, from any
@@ -226,6 +221,12 @@ public final class Capability {
   /** As above, with arguments: a record of Strings, enums and Optionals of them. */
   public <A> Capability prompt(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
     prompts.add(name, Prompts.of(name, description, arguments, handler, completes));
+    return this;
+  }
+
+  /** A prompt as described, whose handler gets the arguments by name; those that are required are there. */
+  public Capability prompt(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
+    prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes));
     return this;
   }
 

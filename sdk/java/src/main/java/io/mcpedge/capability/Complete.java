@@ -1,8 +1,6 @@
 package io.mcpedge.capability;
 
-import java.util.List;
-import java.util.Locale;
-import java.util.Map;
+import java.util.*;
 
 /**
  * Suggests values for an argument of a prompt or a variable of a template. MCP: completion/complete.

@@ -1,9 +1,6 @@
 package io.mcpedge.capability;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
+import java.lang.annotation.*;
 
 /**
  * The value of a component that is left out, which it may then be: JSON that fits its type; of a string or an enum the text alone

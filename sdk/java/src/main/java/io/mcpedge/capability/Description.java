@@ -1,9 +1,6 @@
 package io.mcpedge.capability;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
+import java.lang.annotation.*;
 
 /** Says for the model what a component of a record is. JSON Schema: description. */
 @Retention(RetentionPolicy.RUNTIME)

@@ -4,9 +4,7 @@ import com.google.protobuf.Message;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.mcpedge.v1.LogLevel;
 import io.mcpedge.v1.LogMessage;
-import java.util.ArrayDeque;
-import java.util.Deque;
-import java.util.Iterator;
+import java.util.*;
 
 /**
  * The events of one round, in order, and its outcome. Nothing here blocks: what a slow reader has not taken waits, coalesced. Safe

@@ -1,9 +1,6 @@
 package io.mcpedge.capability;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
+import java.lang.annotation.*;
 
 /** Has clients send the argument in the HTTP header Mcp-Param-NAME too. JSON Schema: x-mcp-header. */
 @Retention(RetentionPolicy.RUNTIME)

@@ -1,12 +1,7 @@
 package io.mcpedge.capability;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.StreamReadConstraints;
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.databind.DeserializationFeature;
-import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.MapperFeature;
-import com.fasterxml.jackson.databind.SerializationFeature;
+import com.fasterxml.jackson.core.*;
+import com.fasterxml.jackson.databind.*;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
@@ -36,7 +31,7 @@ final class Json {
 
   private Json() {}
 
-  /** Throws IllegalArgumentException when there is no JSON of the value. A RawJson goes verbatim. */
+  /** Throws DefinitionException when there is no JSON of the value. A RawJson goes verbatim. */
   static String encode(Object value) {
     if (value instanceof RawJson raw) {
       return raw.text();
@@ -44,7 +39,7 @@ final class Json {
     try {
       return MAPPER.writeValueAsString(value);
     } catch (JsonProcessingException e) {
-      throw new IllegalArgumentException(e.getOriginalMessage(), e);
+      throw new DefinitionException(value.getClass().getName() + " cannot be told as JSON: " + e.getOriginalMessage(), e);
     }
   }
 

@@ -4,12 +4,7 @@ import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.util.LinkedHashMap;
 import java.util.Map;
-import java.util.logging.ConsoleHandler;
-import java.util.logging.Formatter;
-import java.util.logging.Handler;
-import java.util.logging.LogManager;
-import java.util.logging.LogRecord;
-import java.util.logging.Logger;
+import java.util.logging.*;
 
 /** Writes log records as lines of JSON: time, level, msg, logger, and the stack of what was thrown. */
 final class JsonLog extends Formatter {
@@ -20,7 +15,7 @@ final class JsonLog extends Formatter {
     if (configured || root == null) {
       return;
     }
-    for (Handler handler : root.getHandlers()) {
+    for (var handler : root.getHandlers()) {
       if (handler instanceof ConsoleHandler) {
         handler.setFormatter(new JsonLog());
       }

@@ -1,9 +1,6 @@
 package io.mcpedge.capability;
 
-import java.lang.annotation.ElementType;
-import java.lang.annotation.Retention;
-import java.lang.annotation.RetentionPolicy;
-import java.lang.annotation.Target;
+import java.lang.annotation.*;
 
 /**
  * What the values of a component are held to; on a list, bounds of values are those of its items. What is not set bounds nothing.

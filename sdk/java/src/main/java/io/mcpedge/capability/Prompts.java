@@ -16,9 +16,6 @@ final class Prompts {
   }
 
   static <A> Entry of(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
-    if (name.isEmpty()) {
-      throw new DefinitionException("a prompt needs a name");
-    }
     String what = "prompt " + name;
     ObjectNode schema = Schemas.ofArguments(what, arguments);
     Prompt.Builder prompt = Prompt.newBuilder().setName(name).setDescription(description);
@@ -30,10 +27,24 @@ final class Prompts {
       prompt.addArguments(PromptArgument.newBuilder().setName(member.getKey()).setRequired(required)
           .setDescription(member.getValue().path("description").asText()));
     }
-    Prompt listed = prompt.build();
-    var known = listed.getArgumentsList().stream().map(PromptArgument::getName).toList();
     var read = new Arguments<>(arguments, schema);
-    return new Entry(listed, (call, given) -> result(listed, handler.call(call, read.read(Json.encode(given)))), Complete.of(what, known, completes));
+    return raw(prompt.build(), (call, given) -> handler.call(call, read.read(Json.encode(given))), completes);
+  }
+
+  static Entry raw(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
+    String what = "prompt " + prompt.getName();
+    if (prompt.getName().isEmpty()) {
+      throw new DefinitionException("a prompt needs a name");
+    }
+    var known = prompt.getArgumentsList().stream().map(PromptArgument::getName).toList();
+    return new Entry(prompt, (call, given) -> {
+      for (PromptArgument argument : prompt.getArgumentsList()) {
+        if (argument.getRequired() && !given.containsKey(argument.getName())) {
+          throw new Failure(Reason.INVALID_ARGUMENT, what + " needs the argument " + Json.quote(argument.getName()));
+        }
+      }
+      return result(prompt, handler.call(call, given));
+    }, Complete.of(what, known, completes));
   }
 
   private static GetPromptResult result(Prompt prompt, Object value) {

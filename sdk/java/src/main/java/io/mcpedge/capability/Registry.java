@@ -1,8 +1,6 @@
 package io.mcpedge.capability;
 
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 
 /** Entries by key, in the order of their registration. Every change is published. */
 final class Registry<E> {

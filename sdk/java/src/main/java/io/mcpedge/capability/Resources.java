@@ -1,18 +1,13 @@
 package io.mcpedge.capability;
 
-import io.mcpedge.v1.Resource;
-import io.mcpedge.v1.ResourceContents;
-import io.mcpedge.v1.ResourceTemplate;
+import io.mcpedge.v1.*;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.NoSuchFileException;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Map;
-import java.util.Set;
+import java.util.*;
 
 /** Resources and templates as they are kept, and what their handlers return as contents. */
 final class Resources {

@@ -2,19 +2,14 @@ package io.mcpedge.capability;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.Message;
-import io.grpc.Context;
-import io.grpc.Status;
-import io.grpc.StatusException;
-import io.grpc.StatusRuntimeException;
+import io.grpc.*;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.InputResponse;
 import io.mcpedge.v1.RequestContext;
 import java.lang.System.Logger;
 import java.util.List;
-import java.util.concurrent.CompletionException;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
+import java.util.concurrent.*;
 import java.util.function.Function;
 
 /** Runs handlers, each in a thread of its own, and sorts how they end. */

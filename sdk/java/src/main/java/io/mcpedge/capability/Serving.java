@@ -1,30 +1,24 @@
 package io.mcpedge.capability;
 
-import io.grpc.BindableService;
-import io.grpc.InsecureServerCredentials;
-import io.grpc.ManagedChannel;
-import io.grpc.Server;
-import io.grpc.ServerCredentials;
+import io.grpc.*;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.grpc.netty.shaded.io.netty.channel.epoll.Epoll;
-import io.grpc.netty.shaded.io.netty.channel.epoll.EpollIoHandler;
-import io.grpc.netty.shaded.io.netty.channel.epoll.EpollServerDomainSocketChannel;
+import io.grpc.netty.shaded.io.netty.channel.epoll.*;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.mcpedge.v1.*;
 import java.io.IOException;
-import java.net.ConnectException;
-import java.net.InetSocketAddress;
-import java.net.StandardProtocolFamily;
-import java.net.UnixDomainSocketAddress;
+import java.net.*;
 import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -38,16 +32,19 @@ public final class Serving implements AutoCloseable {
   private final Capability capability;
   private final Server server;
   private final HealthStatusManager health;
+  private final List<EventLoopGroup> groups; // of its own, for a Unix socket
 
-  private Serving(Capability capability, Server server, HealthStatusManager health) {
+  private Serving(Capability capability, Server server, HealthStatusManager health, List<EventLoopGroup> groups) {
     this.capability = capability;
     this.server = server;
     this.health = health;
+    this.groups = groups;
   }
 
   /** IOException when the address cannot be listened on. Null credentials: plaintext. */
   static Serving start(Capability capability, String address, ServerCredentials credentials) throws IOException {
-    var builder = listen(address, credentials == null ? InsecureServerCredentials.create() : credentials);
+    List<EventLoopGroup> groups = new ArrayList<>();
+    var builder = listen(address, credentials == null ? InsecureServerCredentials.create() : credentials, groups);
     builder.maxInboundMessageSize(MESSAGE_BYTES).maxInboundMetadataSize(64 << 10)
         .permitKeepAliveTime(5, TimeUnit.SECONDS).permitKeepAliveWithoutCalls(true);
     var health = new HealthStatusManager();
@@ -57,7 +54,13 @@ public final class Serving implements AutoCloseable {
     });
     warmUp(capability);
     BindableService reflection = ProtoReflectionServiceV1.newInstance();
-    return new Serving(capability, builder.addService(health.getHealthService()).addService(reflection).build().start(), health);
+    Server server = builder.addService(health.getHealthService()).addService(reflection).build();
+    try {
+      return new Serving(capability, server.start(), health, groups);
+    } catch (IOException e) {
+      groups.forEach(EventLoopGroup::shutdownGracefully);
+      throw e;
+    }
   }
 
   /** Loads what the first calls of an edge take, which are asked within seconds of the port's opening. */
@@ -73,16 +76,17 @@ public final class Serving implements AutoCloseable {
     server.shutdownNow();
   }
 
-  private static NettyServerBuilder listen(String address, ServerCredentials credentials) throws IOException {
+  private static NettyServerBuilder listen(String address, ServerCredentials credentials, List<EventLoopGroup> groups) throws IOException {
     if (address.startsWith("unix:")) {
       Path path = Path.of(address.substring("unix:".length()).replaceFirst("^//", ""));
       if (!Epoll.isAvailable()) {
         throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
       }
       removeStale(path);
+      EventLoopGroup group = new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory());
+      groups.add(group);
       return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
-          .bossEventLoopGroup(new MultiThreadIoEventLoopGroup(1, EpollIoHandler.newFactory()))
-          .workerEventLoopGroup(new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory()));
+          .bossEventLoopGroup(group).workerEventLoopGroup(group);
     }
     int colon = address.lastIndexOf(':');
     try {
@@ -133,5 +137,6 @@ public final class Serving implements AutoCloseable {
       server.shutdownNow();
       Thread.currentThread().interrupt();
     }
+    groups.forEach(EventLoopGroup::shutdownGracefully);
   }
 }

@@ -1,8 +1,6 @@
 package io.mcpedge.capability;
 
-import io.mcpedge.v1.CallToolResult;
-import io.mcpedge.v1.ContentBlock;
-import io.mcpedge.v1.Tool;
+import io.mcpedge.v1.*;
 import java.util.List;
 import java.util.regex.Pattern;
 

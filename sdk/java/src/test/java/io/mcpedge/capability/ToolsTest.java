@@ -53,6 +53,12 @@ class ToolsTest {
 
   interface Shape {}
 
+  static final class Unencodable {
+    public Unencodable getItself() {
+      return this;
+    }
+  }
+
   private final Capability s = new Capability("test", "1");
 
   private Tool listed(TestClient client) {
@@ -108,14 +114,13 @@ class ToolsTest {
       for (var tried : Map.of(
           "the argument \"count\" is missing; it is required", Map.of(),
           "the argument \"inner.numbers\" is missing; it is required", Map.of("count", 1, "inner", Map.of()),
-          "the argument \"count\" does not fit: Cannot coerce String value (\"1\") to `long` value (but could if coercion was enabled using `CoercionConfig`)",
-          Map.of("count", "1"),
-          "the argument \"count\" does not fit: Cannot coerce Floating-point value (1.5) to `long` value (but could if coercion was enabled using "
-              + "`CoercionConfig`)", Map.of("count", 1.5)).entrySet()) {
+          "the argument \"count\" must be an integer", Map.of("count", "1"),
+          "the argument \"color\" must be one of [\"red\",\"green\"]", Map.of("count", 1, "color", "blue"),
+          "the argument \"inner.numbers.1\" must be an integer", Map.of("count", 1, "inner", Map.of("numbers", List.of(1, 1.5))),
+          "the argument \"shares\" must be an array", Map.of("count", 1, "shares", "all")).entrySet()) {
         var failure = client.callTool("t", tried.getValue()).failure();
         assertEquals(FailureReason.FAILURE_REASON_INVALID_ARGUMENT, failure.getReason());
-        assertFalse(failure.getMessage().contains("io.mcpedge") || failure.getMessage().contains("java."), failure.getMessage());
-        assertEquals(tried.getKey().substring(0, 30), failure.getMessage().substring(0, 30));
+        assertEquals(tried.getKey(), failure.getMessage());
       }
       assertEquals("the arguments do not fit: at most 3, not 4", client.callTool("v", Map.of("count", 4)).failure().getMessage());
     }
@@ -151,6 +156,7 @@ class ToolsTest {
       throw Failure.lacksScopes("a", "b");
     });
     s.tool("fault", "Fails", call -> Optional.empty().get());
+    s.tool("encode", "Fails", call -> new Unencodable());
     s.tool("error", "Fails", call -> {
       throw new StackOverflowError("secret");
     });
@@ -163,6 +169,7 @@ class ToolsTest {
       assertEquals("{\"retry\":1}", client.callTool("failure").failure().getDataJson());
       assertEquals(List.of("a", "b"), client.callTool("scopes").failure().getScopesList());
       assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
+      assertEquals("tool encode failed by a fault of the service", client.callTool("encode").failure().getMessage());
       assertEquals("tool error failed by a fault of the service", client.callTool("error").failure().getMessage());
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
       assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());

@@ -11,11 +11,7 @@ import io.mcpedge.capability.Capability;
 import io.mcpedge.v1.*;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.util.ArrayList;
-import java.util.HashMap;
-import java.util.Iterator;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 
 /** A client of a Capability, in process. */
 public final class TestClient implements AutoCloseable {
