@@ -15,7 +15,6 @@ import io.mcpedge.v1.*;
 import java.io.IOException;
 import java.net.*;
 import java.nio.channels.SocketChannel;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -82,7 +81,7 @@ public final class Serving implements AutoCloseable {
       if (!Epoll.isAvailable()) {
         throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
       }
-      removeStale(path);
+      refuseServed(path);
       EventLoopGroup group = new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory());
       groups.add(group);
       return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
@@ -98,16 +97,14 @@ public final class Serving implements AutoCloseable {
     }
   }
 
-  /** Removes a socket that nobody serves any more. */
-  private static void removeStale(Path path) throws IOException {
-    if (!Files.exists(path)) {
-      return;
-    }
+  /** IOException when somebody serves the socket. Netty replaces it, whether anybody does. */
+  private static void refuseServed(Path path) throws IOException {
     try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       probe.connect(UnixDomainSocketAddress.of(path));
-    } catch (ConnectException e) {
-      Files.delete(path);
+    } catch (SocketException e) {
+      return; // it is not there, or nobody serves it
     }
+    throw new IOException("the socket " + path + " is in use");
   }
 
   /** The port that it listens on; -1: it is none of TCP. */

@@ -19,6 +19,11 @@ record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) impl
     if (cert == null) {
       return null;
     }
+    for (File file : new File[] {cert, key, clientCa}) {
+      if (file != null && !file.canRead()) {
+        throw new IOException("the file " + file + " for TLS is not there, or may not be read");
+      }
+    }
     var reloads = Executors.newSingleThreadScheduledExecutor(r -> {
       Thread thread = new Thread(r, "tls-files");
       thread.setDaemon(true);

@@ -73,10 +73,11 @@ final class UriTemplate {
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < names.length; i++) {
       variables.add(names[i]);
-      String before = i == 0 ? by.first : by.separator;
+      String mark = i == 0 ? by.first : by.separator;
+      String before = operator.equals("?") ? "[?&]" : mark.isEmpty() ? "" : Pattern.quote(mark); // those before may be missing
       String name = by.named ? Pattern.quote(names[i]) + "=?" : "";
       boolean optional = by.named || !by.first.isEmpty() || i > 0;
-      out.append("(?:").append(before.isEmpty() ? "" : Pattern.quote(before)).append(name).append('(').append(value).append("))");
+      out.append("(?:").append(before).append(name).append('(').append(value).append("))");
       out.append(optional ? "?" : "");
     }
     return out.toString();

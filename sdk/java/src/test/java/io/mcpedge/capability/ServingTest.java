@@ -302,7 +302,8 @@ class ServingTest {
         assertEquals(-1, serving.port());
         assertThrows(java.io.IOException.class, () -> s.start("unix:" + path));
       }
-      if (i == 0 && !java.nio.file.Files.exists(path)) {
+      if (i == 0) {
+        java.nio.file.Files.deleteIfExists(path);
         try (var stale = java.nio.channels.ServerSocketChannel.open(java.net.StandardProtocolFamily.UNIX)) {
           stale.bind(java.net.UnixDomainSocketAddress.of(path));
         }
@@ -314,7 +315,7 @@ class ServingTest {
   }
 
   @Test
-  void tracesGoOn() {
+  void tracesGoOn() throws Exception {
     InMemorySpanExporter spans = InMemorySpanExporter.create();
     var provider = SdkTracerProvider.builder().addSpanProcessor(SimpleSpanProcessor.create(spans)).build();
     s.telemetry(OpenTelemetrySdk.builder().setTracerProvider(provider).build());
@@ -325,6 +326,9 @@ class ServingTest {
       var stub = ToolServiceGrpc.newBlockingStub(client.channel()).withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
       var response = stub.callTool(CallToolRequest.newBuilder().setName("t").build()).next();
       assertEquals("4bf92f3577b34da6a3ce929d0e0e4736", response.getResult().getContent(0).getText().getText());
+    }
+    while (spans.getFinishedSpanItems().isEmpty()) { // a span ends after its response
+      Thread.sleep(10);
     }
     assertEquals("00f067aa0ba902b7", spans.getFinishedSpanItems().get(0).getParentSpanId());
     assertEquals("mcpedge.v1.ToolService/CallTool", spans.getFinishedSpanItems().get(0).getName());
