@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -16,7 +17,7 @@ import (
 const pages = "docs/backends"
 
 // fromNothing are the languages whose page does so by itself; the others start from an example.
-var fromNothing = []string{"go", "python", "typescript"}
+var fromNothing = []string{"go", "java", "python", "typescript"}
 
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
@@ -25,7 +26,10 @@ var (
 )
 
 // mostCode is how many lines the first tool of a page may have, without blank ones.
-var mostCode = map[string]int{"python": 10, "typescript": 10}
+var mostCode = map[string]int{"java": 15, "python": 10, "rust": 15, "typescript": 10}
+
+// manifests are files that say what a program needs, and are not counted.
+var manifests = []string{"Cargo.toml", "package.json", "pom.xml", "tsconfig.json"}
 
 // firstTool follows a page up to its first heading, in an empty folder, and is an error unless the client there sees the tool. It prints what
 // that takes; the time is not bounded, as it is the machine's, too.
@@ -109,8 +113,11 @@ func (w *world) follow(ctx context.Context, language, part string, wanted ...str
 	for _, m := range fenced.FindAllStringSubmatch(part, -1) {
 		switch file, kind, content := m[1], m[2], m[3]; {
 		case file != "":
-			all.count(file, content)
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(content+"\n"), 0o644); err != nil {
+			if !slices.Contains(manifests, file) {
+				all.count(file, content)
+			}
+			path := filepath.Join(dir, file)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content+"\n"), 0o644)); err != nil {
 				return all, err
 			}
 		case kind == "sh":

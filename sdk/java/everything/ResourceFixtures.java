@@ -1,0 +1,87 @@
+import io.mcpedge.capability.Call;
+import io.mcpedge.capability.Capability;
+import io.mcpedge.capability.Complete;
+import io.mcpedge.capability.Content;
+import io.mcpedge.capability.ElicitResult;
+import io.mcpedge.capability.Failure;
+import io.mcpedge.capability.Reason;
+import io.mcpedge.capability.ResourceWatcher;
+import io.mcpedge.v1.Resource;
+import io.mcpedge.v1.ResourceTemplate;
+import java.util.List;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+
+/** Resources of every kind. */
+final class ResourceFixtures {
+  static final String CONTEXT = """
+      {"type":"object","properties":{"context":{"type":"string","description":"What it is about"}},"required":["context"]}""";
+  private static final String WATCHED = "test://watched-resource";
+
+  record Context(String context) {}
+
+  private ResourceFixtures() {}
+
+  static void add(Capability s) {
+    Resource text = Resource.newBuilder().setUri("test://static-text").setName("static-text").setTitle("Static text").setMimeType("text/plain")
+        .setDescription("A text that never changes").build();
+    s.resource(text, (call, uri) -> {
+      call.setCache(Everything.CACHE, true);
+      return "This is the content of the static text resource.";
+    });
+    Resource binary = Resource.newBuilder().setUri("test://static-binary").setName("static-binary").setTitle("Static binary")
+        .setMimeType("image/png").setDescription("A picture that never changes").build();
+    s.resource(binary, (call, uri) -> {
+      call.setCache(Everything.CACHE, true);
+      return ContentFixtures.RED_PIXEL;
+    });
+    s.provide(WATCHED, new Watched(3));
+    ResourceTemplate data = ResourceTemplate.newBuilder().setUriTemplate("test://template/{id}/data").setName("template").setTitle("Template")
+        .setMimeType("application/json").setDescription("Data about an id").build();
+    s.template(data, (call, variables) -> {
+      call.setCache(Everything.CACHE, true);
+      String id = variables.get("id");
+      return "{\"id\":\"" + id + "\",\"templateTest\":true,\"data\":\"Data for ID: " + id + "\"}";
+    }, Complete.suggest("id", "1", "12", "123"));
+    ResourceTemplate ask = ResourceTemplate.newBuilder().setUriTemplate("test://ask/{topic}").setName("ask").setTitle("Asking read")
+        .setMimeType("text/plain").setDescription("A text that the user is asked for when it is read").build();
+    s.template(ask, (call, variables) -> {
+      ElicitResult r = call.askForm("user_context", "What should \"" + variables.get("topic") + "\" say?", CONTEXT);
+      if (r.action() != ElicitResult.Action.ACCEPT) {
+        throw new Failure(Reason.FAILED_PRECONDITION, "the user gave no text (" + r.action() + ")");
+      }
+      return r.content().as(Context.class).context();
+    });
+  }
+
+  /** A resource that changes by itself; it ticks only while someone watches. */
+  private static final class Watched implements ResourceWatcher {
+    private final long began = System.nanoTime();
+    private final int seconds;
+
+    Watched(int seconds) {
+      this.seconds = seconds;
+    }
+
+    @Override
+    public List<Resource> list() {
+      return List.of(Resource.newBuilder().setUri(WATCHED).setName("watched-resource").setTitle("Watched resource").setMimeType("text/plain")
+          .setDescription("A text that changes every " + seconds + " s").build());
+    }
+
+    @Override
+    public Object read(Call call, String uri) {
+      long version = (System.nanoTime() - began) / TimeUnit.SECONDS.toNanos(seconds) + 1;
+      return uri.equals(WATCHED) ? Content.contents(uri, "text/plain", "Watched resource content, version " + version) : null;
+    }
+
+    @Override
+    public Runnable watch(Consumer<String> updated, Runnable listChanged) {
+      ScheduledExecutorService ticks = Executors.newSingleThreadScheduledExecutor();
+      ticks.scheduleAtFixedRate(() -> updated.accept(WATCHED), seconds, seconds, TimeUnit.SECONDS);
+      return ticks::shutdownNow;
+    }
+  }
+}

@@ -1,0 +1,150 @@
+package io.mcpedge.capability;
+
+import com.google.protobuf.*;
+import io.mcpedge.v1.*;
+import java.nio.charset.StandardCharsets;
+import java.util.*;
+import java.util.function.Predicate;
+
+/** What a call remembers from one of its rounds to the next: the client's answers so far, and what this round found missing. */
+final class Answers {
+  /** Bytes of one state. */
+  static final int MAX_STATE = 64 << 10;
+
+  private static final int MAX_REQUESTS = 16;
+  private static final int MAX_KEY = 128;
+  /** Begins the state that the libraries write; the last byte is its version. */
+  private static final ByteString MARK = ByteString.copyFromUtf8("\0capability\1");
+  /** Begins the keys of what once keeps; no client's answer has it. */
+  private static final String ONCE = "\0once:";
+
+  private final Map<String, InputResponse> kept = new LinkedHashMap<>();
+  private final Map<String, InputResponse> latest = new LinkedHashMap<>();
+  private final Map<String, InputRequest> missing = new LinkedHashMap<>();
+  private byte[] state;
+
+  /** Failure INVALID_ARGUMENT when the state is not of this library. */
+  Answers(List<InputResponse> responses, ByteString memory) {
+    responses.stream().filter(r -> !r.getKey().startsWith(ONCE)).forEach(r -> latest.putIfAbsent(r.getKey(), r));
+    if (memory.isEmpty()) {
+      return;
+    }
+    try {
+      if (!memory.startsWith(MARK)) {
+        throw new InvalidProtocolBufferException("no mark");
+      }
+      var read = CallToolRequest.parseFrom(memory.substring(MARK.size())); // its fields are those of a memory: answers and a state
+      read.getInputResponsesList().forEach(r -> kept.put(r.getKey(), r));
+      boolean none = read.getState().isEmpty() && read.getArgumentsJson().isEmpty();
+      state = none ? null : read.getState().toByteArray();
+    } catch (InvalidProtocolBufferException e) {
+      throw new Failure(Reason.INVALID_ARGUMENT, "the state of this call was written by another version of the service; call again from the start");
+    }
+  }
+
+  synchronized byte[] state() {
+    return state;
+  }
+
+  synchronized void state(byte[] bytes) {
+    state = bytes;
+  }
+
+  synchronized boolean unwound() {
+    return !missing.isEmpty();
+  }
+
+  synchronized List<InputRequest> missing() {
+    return List.copyOf(missing.values());
+  }
+
+  /**
+   * The answer to a key; null: none that fits. One kept from earlier rounds comes first, so that a client cannot change what it
+   * said. A new one that fits is kept.
+   */
+  synchronized InputResponse find(String key, Predicate<InputResponse> fits) {
+    InputResponse found = kept.get(key);
+    if (found != null && fits.test(found)) {
+      return found;
+    }
+    found = latest.get(key);
+    if (found == null || !fits.test(found)) {
+      return null;
+    }
+    kept.put(key, found);
+    return found;
+  }
+
+  /** Notes the questions that have no answer; false: all have one. Once some have none the round ends in questions. */
+  synchronized boolean miss(List<Question<?>> questions) {
+    for (Question<?> q : questions) {
+      if (find(q.request.getKey(), q::fits) == null) {
+        missing.put(q.request.getKey(), q.request);
+      }
+    }
+    return unwound();
+  }
+
+  /** The JSON that was kept under a key by keepOnce; null: none was. */
+  synchronized String once(String key) {
+    checkKey(key);
+    InputResponse response = kept.get(ONCE + key);
+    return response == null ? null : response.getRawJson();
+  }
+
+  synchronized void keepOnce(String key, String json) {
+    kept.put(ONCE + key, InputResponse.newBuilder().setKey(ONCE + key).setRawJson(json).build());
+  }
+
+  /** The state for a checkpoint: with the answers that nobody has looked at yet. IllegalArgumentException above MAX_STATE. */
+  synchronized ByteString checkpoint(byte[] next) {
+    Map<String, InputResponse> all = new LinkedHashMap<>(latest);
+    all.putAll(kept);
+    return memory(all.values(), next);
+  }
+
+  /** The outcome that asks, with everything needed to go on. IllegalArgumentException when it breaks the contract. */
+  synchronized io.mcpedge.v1.InputRequired required(List<InputRequest> requests, InputRequired ending) {
+    if (ending != null && ending.state != null) {
+      state = ending.state;
+    }
+    if (requests.size() > MAX_REQUESTS) {
+      throw new IllegalArgumentException(requests.size() + " questions in one round; ask at most " + MAX_REQUESTS + " at once");
+    }
+    Set<String> seen = new HashSet<>();
+    for (InputRequest request : requests) {
+      checkKey(request.getKey());
+      if (!seen.add(request.getKey())) {
+        throw new IllegalArgumentException("two questions of one round have the key " + Json.quote(request.getKey()) + "; give each its own");
+      }
+    }
+    var out = io.mcpedge.v1.InputRequired.newBuilder().addAllRequests(requests).setState(memory(kept.values(), state));
+    if (ending != null) {
+      out.setRepeatable(ending.repeatable);
+      if (!ending.retryAfter.isZero()) {
+        out.setRetryAfter(Duration.newBuilder().setSeconds(ending.retryAfter.getSeconds()).setNanos(ending.retryAfter.getNano()));
+      }
+    }
+    return out.build();
+  }
+
+  private static ByteString memory(Collection<InputResponse> answers, byte[] state) {
+    var memory = CallToolRequest.newBuilder().addAllInputResponses(new ArrayList<>(answers));
+    if (state != null) {
+      memory.setState(ByteString.copyFrom(state)).setArgumentsJson("{}"); // tells an empty state from none
+    }
+    ByteString out = MARK.concat(memory.build().toByteString());
+    if (out.size() > MAX_STATE) {
+      throw new IllegalArgumentException("answers and state of this call have " + out.size() + " bytes, above the " + MAX_STATE
+          + " that survive a round; keep large data elsewhere, under Call.id");
+    }
+    return out;
+  }
+
+  private static void checkKey(String key) {
+    int size = key.getBytes(StandardCharsets.UTF_8).length;
+    if (size < 1 || size > MAX_KEY) {
+      throw new IllegalArgumentException("a key has 1 to " + MAX_KEY + " bytes, not " + size + ": " + Json.quote(key));
+    }
+  }
+}

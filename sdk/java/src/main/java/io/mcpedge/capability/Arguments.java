@@ -1,0 +1,120 @@
+package io.mcpedge.capability;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonMappingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.exc.ValueInstantiationException;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; what is checked again is what would
+ * mislead the handler: types, and members that must be there.
+ */
+final class Arguments<A> {
+  private final Class<A> type;
+  private final JsonNode schema;
+
+  Arguments(Class<A> type, ObjectNode schema) {
+    this.type = type;
+    this.schema = schema;
+  }
+
+  /** Throws Failure INVALID_ARGUMENT when the text does not fit. Empty text is an empty object. */
+  A read(String text) {
+    JsonNode node;
+    try {
+      node = Json.tree(text.isEmpty() ? "{}" : text);
+    } catch (IllegalArgumentException e) {
+      throw invalid("the arguments do not fit: " + e.getMessage());
+    }
+    if (!node.isObject()) {
+      throw invalid("the arguments must be a JSON object, not " + node.getNodeType().name().toLowerCase(java.util.Locale.ROOT));
+    }
+    return read((ObjectNode) node, text);
+  }
+
+  /** The object is written to: what it lacks is filled in. */
+  private A read(ObjectNode node, String text) {
+    if (type == RawJson.class) {
+      return type.cast(new RawJson(text.isEmpty() ? "{}" : text));
+    }
+    complete(node, schema, "");
+    try {
+      return Json.MAPPER.treeToValue(node, type);
+    } catch (ValueInstantiationException e) {
+      if (e.getCause() instanceof Failure failure) {
+        throw failure;
+      }
+      throw invalid("the arguments do not fit: " + (e.getCause() == null ? e.getOriginalMessage() : e.getCause().getMessage()));
+    } catch (JsonMappingException e) {
+      String path = e.getPath().stream().map(r -> r.getFieldName() == null ? "" + r.getIndex() : r.getFieldName()).collect(Collectors.joining("."));
+      throw invalid("the argument \"" + path + "\" must be " + wanted(rule(e.getPath())));
+    } catch (JsonProcessingException e) {
+      throw invalid("the arguments do not fit");
+    }
+  }
+
+  /** What a value has to be, for whom sent another. */
+  private static String wanted(JsonNode rule) {
+    String type = rule.path("type").asText("of another type");
+    String article = "integer array object".contains(type) ? "an " : rule.has("type") ? "a " : "";
+    return rule.has("enum") ? "one of " + rule.get("enum") : article + type;
+  }
+
+  private JsonNode rule(List<JsonMappingException.Reference> path) {
+    JsonNode rule = schema;
+    for (var at : path) {
+      rule = resolved(at.getFieldName() == null ? rule.path("items") : rule.path("properties").path(at.getFieldName()));
+    }
+    return rule;
+  }
+
+  /** Fills in defaults, takes 3.0 for an integer, and throws INVALID_ARGUMENT for what is missing; to any depth. */
+  private void complete(ObjectNode node, JsonNode by, String path) {
+    JsonNode properties = resolved(by).path("properties");
+    for (var property : properties.properties()) {
+      JsonNode value = node.get(property.getKey());
+      JsonNode preset = resolved(property.getValue()).get("default");
+      if (value == null && preset != null) {
+        node.set(property.getKey(), preset.deepCopy());
+      } else if (value != null) {
+        node.set(property.getKey(), completed(value, resolved(property.getValue()), path + property.getKey()));
+      }
+    }
+    for (JsonNode name : resolved(by).path("required")) {
+      JsonNode value = node.get(name.asText());
+      if (value == null) {
+        throw invalid("the argument \"" + path + name.asText() + "\" is missing; it is required");
+      }
+      if (value.isNull() && properties.path(name.asText()).has("type")) {
+        throw invalid("the argument \"" + path + name.asText() + "\" is null; it is required");
+      }
+    }
+  }
+
+  private JsonNode completed(JsonNode value, JsonNode by, String path) {
+    if (value instanceof ObjectNode object) {
+      complete(object, by, path + ".");
+    } else if (value instanceof ArrayNode array && by.has("items")) {
+      for (int i = 0; i < array.size(); i++) {
+        array.set(i, completed(array.get(i), resolved(by.get("items")), path + "." + i));
+      }
+    } else if (by.path("type").asText().equals("integer") && value.isBigDecimal() && value.decimalValue().stripTrailingZeros().scale() <= 0
+        && value.decimalValue().precision() - value.decimalValue().scale() <= 20) {
+      return Json.MAPPER.getNodeFactory().numberNode(value.decimalValue().toBigInteger());
+    }
+    return value;
+  }
+
+  private JsonNode resolved(JsonNode by) {
+    String reference = by.path("$ref").asText();
+    return reference.startsWith("#/") ? schema.at(reference.substring(1)) : by;
+  }
+
+  private static Failure invalid(String message) {
+    return new Failure(Reason.INVALID_ARGUMENT, message);
+  }
+}

@@ -1,0 +1,274 @@
+package io.mcpedge.capability;
+
+import io.grpc.*;
+import io.mcpedge.v1.*;
+import io.opentelemetry.api.OpenTelemetry;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.*;
+
+/**
+ * What a service offers, served by the gRPC contract. Tools, resources and prompts may be added and removed at any time, from any
+ * thread: those who watch are told. What cannot be served throws DefinitionException when it is added. What describes the service is
+ * set before it is served.
+ */
+public final class Capability {
+  final Implementation.Builder info;
+  String instructions = "";
+  final Map<String, String> extensions = new ConcurrentHashMap<>();
+  CacheHint listCache;
+  boolean announced;
+  Duration grace = Duration.ofSeconds(10);
+  private OpenTelemetry telemetry;
+  private Executor executor = Executors.newCachedThreadPool(r -> {
+    Thread thread = new Thread(r, "handler");
+    thread.setDaemon(true);
+    return thread;
+  });
+
+  final Feed toolFeed = new Feed(r -> this.executor.execute(r));
+  final Feed promptFeed = new Feed(r -> this.executor.execute(r));
+  final Feed resourceFeed = new Feed(r -> this.executor.execute(r));
+  final Feed updates = new Feed(r -> this.executor.execute(r));
+  final Registry<Tools.Entry> tools = new Registry<>("tool", toolFeed);
+  final Registry<Prompts.Entry> prompts = new Registry<>("prompt", promptFeed);
+  final Registry<Resources.Entry> resources = new Registry<>("resource", resourceFeed);
+  final Registry<Resources.Template> templates = new Registry<>("template", resourceFeed);
+  final List<Provided> providers = new CopyOnWriteArrayList<>();
+  final Map<String, CancelHandler> cancels = new ConcurrentHashMap<>();
+
+  /** Name and version are shown to operators, and to clients when this is the edge's only backend. */
+  public Capability(String name, String version) {
+    info = Implementation.newBuilder().setName(name).setVersion(version);
+  }
+
+  /** The service's name for people. */
+  public Capability title(String title) {
+    info.setTitle(title);
+    return this;
+  }
+
+  /** What the service is, for people. */
+  public Capability description(String text) {
+    info.setDescription(text);
+    return this;
+  }
+
+  public Capability website(String url) {
+    info.setWebsiteUrl(url);
+    return this;
+  }
+
+  public Capability icons(Icon... icons) {
+    info.addAllIcons(List.of(icons));
+    return this;
+  }
+
+  /** Tells the model how to use this service. MCP: instructions. */
+  public Capability instructions(String text) {
+    instructions = text;
+    return this;
+  }
+
+  /** Announces a protocol extension by its id, with its settings: a JSON object. MCP: capabilities.extensions. */
+  public Capability extension(String id, String settings) {
+    Json.object("the settings of extension " + id, settings);
+    extensions.put(id, settings);
+    return this;
+  }
+
+  /** How long clients may keep the lists (0 to 30 days), and whether all callers may share them. Without it: not at all. */
+  public Capability listCache(Duration ttl, boolean shared) {
+    listCache = Call.cacheHint(ttl, shared);
+    return this;
+  }
+
+  /** Announces tools, resources and prompts although there may be none when the edge connects. */
+  public Capability announceAll() {
+    announced = true;
+    return this;
+  }
+
+  /** How long running calls have when the service stops; without it 10 s. */
+  public Capability grace(Duration grace) {
+    this.grace = grace;
+    return this;
+  }
+
+  /** Where spans go; without it to the global OpenTelemetry, as it is when it is first called. */
+  public Capability telemetry(OpenTelemetry telemetry) {
+    this.telemetry = telemetry;
+    return this;
+  }
+
+  /**
+   * What handlers run in, each blocking a thread; without it threads are made as they are needed. {@code
+   * Executors.newVirtualThreadPerTaskExecutor()} of Java 21 does.
+   */
+  public Capability executor(Executor executor) {
+    this.executor = executor;
+    return this;
+  }
+
+  /**
+   * A tool of a function that takes no arguments. Its result decides what it becomes: a String, a ContentBlock or a List of them is
+   * content; null is an empty result; a {@link Result} is the whole; anything else is structured content without a schema.
+   *
+   * <p>An exception becomes a result with {@code isError} and its message, which a model can act on. A {@link Failure} and the status
+   * of a gRPC call keep their kind. A mistake of the program (an Error, NullPointerException, ClassCastException … of Java itself) is
+   * INTERNAL: what it says is in the log only.
+   */
+  public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
+    return add(Tools.of(name, description, Map.class, null, (call, none) -> handler.call(call), withNoArguments(options)));
+  }
+
+  /**
+   * As above, with arguments: a record, whose components are described by {@link Description}, {@link Limits} and {@link Default}.
+   * Those are required that are no Optional and have no default. A Map, or a {@link RawJson} with {@link ToolOption#inputSchema}, does
+   * too.
+   */
+  public <A> Capability tool(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, ToolOption... options) {
+    return add(Tools.of(name, description, arguments, null, handler, options));
+  }
+
+  /** As above, with a result that is structured content of a type, of which the output schema is made. */
+  public <A, R> Capability tool(
+      String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
+    return add(Tools.of(name, description, arguments, result, handler, options));
+  }
+
+  /** A tool as described, schemas as they are (an empty input schema admits any object), whose handler gets the arguments as they came. */
+  public Capability rawTool(Tool tool, ToolHandler<RawJson, Result> handler) {
+    return add(Tools.raw(tool, handler));
+  }
+
+  private Capability add(Tools.Entry tool) {
+    tools.add(tool.listed().getName(), tool);
+    return this;
+  }
+
+  private static ToolOption[] withNoArguments(ToolOption[] options) {
+    var all = new java.util.ArrayList<ToolOption>(List.of(options));
+    all.add(0, ToolOption.inputSchema("{\"type\":\"object\",\"properties\":{}}"));
+    return all.toArray(ToolOption[]::new);
+  }
+
+  /** Whether there was such a tool. Running calls are not disturbed. */
+  public boolean removeTool(String name) {
+    return tools.remove(name);
+  }
+
+  /**
+   * Calls a function when a task of the named tool was cancelled between two rounds, with the call's state and id as they were, so that
+   * a job behind it can be ended. A round that runs is interrupted instead. It may not come.
+   */
+  public Capability onCancel(String tool, CancelHandler handler) {
+    cancels.put(tool, handler);
+    return this;
+  }
+
+  /** The function of {@link #onCancel}. */
+  @FunctionalInterface
+  public interface CancelHandler {
+    void cancelled(Call call) throws Exception;
+  }
+
+  /** A resource. The MIME type may be empty. */
+  public Capability resource(String uri, String name, String mimeType, ResourceHandler read) {
+    return resource(Resource.newBuilder().setUri(uri).setName(name).setMimeType(mimeType).build(), read);
+  }
+
+  public Capability resource(Resource resource, ResourceHandler read) {
+    resources.add(resource.getUri(), Resources.entry(resource, read));
+    return this;
+  }
+
+  public boolean removeResource(String uri) {
+    return resources.remove(uri);
+  }
+
+  /** Resources by an RFC 6570 template: a URI that is no resource is read by the first that matches it. */
+  public Capability template(String uriTemplate, String name, String mimeType, TemplateHandler read, Complete... completes) {
+    return template(ResourceTemplate.newBuilder().setUriTemplate(uriTemplate).setName(name).setMimeType(mimeType).build(), read, completes);
+  }
+
+  public Capability template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
+    templates.add(template.getUriTemplate(), Resources.template(template, read, completes));
+    return this;
+  }
+
+  public boolean removeTemplate(String uriTemplate) {
+    return templates.remove(uriTemplate);
+  }
+
+  /** Serves every URI that begins with a prefix, after exact resources and templates; of several prefixes the longest that fits. */
+  public Capability provide(String prefix, ResourceProvider provider) {
+    if (prefix.isEmpty() || providers.stream().anyMatch(p -> p.prefix.equals(prefix))) {
+      throw new DefinitionException("the prefix " + Json.quote(prefix) + " of a provider is empty or taken; give one such as notes://");
+    }
+    providers.add(new Provided(prefix, provider, this::resourceUpdated, this::resourcesChanged));
+    resourcesChanged();
+    return this;
+  }
+
+  /** A prompt without arguments. It returns a String, a PromptMessage, a List of them, or a whole GetPromptResult. */
+  public Capability prompt(String name, String description, Handler<?> handler) {
+    return prompt(name, description, Map.class, (call, none) -> handler.call(call));
+  }
+
+  /** As above, with arguments: a record of Strings, enums and Optionals of them. */
+  public <A> Capability prompt(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
+    prompts.add(name, Prompts.of(name, description, arguments, handler, completes));
+    return this;
+  }
+
+  /** A prompt as described, whose handler gets the arguments by name; those that are required are there. */
+  public Capability prompt(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
+    prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes));
+    return this;
+  }
+
+  public boolean removePrompt(String name) {
+    return prompts.remove(name);
+  }
+
+  /** Tells those who watch to list resources and templates again, where the list of a provider has changed. */
+  public void resourcesChanged() {
+    resourceFeed.publish("");
+  }
+
+  /** Tells those who watch this URI, or a parent of it (a URI ending in "/"), to read it again. */
+  public void resourceUpdated(String uri) {
+    updates.publish(uri);
+  }
+
+  /** The contract's services, for a gRPC server of one's own. Call {@link #close} when that begins to stop. */
+  public List<ServerServiceDefinition> services() {
+    var tracing = new Tracing(telemetry);
+    var rounds = new Rounds(executor, tracing);
+    List<BindableService> all =
+        List.of(new BackendService(this), new ToolService(this, rounds), new ResourceService(this, rounds), new PromptService(this, rounds));
+    return all.stream().map(s -> ServerInterceptors.intercept(s, tracing)).toList();
+  }
+
+  /** Ends the change feeds that are open, for which a server that stops would wait. */
+  public void close() {
+    List.of(toolFeed, promptFeed, resourceFeed, updates).forEach(Feed::close);
+  }
+
+  /**
+   * The rest of a program: reads the command line ({@code --listen}, and TLS by {@code --tls-cert}, {@code --tls-key} and {@code
+   * --tls-client-ca}), logs to standard error as JSON, serves until SIGTERM or SIGINT, and stops gracefully. It exits with status 1
+   * when serving fails, and with 2 when the command line is wrong.
+   */
+  public void serve(String... argv) {
+    Program.run(this, argv);
+  }
+
+  /** Serves on host:port or unix:/path, in plaintext, until it is closed. */
+  public Serving start(String address) throws IOException {
+    return Serving.start(this, address, null);
+  }
+}

@@ -1,0 +1,73 @@
+package io.mcpedge.capability;
+
+import io.grpc.Status;
+import java.util.List;
+
+/** Thrown by a handler, it ends a call with a reason instead of a result. Causes are searched for it. */
+public final class Failure extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  private final Reason reason;
+  private final transient Object data;
+  private final transient List<String> scopes;
+
+  /** The message says what was wrong, with which value, and what to do. */
+  public Failure(Reason reason, String message) {
+    this(reason, message, null);
+  }
+
+  /** With any value that encodes as JSON for the error's {@code data}; null: none. */
+  public Failure(Reason reason, String message, Object data) {
+    this(reason, message, data, List.of());
+  }
+
+  private Failure(Reason reason, String message, Object data, List<String> scopes) {
+    super(message);
+    this.reason = reason;
+    this.data = data;
+    this.scopes = scopes;
+  }
+
+  /**
+   * The caller needs OAuth scopes for what was asked: the client is told to get an access token with them, and can call again.
+   * {@link Call#principal} has those that it has now.
+   */
+  public static Failure lacksScopes(String... scopes) {
+    String message = "this needs the scopes " + String.join(" ", scopes) + ": get an access token that has them";
+    return new Failure(Reason.PERMISSION_DENIED, message, null, List.of(scopes));
+  }
+
+  public Reason reason() {
+    return reason;
+  }
+
+  /** As the contract has it. */
+  io.mcpedge.v1.Failure wire() {
+    var out = io.mcpedge.v1.Failure.newBuilder().setReason(reason.wire()).setMessage(Json.valid(getMessage()));
+    if (scopes != null) {
+      out.addAllScopes(scopes);
+    }
+    if (data == null) {
+      return out.build();
+    }
+    try {
+      return out.setDataJson(Json.encode(data)).build();
+    } catch (IllegalArgumentException e) {
+      return out.setReason(Reason.INTERNAL.wire()).setMessage(out.getMessage() + " (and the data is not JSON: " + e.getMessage() + ")").build();
+    }
+  }
+
+  /** As a status, for calls that have no other way to say it. */
+  static Status status(io.mcpedge.v1.Failure failure) {
+    for (Reason reason : Reason.values()) {
+      if (reason.wire() == failure.getReason()) {
+        return reason.code.toStatus().withDescription(failure.getMessage());
+      }
+    }
+    return Status.INTERNAL.withDescription(failure.getMessage());
+  }
+
+  static Failure notFound(String what, String name) {
+    return new Failure(Reason.NOT_FOUND, "there is no " + what + " " + Json.quote(name));
+  }
+}

@@ -1,0 +1,128 @@
+package io.mcpedge.capability;
+
+import com.google.protobuf.Message;
+import io.grpc.Status;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.*;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+
+/**
+ * Tells any number of watchers of changes. A watcher holds no thread while nothing changes. What a slow one has not taken is
+ * coalesced; publishing never blocks.
+ */
+final class Feed {
+  /** How many different URIs a watcher may lag behind; beyond it they become one event for the watched URI. */
+  private static final int MAX_PENDING = 1024;
+
+  private final Executor executor;
+  private final Set<Watcher<?>> watchers = ConcurrentHashMap.newKeySet();
+
+  Feed(Executor executor) {
+    this.executor = executor;
+  }
+
+  /** Something that a watcher keeps running while it watches. */
+  interface Holding {
+    Holding NONE = new Holding() {};
+
+    /** Called before the first event and before each further one. It may throw, which ends the watcher. */
+    default void take() throws Exception {}
+
+    default void release() {}
+  }
+
+  /** uri is what changed; "" in a feed of lists. */
+  void publish(String uri) {
+    watchers.forEach(w -> w.add(uri));
+  }
+
+  /** Ends all watchers. */
+  void close() {
+    watchers.forEach(w -> w.end(Status.UNAVAILABLE.withDescription("the service is stopping; watch again elsewhere")));
+  }
+
+  /** Serves one watcher of a URI ("": of everything): started first, then one event for each change, until it leaves. */
+  <M extends Message> void serve(String uri, StreamObserver<M> observer, M started, Function<String, M> event, Holding holding) {
+    var watcher = new Watcher<>(uri, (ServerCallStreamObserver<M>) observer, started, event, holding);
+    watchers.add(watcher);
+    executor.execute(watcher::deliver);
+  }
+
+  private final class Watcher<M extends Message> {
+    private final String uri;
+    private final ServerCallStreamObserver<M> to;
+    private final Function<String, M> event;
+    private final Holding holding;
+    private final Set<String> pending = new LinkedHashSet<>(); // guards itself
+    private M started; // null: sent
+    private boolean over;
+
+    Watcher(String uri, ServerCallStreamObserver<M> to, M started, Function<String, M> event, Holding holding) {
+      this.uri = uri;
+      this.to = to;
+      this.started = started;
+      this.event = event;
+      this.holding = holding;
+      to.setOnReadyHandler(() -> executor.execute(this::deliver));
+      to.setOnCancelHandler(() -> executor.execute(() -> end(null)));
+    }
+
+    /** The watched URI itself counts, or one below it when the watched one ends with "/". */
+    void add(String changed) {
+      if (!changed.equals(uri) && !(uri.endsWith("/") && changed.startsWith(uri))) {
+        return;
+      }
+      synchronized (pending) {
+        boolean full = pending.size() == MAX_PENDING && !pending.contains(changed);
+        if (full) {
+          pending.clear();
+        }
+        pending.add(full ? uri : changed);
+      }
+      executor.execute(this::deliver);
+    }
+
+    /** Sends what waits, if the reader takes it. */
+    synchronized void deliver() {
+      if (over || !to.isReady()) {
+        return;
+      }
+      List<String> changed;
+      synchronized (pending) {
+        if (started == null && pending.isEmpty()) {
+          return;
+        }
+        changed = started == null ? List.copyOf(pending) : List.of();
+        pending.removeAll(changed);
+      }
+      try {
+        holding.take();
+      } catch (Exception e) {
+        end(Status.UNAVAILABLE.withDescription("it cannot be watched: " + Rounds.text(e)));
+        return;
+      }
+      if (started != null) {
+        to.onNext(started);
+        started = null;
+        deliver();
+      }
+      changed.forEach(c -> to.onNext(event.apply(c)));
+    }
+
+    /** A null status: the caller has left. */
+    synchronized void end(Status status) {
+      if (over) {
+        return;
+      }
+      over = true;
+      watchers.remove(this);
+      holding.release();
+      if (status != null && !to.isCancelled()) {
+        to.onError(status.asRuntimeException());
+      }
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package io.mcpedge.capability;
+
+import com.fasterxml.jackson.core.*;
+import com.fasterxml.jackson.databind.*;
+import com.fasterxml.jackson.databind.json.JsonMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.datatype.jdk8.Jdk8Module;
+import com.fasterxml.jackson.datatype.jsr310.JavaTimeModule;
+import java.nio.charset.StandardCharsets;
+
+/** Reads and writes JSON as all of the library does: strictly, and dates as text. */
+final class Json {
+  /** A message has at most 16 MiB, and so has a string in it. */
+  private static final StreamReadConstraints BOUNDS = StreamReadConstraints.builder().maxStringLength(16 << 20).build();
+
+  static final JsonMapper MAPPER = JsonMapper.builder(JsonFactory.builder().streamReadConstraints(BOUNDS).build())
+      .addModule(new Jdk8Module())
+      .addModule(new JavaTimeModule())
+      .disable(MapperFeature.ALLOW_COERCION_OF_SCALARS)
+      .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+      .disable(DeserializationFeature.ACCEPT_FLOAT_AS_INT)
+      .disable(DeserializationFeature.ADJUST_DATES_TO_CONTEXT_TIME_ZONE)
+      .enable(DeserializationFeature.FAIL_ON_NULL_FOR_PRIMITIVES)
+      .enable(DeserializationFeature.FAIL_ON_NUMBERS_FOR_ENUMS)
+      .enable(DeserializationFeature.FAIL_ON_TRAILING_TOKENS)
+      .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
+      .disable(SerializationFeature.WRITE_DATES_AS_TIMESTAMPS)
+      .disable(SerializationFeature.WRITE_DURATIONS_AS_TIMESTAMPS)
+      .disable(SerializationFeature.FAIL_ON_EMPTY_BEANS)
+      .build();
+
+  private Json() {}
+
+  /** Throws DefinitionException when there is no JSON of the value. A RawJson goes verbatim. */
+  static String encode(Object value) {
+    if (value instanceof RawJson raw) {
+      return raw.text();
+    }
+    try {
+      return MAPPER.writeValueAsString(value);
+    } catch (JsonProcessingException e) {
+      throw new DefinitionException(value.getClass().getName() + " cannot be told as JSON: " + e.getOriginalMessage(), e);
+    }
+  }
+
+  static <T> T decode(String text, Class<T> type) {
+    try {
+      return MAPPER.readValue(text, type);
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException(e.getOriginalMessage(), e);
+    }
+  }
+
+  static JsonNode tree(String text) {
+    try {
+      JsonNode node = MAPPER.readTree(text);
+      if (node.isMissingNode()) {
+        throw new IllegalArgumentException("it is empty");
+      }
+      return node;
+    } catch (JsonProcessingException e) {
+      throw new IllegalArgumentException("it is not JSON: " + e.getOriginalMessage(), e);
+    }
+  }
+
+  /** Throws DefinitionException when the text is not a JSON object. */
+  static ObjectNode object(String what, String text) {
+    try {
+      if (tree(text) instanceof ObjectNode object) {
+        return object;
+      }
+    } catch (IllegalArgumentException e) {
+      throw new DefinitionException(what + " must be a JSON object: " + e.getMessage(), e);
+    }
+    throw new DefinitionException(what + " must be a JSON object, not " + shortened(text, 80));
+  }
+
+  /** Shows a name from a request, bounded. */
+  static String quote(String name) {
+    return encode(shortened(name, 200));
+  }
+
+  private static String shortened(String text, int most) {
+    return text.length() <= most ? text : text.substring(0, most) + "…";
+  }
+
+  /** Makes text fit for a protobuf string: lone surrogates become U+FFFD. */
+  static String valid(String text) {
+    if (text == null) {
+      return "";
+    }
+    for (int i = 0; i < text.length(); i++) {
+      if (Character.isSurrogate(text.charAt(i))) {
+        return new String(text.getBytes(StandardCharsets.UTF_16BE), StandardCharsets.UTF_16BE);
+      }
+    }
+    return text;
+  }
+}

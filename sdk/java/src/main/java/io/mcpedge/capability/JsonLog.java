@@ -1,0 +1,39 @@
+package io.mcpedge.capability;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.logging.*;
+
+/** Writes log records as lines of JSON: time, level, msg, logger, and the stack of what was thrown. */
+final class JsonLog extends Formatter {
+  /** Has java.util.logging write so to standard error, unless its own settings were given, or it has other handlers. */
+  static void install() {
+    boolean configured = System.getProperty("java.util.logging.config.file") != null || System.getProperty("java.util.logging.config.class") != null;
+    Logger root = LogManager.getLogManager().getLogger("");
+    if (configured || root == null) {
+      return;
+    }
+    for (var handler : root.getHandlers()) {
+      if (handler instanceof ConsoleHandler) {
+        handler.setFormatter(new JsonLog());
+      }
+    }
+  }
+
+  @Override
+  public String format(LogRecord record) {
+    Map<String, Object> out = new LinkedHashMap<>();
+    out.put("time", record.getInstant().toString());
+    out.put("level", record.getLevel().getName());
+    out.put("msg", formatMessage(record));
+    out.put("logger", record.getLoggerName());
+    if (record.getThrown() != null) {
+      StringWriter stack = new StringWriter();
+      record.getThrown().printStackTrace(new PrintWriter(stack));
+      out.put("stack", stack.toString());
+    }
+    return Json.encode(out) + "\n";
+  }
+}

@@ -1,0 +1,110 @@
+package io.mcpedge.capability;
+
+import io.grpc.ServerCredentials;
+import java.io.File;
+import java.io.IOException;
+import java.lang.System.Logger;
+import java.lang.reflect.InvocationHandler;
+import java.lang.reflect.Proxy;
+import java.security.GeneralSecurityException;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+
+/** The rest of a main method. */
+final class Program {
+  private static final Map<String, String> FLAGS = Map.of(
+      "listen", "ADDR  serve gRPC on host:port or unix:/path (default: 127.0.0.1:50051)",
+      "tls-cert", "FILE  certificate chain in PEM, with --tls-key",
+      "tls-key", "FILE  its key in PEM",
+      "tls-client-ca", "FILE  CA in PEM that clients need a certificate of");
+
+  private Program() {}
+
+  static void run(Capability capability, String... argv) {
+    JsonLog.install();
+    Logger log = System.getLogger("io.mcpedge.capability");
+    String name = capability.info.getName();
+    Map<String, String> flags = parse(name, argv);
+    String address = flags.getOrDefault("listen", "127.0.0.1:50051");
+    CountDownLatch stop = new CountDownLatch(1);
+    onSignals(stop::countDown);
+    try (Tls tls = Tls.of(file(flags, "tls-cert"), file(flags, "tls-key"), file(flags, "tls-client-ca"))) {
+      ServerCredentials credentials = tls == null ? null : tls.credentials();
+      try (Serving serving = Serving.start(capability, address, credentials)) {
+        String shown = serving.port() < 0 ? address : address.substring(0, address.lastIndexOf(':') + 1) + serving.port();
+        log.log(Logger.Level.INFO, name + " serves on " + shown + (tls == null ? "" : " with TLS"));
+        stop.await();
+      }
+    } catch (IOException | GeneralSecurityException e) {
+      log.log(Logger.Level.ERROR, name + " failed: " + Rounds.text(e) + (e.getCause() == null ? "" : ": " + Rounds.text(e.getCause())));
+      System.exit(1);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    endSoon();
+  }
+
+  private static Map<String, String> parse(String name, String... argv) {
+    Map<String, String> flags = new HashMap<>();
+    for (int i = 0; i < argv.length; i++) {
+      String[] parts = argv[i].replaceFirst("^--?", "").split("=", 2);
+      boolean known = argv[i].startsWith("-") && FLAGS.containsKey(parts[0]);
+      if (!known || (parts.length == 1 && i + 1 == argv.length)) {
+        usage(name, (known ? "a value is missing after " : "unknown argument ") + argv[i]);
+      }
+      flags.put(parts[0], parts.length == 2 ? parts[1] : argv[++i]);
+    }
+    if (flags.containsKey("tls-cert") != flags.containsKey("tls-key") || (flags.containsKey("tls-client-ca") && !flags.containsKey("tls-cert"))) {
+      usage(name, "--tls-cert and --tls-key go together, and --tls-client-ca with them");
+    }
+    return flags;
+  }
+
+  private static void usage(String name, String problem) {
+    System.err.println(problem + "\nServes " + name + " to MCP Edge. Flags:");
+    FLAGS.forEach((flag, text) -> System.err.println("  --" + flag + " " + text));
+    System.exit(2);
+  }
+
+  private static File file(Map<String, String> flags, String name) {
+    return flags.containsKey(name) ? new File(flags.get(name)) : null;
+  }
+
+  /**
+   * Runs what stops the service on SIGTERM and SIGINT. A hook of the JVM would end the process with status 143; the class for signals
+   * is used by its name, since not every runtime has it. There, a hook is what is left.
+   */
+  private static void onSignals(Runnable stop) {
+    try {
+      Class<?> signal = Class.forName("sun.misc.Signal");
+      Class<?> handler = Class.forName("sun.misc.SignalHandler");
+      InvocationHandler run = (proxy, method, args) -> {
+        if (method.getName().equals("handle")) {
+          stop.run();
+        }
+        return null;
+      };
+      Object proxy = Proxy.newProxyInstance(handler.getClassLoader(), new Class<?>[] {handler}, run);
+      for (String name : new String[] {"TERM", "INT"}) {
+        signal.getMethod("handle", signal, handler).invoke(null, signal.getConstructor(String.class).newInstance(name), proxy);
+      }
+    } catch (ReflectiveOperationException e) {
+      Runtime.getRuntime().addShutdownHook(new Thread(stop));
+    }
+  }
+
+  /** Ends the process a second after main should have ended it: threads that go on would keep it. */
+  private static void endSoon() {
+    Thread last = new Thread(() -> {
+      try {
+        Thread.sleep(1000);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      System.exit(0);
+    }, "end");
+    last.setDaemon(true);
+    last.start();
+  }
+}

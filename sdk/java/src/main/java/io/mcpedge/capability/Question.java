@@ -1,0 +1,136 @@
+package io.mcpedge.capability;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.mcpedge.v1.*;
+import java.util.*;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.function.Predicate;
+
+/**
+ * Something to ask of the client, under a key that is its own within the call, with an answer of type T. {@link Call#askAll} asks
+ * several at once.
+ */
+public final class Question<T> {
+  private static final Set<String> FLAT = Set.of("string", "number", "integer", "boolean");
+  private static final Map<Class<?>, ObjectNode> FORMS = new ConcurrentHashMap<>();
+
+  final InputRequest request;
+  private final Predicate<InputResponse> fits;
+  private final Function<InputResponse, T> read;
+
+  private Question(InputRequest.Builder request, Predicate<InputResponse> fits, Function<InputResponse, T> read) {
+    this.request = request.build();
+    this.fits = fits;
+    this.read = read;
+  }
+
+  boolean fits(InputResponse response) {
+    return fits.test(response);
+  }
+
+  /** The answer in a response that fits. It may throw Declined or Cancelled. */
+  T read(InputResponse response) {
+    return read.apply(response);
+  }
+
+  /**
+   * A form made from a record of strings, numbers, booleans, enums and lists of enums, with the annotations of arguments; or from
+   * one of the types of members, for one value, which the form calls by the key. The answer may be Declined or Cancelled. MCP:
+   * elicitation/create in form mode.
+   */
+  public static <T> Question<T> form(String key, String message, Class<T> type) {
+    boolean single = !type.isRecord();
+    ObjectNode schema = single ? singleForm(key, type) : FORMS.computeIfAbsent(type, t -> flat(Schemas.ofArguments("the form " + key, t)));
+    Rules rules = new Rules(schema);
+    Arguments<T> arguments = new Arguments<>(type, schema);
+    return elicitation(formRequest(key, message, schema.toString()), r -> accepted(r, rules), r -> {
+      String content = elicited(r).orThrow().content().text();
+      return single ? Json.decode(Json.tree(content).path(key).toString(), type) : arguments.read(content);
+    });
+  }
+
+  /** A form by a flat JSON Schema object of primitive properties, sent as it is. */
+  public static Question<ElicitResult> formSchema(String key, String message, String schema) {
+    Rules rules = new Rules(Json.object("the schema of the form " + key, schema));
+    return elicitation(formRequest(key, message, schema), r -> accepted(r, rules), Question::elicited);
+  }
+
+  /**
+   * Asks the user to open an https: URL, for what must not pass through the client: logins, secrets, payments. ACCEPT says that the
+   * user agreed to, not that anything is done there. MCP: elicitation/create in URL mode.
+   */
+  public static Question<ElicitResult> openUrl(String key, String message, String url) {
+    var request = InputRequest.newBuilder().setKey(key).setElicitUrl(ElicitUrl.newBuilder().setMessage(message).setUrl(url));
+    return elicitation(request, r -> true, Question::elicited);
+  }
+
+  /** Asks the client's model. MCP: sampling/createMessage. */
+  public static Question<CreateMessageResult> sampling(String key, CreateMessage request) {
+    return new Question<>(InputRequest.newBuilder().setKey(key).setCreateMessage(request),
+        r -> r.getCreateMessage().getContentCount() > 0, InputResponse::getCreateMessage);
+  }
+
+  /** As above, with one message of the user and at most so many tokens. */
+  public static Question<CreateMessageResult> sampling(String key, String prompt, int maxTokens) {
+    return sampling(key, CreateMessage.newBuilder().setMaxTokens(maxTokens).addMessages(Content.samplingText(Role.ROLE_USER, prompt)).build());
+  }
+
+  /** Asks for the directories and files that the client works on. MCP: roots/list. */
+  public static Question<List<Root>> listRoots(String key) {
+    return new Question<>(InputRequest.newBuilder().setKey(key).setListRoots(ListRoots.getDefaultInstance()),
+        InputResponse::hasListRoots, r -> r.getListRoots().getRootsList());
+  }
+
+  /** Any other request that the client may know: a JSON object with method and params. The answer is the client's result. */
+  public static Question<RawJson> raw(String key, RawJson request) {
+    Json.object("the question " + key, request.text());
+    return new Question<>(InputRequest.newBuilder().setKey(key).setRawJson(request.text()),
+        r -> !r.getRawJson().isEmpty(), r -> new RawJson(r.getRawJson()));
+  }
+
+  private static InputRequest.Builder formRequest(String key, String message, String schema) {
+    return InputRequest.newBuilder().setKey(key).setElicitForm(ElicitForm.newBuilder().setMessage(message).setRequestedSchemaJson(schema));
+  }
+
+  private static <T> Question<T> elicitation(InputRequest.Builder request, Predicate<InputResponse> admits, Function<InputResponse, T> read) {
+    return new Question<>(request, r -> switch (r.getElicit().getAction()) {
+      case ELICIT_ACTION_ACCEPT -> admits.test(r);
+      case ELICIT_ACTION_DECLINE, ELICIT_ACTION_CANCEL -> true;
+      default -> false;
+    }, read);
+  }
+
+  private static boolean accepted(InputResponse response, Rules rules) {
+    return rules.admit(response.getElicit().getContentJson());
+  }
+
+  private static ElicitResult elicited(InputResponse response) {
+    String content = response.getElicit().getContentJson();
+    return switch (response.getElicit().getAction()) {
+      case ELICIT_ACTION_ACCEPT -> new ElicitResult(ElicitResult.Action.ACCEPT, content.isEmpty() ? null : new RawJson(content));
+      case ELICIT_ACTION_DECLINE -> new ElicitResult(ElicitResult.Action.DECLINE, null);
+      default -> new ElicitResult(ElicitResult.Action.CANCEL, null);
+    };
+  }
+
+  private static ObjectNode singleForm(String key, Class<?> type) {
+    ObjectNode schema = Json.MAPPER.createObjectNode().put("type", "object");
+    schema.putObject("properties").set(key, Schemas.of("the form " + key, type, false));
+    schema.putArray("required").add(key);
+    return flat(schema);
+  }
+
+  /** Throws DefinitionException unless a form has only members that MCP admits. */
+  private static ObjectNode flat(ObjectNode schema) {
+    for (var member : schema.path("properties").properties()) {
+      JsonNode rule = member.getValue();
+      boolean choices = rule.path("type").asText().equals("array") && rule.at("/items/enum").isArray();
+      if (!FLAT.contains(rule.path("type").asText()) && !choices) {
+        throw new DefinitionException("member " + member.getKey() + " of a form: use a string, number, boolean, enum or a list of enums");
+      }
+    }
+    return schema;
+  }
+}

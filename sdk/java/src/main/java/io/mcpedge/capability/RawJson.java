@@ -1,0 +1,22 @@
+package io.mcpedge.capability;
+
+import com.fasterxml.jackson.annotation.JsonRawValue;
+import com.fasterxml.jackson.annotation.JsonValue;
+
+/** A JSON value as text, which goes on as it is: the text of each number stays. */
+public record RawJson(@JsonValue @JsonRawValue String text) {
+  /** Throws IllegalArgumentException when it is not JSON. */
+  public RawJson {
+    Json.tree(text);
+  }
+
+  /** The value read as a type: a record, {@code Map.class} … Throws IllegalArgumentException when it does not fit. */
+  public <T> T as(Class<T> type) {
+    return Json.decode(text, type);
+  }
+
+  @Override
+  public String toString() {
+    return text;
+  }
+}

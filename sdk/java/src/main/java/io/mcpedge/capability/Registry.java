@@ -1,0 +1,47 @@
+package io.mcpedge.capability;
+
+import java.util.*;
+
+/** Entries by key, in the order of their registration. Every change is published. */
+final class Registry<E> {
+  private final String what;
+  private final Feed changes;
+  private final Map<String, E> entries = new LinkedHashMap<>();
+
+  /** what is one entry, for messages: tool. */
+  Registry(String what, Feed changes) {
+    this.what = what;
+    this.changes = changes;
+  }
+
+  /** DefinitionException when there is one of that key. */
+  void add(String key, E entry) {
+    synchronized (this) {
+      if (entries.putIfAbsent(key, entry) != null) {
+        throw new DefinitionException("there is a " + what + " " + Json.quote(key) + " already: give it another name, or remove the other first");
+      }
+    }
+    changes.publish("");
+  }
+
+  /** Whether there was such an entry. */
+  boolean remove(String key) {
+    boolean removed;
+    synchronized (this) {
+      removed = entries.remove(key) != null;
+    }
+    if (removed) {
+      changes.publish("");
+    }
+    return removed;
+  }
+
+  /** Null: there is none. */
+  synchronized E get(String key) {
+    return entries.get(key);
+  }
+
+  synchronized List<E> all() {
+    return List.copyOf(entries.values());
+  }
+}

@@ -1,0 +1,141 @@
+package io.mcpedge.capability;
+
+import com.google.protobuf.ByteString;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.mcpedge.v1.*;
+import java.util.*;
+import java.util.function.Predicate;
+
+/** The contract's ResourceService over a Capability. */
+final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase {
+  private final Capability s;
+  private final Rounds rounds;
+
+  ResourceService(Capability capability, Rounds rounds) {
+    s = capability;
+    this.rounds = rounds;
+  }
+
+  @Override
+  public void listResources(ListResourcesRequest request, StreamObserver<ListResourcesResponse> to) {
+    rounds.unary("list of resources", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, ListResourcesResponse.getDefaultInstance(), call -> {
+      List<Resource> all = new ArrayList<>();
+      s.resources.all().forEach(e -> all.add(e.listed()));
+      for (Provided p : s.providers) {
+        all.addAll(p.provider.list());
+      }
+      var page = Page.of(all, Resource::getUri, request.getPageToken(), request.getPageSize());
+      var out = ListResourcesResponse.newBuilder().addAllResources(page.items()).setNextPageToken(page.next());
+      return (s.listCache == null ? out : out.setCache(s.listCache)).build();
+    });
+  }
+
+  @Override
+  public void listResourceTemplates(ListResourceTemplatesRequest request, StreamObserver<ListResourceTemplatesResponse> to) {
+    try {
+      var all = s.templates.all().stream().map(Resources.Template::listed).toList();
+      var page = Page.of(all, ResourceTemplate::getUriTemplate, request.getPageToken(), request.getPageSize());
+      var out = ListResourceTemplatesResponse.newBuilder().addAllResourceTemplates(page.items()).setNextPageToken(page.next());
+      to.onNext((s.listCache == null ? out : out.setCache(s.listCache)).build());
+      to.onCompleted();
+    } catch (StatusRuntimeException e) {
+      to.onError(e);
+    }
+  }
+
+  /** Who reads a URI: a resource, a template, a provider; null: nobody does. */
+  private Resources.Reader reader(String uri) {
+    Resources.Entry entry = s.resources.get(uri);
+    if (entry != null) {
+      return call -> Resources.read(uri, entry.listed().getMimeType(), c -> entry.read().read(c, uri), call);
+    }
+    for (Resources.Template t : s.templates.all()) {
+      Map<String, String> variables = t.parsed().match(uri);
+      if (variables != null) {
+        return call -> Resources.read(uri, t.listed().getMimeType(), c -> t.read().read(c, variables), call);
+      }
+    }
+    Provided best = null;
+    for (Provided p : s.providers) {
+      if (uri.startsWith(p.prefix) && (best == null || p.prefix.length() > best.prefix.length())) {
+        best = p;
+      }
+    }
+    ResourceProvider provider = best == null ? null : best.provider;
+    return provider == null ? null : call -> Resources.read(uri, "", c -> provider.read(c, uri), call);
+  }
+
+  @Override
+  public void readResource(ReadResourceRequest request, StreamObserver<ReadResourceResponse> to) {
+    Resources.Reader reader = reader(request.getUri());
+    rounds.stream("read of " + request.getUri(), request.getContext(), request.getInputResponsesList(), request.getState(), to,
+        ReadResourceResponse.getDefaultInstance(), call -> {
+          if (reader == null) {
+            throw Failure.notFound("resource", request.getUri());
+          }
+          var out = ReadResourceResult.newBuilder().addAllContents(reader.read(call)).setMetaJson(call.metaJson());
+          return (call.cache() == null ? out : out.setCache(call.cache())).build();
+        }, Rounds::failPlainly);
+  }
+
+  @Override
+  public void completeResourceTemplate(CompleteResourceTemplateRequest request, StreamObserver<CompleteResourceTemplateResponse> to) {
+    Resources.Template template = s.templates.get(request.getUriTemplate());
+    rounds.unary("completion of template " + request.getUriTemplate(), request.getContext(), ByteString.EMPTY, to,
+        CompleteResourceTemplateResponse.getDefaultInstance(), call -> {
+          if (template == null) {
+            throw Failure.notFound("resource template", request.getUriTemplate());
+          }
+          var by = template.completers().get(request.getArgumentName());
+          var found = Complete.run(by, call, request.getArgumentValue(), request.getContextArgumentsMap());
+          return CompleteResourceTemplateResponse.newBuilder().addAllValues(found.values()).setTotal(found.total()).setHasMore(found.more()).build();
+        });
+  }
+
+  @Override
+  public void watchResources(WatchResourcesRequest request, StreamObserver<WatchResourcesResponse> to) {
+    s.resourceFeed.serve("", to, WatchResourcesResponse.newBuilder().setStarted(WatchStarted.getDefaultInstance()).build(),
+        uri -> WatchResourcesResponse.newBuilder().setChanged(ListChanged.getDefaultInstance()).build(), new Watching(prefix -> true));
+  }
+
+  @Override
+  public void watchResource(WatchResourceRequest request, StreamObserver<WatchResourceResponse> to) {
+    String uri = request.getUri();
+    boolean parent = uri.endsWith("/");
+    if (!parent && reader(uri) == null) {
+      to.onError(Status.NOT_FOUND.withDescription("there is no resource " + Json.quote(uri)).asRuntimeException());
+      return;
+    }
+    s.updates.serve(uri, to, WatchResourceResponse.newBuilder().setStarted(WatchStarted.getDefaultInstance()).build(),
+        changed -> WatchResourceResponse.newBuilder().setUpdated(ResourceUpdated.newBuilder().setUri(changed)).build(),
+        new Watching(prefix -> uri.startsWith(prefix) || (parent && prefix.startsWith(uri))));
+  }
+
+  /** The providers that one watcher keeps watching: those that fit. */
+  private final class Watching implements Feed.Holding {
+    private final Predicate<String> fits;
+    private final Set<Provided> held = new LinkedHashSet<>();
+
+    Watching(Predicate<String> fits) {
+      this.fits = fits;
+    }
+
+    @Override
+    public void take() throws Exception {
+      for (Provided p : s.providers) {
+        if (!held.contains(p) && fits.test(p.prefix)) {
+          p.acquire();
+          held.add(p);
+        }
+      }
+    }
+
+    @Override
+    public void release() {
+      held.forEach(Provided::release);
+      held.clear();
+    }
+  }
+}

@@ -1,0 +1,100 @@
+package io.mcpedge.capability;
+
+import io.mcpedge.v1.*;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
+import java.util.*;
+
+/** Resources and templates as they are kept, and what their handlers return as contents. */
+final class Resources {
+  private static final Set<String> BINARY =
+      Set.of("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm");
+
+  private Resources() {}
+
+  record Entry(Resource listed, ResourceHandler read) {}
+
+  record Template(ResourceTemplate listed, UriTemplate parsed, TemplateHandler read, Map<String, Complete.Completer> completers) {}
+
+  /** Something that reads a URI. */
+  interface Reader {
+    List<ResourceContents> read(Call call) throws Exception;
+  }
+
+  static Entry entry(Resource resource, ResourceHandler read) {
+    boolean absolute;
+    try {
+      absolute = new URI(resource.getUri()).isAbsolute();
+    } catch (java.net.URISyntaxException e) {
+      absolute = false;
+    }
+    if (!absolute || resource.getName().isEmpty()) {
+      throw new DefinitionException("resource " + Json.quote(resource.getUri()) + ", name " + Json.quote(resource.getName())
+          + ": an absolute URI, such as notes://today, and a name are required");
+    }
+    return new Entry(resource, read);
+  }
+
+  static Template template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
+    String what = "template " + Json.quote(template.getUriTemplate());
+    if (template.getName().isEmpty()) {
+      throw new DefinitionException(what + ": a name is required");
+    }
+    UriTemplate parsed = new UriTemplate(template.getUriTemplate());
+    return new Template(template, parsed, read, Complete.of(what, parsed.variables(), completes));
+  }
+
+  /** Reads, and completes what was read. */
+  static List<ResourceContents> read(String uri, String mimeType, Handler<Object> handler, Call call) throws Exception {
+    Object value;
+    try {
+      value = handler.call(call);
+    } catch (NoSuchFileException | java.io.FileNotFoundException e) {
+      throw Failure.notFound("resource", uri);
+    } catch (AccessDeniedException e) {
+      throw new Failure(Reason.PERMISSION_DENIED, "resource " + Json.quote(uri) + " may not be read");
+    }
+    if (value instanceof String text) {
+      return List.of(Content.contents(uri, mimeType, text));
+    }
+    if (value instanceof byte[] bytes) {
+      return List.of(ofBytes(uri, mimeType, bytes));
+    }
+    List<?> all = value == null ? List.of() : value instanceof List<?> list ? list : List.of(value);
+    if (all.isEmpty()) {
+      throw Failure.notFound("resource", uri);
+    }
+    List<ResourceContents> out = new ArrayList<>();
+    for (Object one : all) {
+      if (!(one instanceof ResourceContents contents) || contents.getBodyCase() == ResourceContents.BodyCase.BODY_NOT_SET) {
+        throw new Failure(Reason.INTERNAL, "the read of " + Json.quote(uri) + " returned something else than String, byte[] or contents with a body");
+      }
+      out.add(contents.toBuilder().setUri(contents.getUri().isEmpty() ? uri : contents.getUri())
+          .setMimeType(contents.getMimeType().isEmpty() ? mimeType : contents.getMimeType()).build());
+    }
+    return out;
+  }
+
+  private static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
+    if (!neverText(mimeType)) {
+      try {
+        return Content.contents(uri, mimeType, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+      } catch (CharacterCodingException e) {
+        return Content.contents(uri, mimeType, bytes);
+      }
+    }
+    return Content.contents(uri, mimeType, bytes);
+  }
+
+  /** Whether contents of a MIME type are never text, whatever their bytes. */
+  private static boolean neverText(String mimeType) {
+    if (mimeType.endsWith("+xml") || mimeType.endsWith("+json")) {
+      return false;
+    }
+    return Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType);
+  }
+}

@@ -1,0 +1,201 @@
+package io.mcpedge.capability;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Message;
+import io.grpc.*;
+import io.grpc.stub.ServerCallStreamObserver;
+import io.grpc.stub.StreamObserver;
+import io.mcpedge.v1.InputResponse;
+import io.mcpedge.v1.RequestContext;
+import java.lang.System.Logger;
+import java.util.List;
+import java.util.concurrent.*;
+import java.util.function.Function;
+
+/** Runs handlers, each in a thread of its own, and sorts how they end. */
+final class Rounds {
+  private static final Logger LOG = System.getLogger("io.mcpedge.capability");
+
+  /** What there is to do: it makes the result's message of what a handler gives. */
+  interface Work<R> {
+    R run(Call call) throws Exception;
+  }
+
+  private final Executor executor;
+  private final Tracing tracing;
+
+  Rounds(Executor executor, Tracing tracing) {
+    this.executor = executor;
+    this.tracing = tracing;
+  }
+
+  /**
+   * Runs one round of a tool, a read or a prompt on its stream, and returns at once. plain makes a result of an exception that says
+   * nothing of its kind.
+   */
+  void stream(String what, RequestContext context, List<InputResponse> responses, ByteString state, StreamObserver<?> observer, Message response,
+      Work<? extends Message> work, Function<Exception, Message> plain) {
+    @SuppressWarnings("unchecked") // the messages are made by response
+    var to = (ServerCallStreamObserver<Message>) observer;
+    Events events = new Events(to, response);
+    Call call;
+    try {
+      call = new Call(context, events, new Answers(responses, state));
+    } catch (Failure e) {
+      to.setOnCancelHandler(() -> {});
+      events.end("failure", e.wire());
+      return;
+    }
+    to.setOnCancelHandler(call::cancel);
+    executor.execute(Context.current().wrap(() -> tracing.span(response, span -> {
+      try {
+        Message result = invoke(call, work);
+        if (call.answers().unwound()) {
+          throw new Unwound(); // a handler that caught it changes nothing
+        }
+        events.end("result", result);
+      } catch (Throwable e) {
+        end(what, call, events, e, plain, span);
+      }
+    })));
+  }
+
+  /** Runs what has no stream of events; its failures are statuses. */
+  <R> void unary(String what, RequestContext context, ByteString state, StreamObserver<R> observer, Message response, Work<R> work) {
+    var to = (ServerCallStreamObserver<R>) observer;
+    Call call;
+    try {
+      call = new Call(context, null, new Answers(List.of(), state));
+    } catch (Failure e) {
+      to.onError(Failure.status(e.wire()).asRuntimeException());
+      return;
+    }
+    to.setOnCancelHandler(call::cancel);
+    executor.execute(Context.current().wrap(() -> tracing.span(response, span -> {
+      try {
+        R result = invoke(call, work);
+        if (!to.isCancelled()) {
+          to.onNext(result);
+          to.onCompleted();
+        }
+      } catch (Throwable e) {
+        if (!to.isCancelled()) {
+          to.onError(status(what, call, e).asRuntimeException());
+        }
+      }
+    })));
+  }
+
+  private static <R> R invoke(Call call, Work<R> work) throws Exception {
+    call.runIn(Thread.currentThread());
+    try {
+      return work.run(call);
+    } finally {
+      call.runIn(null);
+    }
+  }
+
+  private void end(String what, Call call, Events events, Throwable thrown, Function<Exception, Message> plain, Tracing.Current span) {
+    Throwable e = unwrapped(thrown);
+    if (isFault(e)) {
+      fail(events, span, broken(what, call, e));
+      return;
+    }
+    if (call.answers().unwound()) {
+      require(call, events, span, null);
+      return;
+    }
+    if (e instanceof InputRequired ending) {
+      require(call, events, span, ending);
+    } else if (find(e, Failure.class) instanceof Failure failure) {
+      fail(events, span, failure.wire());
+    } else if (call.cancelled()) {
+      events.fail(Status.CANCELLED);
+    } else if (statusOf(e) != null) {
+      events.fail(statusOf(e));
+    } else {
+      try {
+        events.end("result", plain.apply((Exception) e));
+      } catch (Failure failure) {
+        fail(events, span, failure.wire());
+      }
+    }
+  }
+
+  private static void require(Call call, Events events, Tracing.Current span, InputRequired ending) {
+    var requests = ending == null ? call.answers().missing() : ending.questions.stream().map(q -> q.request).toList();
+    try {
+      events.end("input_required", call.answers().required(requests, ending));
+    } catch (IllegalArgumentException e) {
+      fail(events, span, new Failure(Reason.INTERNAL, e.getMessage()).wire());
+    }
+  }
+
+  private static void fail(Events events, Tracing.Current span, io.mcpedge.v1.Failure failure) {
+    span.failed(failure.getReason().name());
+    events.end("failure", failure);
+  }
+
+  /** The status of what a call without a stream of events ended with. */
+  static Status status(String what, Call call, Throwable thrown) {
+    Throwable e = unwrapped(thrown);
+    if (isFault(e)) {
+      return Failure.status(broken(what, call, e));
+    }
+    if (find(e, Failure.class) instanceof Failure failure) {
+      return Failure.status(failure.wire());
+    }
+    Status status = statusOf(e);
+    return status == null ? Status.INTERNAL.withDescription(text(e)) : status;
+  }
+
+  /** How reads and prompts take an exception that says nothing of its kind. */
+  static Message failPlainly(Exception e) {
+    throw new Failure(Reason.INTERNAL, text(e));
+  }
+
+  static String text(Throwable e) {
+    return e.getMessage() == null || e.getMessage().isEmpty() ? e.getClass().getSimpleName() : e.getMessage();
+  }
+
+  /** What is told of a fault; what it says is in the log only. */
+  private static io.mcpedge.v1.Failure broken(String what, Call call, Throwable e) {
+    LOG.log(Logger.Level.ERROR, "a handler failed: " + what + ", call " + call.id(), e);
+    return new Failure(Reason.INTERNAL, what + " failed by a fault of the service").wire();
+  }
+
+  /**
+   * Whether it is a mistake of the program: an Error, or an unchecked exception of Java itself (NullPointerException,
+   * ClassCastException …) but for IllegalArgumentException, IllegalStateException and plain RuntimeException; not a class of one's own.
+   */
+  private static boolean isFault(Throwable e) {
+    if (e instanceof Unwound) {
+      return false;
+    }
+    String name = e.getClass().getName();
+    boolean java = name.startsWith("java.lang.") || name.startsWith("java.util.");
+    boolean said = e instanceof IllegalArgumentException || e instanceof IllegalStateException || e.getClass() == RuntimeException.class;
+    return e instanceof Error || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
+  }
+
+  private static Throwable unwrapped(Throwable e) {
+    boolean wraps = e instanceof ExecutionException || e instanceof CompletionException;
+    return wraps && e.getCause() != null ? unwrapped(e.getCause()) : e;
+  }
+
+  private static Throwable find(Throwable e, Class<?> type) {
+    for (int depth = 0; e != null && depth < 20; depth++, e = e.getCause()) {
+      if (type.isInstance(e)) {
+        return e;
+      }
+    }
+    return null;
+  }
+
+  private static Status statusOf(Throwable e) {
+    if (find(e, StatusRuntimeException.class) instanceof StatusRuntimeException status) {
+      return status.getStatus();
+    }
+    return find(e, StatusException.class) instanceof StatusException status ? status.getStatus() : null;
+  }
+}

@@ -1,0 +1,139 @@
+package io.mcpedge.capability;
+
+import io.grpc.*;
+import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
+import io.grpc.inprocess.InProcessChannelBuilder;
+import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.grpc.netty.shaded.io.netty.channel.epoll.*;
+import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
+import io.grpc.protobuf.services.HealthStatusManager;
+import io.grpc.protobuf.services.ProtoReflectionServiceV1;
+import io.mcpedge.v1.*;
+import java.io.IOException;
+import java.net.*;
+import java.nio.channels.SocketChannel;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A Capability that is served, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping as often as
+ * every five seconds.
+ */
+public final class Serving implements AutoCloseable {
+  /** Bounds a message that comes. */
+  static final int MESSAGE_BYTES = 16 << 20;
+
+  private final Capability capability;
+  private final Server server;
+  private final HealthStatusManager health;
+  private final List<EventLoopGroup> groups; // of its own, for a Unix socket
+
+  private Serving(Capability capability, Server server, HealthStatusManager health, List<EventLoopGroup> groups) {
+    this.capability = capability;
+    this.server = server;
+    this.health = health;
+    this.groups = groups;
+  }
+
+  /** IOException when the address cannot be listened on. Null credentials: plaintext. */
+  static Serving start(Capability capability, String address, ServerCredentials credentials) throws IOException {
+    List<EventLoopGroup> groups = new ArrayList<>();
+    var builder = listen(address, credentials == null ? InsecureServerCredentials.create() : credentials, groups);
+    builder.maxInboundMessageSize(MESSAGE_BYTES).maxInboundMetadataSize(64 << 10)
+        .permitKeepAliveTime(5, TimeUnit.SECONDS).permitKeepAliveWithoutCalls(true);
+    var health = new HealthStatusManager();
+    capability.services().forEach(service -> {
+      builder.addService(service);
+      health.setStatus(service.getServiceDescriptor().getName(), ServingStatus.SERVING);
+    });
+    warmUp(capability);
+    BindableService reflection = ProtoReflectionServiceV1.newInstance();
+    Server server = builder.addService(health.getHealthService()).addService(reflection).build();
+    try {
+      return new Serving(capability, server.start(), health, groups);
+    } catch (IOException e) {
+      groups.forEach(EventLoopGroup::shutdownGracefully);
+      throw e;
+    }
+  }
+
+  /** Loads what the first calls of an edge take, which are asked within seconds of the port's opening. */
+  private static void warmUp(Capability capability) throws IOException {
+    String name = InProcessServerBuilder.generateName();
+    var builder = InProcessServerBuilder.forName(name).directExecutor();
+    capability.services().forEach(builder::addService);
+    Server server = builder.build().start();
+    ManagedChannel channel = InProcessChannelBuilder.forName(name).directExecutor().build();
+    BackendServiceGrpc.newBlockingStub(channel).describe(DescribeRequest.getDefaultInstance());
+    ToolServiceGrpc.newBlockingStub(channel).listTools(ListToolsRequest.getDefaultInstance());
+    channel.shutdownNow();
+    server.shutdownNow();
+  }
+
+  private static NettyServerBuilder listen(String address, ServerCredentials credentials, List<EventLoopGroup> groups) throws IOException {
+    if (address.startsWith("unix:")) {
+      Path path = Path.of(address.substring("unix:".length()).replaceFirst("^//", ""));
+      if (!Epoll.isAvailable()) {
+        throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
+      }
+      refuseServed(path);
+      EventLoopGroup group = new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory());
+      groups.add(group);
+      return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
+          .bossEventLoopGroup(group).workerEventLoopGroup(group);
+    }
+    int colon = address.lastIndexOf(':');
+    try {
+      String host = address.substring(0, Math.max(colon, 0)).replaceAll("^\\[|\\]$", "");
+      int port = Integer.parseInt(address.substring(colon + 1));
+      return NettyServerBuilder.forAddress(host.isEmpty() ? new InetSocketAddress(port) : new InetSocketAddress(host, port), credentials);
+    } catch (IllegalArgumentException e) {
+      throw new IOException("the address " + Json.quote(address) + " must be host:port or unix:/path", e);
+    }
+  }
+
+  /** IOException when somebody serves the socket. Netty replaces it, whether anybody does. */
+  private static void refuseServed(Path path) throws IOException {
+    try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
+      probe.connect(UnixDomainSocketAddress.of(path));
+    } catch (SocketException e) {
+      return; // it is not there, or nobody serves it
+    }
+    throw new IOException("the socket " + path + " is in use");
+  }
+
+  /** The port that it listens on; -1: it is none of TCP. */
+  public int port() {
+    return server.getPort();
+  }
+
+  /** Waits until it has ended. */
+  public void await() throws InterruptedException {
+    server.awaitTermination();
+  }
+
+  /**
+   * Stops gracefully: health says NOT_SERVING, change feeds end, and running calls have the capability's grace to finish. Those that
+   * have not are cancelled. It returns when all is over.
+   */
+  @Override
+  public void close() {
+    health.enterTerminalState();
+    server.shutdown();
+    capability.close();
+    try {
+      if (!server.awaitTermination(capability.grace.toMillis(), TimeUnit.MILLISECONDS)) {
+        server.shutdownNow().awaitTermination(1, TimeUnit.SECONDS);
+      }
+    } catch (InterruptedException e) {
+      server.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+    groups.forEach(EventLoopGroup::shutdownGracefully);
+  }
+}

@@ -1,0 +1,60 @@
+package io.mcpedge.capability;
+
+import com.google.protobuf.ByteString;
+import io.grpc.StatusRuntimeException;
+import io.grpc.stub.StreamObserver;
+import io.mcpedge.v1.*;
+
+/** The contract's ToolService over a Capability. */
+final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
+  private final Capability s;
+  private final Rounds rounds;
+
+  ToolService(Capability capability, Rounds rounds) {
+    s = capability;
+    this.rounds = rounds;
+  }
+
+  @Override
+  public void listTools(ListToolsRequest request, StreamObserver<ListToolsResponse> to) {
+    try {
+      var page = Page.of(s.tools.all().stream().map(Tools.Entry::listed).toList(), Tool::getName, request.getPageToken(), request.getPageSize());
+      var out = ListToolsResponse.newBuilder().addAllTools(page.items()).setNextPageToken(page.next());
+      to.onNext((s.listCache == null ? out : out.setCache(s.listCache)).build());
+      to.onCompleted();
+    } catch (StatusRuntimeException e) {
+      to.onError(e);
+    }
+  }
+
+  @Override
+  public void callTool(CallToolRequest request, StreamObserver<CallToolResponse> to) {
+    Tools.Entry tool = s.tools.get(request.getName());
+    rounds.stream("tool " + request.getName(), request.getContext(), request.getInputResponsesList(), request.getState(), to,
+        CallToolResponse.getDefaultInstance(), call -> {
+          if (tool == null) {
+            throw Failure.notFound("tool", request.getName());
+          }
+          CallToolResult result = tool.body().run(call, request.getArgumentsJson());
+          return result.getMetaJson().isEmpty() ? result.toBuilder().setMetaJson(call.metaJson()).build() : result;
+        }, Tools::plain);
+  }
+
+  @Override
+  public void cancelCall(CancelCallRequest request, StreamObserver<CancelCallResponse> to) {
+    var handler = s.cancels.get(request.getName());
+    rounds.unary("cancellation of tool " + request.getName(), request.getContext(), handler == null ? ByteString.EMPTY : request.getState(), to,
+        CancelCallResponse.getDefaultInstance(), call -> {
+          if (handler != null) {
+            handler.cancelled(call);
+          }
+          return CancelCallResponse.getDefaultInstance();
+        });
+  }
+
+  @Override
+  public void watchTools(WatchToolsRequest request, StreamObserver<WatchToolsResponse> to) {
+    s.toolFeed.serve("", to, WatchToolsResponse.newBuilder().setStarted(WatchStarted.getDefaultInstance()).build(),
+        uri -> WatchToolsResponse.newBuilder().setChanged(ListChanged.getDefaultInstance()).build(), Feed.Holding.NONE);
+  }
+}

@@ -1,0 +1,93 @@
+package io.mcpedge.capability;
+
+import io.mcpedge.v1.*;
+import java.util.List;
+import java.util.regex.Pattern;
+
+/** Makes tools of functions. */
+final class Tools {
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9_.-]{1,64}");
+
+  private Tools() {}
+
+  /** A tool: its description, and its function from the arguments' JSON to a result. */
+  record Entry(Tool listed, Body body) {}
+
+  interface Body {
+    CallToolResult run(Call call, String arguments) throws Exception;
+  }
+
+  /** A null result type: what the value is decides, and there is no output schema. */
+  static <A, R> Entry of(String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
+    String what = "tool " + checked(name);
+    Tool.Builder tool = Tool.newBuilder().setName(name).setDescription(description);
+    var schema = Schemas.ofArguments(what, arguments);
+    tool.setInputSchemaJson(schema.toString());
+    if (result != null) {
+      tool.setOutputSchemaJson(Schemas.of(what, result, true).toString());
+    }
+    for (ToolOption option : options) {
+      option.accept(tool);
+    }
+    boolean generated = tool.getInputSchemaJson().equals(schema.toString());
+    var read = new Arguments<>(arguments, generated ? schema : Json.MAPPER.createObjectNode());
+    return new Entry(tool.build(), (call, text) -> {
+      R value = handler.call(call, read.read(text));
+      return result == null ? resultOf(value) : structured(what, value);
+    });
+  }
+
+  static Entry raw(Tool tool, ToolHandler<RawJson, Result> handler) {
+    String what = "tool " + checked(tool.getName());
+    if (!tool.getInputSchemaJson().isEmpty()) {
+      Json.object("the input schema of " + what, tool.getInputSchemaJson());
+    }
+    if (!tool.getOutputSchemaJson().isEmpty()) {
+      Json.object("the output schema of " + what, tool.getOutputSchemaJson());
+    }
+    var read = new Arguments<>(RawJson.class, Json.MAPPER.createObjectNode());
+    return new Entry(tool, (call, text) -> notNull(what, handler.call(call, read.read(text))).wire());
+  }
+
+  private static String checked(String name) {
+    if (!NAME.matcher(name).matches()) {
+      throw new DefinitionException("tool name " + Json.quote(name) + ": use 1 to 64 of A-Z a-z 0-9 _ . -");
+    }
+    return name;
+  }
+
+  private static CallToolResult resultOf(Object value) {
+    if (value == null) {
+      return CallToolResult.getDefaultInstance();
+    }
+    if (value instanceof String text) {
+      return Result.of(Content.text(text)).wire();
+    }
+    if (value instanceof ContentBlock block) {
+      return Result.of(block).wire();
+    }
+    if (value instanceof Result result) {
+      return result.wire();
+    }
+    if (value instanceof List<?> list && !list.isEmpty() && list.stream().allMatch(ContentBlock.class::isInstance)) {
+      return Result.of(list.toArray(ContentBlock[]::new)).wire();
+    }
+    return Result.structured(value).wire();
+  }
+
+  private static CallToolResult structured(String what, Object value) {
+    return Result.structured(notNull(what, value)).wire();
+  }
+
+  private static <V> V notNull(String what, V value) {
+    if (value == null) {
+      throw new Failure(Reason.INTERNAL, what + " returned null; return a value of its result's type");
+    }
+    return value;
+  }
+
+  /** An exception without a kind is for the model to see. */
+  static CallToolResult plain(Exception e) {
+    return Result.error(Rounds.text(e)).wire();
+  }
+}

@@ -1,0 +1,10 @@
+package io.mcpedge.capability;
+
+/** Ends a handler whose question has no answer yet. Whoever catches it changes nothing: the call has recorded it. */
+final class Unwound extends Error {
+  private static final long serialVersionUID = 1;
+
+  Unwound() {
+    super("the handler ends here, and runs again when the client has answered: do not catch this", null, false, false);
+  }
+}

@@ -1,0 +1,16 @@
+/**
+ * Backends of MCP Edge from Java lambdas: tools, resources and prompts that the edge serves to every client of the Model Context
+ * Protocol. A whole program:
+ *
+ * <pre>{@code
+ * record Args(@Description("Whom to greet") String name) {}
+ *
+ * new Capability("hello", "1.0.0")
+ *     .tool("greet", "Greets someone", Args.class, (call, args) -> "Hello, " + args.name())
+ *     .serve(args);
+ * }</pre>
+ *
+ * {@link io.mcpedge.capability.Capability} holds what a service offers and serves it; {@link io.mcpedge.capability.Call} is what
+ * a handler knows of its request, and its way to the client. The messages of the contract are {@code io.mcpedge.v1}.
+ */
+package io.mcpedge.capability;

@@ -1,0 +1,240 @@
+package io.mcpedge.capability;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.mcpedge.capability.testing.TestClient;
+import io.mcpedge.v1.FailureReason;
+import io.mcpedge.v1.ListToolsRequest;
+import io.mcpedge.v1.Tool;
+import io.mcpedge.v1.ToolServiceGrpc;
+import java.time.LocalDate;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+import java.util.concurrent.ExecutionException;
+import org.junit.jupiter.api.Test;
+
+class ToolsTest {
+  enum Color {
+    red,
+    green
+  }
+
+  record Inner(@Default("7") int seven, List<Long> numbers) {}
+
+  record Args(
+      @Description("How many") @Limits(min = 1, max = 9007199254740991L) long count,
+      @Limits(minLength = 1, maxLength = 3, pattern = "^a") @Default("a") String text,
+      @Default("green") Color color,
+      @Limits(min = 0.5, minItems = 1, uniqueItems = true) Optional<List<Double>> shares,
+      OptionalInt maybe,
+      @Header("Region") Optional<String> region,
+      Optional<Inner> inner,
+      Optional<LocalDate> day) {}
+
+  record Weather(double degrees, Optional<String> note, List<String> tags) {}
+
+  record Wrong(@Default("x") int count) {}
+
+  record Validated(int count) {
+    Validated {
+      if (count > 3) {
+        throw new IllegalArgumentException("at most 3, not " + count);
+      }
+    }
+  }
+
+  interface Shape {}
+
+  static final class Unencodable {
+    public Unencodable getItself() {
+      return this;
+    }
+  }
+
+  private final Capability s = new Capability("test", "1");
+
+  private Tool listed(TestClient client) {
+    return ToolServiceGrpc.newBlockingStub(client.channel()).listTools(ListToolsRequest.getDefaultInstance()).getTools(0);
+  }
+
+  @Test
+  void schemasAreMadeOfRecords() {
+    s.tool("t", "Does", Args.class, Weather.class, (call, in) -> new Weather(1, Optional.empty(), List.of()),
+        ToolOption.readOnly(), ToolOption.title("T"), ToolOption.tasksOptional(), ToolOption.meta(Map.of("a", 1)));
+    try (var client = new TestClient(s)) {
+      Tool tool = listed(client);
+      var schema = Json.tree(tool.getInputSchemaJson());
+      assertEquals("[\"count\"]", schema.path("required").toString());
+      assertEquals(Json.tree("{\"type\":\"integer\",\"description\":\"How many\",\"minimum\":1,\"maximum\":9007199254740991}").toString(),
+          schema.at("/properties/count").toString());
+      assertEquals(Json.tree("{\"type\":\"string\",\"default\":\"a\",\"minLength\":1,\"maxLength\":3,\"pattern\":\"^a\"}"), schema.at("/properties/text"));
+      assertEquals(Json.tree("{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"green\"}"), schema.at("/properties/color"));
+      assertEquals(Json.tree("{\"type\":\"array\",\"minItems\":1,\"uniqueItems\":true,\"items\":{\"type\":\"number\",\"minimum\":0.5}}"),
+          schema.at("/properties/shares"));
+      assertEquals("{\"type\":\"integer\"}", schema.at("/properties/maybe").toString());
+      assertEquals("Region", schema.at("/properties/region/x-mcp-header").asText());
+      assertEquals("date", schema.at("/properties/day/format").asText());
+      var output = Json.tree(tool.getOutputSchemaJson());
+      assertEquals("[\"degrees\",\"note\",\"tags\"]", output.path("required").toString());
+      assertEquals("[\"string\",\"null\"]", output.at("/properties/note/type").toString());
+      assertTrue(tool.getAnnotations().getReadOnly());
+      assertEquals("{\"a\":1}", tool.getMetaJson());
+    }
+  }
+
+  @Test
+  void argumentsAreReadByTheirTypes() {
+    s.tool("t", "Does", Args.class, (call, in) -> in.toString());
+    try (var client = new TestClient(s)) {
+      String least = client.callTool("t", Map.of("count", 3.0)).text();
+      assertEquals("Args[count=3, text=a, color=green, shares=Optional.empty, maybe=OptionalInt.empty, region=Optional.empty, inner=Optional.empty, "
+          + "day=Optional.empty]", least);
+      String more = client.callTool("t", Map.of("count", 9007199254740991L, "shares", List.of(0.5, 1), "maybe", 2, "inner", Map.of("numbers", List.of(1.0)),
+          "day", "2026-02-03", "unknown", 1)).text();
+      assertTrue(more.contains("count=9007199254740991, text=a"), more);
+      assertTrue(more.contains("Optional[[0.5, 1.0]], maybe=OptionalInt[2]"), more);
+      assertTrue(more.contains("Inner[seven=7, numbers=[1]]"), more);
+      assertTrue(more.contains("Optional[2026-02-03]"), more);
+    }
+  }
+
+  @Test
+  void whatDoesNotFitIsSaid() {
+    s.tool("t", "Does", Args.class, (call, in) -> in.toString());
+    s.tool("v", "Does", Validated.class, (call, in) -> in.toString());
+    try (var client = new TestClient(s)) {
+      for (var tried : Map.of(
+          "the argument \"count\" is missing; it is required", Map.of(),
+          "the argument \"inner.numbers\" is missing; it is required", Map.of("count", 1, "inner", Map.of()),
+          "the argument \"count\" must be an integer", Map.of("count", "1"),
+          "the argument \"color\" must be one of [\"red\",\"green\"]", Map.of("count", 1, "color", "blue"),
+          "the argument \"inner.numbers.1\" must be an integer", Map.of("count", 1, "inner", Map.of("numbers", List.of(1, 1.5))),
+          "the argument \"shares\" must be an array", Map.of("count", 1, "shares", "all")).entrySet()) {
+        var failure = client.callTool("t", tried.getValue()).failure();
+        assertEquals(FailureReason.FAILURE_REASON_INVALID_ARGUMENT, failure.getReason());
+        assertEquals(tried.getKey(), failure.getMessage());
+      }
+      assertEquals("the arguments do not fit: at most 3, not 4", client.callTool("v", Map.of("count", 4)).failure().getMessage());
+    }
+  }
+
+  @Test
+  void resultsAreWhatTheyAre() {
+    s.tool("none", "Gives nothing", call -> null);
+    s.tool("blocks", "Gives content", call -> List.of(Content.text("a"), Content.text("b")));
+    s.tool("map", "Gives structured content", call -> Map.of("a", new RawJson("1.10")));
+    s.tool("null", "Breaks its schema", Map.class, Weather.class, (call, in) -> null);
+    s.rawTool(Tool.newBuilder().setName("echo").build(), (call, raw) -> Result.structured(raw).withMeta(Map.of("m", 1)));
+    s.tool("surrogate", "Gives what is no Unicode", call -> "a\ud800");
+    try (var client = new TestClient(s)) {
+      assertEquals(0, client.callTool("none").toolResult().getContentCount());
+      assertEquals("a\nb", client.callTool("blocks").text());
+      assertEquals("{\"a\":1.10}", client.callTool("map").structured().text());
+      assertEquals("tool null returned null; return a value of its result's type", client.callTool("null").failure().getMessage());
+      assertEquals("{\"m\":1}", client.callTool("echo").toolResult().getMetaJson());
+      assertEquals("a\ufffd", client.callTool("surrogate").text());
+    }
+  }
+
+  @Test
+  void exceptionsAreSorted() {
+    s.tool("plain", "Fails", call -> {
+      throw new ExecutionException(new Exception("out of paper"));
+    });
+    s.tool("failure", "Fails", call -> {
+      throw new Exception("outside", new Failure(Reason.UNAVAILABLE, "off", Map.of("retry", 1)));
+    });
+    s.tool("scopes", "Fails", call -> {
+      throw Failure.lacksScopes("a", "b");
+    });
+    s.tool("fault", "Fails", call -> Optional.empty().get());
+    s.tool("encode", "Fails", call -> new Unencodable());
+    s.tool("error", "Fails", call -> {
+      throw new StackOverflowError("secret");
+    });
+    s.tool("status", "Fails", call -> {
+      throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
+    });
+    try (var client = new TestClient(s)) {
+      assertEquals("out of paper", client.callTool("plain").text());
+      assertTrue(client.callTool("plain").toolResult().getIsError());
+      assertEquals("{\"retry\":1}", client.callTool("failure").failure().getDataJson());
+      assertEquals(List.of("a", "b"), client.callTool("scopes").failure().getScopesList());
+      assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
+      assertEquals("tool encode failed by a fault of the service", client.callTool("encode").failure().getMessage());
+      assertEquals("tool error failed by a fault of the service", client.callTool("error").failure().getMessage());
+      var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
+      assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());
+      assertEquals("there is no tool \"nothing\"", client.callTool("nothing").failure().getMessage());
+    }
+  }
+
+  /** A wrong handler fails when it is defined, with a message that names the tool. */
+  @Test
+  void wrongDefinitionsAreRefused() {
+    s.tool("taken", "Is there", call -> "");
+    for (var wrong : Map.<String, Runnable>of(
+        "tool name \"a b\": use 1 to 64 of A-Z a-z 0-9 _ . -", () -> s.tool("a b", "", call -> ""),
+        "there is a tool \"taken\" already: give it another name, or remove the other first", () -> s.tool("taken", "", call -> ""),
+        "tool list: arguments are a JSON object; take a record or a Map, not java.util.List", () -> s.tool("list", "", List.class, (call, in) -> ""),
+        "tool shape: io.mcpedge.capability.ToolsTest$Shape cannot be read; take a record: ", () -> s.tool("shape", "", Shape.class, (call, in) -> ""),
+        "tool wrong: @Default(\"x\") of count is no JSON of int", () -> s.tool("wrong", "", Wrong.class, (call, in) -> ""),
+        "prompt p: the argument count must be a String, an enum or an Optional of them: prompts take text",
+        () -> s.prompt("p", "", Validated.class, (call, in) -> ""),
+        "prompt q has no \"mood\" to complete; it has []", () -> s.prompt("q", "", Map.class, (call, in) -> "", Complete.suggest("mood", "calm")),
+        "resource \"notes\", name \"n\": an absolute URI, such as notes://today, and a name are required",
+        () -> s.resource("notes", "n", "", (call, uri) -> "")).entrySet()) {
+      var e = assertThrows(DefinitionException.class, wrong.getValue()::run);
+      assertTrue(e.getMessage().startsWith(wrong.getKey()), e.getMessage());
+    }
+  }
+
+  @Test
+  void eventsAreWhatTheClientWants() {
+    s.tool("t", "Tells", call -> {
+      call.progress(1, 2, "one");
+      call.progress(1);
+      call.progress(2, 2);
+      call.log(Level.DEBUG, "d");
+      call.log(Level.ERROR, Map.of("e", 1), "me");
+      call.defer();
+      call.setMeta(Map.of("m", 1));
+      return "";
+    });
+    try (var client = new TestClient(s)) {
+      var out = client.callTool("t");
+      assertEquals(List.of("progress", "progress", "log", "log"), out.events());
+      assertEquals("{\"m\":1}", out.toolResult().getMetaJson());
+      client.context(TestClient.defaultContext().toBuilder().setProgressWanted(false).setLogLevelValue(5).build());
+      out = client.callTool("t");
+      assertEquals(List.of("log"), out.events());
+      assertEquals("me", out.logs().get(0).getLogger());
+    }
+  }
+
+  @Test
+  void aCallKnowsItsRequest() {
+    s.tool("t", "Knows", call -> {
+      assertEquals("{\"a\":1}", call.meta().text());
+      assertEquals("\"x\"", call.claim("org").orElseThrow().text());
+      assertEquals("x", call.claim("org").orElseThrow().as(String.class));
+      assertTrue(call.claim("none").isEmpty() && call.taskId().isEmpty() && call.clientInfo().isEmpty() && call.timeRemaining().isEmpty());
+      assertFalse(call.cancelled());
+      assertNull(call.state());
+      return call.principal().getSubject() + call.round() + call.attempt() + call.id();
+    });
+    try (var client = new TestClient(s)) {
+      var context = TestClient.defaultContext().toBuilder().setMetaJson("{\"a\":1}");
+      context.getPrincipalBuilder().setSubject("ada").putClaimsJson("org", "\"x\"");
+      assertEquals("ada11test", client.context(context.build()).callTool("t").text());
+    }
+  }
+}
