@@ -3,8 +3,8 @@
 use crate::answers::Answers;
 use crate::content::cache_hint;
 use crate::contract::{
-    CacheHint, Checkpoint, ClientCapabilities, CreateMessage, CreateMessageResult, Defer, Implementation,
-    InputResponse, LogLevel, LogMessage, Principal, Progress, RequestContext, Root,
+    CacheHint, Checkpoint, ClientCapabilities, CreateMessage, CreateMessageResult, Defer, Implementation, InputResponse, LogLevel,
+    LogMessage, Principal, Progress, RequestContext, Root,
 };
 use crate::events::{Event, Events};
 use crate::failure::{Error, Refusal};
@@ -46,11 +46,7 @@ pub(crate) struct Memory {
 
 impl Call {
     pub(crate) fn new(
-        context: Option<RequestContext>,
-        uri: &str,
-        deadline: Option<Instant>,
-        events: Option<Arc<Events>>,
-        answers: Answers,
+        context: Option<RequestContext>, uri: &str, deadline: Option<Instant>, events: Option<Arc<Events>>, answers: Answers,
     ) -> Self {
         Self(Arc::new(Inner {
             context: context.unwrap_or_default(),
@@ -172,9 +168,7 @@ impl Call {
 
     /// As `once`, of a future that may fail: an error is not kept.
     pub async fn try_once<T: Serialize + DeserializeOwned, E>(
-        &self,
-        key: &str,
-        future: impl Future<Output = Result<T, E>>,
+        &self, key: &str, future: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
         let kept = self.memory().answers.once(key);
         let text = match kept {
@@ -186,8 +180,7 @@ impl Call {
                 text
             }
         };
-        Ok(serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("once({key:?}): {e}; return a type that reads the JSON it writes")))
+        Ok(serde_json::from_str(&text).unwrap_or_else(|e| panic!("once({key:?}): {e}; return a type that reads the JSON it writes")))
     }
 
     /// Sets `_meta` of the result, a JSON object; a result's own wins.
@@ -232,8 +225,7 @@ impl Call {
     /// nothing. No secrets. MCP: notifications/message.
     pub fn log(&self, level: LogLevel, logger: &str, data: impl Serialize) {
         let Some(events) = self.0.events.as_ref().filter(|_| self.wants_log(level)) else { return };
-        let data_json = serde_json::to_string(&data)
-            .unwrap_or_else(|e| Value::from(format!("log data that is not JSON: {e}")).to_string());
+        let data_json = serde_json::to_string(&data).unwrap_or_else(|e| Value::from(format!("log data that is not JSON: {e}")).to_string());
         let (level, logger) = (level.into(), logger.to_string());
         events.put(Event::Log(LogMessage { level, logger, data_json, ..Default::default() }));
     }
@@ -272,11 +264,7 @@ impl Call {
     /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once).
     ///
     /// MCP: elicitation/create in form mode; InputRequiredResult.
-    pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(
-        &self,
-        key: &str,
-        message: impl Into<String>,
-    ) -> Result<T, Refusal> {
+    pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(&self, key: &str, message: impl Into<String>) -> Result<T, Refusal> {
         self.answer(questions::form(key, message)).await
     }
 

@@ -3,8 +3,8 @@
 use crate::contract::content_block::Content as Kind;
 use crate::contract::resource_contents::Body;
 use crate::contract::{
-    Annotations, AudioContent, CacheHint, CacheScope, ContentBlock, CreateMessage, ImageContent, PromptMessage,
-    Resource, ResourceContents, Role, SamplingContent, SamplingMessage, TextContent, sampling_content,
+    Annotations, AudioContent, CacheHint, CacheScope, ContentBlock, CreateMessage, ImageContent, PromptMessage, Resource, ResourceContents,
+    Role, SamplingContent, SamplingMessage, TextContent, sampling_content,
 };
 use serde_json::Value;
 use std::time::Duration;
@@ -75,21 +75,13 @@ impl From<&str> for ContentBlock {
 
 /// The text of a resource. Returned by a read, an empty URI becomes the one that was read, and an empty MIME type that of the resource or
 /// template.
-pub fn text_contents(
-    uri: impl Into<String>,
-    mime_type: impl Into<String>,
-    value: impl Into<String>,
-) -> ResourceContents {
+pub fn text_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<String>) -> ResourceContents {
     let body = Some(Body::Text(value.into()));
     ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body, ..Default::default() }
 }
 
 /// The raw bytes (not base64) of a resource; empty members are as in [`text_contents`].
-pub fn blob_contents(
-    uri: impl Into<String>,
-    mime_type: impl Into<String>,
-    value: impl Into<Vec<u8>>,
-) -> ResourceContents {
+pub fn blob_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<Vec<u8>>) -> ResourceContents {
     let body = Some(Body::Blob(value.into()));
     ResourceContents { uri: uri.into(), mime_type: mime_type.into(), body, ..Default::default() }
 }

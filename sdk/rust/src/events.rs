@@ -37,12 +37,8 @@ impl Events {
         if w.closed {
             return;
         }
-        let replaces = |e: &Event| {
-            matches!(
-                (e, &event),
-                (Event::Progress(_), Event::Progress(_)) | (Event::Checkpoint(_), Event::Checkpoint(_))
-            )
-        };
+        let replaces =
+            |e: &Event| matches!((e, &event), (Event::Progress(_), Event::Progress(_)) | (Event::Checkpoint(_), Event::Checkpoint(_)));
         if w.events.len() >= COALESCE
             && let Some(i) = w.events.iter().rposition(replaces)
         {
@@ -74,11 +70,7 @@ impl Events {
         w.closed = true;
         if w.dropped > 0 {
             let data_json = format!("\"{} log messages were dropped: the client reads too slowly\"", w.dropped);
-            w.events.push_back(Event::Log(LogMessage {
-                level: LogLevel::Warning.into(),
-                data_json,
-                ..Default::default()
-            }));
+            w.events.push_back(Event::Log(LogMessage { level: LogLevel::Warning.into(), data_json, ..Default::default() }));
         }
     }
 

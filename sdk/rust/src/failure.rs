@@ -171,12 +171,8 @@ pub(crate) fn internal(error: Error) -> Failure {
 /// How reads take an error that says nothing of its kind, but for what files say.
 pub(crate) fn of_read(uri: &str, error: Error) -> Failure {
     match cause::<io::Error>(&error).map(io::Error::kind) {
-        Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory) => {
-            Failure::not_found(uri)
-        }
-        Some(io::ErrorKind::PermissionDenied) => {
-            Failure::new(Reason::PermissionDenied, format!("resource {} may not be read", quote(uri)))
-        }
+        Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory) => Failure::not_found(uri),
+        Some(io::ErrorKind::PermissionDenied) => Failure::new(Reason::PermissionDenied, format!("resource {} may not be read", quote(uri))),
         _ => internal(error),
     }
 }

@@ -54,18 +54,14 @@ pub mod contract {
 }
 
 pub use call::Call;
-pub use content::{
-    Content, audio, blob_contents, embed, image, link, message, raw_content, sampling_text, text, text_contents,
-};
+pub use content::{Content, audio, blob_contents, embed, image, link, message, raw_content, sampling_text, text, text_contents};
 pub use contract::{CallToolResult, CreateMessage, LogLevel as Level, PromptMessage, ResourceContents, Role};
 pub use failure::{DefinitionError, Error, Failure, InputRequired, Reason, Refusal};
 pub use handler::{Arguments, Handler, NoArguments};
 pub use log::Logger;
 pub use prompts::{Prompt, PromptOutput};
 pub use providers::{Changes, ResourceProvider, Watching};
-pub use questions::{
-    Action, ElicitResult, Question, Questions, form, form_schema, list_roots, open_url, raw_question, sampling,
-};
+pub use questions::{Action, ElicitResult, Question, Questions, form, form_schema, list_roots, open_url, raw_question, sampling};
 pub use resources::{ReadOutput, Resource, ResourceTemplate};
 pub use serve::{Listener, TlsFiles};
 pub use server::{Definition, Kind, Server};

@@ -11,10 +11,7 @@ const BYTES: usize = 3 << 20;
 ///
 /// The token has where the page before ended, and after which key, so that what is added or removed meanwhile shifts nothing.
 pub(crate) fn page<E: Message + Clone>(
-    entries: &[&E],
-    key: impl Fn(&E) -> &str,
-    token: &str,
-    size: i32,
+    entries: &[&E], key: impl Fn(&E) -> &str, token: &str, size: i32,
 ) -> Result<(Vec<E>, String), Status> {
     let start = start(entries, &key, token)?;
     let limit = if size > 0 { (size as usize).min(COUNT) } else { COUNT };
@@ -27,8 +24,7 @@ pub(crate) fn page<E: Message + Clone>(
         page.push((*entry).clone());
     }
     let end = start + page.len();
-    let next =
-        if end < entries.len() { format!("{end}-{:016x}", digest(key(entries[end - 1]))) } else { String::new() };
+    let next = if end < entries.len() { format!("{end}-{:016x}", digest(key(entries[end - 1]))) } else { String::new() };
     Ok((page, next))
 }
 
@@ -36,14 +32,13 @@ fn start<E>(entries: &[&E], key: impl Fn(&E) -> &str, token: &str) -> Result<usi
     if token.is_empty() {
         return Ok(0);
     }
-    let given = token.split_once('-').filter(|(_, d)| d.len() == 16).and_then(|(offset, digest)| {
-        Some((offset.parse::<usize>().ok().filter(|o| *o > 0)?, u64::from_str_radix(digest, 16).ok()?))
-    });
+    let given = token
+        .split_once('-')
+        .filter(|(_, d)| d.len() == 16)
+        .and_then(|(offset, digest)| Some((offset.parse::<usize>().ok().filter(|o| *o > 0)?, u64::from_str_radix(digest, 16).ok()?)));
     let Some((offset, last)) = given else {
         let shown: String = token.chars().take(40).collect();
-        return Err(Status::invalid_argument(format!(
-            "page token {shown:?} was not given by this list; start from the first page"
-        )));
+        return Err(Status::invalid_argument(format!("page token {shown:?} was not given by this list; start from the first page")));
     };
     let is_last = |e: &&E| digest(key(e)) == last;
     if entries.get(offset - 1).is_some_and(is_last) {

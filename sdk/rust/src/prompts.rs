@@ -72,18 +72,13 @@ impl Prompt {
         H::Output: PromptOutput,
     {
         let schema = schema::input::<H::Arguments>();
-        let listed = contract::Prompt {
-            name: name.into(),
-            description: description.into(),
-            arguments: arguments(&schema),
-            ..Default::default()
-        };
+        let listed =
+            contract::Prompt { name: name.into(), description: description.into(), arguments: arguments(&schema), ..Default::default() };
         let (prompt, description) = (listed.name.clone(), listed.description.clone());
         let handler = Arc::new(handler);
         let run: Run = Arc::new(move |call, given| {
-            let arguments = schema::of_texts(&schema, given).map_err(|e| {
-                Failure::new(Reason::InvalidArgument, format!("prompt {prompt}: the arguments do not fit: {e}"))
-            })?;
+            let arguments = schema::of_texts(&schema, given)
+                .map_err(|e| Failure::new(Reason::InvalidArgument, format!("prompt {prompt}: the arguments do not fit: {e}")))?;
             let (handler, description) = (handler.clone(), description.clone());
             Ok(Box::pin(async move {
                 let mut result = handler.handle(call, arguments).await.into_prompt()?;

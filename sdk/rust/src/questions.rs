@@ -3,8 +3,7 @@
 use crate::contract::input_request::Request;
 use crate::contract::input_response::Response;
 use crate::contract::{
-    CreateMessage, CreateMessageResult, ElicitAction, ElicitForm, ElicitUrl, InputRequest, InputResponse, ListRoots,
-    Root, sampling_content,
+    CreateMessage, CreateMessageResult, ElicitAction, ElicitForm, ElicitUrl, InputRequest, InputResponse, ListRoots, Root, sampling_content,
 };
 use crate::failure::Refusal;
 use crate::forms::Form;
@@ -55,10 +54,7 @@ pub struct ElicitResult {
 }
 
 /// The question of `Call::ask`.
-pub fn form<T: DeserializeOwned + JsonSchema + 'static>(
-    key: &str,
-    message: impl Into<String>,
-) -> Question<Result<T, Refusal>> {
+pub fn form<T: DeserializeOwned + JsonSchema + 'static>(key: &str, message: impl Into<String>) -> Question<Result<T, Refusal>> {
     let form = Form::of::<T>(key);
     let request = form_request(message, &form);
     Question::new(key, request, move |r| match content(r)? {

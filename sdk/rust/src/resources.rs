@@ -65,17 +65,11 @@ fn is_binary(mime_type: &str) -> bool {
     let kind = mime_type.split('/').next().unwrap_or_default();
     let named = ["octet-stream", "pdf", "zip", "gzip", "wasm"];
     mime_type.strip_prefix("application/").is_some_and(|t| named.contains(&t))
-        || (["image", "audio", "video", "font"].contains(&kind)
-            && !mime_type.ends_with("+xml")
-            && !mime_type.ends_with("+json"))
+        || (["image", "audio", "video", "font"].contains(&kind) && !mime_type.ends_with("+xml") && !mime_type.ends_with("+json"))
 }
 
 /// The answer to a read, complete.
-pub(crate) fn complete(
-    uri: &str,
-    mime_type: &str,
-    mut contents: Vec<ResourceContents>,
-) -> Result<Vec<ResourceContents>, Error> {
+pub(crate) fn complete(uri: &str, mime_type: &str, mut contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Error> {
     if contents.is_empty() {
         return Err(Failure::not_found(uri).into());
     }
@@ -234,8 +228,7 @@ impl ResourceTemplate {
     pub(crate) fn check(&self) -> Result<(), DefinitionError> {
         let uri = &self.listed.uri_template;
         check_uri("resource template", uri, &self.listed.name)?;
-        let template =
-            self.template.as_ref().as_ref().map_err(|e| DefinitionError(format!("resource template {uri:?}: {e}")))?;
+        let template = self.template.as_ref().as_ref().map_err(|e| DefinitionError(format!("resource template {uri:?}: {e}")))?;
         if let Some(member) = self.unfit.first() {
             return Err(DefinitionError(format!(
                 "resource template {uri:?}: the handler's argument {member:?} is no variable of it; its variables are {}",

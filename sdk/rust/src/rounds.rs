@@ -31,11 +31,7 @@ enum Ended<R> {
 /// Runs one round of what is told as, for example, `tool greet`. `plain` makes a result of an error that says nothing of its kind. A
 /// question without an answer ends the round, whatever the handler makes of it.
 pub(crate) async fn run<R>(
-    log: &Log,
-    what: &str,
-    call: &Call,
-    mut work: Work<R>,
-    plain: impl FnOnce(Error) -> Result<R, Failure>,
+    log: &Log, what: &str, call: &Call, mut work: Work<R>, plain: impl FnOnce(Error) -> Result<R, Failure>,
 ) -> Outcome<R> {
     let ended = poll_fn(|cx| {
         let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(cx)));
@@ -95,19 +91,13 @@ fn required<R>(call: &Call, ending: InputRequired) -> Outcome<R> {
 
 /// Runs what has no rounds: lists, completions, watches.
 pub(crate) async fn plainly<R>(
-    log: &Log,
-    what: &str,
-    call: &Call,
-    work: Work<R>,
-    plain: impl FnOnce(Error) -> Failure,
+    log: &Log, what: &str, call: &Call, work: Work<R>, plain: impl FnOnce(Error) -> Failure,
 ) -> Result<R, Status> {
     match run(log, what, call, work, |e| Err(plain(e))).await {
         Outcome::Result(result) => Ok(result),
         Outcome::Failure(failure) => Err(failure.into_status()),
         Outcome::Status(status) => Err(status),
-        Outcome::InputRequired(_) => {
-            Err(Status::internal(format!("{what} asks the client; only tools, reads and prompts can")))
-        }
+        Outcome::InputRequired(_) => Err(Status::internal(format!("{what} asks the client; only tools, reads and prompts can"))),
     }
 }
 

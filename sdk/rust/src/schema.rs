@@ -86,10 +86,7 @@ fn whole(value: &mut Value) {
 }
 
 /// Reads a type of texts by name, each as its schema has it: the text itself, or the JSON in it.
-pub(crate) fn of_texts<T: DeserializeOwned>(
-    schema: &Value,
-    texts: &HashMap<String, String>,
-) -> Result<T, serde_json::Error> {
+pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<String, String>) -> Result<T, serde_json::Error> {
     let mut members = Map::new();
     for (name, text) in texts {
         let said = &schema["properties"][name]["type"];

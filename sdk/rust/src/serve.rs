@@ -81,9 +81,7 @@ impl Server {
     pub fn routes(&self) -> Routes {
         macro_rules! sized {
             ($server:ident) => {
-                $server::new(Service(self.clone()))
-                    .max_decoding_message_size(MESSAGE_BYTES)
-                    .max_encoding_message_size(MESSAGE_BYTES)
+                $server::new(Service(self.clone())).max_decoding_message_size(MESSAGE_BYTES).max_encoding_message_size(MESSAGE_BYTES)
             };
         }
         Routes::new(sized!(BackendServiceServer))
@@ -113,12 +111,7 @@ impl Server {
 
     /// Serves until `stop` is ready: then health says NOT_SERVING, change feeds end, and running calls have the server's grace to finish. It has
     /// the standard health service, reflection, and messages of up to 16 MiB.
-    pub async fn serve_on(
-        &self,
-        listener: Listener,
-        tls: Option<TlsFiles>,
-        stop: impl Future<Output = ()>,
-    ) -> Result<(), Error> {
+    pub async fn serve_on(&self, listener: Listener, tls: Option<TlsFiles>, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let (health, health_service) = tonic_health::server::health_reporter();
         let names = [
             "",
@@ -135,11 +128,8 @@ impl Server {
                 .register_encoded_file_descriptor_set(DESCRIPTORS)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
-        let routes = self
-            .routes()
-            .add_service(health_service)
-            .add_service(reflection().build_v1()?)
-            .add_service(reflection().build_v1alpha()?);
+        let routes =
+            self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
         let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
         let stop = async {
@@ -164,11 +154,7 @@ impl Server {
     }
 }
 
-async fn serve(
-    router: Router,
-    listener: Listener,
-    stop: impl Future<Output = ()>,
-) -> Result<(), tonic::transport::Error> {
+async fn serve(router: Router, listener: Listener, stop: impl Future<Output = ()>) -> Result<(), tonic::transport::Error> {
     match listener {
         Listener::Tcp(l) => {
             let incoming = TcpIncoming::from(l).with_nodelay(Some(true));

@@ -71,9 +71,7 @@ macro_rules! definition {
                     return Ok(());
                 }
                 let kind = $kind;
-                Err(DefinitionError(format!(
-                    "there is a {kind} {key:?} already; give this one another name, or remove that one first"
-                )))
+                Err(DefinitionError(format!("there is a {kind} {key:?} already; give this one another name, or remove that one first")))
             }
         }
     };
@@ -217,10 +215,7 @@ impl Server {
         assert!(!prefix.is_empty(), "a provider needs a prefix of its URIs, as notes://");
         {
             let mut all = self.offers.providers.write().unwrap_or_else(PoisonError::into_inner);
-            assert!(
-                all.iter().all(|p| p.prefix != prefix),
-                "the prefix {prefix:?} has a provider already; give this one another"
-            );
+            assert!(all.iter().all(|p| p.prefix != prefix), "the prefix {prefix:?} has a provider already; give this one another");
             all.push(Arc::new(Provided::new(prefix, Arc::new(provider))));
         }
         self.resources_changed();
@@ -258,8 +253,7 @@ impl Server {
 
     /// Ends all change feeds, for good. `serve` does it; who puts the services on a server of their own does it before that stops.
     pub fn close(&self) {
-        for feed in [&self.offers.tool_feed, &self.offers.prompt_feed, &self.offers.resource_feed, &self.offers.updates]
-        {
+        for feed in [&self.offers.tool_feed, &self.offers.prompt_feed, &self.offers.resource_feed, &self.offers.updates] {
             feed.close();
         }
     }

@@ -22,8 +22,7 @@ impl Template {
                 parts.push(Part::Literal(rest[..open].to_string()));
             }
             let closed = rest[open..].strip_prefix('{').and_then(|e| e.split_once('}'));
-            let (expression, after) =
-                closed.ok_or_else(|| format!("the brace at {:?} is of no expression", &rest[open..]))?;
+            let (expression, after) = closed.ok_or_else(|| format!("the brace at {:?} is of no expression", &rest[open..]))?;
             rest = after;
             expressed(expression, &mut parts, &mut variables)?;
         }
@@ -36,8 +35,7 @@ impl Template {
     /// The variables of a URI, decoded, without those that it leaves out; `None`: it does not match.
     pub fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
         let mut found = Vec::new();
-        step(&self.parts, uri, &mut found)
-            .then(|| found.into_iter().map(|(n, v)| (n.to_string(), decoded(v))).collect())
+        step(&self.parts, uri, &mut found).then(|| found.into_iter().map(|(n, v)| (n.to_string(), decoded(v))).collect())
     }
 }
 

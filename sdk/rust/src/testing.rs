@@ -57,8 +57,7 @@ fn elicited(action: ElicitAction, content_json: String) -> InputResponse {
 pub fn sampled(text: impl Into<String>) -> InputResponse {
     let said = sampling_text(Role::Assistant, text);
     let (model, stop_reason) = ("test".to_string(), "endTurn".to_string());
-    let result =
-        CreateMessageResult { role: said.role, content: said.content, model, stop_reason, ..Default::default() };
+    let result = CreateMessageResult { role: said.role, content: said.content, model, stop_reason, ..Default::default() };
     answer(input_response::Response::CreateMessage(result))
 }
 
@@ -206,9 +205,7 @@ impl Client {
 
     /// Runs one call to its end; it hands on only the latest answers, as the edge does.
     async fn rounds<M, R>(
-        &self,
-        call: impl AsyncFn(Round) -> Result<BoxStream<M>, Status>,
-        take: impl Fn(M, &mut Outcome<R>),
+        &self, call: impl AsyncFn(Round) -> Result<BoxStream<M>, Status>, take: impl Fn(M, &mut Outcome<R>),
     ) -> Result<Outcome<R>, Status> {
         let mut out = Outcome {
             result: None,

@@ -176,8 +176,7 @@ impl Tool {
         let handler = Arc::new(handler);
         let run: Run = Arc::new(move |call, text| {
             let text = if text.is_empty() { "{}" } else { text };
-            let arguments = read(text)
-                .map_err(|e| Failure::new(Reason::InvalidArgument, format!("the arguments do not fit: {e}")))?;
+            let arguments = read(text).map_err(|e| Failure::new(Reason::InvalidArgument, format!("the arguments do not fit: {e}")))?;
             let handler = handler.clone();
             Ok(Box::pin(async move { handler.handle(call, arguments).await.into_result() }))
         });
@@ -265,15 +264,10 @@ impl Tool {
         let (name, listed) = (&self.listed.name, &self.listed);
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-            return Err(DefinitionError(format!(
-                "tool {name:?}: a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -; give it another"
-            )));
+            return Err(DefinitionError(format!("tool {name:?}: a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -; give it another")));
         }
-        let schemas = [
-            ("input schema", &listed.input_schema_json),
-            ("output schema", &listed.output_schema_json),
-            ("_meta", &listed.meta_json),
-        ];
+        let schemas =
+            [("input schema", &listed.input_schema_json), ("output schema", &listed.output_schema_json), ("_meta", &listed.meta_json)];
         for (what, text) in schemas {
             if !text.is_empty() && !serde_json::from_str::<Value>(text).is_ok_and(|v| v.is_object()) {
                 return Err(DefinitionError(format!("tool {name:?}: its {what} is {text:.80}; make it a JSON object")));

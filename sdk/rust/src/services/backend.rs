@@ -18,8 +18,7 @@ impl BackendService for Service {
             implementation: Some(about.info.clone()),
             instructions: about.instructions.clone(),
             extensions_json: about.extensions.clone(),
-            tools: announced(Kind::Tools, !offers.tools.all().is_empty())
-                .then_some(ToolFeatures { list_changed: true }),
+            tools: announced(Kind::Tools, !offers.tools.all().is_empty()).then_some(ToolFeatures { list_changed: true }),
             resources: announced(Kind::Resources, has_resources).then(|| ResourceFeatures {
                 list_changed: true,
                 subscribe: true,
@@ -27,10 +26,8 @@ impl BackendService for Service {
                 uri_prefixes: providers.iter().map(|p| p.prefix.clone()).collect(),
                 directories: false,
             }),
-            prompts: announced(Kind::Prompts, !prompts.is_empty()).then(|| PromptFeatures {
-                list_changed: true,
-                completion: prompts.iter().any(|p| !p.completers.0.is_empty()),
-            }),
+            prompts: announced(Kind::Prompts, !prompts.is_empty())
+                .then(|| PromptFeatures { list_changed: true, completion: prompts.iter().any(|p| !p.completers.0.is_empty()) }),
         }))
     }
 }

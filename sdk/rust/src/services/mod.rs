@@ -44,12 +44,7 @@ pub(crate) struct Typed {
 impl Service {
     /// Runs a completer; an argument without one has no suggestions.
     async fn complete(
-        &self,
-        what: &str,
-        by: &Completers,
-        typed: Typed,
-        context: Option<RequestContext>,
-        metadata: &MetadataMap,
+        &self, what: &str, by: &Completers, typed: Typed, context: Option<RequestContext>, metadata: &MetadataMap,
         (service, method): (&'static str, &'static str),
     ) -> Result<Suggestions, Status> {
         let Some(completer) = by.0.get(&typed.argument) else { return Ok((Vec::new(), None, false)) };
@@ -66,12 +61,7 @@ impl Service {
 
 /// Serves a change feed: what opens it, then what each change is, until the caller leaves or the feed is closed. `before` runs before each of
 /// these, and what it returns is kept as long as the feed.
-fn feed<T, F, Fut, G>(
-    watch: Watch,
-    opening: T,
-    change: impl Fn(String) -> T + Send + Sync + 'static,
-    before: F,
-) -> Streaming<T>
+fn feed<T, F, Fut, G>(watch: Watch, opening: T, change: impl Fn(String) -> T + Send + Sync + 'static, before: F) -> Streaming<T>
 where
     T: Send + 'static,
     F: Fn() -> Fut + Send + Sync + 'static,

@@ -5,9 +5,8 @@ use super::{Service, Streaming, Typed, Unary, feed};
 use crate::Call;
 use crate::contract::prompt_service_server::PromptService;
 use crate::contract::{
-    CompletePromptRequest, CompletePromptResponse, GetPromptRequest, GetPromptResponse, ListChanged,
-    ListPromptsRequest, ListPromptsResponse, Prompt, WatchPromptsRequest, WatchPromptsResponse, WatchStarted,
-    watch_prompts_response::Event,
+    CompletePromptRequest, CompletePromptResponse, GetPromptRequest, GetPromptResponse, ListChanged, ListPromptsRequest,
+    ListPromptsResponse, Prompt, WatchPromptsRequest, WatchPromptsResponse, WatchStarted, watch_prompts_response::Event,
 };
 use crate::failure::{Failure, Reason, internal, quote};
 use crate::page::page;
@@ -33,8 +32,7 @@ impl PromptService for Service {
 
     async fn get_prompt(&self, request: Request<GetPromptRequest>) -> Streaming<GetPromptResponse> {
         let (metadata, _, r) = request.into_parts();
-        let round =
-            Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
+        let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
         let find = |call: &Call| match self.0.offers.prompts.get(&r.name) {
             Some(prompt) => (prompt.run)(call.clone(), &r.arguments),
             None => Err(unknown(&r.name)),

@@ -53,10 +53,7 @@ impl ResourceService for Service {
         Ok(Response::new(ListResourcesResponse { resources, next_page_token, cache: self.0.about.list_cache }))
     }
 
-    async fn list_resource_templates(
-        &self,
-        request: Request<ListResourceTemplatesRequest>,
-    ) -> Unary<ListResourceTemplatesResponse> {
+    async fn list_resource_templates(&self, request: Request<ListResourceTemplatesRequest>) -> Unary<ListResourceTemplatesResponse> {
         let r = request.into_inner();
         let all = self.0.offers.templates.all();
         let all: Vec<&ResourceTemplate> = all.iter().map(|t| &t.listed).collect();
@@ -67,13 +64,7 @@ impl ResourceService for Service {
 
     async fn read_resource(&self, request: Request<ReadResourceRequest>) -> Streaming<ReadResourceResponse> {
         let (metadata, _, r) = request.into_parts();
-        let round = Round {
-            metadata: &metadata,
-            context: r.context,
-            responses: r.input_responses,
-            state: r.state,
-            uri: &r.uri,
-        };
+        let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: &r.uri };
         let find = |call: &Call| match self.reader(&r.uri) {
             Some(read) => read(call.clone()),
             None => Err(Failure::not_found(&r.uri)),
@@ -83,8 +74,7 @@ impl ResourceService for Service {
     }
 
     async fn complete_resource_template(
-        &self,
-        request: Request<CompleteResourceTemplateRequest>,
+        &self, request: Request<CompleteResourceTemplateRequest>,
     ) -> Unary<CompleteResourceTemplateResponse> {
         let (metadata, _, r) = request.into_parts();
         let what = format!("resource template {}", quote(&r.uri_template));
@@ -132,19 +122,13 @@ impl ResourceService for Service {
         Err(Status::unimplemented("there are no skills"))
     }
 
-    async fn list_resource_directory(
-        &self,
-        _: Request<ListResourceDirectoryRequest>,
-    ) -> Unary<ListResourceDirectoryResponse> {
+    async fn list_resource_directory(&self, _: Request<ListResourceDirectoryRequest>) -> Unary<ListResourceDirectoryResponse> {
         Err(Status::unimplemented("there are no directories"))
     }
 }
 
 /// Has the providers watched whose prefixes fit.
-async fn hold(
-    server: crate::Server,
-    fits: impl Fn(&str) -> bool + Send,
-) -> Result<Vec<Arc<Option<crate::Watching>>>, Status> {
+async fn hold(server: crate::Server, fits: impl Fn(&str) -> bool + Send) -> Result<Vec<Arc<Option<crate::Watching>>>, Status> {
     let mut held = Vec::new();
     for p in server.providers() {
         if fits(&p.prefix) {

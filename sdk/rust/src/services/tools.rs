@@ -6,8 +6,8 @@ use crate::Call;
 use crate::answers::Answers;
 use crate::contract::tool_service_server::ToolService;
 use crate::contract::{
-    CallToolRequest, CallToolResponse, CancelCallRequest, CancelCallResponse, ListChanged, ListToolsRequest,
-    ListToolsResponse, Tool, WatchStarted, WatchToolsRequest, WatchToolsResponse, watch_tools_response::Event,
+    CallToolRequest, CallToolResponse, CancelCallRequest, CancelCallResponse, ListChanged, ListToolsRequest, ListToolsResponse, Tool,
+    WatchStarted, WatchToolsRequest, WatchToolsResponse, watch_tools_response::Event,
 };
 use crate::failure::{Failure, Reason, internal, quote};
 use crate::page::page;
@@ -31,8 +31,7 @@ impl ToolService for Service {
 
     async fn call_tool(&self, request: Request<CallToolRequest>) -> Streaming<CallToolResponse> {
         let (metadata, _, r) = request.into_parts();
-        let round =
-            Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
+        let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
         let find = |call: &Call| match self.0.offers.tools.get(&r.name) {
             Some(tool) => (tool.run)(call.clone(), &r.arguments_json),
             None => Err(Failure::new(Reason::NotFound, format!("there is no tool {}", quote(&r.name)))),

@@ -4,9 +4,8 @@ use super::{Service, Streaming};
 use crate::Call;
 use crate::answers::Answers;
 use crate::contract::{
-    self, CallToolResponse, CallToolResult, GetPromptResponse, GetPromptResult, InputResponse, ReadResourceResponse,
-    ReadResourceResult, RequestContext, ResourceContents, call_tool_response, get_prompt_response,
-    read_resource_response,
+    self, CallToolResponse, CallToolResult, GetPromptResponse, GetPromptResult, InputResponse, ReadResourceResponse, ReadResourceResult,
+    RequestContext, ResourceContents, call_tool_response, get_prompt_response, read_resource_response,
 };
 use crate::events::{Event, Events};
 use crate::failure::{Error, Failure};
@@ -127,10 +126,7 @@ pub(crate) struct Round<'a> {
 impl Service {
     /// Runs one round in a task of its own, which ends with the stream. `what` names it, `tool greet`; `find` has what to do.
     pub fn work<M: Message>(
-        &self,
-        what: String,
-        round: Round<'_>,
-        find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
+        &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
     ) -> Streaming<M> {
         let events = Arc::new(Events::default());
