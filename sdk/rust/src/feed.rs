@@ -1,6 +1,6 @@
 //! Change feeds.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
@@ -27,7 +27,7 @@ struct Watcher {
 
 #[derive(Default)]
 struct Pending {
-    uris: HashSet<String>,
+    uris: BTreeSet<String>,
     closed: bool,
 }
 
@@ -53,7 +53,7 @@ impl Feed {
             if uri == w.uri || (w.uri.ends_with('/') && uri.starts_with(&w.uri)) {
                 let mut pending = lock(&w.pending);
                 if pending.uris.len() == MAX_PENDING && !pending.uris.contains(uri) {
-                    pending.uris = HashSet::from([w.uri.clone()]);
+                    pending.uris = BTreeSet::from([w.uri.clone()]);
                 } else {
                     pending.uris.insert(uri.to_string());
                 }
@@ -75,7 +75,7 @@ impl Feed {
 
 impl Watch {
     /// The URIs that changed; UNAVAILABLE when the feed is closed.
-    pub async fn changed(&self) -> Result<HashSet<String>, Status> {
+    pub async fn changed(&self) -> Result<BTreeSet<String>, Status> {
         loop {
             {
                 let mut pending = lock(&self.watcher.pending);

@@ -1,22 +1,4 @@
-//! Makes a backend of MCP Edge from Rust functions: tools, resources and prompts that the edge serves to every client of the Model Context
-//! Protocol. A whole service:
-//!
-//! ```no_run
-//! use mcpedge_capability::{Error, Server};
-//! use schemars::JsonSchema;
-//! use serde::Deserialize;
-//!
-//! #[derive(Deserialize, JsonSchema)]
-//! struct Greeting {
-//!     name: String,
-//! }
-//!
-//! #[tokio::main]
-//! async fn main() -> Result<(), Error> {
-//!     let greet = |g: Greeting| async move { format!("Hello, {}", g.name) };
-//!     Server::new("hello", "1.0.0").tool("greet", "Greets someone", greet).serve().await
-//! }
-//! ```
+#![doc = include_str!("../README.md")]
 
 mod answers;
 mod call;

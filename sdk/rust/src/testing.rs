@@ -71,6 +71,39 @@ fn answer(response: input_response::Response) -> InputResponse {
     InputResponse { key: String::new(), response: Some(response) }
 }
 
+/// Runs one call to its end; it hands on only the latest answers, as the edge does.
+macro_rules! rounds {
+    ($client:ident, $method:ident, $request:ident, $module:ident, $out:ident, $($more:tt)*) => {{
+        let (mut $out, mut request) = (Outcome::default(), $request);
+        while $out.rounds < MAX_ROUNDS {
+            $out.rounds += 1;
+            $out.input_required = None;
+            request.context = Some(RequestContext { round: $out.rounds, ..$client.context.clone() });
+            let mut stream = $client.service.$method(Request::new(request.clone())).await?.into_inner();
+            while let Some(message) = stream.next().await {
+                match message?.message {
+                    Some($module::Message::Progress(p)) => $out.progress.push(p),
+                    Some($module::Message::Log(l)) => $out.logs.push(l),
+                    Some($module::Message::Result(r)) => $out.result = Some(r),
+                    Some($module::Message::InputRequired(r)) => $out.input_required = Some(r),
+                    Some($module::Message::Failure(f)) => $out.failure = Some(f),
+                    $($more)*
+                    None => {}
+                }
+            }
+            let Some(required) = $out.input_required.clone() else { return Ok($out) };
+            request.input_responses = required.requests.iter().filter_map(|r| $client.answers.get(&r.key).cloned()).collect();
+            let answered = required.requests.is_empty() || !request.input_responses.is_empty();
+            $out.asked.extend(required.requests);
+            if !answered {
+                return Ok($out);
+            }
+            request.state = required.state;
+        }
+        panic!("the call still asks after {MAX_ROUNDS} rounds");
+    }};
+}
+
 /// How a call ended, and what came before. One of `result`, `input_required` and `failure` is there.
 #[derive(Clone, Debug)]
 pub struct Outcome<R> {
@@ -86,6 +119,22 @@ pub struct Outcome<R> {
     pub defers: u32,
     /// How often the handler ran.
     pub rounds: u32,
+}
+
+impl<R> Default for Outcome<R> {
+    fn default() -> Self {
+        Self {
+            result: None,
+            input_required: None,
+            failure: None,
+            progress: Vec::new(),
+            logs: Vec::new(),
+            asked: Vec::new(),
+            checkpoints: Vec::new(),
+            defers: 0,
+            rounds: 0,
+        }
+    }
 }
 
 impl Outcome<CallToolResult> {
@@ -148,95 +197,47 @@ impl Client {
 
     /// Calls a tool through all its rounds.
     pub async fn call_tool(&self, name: &str, arguments: Value) -> Result<Outcome<CallToolResult>, Status> {
-        let arguments_json = arguments.to_string();
-        let call = async |round: Round| {
-            let (context, input_responses, state) = round;
-            let (name, arguments_json) = (name.to_string(), arguments_json.clone());
-            let request = CallToolRequest { name, arguments_json, context, input_responses, state };
-            Ok(self.service.call_tool(Request::new(request)).await?.into_inner())
-        };
-        self.rounds(call, |message: CallToolResponse, out| match message.message {
-            Some(call_tool_response::Message::Progress(p)) => out.progress.push(p),
-            Some(call_tool_response::Message::Log(l)) => out.logs.push(l),
+        let request = CallToolRequest { name: name.to_string(), arguments_json: arguments.to_string(), ..Default::default() };
+        rounds!(self, call_tool, request, call_tool_response, out,
             Some(call_tool_response::Message::Defer(_)) => out.defers += 1,
-            Some(call_tool_response::Message::Checkpoint(c)) => out.checkpoints.push(c.state),
-            Some(call_tool_response::Message::Result(r)) => out.result = Some(r),
-            Some(call_tool_response::Message::InputRequired(r)) => out.input_required = Some(r),
-            Some(call_tool_response::Message::Failure(f)) => out.failure = Some(f),
-            None => {}
-        })
-        .await
+            Some(call_tool_response::Message::Checkpoint(c)) => out.checkpoints.push(c.state),)
     }
 
     /// Reads a resource, as `call_tool` calls a tool.
     pub async fn read_resource(&self, uri: &str) -> Result<Outcome<ReadResourceResult>, Status> {
-        let read = async |(context, input_responses, state): Round| {
-            let request = ReadResourceRequest { uri: uri.to_string(), context, input_responses, state };
-            Ok(self.service.read_resource(Request::new(request)).await?.into_inner())
-        };
-        self.rounds(read, |message: ReadResourceResponse, out| match message.message {
-            Some(read_resource_response::Message::Progress(p)) => out.progress.push(p),
-            Some(read_resource_response::Message::Log(l)) => out.logs.push(l),
-            Some(read_resource_response::Message::Result(r)) => out.result = Some(r),
-            Some(read_resource_response::Message::InputRequired(r)) => out.input_required = Some(r),
-            Some(read_resource_response::Message::Failure(f)) => out.failure = Some(f),
-            None => {}
-        })
-        .await
+        let request = ReadResourceRequest { uri: uri.to_string(), ..Default::default() };
+        rounds!(self, read_resource, request, read_resource_response, out,)
     }
 
     /// Gets a prompt, as `call_tool` calls a tool.
     pub async fn get_prompt(&self, name: &str, arguments: &[(&str, &str)]) -> Result<Outcome<GetPromptResult>, Status> {
-        let get = async |(context, input_responses, state): Round| {
-            let arguments = arguments.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
-            let request = GetPromptRequest { name: name.to_string(), arguments, context, input_responses, state };
-            Ok(self.service.get_prompt(Request::new(request)).await?.into_inner())
-        };
-        self.rounds(get, |message: GetPromptResponse, out| match message.message {
-            Some(get_prompt_response::Message::Progress(p)) => out.progress.push(p),
-            Some(get_prompt_response::Message::Log(l)) => out.logs.push(l),
-            Some(get_prompt_response::Message::Result(r)) => out.result = Some(r),
-            Some(get_prompt_response::Message::InputRequired(r)) => out.input_required = Some(r),
-            Some(get_prompt_response::Message::Failure(f)) => out.failure = Some(f),
-            None => {}
-        })
-        .await
-    }
-
-    /// Runs one call to its end; it hands on only the latest answers, as the edge does.
-    async fn rounds<M, R>(
-        &self, call: impl AsyncFn(Round) -> Result<BoxStream<M>, Status>, take: impl Fn(M, &mut Outcome<R>),
-    ) -> Result<Outcome<R>, Status> {
-        let mut out = Outcome {
-            result: None,
-            input_required: None,
-            failure: None,
-            progress: Vec::new(),
-            logs: Vec::new(),
-            asked: Vec::new(),
-            checkpoints: Vec::new(),
-            defers: 0,
-            rounds: 0,
-        };
-        let (mut answers, mut state) = (Vec::new(), Vec::new());
-        while out.rounds < MAX_ROUNDS {
-            out.rounds += 1;
-            out.input_required = None;
-            let context = RequestContext { round: out.rounds, ..self.context.clone() };
-            let mut stream = call((Some(context), answers, state)).await?;
-            while let Some(message) = stream.next().await {
-                take(message?, &mut out);
-            }
-            let Some(required) = &out.input_required else { return Ok(out) };
-            out.asked.extend(required.requests.iter().cloned());
-            answers = required.requests.iter().filter_map(|r| self.answers.get(&r.key).cloned()).collect();
-            if answers.is_empty() && !required.requests.is_empty() {
-                return Ok(out);
-            }
-            state = required.state.clone();
-        }
-        panic!("the call still asks after {MAX_ROUNDS} rounds");
+        let arguments = arguments.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let request = GetPromptRequest { name: name.to_string(), arguments, ..Default::default() };
+        rounds!(self, get_prompt, request, get_prompt_response, out,)
     }
 }
 
-type Round = (Option<RequestContext>, Vec<InputResponse>, Vec<u8>);
+/// The contract's service of tools, for what has no method of [`Client`].
+pub fn tool_service(
+    server: &Server,
+) -> impl ToolService<CallToolStream = BoxStream<CallToolResponse>, WatchToolsStream = BoxStream<WatchToolsResponse>> {
+    Service(server.clone())
+}
+
+/// As [`tool_service`], of resources.
+pub fn resource_service(
+    server: &Server,
+) -> impl ResourceService<
+    ReadResourceStream = BoxStream<ReadResourceResponse>,
+    WatchResourceStream = BoxStream<WatchResourceResponse>,
+    WatchResourcesStream = BoxStream<WatchResourcesResponse>,
+> {
+    Service(server.clone())
+}
+
+/// As [`tool_service`], of prompts.
+pub fn prompt_service(
+    server: &Server,
+) -> impl PromptService<GetPromptStream = BoxStream<GetPromptResponse>, WatchPromptsStream = BoxStream<WatchPromptsResponse>> {
+    Service(server.clone())
+}
