@@ -15,7 +15,7 @@ import (
 const pages = "docs/backends"
 
 // fromNothing are the languages whose page does so by itself; the others start from an example.
-var fromNothing = []string{"go", "python", "typescript"}
+var fromNothing = []string{"go", "python", "rust", "typescript"}
 
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
@@ -46,7 +46,12 @@ func (w *world) follow(ctx context.Context, language string) (err error) {
 	for _, m := range fenced.FindAllStringSubmatch(page, -1) {
 		switch file, kind, content := m[1], m[2], m[3]; {
 		case file != "":
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(content+"\n"), 0o644); err != nil {
+			path := filepath.Join(dir, file)
+			err := os.MkdirAll(filepath.Dir(path), 0o755)
+			if err == nil {
+				err = os.WriteFile(path, []byte(content+"\n"), 0o644)
+			}
+			if err != nil {
 				return err
 			}
 		case kind == "sh":
@@ -81,7 +86,9 @@ func (w *world) shell(ctx context.Context, dir, script string) ([]byte, error) {
 	defer out.Close()
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "MCPEDGE="+root, "PATH="+w.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "MCPEDGE="+root, "PATH="+w.dir+string(os.PathListSeparator)+os.Getenv("PATH"),
+		// Rust: what the library's own checks have compiled is not compiled again.
+		"CARGO_TARGET_DIR="+filepath.Join(root, "sdk/rust/target"), "CARGO_PROFILE_DEV_DEBUG=0")
 	// Files, not pipes: what goes on running in the background holds them open.
 	cmd.Stdout, cmd.Stderr = out, out
 	bindToParent(cmd)

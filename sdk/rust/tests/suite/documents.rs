@@ -12,7 +12,7 @@ fn program(path: &str, fence: &str) -> String {
 
 #[test]
 fn the_first_program_is_short_and_the_same_everywhere() {
-    let shown = program("docs/backends/rust.md", "Write `main.rs`:\n\n```rust\n");
+    let shown = program("docs/backends/rust.md", "Write `src/main.rs`:\n\n```rust\n");
     assert_eq!(shown, program("sdk/rust/README.md", "```rust,no_run\n"));
     let lines = shown.lines().filter(|line| !line.trim().is_empty()).count();
     assert!(lines <= 15, "the tool of the page has {lines} lines");
