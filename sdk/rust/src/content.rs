@@ -105,6 +105,29 @@ impl CreateMessage {
     }
 }
 
+/// The options of whatever is listed.
+macro_rules! described {
+    () => {
+        /// A name for people.
+        pub fn title(mut self, title: impl Into<String>) -> Self {
+            self.listed.title = title.into();
+            self
+        }
+
+        pub fn icons(mut self, icons: Vec<crate::contract::Icon>) -> Self {
+            self.listed.icons = icons;
+            self
+        }
+
+        /// Its `_meta`, a JSON object.
+        pub fn meta(mut self, meta: &serde_json::Value) -> Self {
+            self.listed.meta_json = meta.to_string();
+            self
+        }
+    };
+}
+pub(crate) use described;
+
 /// What clients are told about keeping an answer.
 pub(crate) fn cache_hint(ttl: Duration, shared: bool) -> CacheHint {
     let scope = if shared { CacheScope::Public } else { CacheScope::Private };

@@ -28,63 +28,29 @@ pub trait Handler<M>: Send + Sync + 'static {
 #[derive(serde::Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-impl<F, Fut> Handler<()> for F
-where
-    F: Fn() -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: Send> + Send + 'static,
-{
-    type Arguments = NoArguments;
-    type Output = Fut::Output;
-    type Future = Fut;
+macro_rules! handler {
+    ($marker:ty, |$call:ident, $arguments:ident: $of:ty| ($($parameter:ident: $type:ty),*) $(, $generic:ident)?) => {
+        impl<F, Fut $(, $generic: Arguments)?> Handler<$marker> for F
+        where
+            F: Fn($($type),*) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output: Send> + Send + 'static,
+        {
+            type Arguments = $of;
+            type Output = Fut::Output;
+            type Future = Fut;
 
-    fn handle(&self, _: Call, _: NoArguments) -> Fut {
-        self()
-    }
+            #[allow(unused_variables)]
+            fn handle(&self, $call: Call, $arguments: $of) -> Fut {
+                self($($parameter),*)
+            }
+        }
+    };
 }
 
-impl<F, Fut> Handler<(Call,)> for F
-where
-    F: Fn(Call) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: Send> + Send + 'static,
-{
-    type Arguments = NoArguments;
-    type Output = Fut::Output;
-    type Future = Fut;
-
-    fn handle(&self, call: Call, _: NoArguments) -> Fut {
-        self(call)
-    }
-}
-
-impl<F, Fut, A> Handler<((), A)> for F
-where
-    F: Fn(A) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: Send> + Send + 'static,
-    A: Arguments,
-{
-    type Arguments = A;
-    type Output = Fut::Output;
-    type Future = Fut;
-
-    fn handle(&self, _: Call, arguments: A) -> Fut {
-        self(arguments)
-    }
-}
-
-impl<F, Fut, A> Handler<(Call, A)> for F
-where
-    F: Fn(Call, A) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output: Send> + Send + 'static,
-    A: Arguments,
-{
-    type Arguments = A;
-    type Output = Fut::Output;
-    type Future = Fut;
-
-    fn handle(&self, call: Call, arguments: A) -> Fut {
-        self(call, arguments)
-    }
-}
+handler!((), |call, arguments: NoArguments| ());
+handler!((Call,), |call, arguments: NoArguments| (call: Call));
+handler!(((), A), |call, arguments: A| (arguments: A), A);
+handler!((Call, A), |call, arguments: A| (call: Call, arguments: A), A);
 
 /// What a round has to do.
 pub(crate) type Work<R> = Pin<Box<dyn Future<Output = Result<R, Error>> + Send>>;

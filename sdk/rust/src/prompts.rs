@@ -2,8 +2,8 @@
 
 use crate::Call;
 use crate::completion::{Completers, completing};
-use crate::content::message;
-use crate::contract::{self, GetPromptResult, Icon, PromptArgument, PromptMessage, Role};
+use crate::content::{described, message};
+use crate::contract::{self, GetPromptResult, PromptArgument, PromptMessage, Role};
 use crate::failure::{DefinitionError, Error, Failure, Reason};
 use crate::handler::{Handler, Work};
 use crate::schema;
@@ -18,28 +18,22 @@ pub trait PromptOutput: Send {
     fn into_prompt(self) -> Result<GetPromptResult, Error>;
 }
 
-impl PromptOutput for String {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        message(Role::User, self).into_prompt()
-    }
+macro_rules! output {
+    ($($type:ty, $value:ident => $messages:expr;)+) => {
+        $(impl PromptOutput for $type {
+            fn into_prompt(self) -> Result<GetPromptResult, Error> {
+                let $value = self;
+                Ok(GetPromptResult { messages: $messages, ..Default::default() })
+            }
+        })+
+    };
 }
 
-impl PromptOutput for &'static str {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        message(Role::User, self).into_prompt()
-    }
-}
-
-impl PromptOutput for PromptMessage {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        vec![self].into_prompt()
-    }
-}
-
-impl PromptOutput for Vec<PromptMessage> {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        Ok(GetPromptResult { messages: self, ..Default::default() })
-    }
+output! {
+    String, text => vec![message(Role::User, text)];
+    &'static str, text => vec![message(Role::User, text)];
+    PromptMessage, message => vec![message];
+    Vec<PromptMessage>, messages => messages;
 }
 
 impl PromptOutput for GetPromptResult {
@@ -91,21 +85,7 @@ impl Prompt {
         Self { listed, run, completers: Completers::default() }
     }
 
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.listed.title = title.into();
-        self
-    }
-
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.listed.icons = icons;
-        self
-    }
-
-    /// Its `_meta`, a JSON object.
-    pub fn meta(mut self, meta: &Value) -> Self {
-        self.listed.meta_json = meta.to_string();
-        self
-    }
+    described!();
 
     completing!();
 

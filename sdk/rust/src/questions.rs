@@ -134,11 +134,14 @@ fn content(response: &InputResponse) -> Option<Result<&str, Refusal>> {
     }
 }
 
+/// Takes a question, and whether an answer fits it.
+type Visit<'a> = dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool) + 'a;
+
 /// Several questions, and their answers: a tuple of up to six [`Question`]s, or a `Vec` of one kind.
 pub trait Questions: Send + Sync {
     type Answers;
     #[doc(hidden)]
-    fn each(&self, visit: &mut dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool));
+    fn each(&self, visit: &mut Visit<'_>);
     #[doc(hidden)]
     fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers;
 }
@@ -146,7 +149,7 @@ pub trait Questions: Send + Sync {
 impl<T> Questions for Question<T> {
     type Answers = T;
 
-    fn each(&self, visit: &mut dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool)) {
+    fn each(&self, visit: &mut Visit<'_>) {
         visit(&self.request, &|r| (self.read)(r).is_some());
     }
 
@@ -158,7 +161,7 @@ impl<T> Questions for Question<T> {
 impl<Q: Questions> Questions for Vec<Q> {
     type Answers = Vec<Q::Answers>;
 
-    fn each(&self, visit: &mut dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool)) {
+    fn each(&self, visit: &mut Visit<'_>) {
         self.iter().for_each(|q| q.each(visit));
     }
 
@@ -172,7 +175,7 @@ macro_rules! tuple {
         impl<$($q: Questions),+> Questions for ($($q,)+) {
             type Answers = ($($q::Answers,)+);
 
-            fn each(&self, visit: &mut dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool)) {
+            fn each(&self, visit: &mut Visit<'_>) {
                 $(self.$i.each(visit);)+
             }
 

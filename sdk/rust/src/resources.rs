@@ -2,13 +2,12 @@
 
 use crate::Call;
 use crate::completion::{Completers, completing};
-use crate::content::{blob_contents, text_contents};
-use crate::contract::{self, Annotations, Icon, ResourceContents};
+use crate::content::{blob_contents, described, text_contents};
+use crate::contract::{self, Annotations, ResourceContents};
 use crate::failure::{DefinitionError, Error, Failure, Reason, quote};
-use crate::handler::{Handler, Work};
+use crate::handler::{Handler, NoArguments, Work};
 use crate::schema;
 use crate::template::Template;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What a read can return: a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it), [`ResourceContents`] or a
@@ -18,35 +17,28 @@ pub trait ReadOutput: Send {
     fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error>;
 }
 
-impl ReadOutput for String {
-    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
-        Ok(vec![text_contents("", mime_type, self)])
-    }
+macro_rules! output {
+    ($($type:ty, $value:ident, $mime_type:ident => $contents:expr;)+) => {
+        $(impl ReadOutput for $type {
+            fn into_contents(self, $mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
+                let $value = self;
+                Ok($contents)
+            }
+        })+
+    };
 }
 
-impl ReadOutput for &'static str {
-    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
-        self.to_string().into_contents(mime_type)
-    }
+output! {
+    String, text, mime_type => vec![text_contents("", mime_type, text)];
+    &'static str, text, mime_type => vec![text_contents("", mime_type, text)];
+    Vec<u8>, bytes, mime_type => vec![of_bytes(bytes, mime_type)];
+    ResourceContents, contents, _mime_type => vec![contents];
+    Vec<ResourceContents>, contents, _mime_type => contents;
 }
 
-impl ReadOutput for Vec<u8> {
-    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
-        let text = if is_binary(mime_type) { Err(self) } else { String::from_utf8(self).map_err(|e| e.into_bytes()) };
-        Ok(vec![text.map_or_else(|b| blob_contents("", mime_type, b), |t| text_contents("", mime_type, t))])
-    }
-}
-
-impl ReadOutput for ResourceContents {
-    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
-        vec![self].into_contents(mime_type)
-    }
-}
-
-impl ReadOutput for Vec<ResourceContents> {
-    fn into_contents(self, _: &str) -> Result<Vec<ResourceContents>, Error> {
-        Ok(self)
-    }
+fn of_bytes(bytes: Vec<u8>, mime_type: &str) -> ResourceContents {
+    let text = if is_binary(mime_type) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) };
+    text.map_or_else(|bytes| blob_contents("", mime_type, bytes), |text| text_contents("", mime_type, text))
 }
 
 impl<T: ReadOutput> ReadOutput for Option<T> {
@@ -125,12 +117,9 @@ pub struct ResourceTemplate {
 }
 
 /// The options that both have.
-macro_rules! described {
+macro_rules! readable {
     () => {
-        pub fn title(mut self, title: impl Into<String>) -> Self {
-            self.listed.title = title.into();
-            self
-        }
+        described!();
 
         /// For people and models.
         pub fn description(mut self, description: impl Into<String>) -> Self {
@@ -148,17 +137,6 @@ macro_rules! described {
             self.listed.annotations = Some(annotations);
             self
         }
-
-        pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-            self.listed.icons = icons;
-            self
-        }
-
-        /// Its `_meta`, a JSON object.
-        pub fn meta(mut self, meta: &Value) -> Self {
-            self.listed.meta_json = meta.to_string();
-            self
-        }
     };
 }
 
@@ -166,16 +144,16 @@ impl Resource {
     /// A resource of a handler that takes the [`Call`], or nothing.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        H: Handler<M, Arguments = crate::handler::NoArguments>,
+        H: Handler<M, Arguments = NoArguments>,
         H::Output: ReadOutput,
     {
         let run = reader(handler);
-        let read: Read = Arc::new(move |call, mime| Ok(run(call, crate::handler::NoArguments {}, mime)));
+        let read: Read = Arc::new(move |call, mime| Ok(run(call, NoArguments {}, mime)));
         let listed = contract::Resource { uri: uri.into(), name: name.into(), ..Default::default() };
         Self { listed, read }
     }
 
-    described!();
+    readable!();
 
     /// In bytes.
     pub fn size(mut self, bytes: i64) -> Self {
@@ -217,7 +195,7 @@ impl ResourceTemplate {
         Self { listed, template, read, completers: Completers::default(), unfit }
     }
 
-    described!();
+    readable!();
 
     completing!();
 

@@ -1,8 +1,8 @@
 //! Tools: what one is made of.
 
 use crate::Call;
-use crate::content::{Content, duration, text};
-use crate::contract::{self, CallToolResult, Icon, TaskMode, TaskStart, TaskSupport, ToolAnnotations};
+use crate::content::{Content, described, duration, text};
+use crate::contract::{self, CallToolResult, TaskMode, TaskStart, TaskSupport, ToolAnnotations};
 use crate::failure::{DefinitionError, Error, Failure, Reason};
 use crate::handler::{Handler, Work};
 use crate::schema;
@@ -29,40 +29,24 @@ pub trait ToolOutput: Send {
     fn into_result(self) -> Result<CallToolResult, Error>;
 }
 
-impl ToolOutput for () {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        Ok(CallToolResult::default())
-    }
+macro_rules! output {
+    ($($type:ty, $value:ident => $result:expr;)+) => {
+        $(impl ToolOutput for $type {
+            fn into_result(self) -> Result<CallToolResult, Error> {
+                let $value = self;
+                Ok($result)
+            }
+        })+
+    };
 }
 
-impl ToolOutput for String {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        text(self).into_result()
-    }
-}
-
-impl ToolOutput for &'static str {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        text(self).into_result()
-    }
-}
-
-impl ToolOutput for Content {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        vec![self].into_result()
-    }
-}
-
-impl ToolOutput for Vec<Content> {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        Ok(CallToolResult { content: self, ..Default::default() })
-    }
-}
-
-impl ToolOutput for CallToolResult {
-    fn into_result(self) -> Result<CallToolResult, Error> {
-        Ok(self)
-    }
+output! {
+    (), _nothing => CallToolResult::default();
+    String, value => CallToolResult::new([text(value)]);
+    &'static str, value => CallToolResult::new([text(value)]);
+    Content, content => CallToolResult::new([content]);
+    Vec<Content>, content => CallToolResult::new(content);
+    CallToolResult, result => result;
 }
 
 impl<T: Serialize + JsonSchema + Send> ToolOutput for Json<T> {
@@ -183,21 +167,7 @@ impl Tool {
         Self { listed, run, cancel: None }
     }
 
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.listed.title = title.into();
-        self
-    }
-
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.listed.icons = icons;
-        self
-    }
-
-    /// Its `_meta`, a JSON object.
-    pub fn meta(mut self, meta: &Value) -> Self {
-        self.listed.meta_json = meta.to_string();
-        self
-    }
+    described!();
 
     /// It changes nothing. The edge relies on it: such a call may be run again after a replica was lost.
     pub fn read_only(mut self) -> Self {

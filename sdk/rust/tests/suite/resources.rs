@@ -260,7 +260,7 @@ async fn a_provider_is_watched_while_anyone_watches() {
     while next(&mut all).await.is_ok_and(|uri| uri.starts_with("shelf://")) {}
     drop(all);
     until("nobody watches", || shelf.watches.load(Ordering::SeqCst) == 0).await;
-    assert_eq!(watch(&s, "other://").await.is_ok(), true);
+    assert!(watch(&s, "other://").await.is_ok());
     assert_eq!(watch(&s, "other://x").await.err().unwrap().code(), Code::NotFound);
 }
 
