@@ -17,7 +17,7 @@ import (
 const pages = "docs/backends"
 
 // fromNothing are the languages whose page does so by itself; the others start from an example.
-var fromNothing = []string{"go", "java", "python", "typescript"}
+var fromNothing = []string{"go", "java", "python", "rust", "typescript"}
 
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
@@ -153,7 +153,9 @@ func (w *world) shell(ctx context.Context, dir, script string) ([]byte, error) {
 	defer out.Close()
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "MCPEDGE="+root, "PATH="+w.dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "MCPEDGE="+root, "PATH="+w.dir+string(os.PathListSeparator)+os.Getenv("PATH"),
+		// Rust: what the library's own checks have compiled is not compiled again.
+		"CARGO_TARGET_DIR="+filepath.Join(root, "sdk/rust/target"), "CARGO_PROFILE_DEV_DEBUG=0")
 	// Files, not pipes: what goes on running in the background holds them open.
 	cmd.Stdout, cmd.Stderr = out, out
 	bindToParent(cmd)

@@ -1,0 +1,118 @@
+//! What a call remembers from one of its rounds to the next.
+
+use crate::contract::{CallToolRequest, InputRequest, InputResponse, input_response::Response};
+use crate::failure::{Failure, Reason};
+use prost::Message;
+
+/// Bytes of one state.
+const MAX_STATE: usize = 64 << 10;
+const MAX_REQUESTS: usize = 16;
+/// Bytes of a key.
+const MAX_KEY: usize = 128;
+const MARK: &[u8] = b"\0capability\x01";
+const ONCE: &str = "\0once:";
+
+/// The client's answers so far, and what this round found missing.
+#[derive(Default)]
+pub(crate) struct Answers {
+    kept: Vec<InputResponse>,
+    latest: Vec<InputResponse>,
+    pub missing: Vec<InputRequest>,
+    /// What `Call::set_state` or a checkpoint kept.
+    pub state: Option<Vec<u8>>,
+}
+
+impl Answers {
+    /// INVALID_ARGUMENT when the state is not of this library.
+    pub fn new(responses: Vec<InputResponse>, state: &[u8]) -> Result<Self, Failure> {
+        let latest = responses.into_iter().filter(|r| !r.key.starts_with(ONCE)).collect();
+        let mut answers = Self { latest, ..Self::default() };
+        if !state.is_empty() {
+            // The fields of a CallToolRequest are those of a memory: answers and a state.
+            let memory = state.strip_prefix(MARK).and_then(|m| CallToolRequest::decode(m).ok()).ok_or_else(|| {
+                Failure::new(
+                    Reason::InvalidArgument,
+                    "the state of this call was written by another version of the service; call again from the start",
+                )
+            })?;
+            answers.kept = memory.input_responses;
+            let has_state = !memory.state.is_empty() || !memory.arguments_json.is_empty();
+            answers.state = has_state.then_some(memory.state);
+        }
+        Ok(answers)
+    }
+
+    /// The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one that fits is kept.
+    pub fn find<T>(&mut self, key: &str, read: impl Fn(&InputResponse) -> Option<T>) -> Option<T> {
+        if let Some(answer) = self.kept.iter().filter(|r| r.key == key).find_map(&read) {
+            return Some(answer);
+        }
+        let (response, answer) = self.latest.iter().filter(|r| r.key == key).find_map(|r| Some((r, read(r)?)))?;
+        let response = response.clone();
+        self.kept.retain(|r| r.key != key);
+        self.kept.push(response);
+        Some(answer)
+    }
+
+    pub fn miss(&mut self, request: &InputRequest) {
+        if !self.missing.iter().any(|r| r.key == request.key) {
+            self.missing.push(request.clone());
+        }
+    }
+
+    /// The JSON that was kept under a key by `keep_once`.
+    pub fn once(&self, key: &str) -> Option<String> {
+        let kept = self.kept.iter().find(|r| r.key.strip_prefix(ONCE) == Some(key))?;
+        match &kept.response {
+            Some(Response::RawJson(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    pub fn keep_once(&mut self, key: &str, text: String) {
+        self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text)) });
+    }
+
+    /// The state that all of it is kept in, with the answers that nobody has looked at yet where `latest` is true. `state` replaces the
+    /// handler's own. An error above MAX_STATE.
+    pub fn memory(&self, latest: bool, state: Option<&[u8]>) -> Result<Vec<u8>, String> {
+        let mut input_responses = self.kept.clone();
+        if latest {
+            let new = self.latest.iter().filter(|l| !self.kept.iter().any(|k| k.key == l.key));
+            input_responses.extend(new.cloned());
+        }
+        let state = state.or(self.state.as_deref());
+        let memory = CallToolRequest {
+            input_responses,
+            // Tells an empty state from none.
+            arguments_json: state.map(|_| "{}".to_string()).unwrap_or_default(),
+            state: state.unwrap_or_default().to_vec(),
+            ..Default::default()
+        };
+        let whole = [MARK, &memory.encode_to_vec()].concat();
+        if whole.len() > MAX_STATE {
+            return Err(format!(
+                "answers and state of this call have {} bytes, above the {MAX_STATE} that survive a round; keep large data elsewhere, under Call::id",
+                whole.len()
+            ));
+        }
+        Ok(whole)
+    }
+}
+
+/// An error when the questions of one round break the contract.
+pub(crate) fn check_requests(requests: &[InputRequest]) -> Result<(), String> {
+    if requests.len() > MAX_REQUESTS {
+        return Err(format!("{} questions in one round; ask at most {MAX_REQUESTS} at once", requests.len()));
+    }
+    for (i, request) in requests.iter().enumerate() {
+        let key = &request.key;
+        if key.is_empty() || key.len() > MAX_KEY {
+            return Err(format!("the key of a question has 1 to {MAX_KEY} bytes, not {}: {key:.40?}", key.len()));
+        }
+        if requests[..i].iter().any(|r| r.key == *key) {
+            return Err(format!("two questions of one round have the key {key:?}; give each its own"));
+        }
+    }
+    Ok(())
+}

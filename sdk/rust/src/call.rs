@@ -1,0 +1,327 @@
+//! The Call: one round of a call of a tool, of a read or of a prompt.
+
+use crate::answers::Answers;
+use crate::content::cache_hint;
+use crate::contract::{
+    CacheHint, Checkpoint, ClientCapabilities, CreateMessage, CreateMessageResult, Defer, Implementation, InputResponse, LogLevel,
+    LogMessage, Principal, Progress, RequestContext, Root,
+};
+use crate::events::{Event, Events};
+use crate::failure::{Error, Refusal};
+use crate::questions::{self, ElicitResult, Question, Questions};
+use schemars::JsonSchema;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// What a handler may know of the request, and its way to the client while it runs. Clones are of the same call, and may be used from any
+/// task and thread until the handler returns; after that events are dropped.
+#[derive(Clone)]
+pub struct Call(Arc<Inner>);
+
+struct Inner {
+    context: RequestContext,
+    uri: String,
+    deadline: Option<Instant>,
+    /// `None` where nothing can be told or asked.
+    events: Option<Arc<Events>>,
+    memory: Mutex<Memory>,
+    cancelled: watch::Sender<bool>,
+}
+
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub answers: Answers,
+    pub meta_json: String,
+    pub cache: Option<CacheHint>,
+    progress: Option<f64>,
+    deferred: bool,
+    runner: Option<Waker>,
+}
+
+impl Call {
+    pub(crate) fn new(
+        context: Option<RequestContext>, uri: &str, deadline: Option<Instant>, events: Option<Arc<Events>>, answers: Answers,
+    ) -> Self {
+        Self(Arc::new(Inner {
+            context: context.unwrap_or_default(),
+            uri: uri.to_string(),
+            deadline,
+            events,
+            memory: Mutex::new(Memory { answers, ..Memory::default() }),
+            cancelled: watch::Sender::new(false),
+        }))
+    }
+
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a question waits for an answer; else the waker is woken when one does.
+    pub(crate) fn asks(&self, runner: &Waker) -> bool {
+        let mut memory = self.memory();
+        memory.runner = Some(runner.clone());
+        !memory.answers.missing.is_empty()
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.0.deadline
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.0.cancelled.send_replace(true);
+    }
+
+    /// Random, at most 64 characters, and the same over the rounds and re-runs of one call: a key for idempotency.
+    pub fn id(&self) -> &str {
+        &self.0.context.call_id
+    }
+
+    /// 1 for the first run of a round, 2 when it is run again because a replica was lost.
+    pub fn attempt(&self) -> u32 {
+        self.0.context.attempt
+    }
+
+    /// 1 at first, and one more each time answers came.
+    pub fn round(&self) -> u32 {
+        self.0.context.round
+    }
+
+    /// Who is calling. An empty subject is anonymous.
+    pub fn principal(&self) -> Principal {
+        self.0.context.principal.clone().unwrap_or_default()
+    }
+
+    /// A claim of the caller's access token; `None` where the token has none, or the edge's setting `claims` of this backend does not name it.
+    pub fn claim(&self, name: &str) -> Option<Value> {
+        serde_json::from_str(self.0.context.principal.as_ref()?.claims_json.get(name)?).ok()
+    }
+
+    /// The client's own word of what it is, for display only.
+    pub fn client_info(&self) -> Option<&Implementation> {
+        self.0.context.client_info.as_ref()
+    }
+
+    /// What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to take another way
+    /// instead.
+    pub fn client_capabilities(&self) -> ClientCapabilities {
+        self.0.context.client_capabilities.clone().unwrap_or_default()
+    }
+
+    /// `_meta` of the client's request; empty: none.
+    pub fn meta(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.0.context.meta_json).unwrap_or_default()
+    }
+
+    /// The URI that is read; empty elsewhere.
+    pub fn uri(&self) -> &str {
+        &self.0.uri
+    }
+
+    /// How long it is until the deadline, when the handler is dropped; `None`: there is none.
+    pub fn time_remaining(&self) -> Option<Duration> {
+        Some(self.0.deadline?.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns when nobody waits for the call any more: the client cancelled it, or its deadline is over. The handler itself is dropped then;
+    /// this is for what it started elsewhere, by `tokio::spawn` or in a thread.
+    pub async fn cancelled(&self) {
+        // The sender is this call's own, so that it cannot be gone.
+        let _ = self.0.cancelled.subscribe().wait_for(|c| *c).await;
+    }
+
+    /// Whether nobody waits for the call any more; see `cancelled`.
+    pub fn is_cancelled(&self) -> bool {
+        *self.0.cancelled.borrow()
+    }
+
+    /// The id of the task that the call is; empty: it is none, or none yet. Whoever knows it and is the same caller may read the task.
+    pub fn task_id(&self) -> &str {
+        self.0.context.task.as_ref().map_or("", |t| &t.id)
+    }
+
+    /// What `set_state` or a checkpoint kept; `None`: nothing was.
+    pub fn state(&self) -> Option<Vec<u8>> {
+        self.memory().answers.state.clone()
+    }
+
+    /// Keeps bytes for the next round, if there is one: the edge carries them, sealed, through the client. With the answers they are bounded
+    /// to 64 KiB.
+    pub fn set_state(&self, state: impl Into<Vec<u8>>) {
+        self.memory().answers.state = Some(state.into());
+    }
+
+    /// What the future gives, which runs in the first round that comes here and not again in those that follow: its value is kept in the call's
+    /// state, so that it must be what JSON can hold, else it panics. A round that is run again because a replica was lost runs it again,
+    /// unless a checkpoint came between.
+    pub async fn once<T: Serialize + DeserializeOwned>(&self, key: &str, future: impl Future<Output = T>) -> T {
+        let made: Result<T, std::convert::Infallible> = self.try_once(key, async { Ok(future.await) }).await;
+        match made {
+            Ok(value) => value,
+        }
+    }
+
+    /// As `once`, of a future that may fail: an error is not kept.
+    pub async fn try_once<T: Serialize + DeserializeOwned, E>(
+        &self, key: &str, future: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, E> {
+        let kept = self.memory().answers.once(key);
+        let text = match kept {
+            Some(text) => text,
+            None => {
+                let made = serde_json::to_string(&future.await?);
+                let text = made.unwrap_or_else(|e| panic!("once({key:?}): {e}; return what JSON can hold"));
+                self.memory().answers.keep_once(key, text.clone());
+                text
+            }
+        };
+        Ok(serde_json::from_str(&text).unwrap_or_else(|e| panic!("once({key:?}): {e}; return a type that reads the JSON it writes")))
+    }
+
+    /// Sets `_meta` of the result, a JSON object; a result's own wins.
+    pub fn set_meta(&self, meta: &Value) {
+        self.memory().meta_json = meta.to_string();
+    }
+
+    /// How long (to 30 days) the client may keep what was read, and whether all callers may share it. Only for reads; elsewhere it is ignored.
+    pub fn set_cache(&self, ttl: Duration, shared: bool) {
+        self.memory().cache = Some(cache_hint(ttl, shared));
+    }
+
+    /// Whether progress goes anywhere; for handlers whose count is dear.
+    pub fn wants_progress(&self) -> bool {
+        self.0.events.is_some() && self.0.context.progress_wanted
+    }
+
+    /// The least level that the client wants; `Unspecified`: it wants no messages.
+    pub fn log_level(&self) -> LogLevel {
+        self.0.context.log_level()
+    }
+
+    /// Whether the client wants messages of this level.
+    pub fn wants_log(&self, level: LogLevel) -> bool {
+        let least = self.0.context.log_level;
+        self.0.events.is_some() && least > 0 && i32::from(level) >= least
+    }
+
+    /// Tells the client how far the call is, with a message for people. What does not rise, and what nobody wants, is dropped; of what a slow
+    /// reader has not taken the last one goes. MCP: notifications/progress.
+    pub fn progress(&self, progress: f64, total: impl Into<Option<f64>>, message: impl Into<String>) {
+        let (Some(events), true) = (&self.0.events, self.0.context.progress_wanted) else { return };
+        let mut memory = self.memory();
+        if memory.progress.is_none_or(|before| progress > before) {
+            memory.progress = Some(progress);
+            let (total, message) = (total.into(), message.into());
+            events.put(Event::Progress(Progress { progress, total, message, ..Default::default() }));
+        }
+    }
+
+    /// Sends the client a log message: any value that has JSON, under a logger's name, which may be empty. Below the client's level it costs
+    /// nothing. No secrets. MCP: notifications/message.
+    pub fn log(&self, level: LogLevel, logger: &str, data: impl Serialize) {
+        let Some(events) = self.0.events.as_ref().filter(|_| self.wants_log(level)) else { return };
+        let data_json = serde_json::to_string(&data).unwrap_or_else(|e| Value::from(format!("log data that is not JSON: {e}")).to_string());
+        let (level, logger) = (level.into(), logger.to_string());
+        events.put(Event::Log(LogMessage { level, logger, data_json, ..Default::default() }));
+    }
+
+    /// Makes the call a task now, if it may become one and is none yet; else it does nothing. From then on the call is not ended by its
+    /// client's leaving.
+    pub fn defer(&self) {
+        let mut memory = self.memory();
+        let may = self.0.context.task.as_ref().is_some_and(|t| t.id.is_empty());
+        if let (Some(events), true, false) = (&self.0.events, may, memory.deferred) {
+            memory.deferred = true;
+            events.put(Event::Defer(Defer {}));
+        }
+    }
+
+    /// Says that the handler can go on from here: should the edge's replica that runs the call be lost, the handler runs again from its top,
+    /// with this state and with the answers that it has. An error when they have more than 64 KiB, which changes nothing. With an edge that
+    /// takes no checkpoints it does nothing.
+    pub fn checkpoint(&self, state: impl Into<Vec<u8>>) -> Result<(), Error> {
+        let (Some(events), true) = (&self.0.events, self.0.context.checkpoints) else { return Ok(()) };
+        let (state, mut memory) = (state.into(), self.memory());
+        let whole = memory.answers.memory(true, Some(&state))?;
+        memory.answers.state = Some(state);
+        events.put(Event::Checkpoint(Checkpoint { state: whole }));
+        Ok(())
+    }
+
+    /// Asks the user to fill in a form: a struct of strings, numbers, booleans and lists of enumerated strings, or one of these, for one value
+    /// that the form calls by the key.
+    ///
+    /// A handler that asks is run from its top in each round. A question whose answer has come returns it; without one it stays pending, and
+    /// the handler is dropped when all that it asks at a time is asked. Answers survive all later rounds; one that does not fit is asked for
+    /// again. So:
+    ///
+    /// - do nothing that must not happen twice before the last question is answered, or do it by `once`;
+    /// - ask in the same order under the same keys in every round (`ask_all` asks several questions at once).
+    ///
+    /// MCP: elicitation/create in form mode; InputRequiredResult.
+    pub async fn ask<T: DeserializeOwned + JsonSchema + 'static>(&self, key: &str, message: impl Into<String>) -> Result<T, Refusal> {
+        self.answer(questions::form(key, message)).await
+    }
+
+    /// Asks by a flat JSON Schema object of primitive properties, sent as it is. Accepted content fits its required members, types, enums and
+    /// bounds.
+    pub async fn ask_form(&self, key: &str, message: impl Into<String>, schema: Value) -> ElicitResult {
+        self.answer(questions::form_schema(key, message, schema)).await
+    }
+
+    /// Asks the user to open an https: URL, for what must not pass through the client (logins, secrets, payments). It returns when the user
+    /// agreed to, not when anything is done there. MCP: elicitation/create in URL mode.
+    pub async fn open_url(&self, key: &str, message: impl Into<String>, url: impl Into<String>) -> Result<(), Refusal> {
+        self.answer(questions::open_url(key, message, url)).await
+    }
+
+    /// Asks the client's model. MCP: sampling/createMessage.
+    pub async fn sample(&self, key: &str, request: impl Into<CreateMessage>) -> CreateMessageResult {
+        self.answer(questions::sampling(key, request)).await
+    }
+
+    /// Asks for the directories and files that the client works on; there may be none. MCP: roots/list.
+    pub async fn roots(&self, key: &str) -> Vec<Root> {
+        self.answer(questions::list_roots(key)).await
+    }
+
+    /// The client's answer to one question.
+    pub async fn answer<T>(&self, question: Question<T>) -> T {
+        self.ask_all(question).await
+    }
+
+    /// Asks several questions in one round, at most 16: a tuple or a `Vec` of them.
+    pub async fn ask_all<Q: Questions>(&self, questions: Q) -> Q::Answers {
+        assert!(self.0.events.is_some(), "the client cannot be asked here: only tools, reads and prompts can");
+        poll_fn(|_| {
+            let mut memory = self.memory();
+            let mut found = Vec::new();
+            let answers = &mut memory.answers;
+            questions.each(&mut |request, fits| match answers.find(&request.key, |r| fits(r).then(|| r.clone())) {
+                Some(response) => found.push(response),
+                None => answers.miss(request),
+            });
+            if !memory.answers.missing.is_empty() {
+                if let Some(runner) = memory.runner.take() {
+                    runner.wake();
+                }
+                return Poll::Pending;
+            }
+            drop(memory);
+            let mut found = found.into_iter();
+            Poll::Ready(questions.answers(&mut |_| found.next().expect("one for each")))
+        })
+        .await
+    }
+
+    /// The client's answer to a key as it came: for handlers that return [`InputRequired`](crate::InputRequired) themselves. It is kept for
+    /// the later rounds.
+    pub fn response(&self, key: &str) -> Option<InputResponse> {
+        self.memory().answers.find(key, |r| Some(r.clone()))
+    }
+}

@@ -1,0 +1,74 @@
+//! Suggestions for arguments.
+
+use crate::Call;
+use crate::failure::{DefinitionError, Error};
+use crate::handler::Work;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Of what was typed, and of the arguments already chosen.
+pub(crate) type Completer = Arc<dyn Fn(Call, String, HashMap<String, String>) -> Work<Vec<String>> + Send + Sync>;
+
+/// Completers by argument.
+#[derive(Clone, Default)]
+pub(crate) struct Completers(pub HashMap<String, Completer>);
+
+impl Completers {
+    /// Fixed values, of which those go that begin with what was typed, in any case.
+    pub fn fixed<V: Into<String>>(&mut self, argument: &str, values: impl IntoIterator<Item = V>) {
+        let values: Vec<String> = values.into_iter().map(Into::into).collect();
+        let by: Completer = Arc::new(move |_, typed, _| {
+            let typed = typed.to_lowercase();
+            let fitting = values.iter().filter(|v| v.to_lowercase().starts_with(&typed)).cloned().collect();
+            Box::pin(async { Ok(fitting) })
+        });
+        self.0.insert(argument.to_string(), by);
+    }
+
+    pub fn by<F, Fut, E>(&mut self, argument: &str, function: F)
+    where
+        F: Fn(Call, String, HashMap<String, String>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+        E: Into<Error>,
+    {
+        let function = Arc::new(function);
+        let by: Completer = Arc::new(move |call, typed, chosen| {
+            let function = function.clone();
+            Box::pin(async move { function(call, typed, chosen).await.map_err(Into::into) })
+        });
+        self.0.insert(argument.to_string(), by);
+    }
+
+    pub fn check(&self, what: &str, arguments: &[String]) -> Result<(), DefinitionError> {
+        match self.0.keys().find(|k| !arguments.contains(k)) {
+            Some(argument) => Err(DefinitionError(format!(
+                "{what}: there is no argument {argument:?} to complete, only {}; add it, or complete one of these",
+                arguments.join(", ")
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `complete` and `complete_by`, of what has arguments.
+macro_rules! completing {
+    () => {
+        /// Suggestions for an argument: those of these values that begin with what was typed.
+        pub fn complete<V: Into<String>>(mut self, argument: &str, values: impl IntoIterator<Item = V>) -> Self {
+            self.completers.fixed(argument, values);
+            self
+        }
+
+        /// Suggestions for an argument by an async function of the call, of what was typed, and of the arguments already chosen.
+        pub fn complete_by<F, Fut, E>(mut self, argument: &str, function: F) -> Self
+        where
+            F: Fn(crate::Call, String, std::collections::HashMap<String, String>) -> Fut + Send + Sync + 'static,
+            Fut: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+            E: Into<crate::Error>,
+        {
+            self.completers.by(argument, function);
+            self
+        }
+    };
+}
+pub(crate) use completing;

@@ -1,0 +1,80 @@
+//! What a handler tells the client on its way.
+
+use crate::contract::{Checkpoint, Defer, LogLevel, LogMessage, Progress};
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::task::Waker;
+
+/// How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits.
+const COALESCE: usize = 64;
+/// How many may wait; log messages beyond are dropped, and the client is told of how many.
+const MOST: usize = 1024;
+
+#[derive(Debug)]
+pub(crate) enum Event {
+    Progress(Progress),
+    Log(LogMessage),
+    Defer(Defer),
+    Checkpoint(Checkpoint),
+}
+
+/// The events of one round, in order. `put` never blocks, and may be called from any thread.
+#[derive(Default)]
+pub(crate) struct Events(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    events: VecDeque<Event>,
+    dropped: usize,
+    closed: bool,
+    reader: Option<Waker>,
+}
+
+impl Events {
+    /// Adds an event; after close it is dropped.
+    pub fn put(&self, event: Event) {
+        let mut w = self.lock();
+        if w.closed {
+            return;
+        }
+        let replaces =
+            |e: &Event| matches!((e, &event), (Event::Progress(_), Event::Progress(_)) | (Event::Checkpoint(_), Event::Checkpoint(_)));
+        if w.events.len() >= COALESCE
+            && let Some(i) = w.events.iter().rposition(replaces)
+        {
+            w.events.remove(i);
+        }
+        if matches!(event, Event::Log(_)) && w.events.len() >= MOST {
+            w.dropped += 1;
+            return;
+        }
+        w.events.push_back(event);
+        if let Some(reader) = w.reader.take() {
+            reader.wake();
+        }
+    }
+
+    /// The next event; without one the reader is woken when there is.
+    pub fn next(&self, reader: &Waker) -> Option<Event> {
+        let mut w = self.lock();
+        let event = w.events.pop_front();
+        if event.is_none() {
+            w.reader = Some(reader.clone());
+        }
+        event
+    }
+
+    /// What waits is still read; what comes after is dropped.
+    pub fn close(&self) {
+        let mut w = self.lock();
+        w.closed = true;
+        if w.dropped > 0 {
+            let data_json = format!("\"{} log messages were dropped: the client reads too slowly\"", w.dropped);
+            w.events.push_back(Event::Log(LogMessage { level: LogLevel::Warning.into(), data_json, ..Default::default() }));
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,183 @@
+//! How a call ends without a result.
+
+use crate::contract::{self, FailureReason, InputRequest};
+use serde::Serialize;
+use std::{error::Error as StdError, fmt, io, time::Duration};
+use tonic::{Code, Status};
+
+/// Whatever a handler fails with: `?` makes it of every error, `"text".into()` of a text.
+///
+/// Of a tool, its text becomes a result with `isError`, which a model can act on; of reads, prompts and completions it is INTERNAL. A
+/// [`Failure`], an [`InputRequired`] and the [`Status`] of a gRPC client keep what they say, also as the source of another error.
+pub type Error = Box<dyn StdError + Send + Sync>;
+
+/// Why there is no result. Of a tool, `InvalidArgument` and `FailedPrecondition` reach the model as a result with `isError`; all others are
+/// errors of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    InvalidArgument,
+    NotFound,
+    FailedPrecondition,
+    PermissionDenied,
+    ResourceExhausted,
+    Unavailable,
+    DeadlineExceeded,
+    Internal,
+}
+
+impl Reason {
+    fn contract(self) -> (FailureReason, Code) {
+        match self {
+            Reason::InvalidArgument => (FailureReason::InvalidArgument, Code::InvalidArgument),
+            Reason::NotFound => (FailureReason::NotFound, Code::NotFound),
+            Reason::FailedPrecondition => (FailureReason::FailedPrecondition, Code::FailedPrecondition),
+            Reason::PermissionDenied => (FailureReason::PermissionDenied, Code::PermissionDenied),
+            Reason::ResourceExhausted => (FailureReason::ResourceExhausted, Code::ResourceExhausted),
+            Reason::Unavailable => (FailureReason::Unavailable, Code::Unavailable),
+            Reason::DeadlineExceeded => (FailureReason::DeadlineExceeded, Code::DeadlineExceeded),
+            Reason::Internal => (FailureReason::Internal, Code::Internal),
+        }
+    }
+}
+
+/// Ends a call with a reason. The message says what was wrong, with which value, and what to do.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub reason: Reason,
+    pub message: String,
+    data: String,
+    scopes: Vec<String>,
+}
+
+impl Failure {
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into(), data: String::new(), scopes: Vec::new() }
+    }
+
+    /// A failure by which the caller needs OAuth scopes for what it asked: at most 32 of at most 256 bytes. A client that gets an access
+    /// token with them can call again.
+    pub fn lacks_scopes<S: Into<String>>(scopes: impl IntoIterator<Item = S>) -> Self {
+        let scopes: Vec<String> = scopes.into_iter().map(Into::into).collect();
+        let message = format!("this needs the scopes {}: get an access token that has them", scopes.join(" "));
+        Self { scopes, ..Self::new(Reason::PermissionDenied, message) }
+    }
+
+    /// Any JSON value for the error's `data`. A value that has no JSON makes the failure INTERNAL.
+    pub fn data(mut self, data: impl Serialize) -> Self {
+        match serde_json::to_string(&data) {
+            Ok(text) => self.data = text,
+            Err(e) => {
+                self.reason = Reason::Internal;
+                self.message += &format!(" (and the failure's data is not JSON: {e})");
+            }
+        }
+        self
+    }
+
+    pub(crate) fn into_contract(self) -> contract::Failure {
+        let (reason, _) = self.reason.contract();
+        contract::Failure { reason: reason.into(), message: self.message, data_json: self.data, scopes: self.scopes }
+    }
+
+    /// The failure for RPCs that have no other way to say it.
+    pub(crate) fn into_status(self) -> Status {
+        Status::new(self.reason.contract().1, self.message)
+    }
+
+    pub(crate) fn not_found(uri: &str) -> Self {
+        Self::new(Reason::NotFound, format!("there is no resource {}", quote(uri)))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl StdError for Failure {}
+
+/// The user did not answer a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The user said no.
+    Declined,
+    /// The user closed the question without a choice, or the client could not show it.
+    Cancelled,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Refusal::Declined => "the user declined to answer",
+            Refusal::Cancelled => "the user dismissed the question",
+        })
+    }
+}
+
+impl StdError for Refusal {}
+
+/// An outcome for handlers that keep their own account of the rounds: returned as an error, it ends the round as it says. Handlers that ask
+/// through the [`Call`](crate::Call) never need it. MCP: InputRequiredResult.
+#[derive(Clone, Debug, Default)]
+pub struct InputRequired {
+    /// Asked all at once, at most 16.
+    pub requests: Vec<InputRequest>,
+    /// Comes back in `Call::state`; `None` keeps that of `Call::set_state`.
+    pub state: Option<Vec<u8>>,
+    /// With no requests, when to call again, at most an hour; zero: soon.
+    pub retry_after: Duration,
+    /// The next round may be run again with the state when the edge's replica is lost, whatever the tool says of itself.
+    pub repeatable: bool,
+}
+
+impl fmt::Display for InputRequired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "input required: {} requests", self.requests.len())
+    }
+}
+
+impl StdError for InputRequired {}
+
+/// What cannot be served, found when it is defined. The text names it, and says what to do.
+#[derive(Clone, Debug)]
+pub struct DefinitionError(pub(crate) String);
+
+impl fmt::Display for DefinitionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl StdError for DefinitionError {}
+
+/// The first of an error and its sources that is a T.
+pub(crate) fn cause<T: StdError + 'static>(error: &Error) -> Option<&T> {
+    let mut next: Option<&(dyn StdError + 'static)> = Some(error.as_ref());
+    while let Some(e) = next {
+        if let Some(found) = e.downcast_ref() {
+            return Some(found);
+        }
+        next = e.source();
+    }
+    None
+}
+
+/// How reads, prompts, lists and completions take an error that says nothing of its kind.
+pub(crate) fn internal(error: Error) -> Failure {
+    Failure::new(Reason::Internal, error.to_string())
+}
+
+/// How reads take an error that says nothing of its kind, but for what files say.
+pub(crate) fn of_read(uri: &str, error: Error) -> Failure {
+    match cause::<io::Error>(&error).map(io::Error::kind) {
+        Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory) => Failure::not_found(uri),
+        Some(io::ErrorKind::PermissionDenied) => Failure::new(Reason::PermissionDenied, format!("resource {} may not be read", quote(uri))),
+        _ => internal(error),
+    }
+}
+
+/// A name from a request, bounded.
+pub(crate) fn quote(name: &str) -> String {
+    format!("{:?}", name.chars().take(200).collect::<String>())
+}

@@ -1,0 +1,111 @@
+//! Providers: resources below a prefix, which come and go.
+
+use crate::Call;
+use crate::answers::Answers;
+use crate::contract::{Resource, ResourceContents};
+use crate::failure::{Error, internal};
+use crate::log::Log;
+use crate::rounds::plainly;
+use crate::server::Server;
+use std::any::Any;
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use tonic::Status;
+use tonic::async_trait;
+
+/// Serves resources that come and go: a directory, a table. Methods are called concurrently. Implement it under `#[async_trait]`.
+#[async_trait]
+pub trait ResourceProvider: Send + Sync + 'static {
+    /// All resources, in a stable order. Their URIs begin with the provider's prefix.
+    async fn list(&self) -> Result<Vec<Resource>, Error> {
+        Ok(Vec::new())
+    }
+
+    /// What is at `Call::uri`, which begins with the prefix, listed or not; empty: there is nothing.
+    async fn read(&self, call: Call) -> Result<Vec<ResourceContents>, Error>;
+
+    /// Begins to watch, until what it returns is dropped: from then on the changes are told of every URI that changed, and when `list` would
+    /// answer differently. It runs while anyone watches, once at a time. `None`: there is nothing to watch, or the provider calls
+    /// `Server::resource_updated` and `Server::resources_changed` anyway.
+    async fn watch(&self, _changes: Changes) -> Result<Option<Watching>, Error> {
+        Ok(None)
+    }
+}
+
+/// Where a provider tells of changes, from any task and thread.
+#[derive(Clone)]
+pub struct Changes(pub(crate) Server);
+
+impl Changes {
+    /// What is at the URI changed.
+    pub fn updated(&self, uri: &str) {
+        self.0.resource_updated(uri);
+    }
+
+    /// The provider's list would answer differently.
+    pub fn list_changed(&self) {
+        self.0.resources_changed();
+    }
+}
+
+/// Ends a provider's watch when it is dropped.
+pub struct Watching(#[allow(dead_code)] Box<dyn Any + Send + Sync>);
+
+impl Watching {
+    /// What ends the watch when it is dropped.
+    pub fn new(guard: impl Any + Send + Sync) -> Self {
+        Self(Box::new(guard))
+    }
+
+    /// Watches by a future, which is spawned, and dropped at the end.
+    pub fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self::new(AbortOnDrop(tokio::spawn(future).abort_handle()))
+    }
+}
+
+pub(crate) struct AbortOnDrop(pub tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A provider under its prefix, watched while anyone watches.
+pub(crate) struct Provided {
+    pub prefix: String,
+    pub provider: Arc<dyn ResourceProvider>,
+    watching: Mutex<std::sync::Weak<Option<Watching>>>,
+}
+
+impl Provided {
+    pub fn new(prefix: &str, provider: Arc<dyn ResourceProvider>) -> Self {
+        Self { prefix: prefix.to_string(), provider, watching: Mutex::default() }
+    }
+
+    pub async fn list(&self, log: &Log) -> Result<Vec<Resource>, Status> {
+        let provider = self.provider.clone();
+        let work = Box::pin(async move { provider.list().await });
+        plainly(log, &format!("list of {}", self.prefix), &nobody(), work, internal).await
+    }
+
+    /// Has the provider watched until all that were returned are dropped.
+    pub async fn watch(&self, server: &Server) -> Result<Arc<Option<Watching>>, Status> {
+        let mut watching = self.watching.lock().await;
+        if let Some(running) = watching.upgrade() {
+            return Ok(running);
+        }
+        let (provider, changes) = (self.provider.clone(), Changes(server.clone()));
+        let work = Box::pin(async move { provider.watch(changes).await });
+        let begun = plainly(server.log(), &format!("watch of {}", self.prefix), &nobody(), work, internal).await;
+        let begun = begun.map_err(|e| Status::unavailable(format!("{} cannot be watched: {}", self.prefix, e.message())))?;
+        let running = Arc::new(begun);
+        *watching = Arc::downgrade(&running);
+        Ok(running)
+    }
+}
+
+/// The call of what no client calls.
+fn nobody() -> Call {
+    Call::new(None, "", None, None, Answers::default())
+}

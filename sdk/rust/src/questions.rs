@@ -1,0 +1,194 @@
+//! What the client can be asked.
+
+use crate::contract::input_request::Request;
+use crate::contract::input_response::Response;
+use crate::contract::{
+    CreateMessage, CreateMessageResult, ElicitAction, ElicitForm, ElicitUrl, InputRequest, InputResponse, ListRoots, Root, sampling_content,
+};
+use crate::failure::Refusal;
+use crate::forms::Form;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Something to ask, under a key that is its own within the call. [`form`], [`form_schema`], [`open_url`], [`sampling`], [`list_roots`] and
+/// [`raw_question`] make one; `Call::ask_all` asks several at once.
+pub struct Question<T> {
+    pub(crate) request: InputRequest,
+    /// The answer; `None`: what came does not fit.
+    #[allow(clippy::type_complexity)]
+    pub(crate) read: Box<dyn Fn(&InputResponse) -> Option<T> + Send + Sync>,
+}
+
+impl<T> Question<T> {
+    fn new(key: &str, request: Request, read: impl Fn(&InputResponse) -> Option<T> + Send + Sync + 'static) -> Self {
+        Self { request: InputRequest { key: key.to_string(), request: Some(request) }, read: Box::new(read) }
+    }
+}
+
+/// What the user did with a form. MCP: ElicitResult.action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Accept,
+    Decline,
+    Cancel,
+}
+
+impl Action {
+    /// `accept`, `decline` or `cancel`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Action::Accept => "accept",
+            Action::Decline => "decline",
+            Action::Cancel => "cancel",
+        }
+    }
+}
+
+/// The user's answer to a form by a schema. MCP: ElicitResult.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ElicitResult {
+    pub action: Action,
+    /// The filled in form; empty unless accepted.
+    pub content: Map<String, Value>,
+}
+
+/// The question of `Call::ask`.
+pub fn form<T: DeserializeOwned + JsonSchema + 'static>(key: &str, message: impl Into<String>) -> Question<Result<T, Refusal>> {
+    let form = Form::of::<T>(key);
+    let request = form_request(message, &form);
+    Question::new(key, request, move |r| match content(r)? {
+        Ok(text) => form.read(text).map(Ok),
+        Err(refusal) => Some(Err(refusal)),
+    })
+}
+
+/// The question of `Call::ask_form`.
+pub fn form_schema(key: &str, message: impl Into<String>, schema: Value) -> Question<ElicitResult> {
+    let form = Form::raw(schema);
+    let request = form_request(message, &form);
+    Question::new(key, request, move |r| {
+        Some(match content(r)? {
+            Ok(text) => ElicitResult { action: Action::Accept, content: form.members(text)? },
+            Err(Refusal::Declined) => ElicitResult { action: Action::Decline, content: Map::new() },
+            Err(Refusal::Cancelled) => ElicitResult { action: Action::Cancel, content: Map::new() },
+        })
+    })
+}
+
+/// The question of `Call::open_url`.
+pub fn open_url(key: &str, message: impl Into<String>, url: impl Into<String>) -> Question<Result<(), Refusal>> {
+    let asked = ElicitUrl { message: message.into(), url: url.into(), ..Default::default() };
+    Question::new(key, Request::ElicitUrl(asked), |r| Some(content(r)?.map(|_| ())))
+}
+
+/// The question of `Call::sample`.
+pub fn sampling(key: &str, request: impl Into<CreateMessage>) -> Question<CreateMessageResult> {
+    Question::new(key, Request::CreateMessage(request.into()), |r| match &r.response {
+        Some(Response::CreateMessage(said)) if !said.content.is_empty() => Some(said.clone()),
+        _ => None,
+    })
+}
+
+/// The question of `Call::roots`.
+pub fn list_roots(key: &str) -> Question<Vec<Root>> {
+    Question::new(key, Request::ListRoots(ListRoots {}), |r| match &r.response {
+        Some(Response::ListRoots(listed)) => Some(listed.roots.clone()),
+        _ => None,
+    })
+}
+
+/// Any other request that the client may know: an object with `method` and `params`. The answer is the client's result.
+pub fn raw_question(key: &str, request: &Value) -> Question<Value> {
+    Question::new(key, Request::RawJson(request.to_string()), |r| match &r.response {
+        Some(Response::RawJson(text)) => serde_json::from_str(text).ok(),
+        _ => None,
+    })
+}
+
+impl CreateMessageResult {
+    /// What the model said as text, one line for each piece.
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|c| match &c.content {
+            Some(sampling_content::Content::Text(t)) => Some(t.text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+fn form_request(message: impl Into<String>, form: &Form) -> Request {
+    let requested_schema_json = form.schema.to_string();
+    Request::ElicitForm(ElicitForm { message: message.into(), requested_schema_json, ..Default::default() })
+}
+
+/// What the user filled in; `None`: it is no answer of a user.
+fn content(response: &InputResponse) -> Option<Result<&str, Refusal>> {
+    let Some(Response::Elicit(result)) = &response.response else { return None };
+    match result.action() {
+        ElicitAction::Accept if result.content_json.is_empty() => Some(Ok("{}")),
+        ElicitAction::Accept => Some(Ok(&result.content_json)),
+        ElicitAction::Decline => Some(Err(Refusal::Declined)),
+        ElicitAction::Cancel => Some(Err(Refusal::Cancelled)),
+        ElicitAction::Unspecified => None,
+    }
+}
+
+/// Takes a question, and whether an answer fits it.
+type Visit<'a> = dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool) + 'a;
+
+/// Several questions, and their answers: a tuple of up to six [`Question`]s, or a `Vec` of one kind.
+pub trait Questions: Send + Sync {
+    type Answers;
+    #[doc(hidden)]
+    fn each(&self, visit: &mut Visit<'_>);
+    #[doc(hidden)]
+    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers;
+}
+
+impl<T> Questions for Question<T> {
+    type Answers = T;
+
+    fn each(&self, visit: &mut Visit<'_>) {
+        visit(&self.request, &|r| (self.read)(r).is_some());
+    }
+
+    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> T {
+        (self.read)(&find(&self.request.key)).expect("each has seen that it fits")
+    }
+}
+
+impl<Q: Questions> Questions for Vec<Q> {
+    type Answers = Vec<Q::Answers>;
+
+    fn each(&self, visit: &mut Visit<'_>) {
+        self.iter().for_each(|q| q.each(visit));
+    }
+
+    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers {
+        self.iter().map(|q| q.answers(find)).collect()
+    }
+}
+
+macro_rules! tuple {
+    ($($q:ident $i:tt),+) => {
+        impl<$($q: Questions),+> Questions for ($($q,)+) {
+            type Answers = ($($q::Answers,)+);
+
+            fn each(&self, visit: &mut Visit<'_>) {
+                $(self.$i.each(visit);)+
+            }
+
+            fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers {
+                ($(self.$i.answers(find),)+)
+            }
+        }
+    };
+}
+
+tuple!(A 0);
+tuple!(A 0, B 1);
+tuple!(A 0, B 1, C 2);
+tuple!(A 0, B 1, C 2, D 3);
+tuple!(A 0, B 1, C 2, D 3, E 4);
+tuple!(A 0, B 1, C 2, D 3, E 4, F 5);

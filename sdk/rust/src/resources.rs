@@ -1,0 +1,230 @@
+//! Resources: what can be read, by a URI and by a template.
+
+use crate::Call;
+use crate::completion::{Completers, completing};
+use crate::content::{blob_contents, described, text_contents};
+use crate::contract::{self, Annotations, ResourceContents};
+use crate::failure::{DefinitionError, Error, Failure, Reason, quote};
+use crate::handler::{Handler, NoArguments, Work};
+use crate::schema;
+use crate::template::Template;
+use std::sync::Arc;
+
+/// What a read can return: a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it), [`ResourceContents`] or a
+/// `Vec` of them, an `Option` of these, whose `None` says that there is nothing, and a `Result`.
+pub trait ReadOutput: Send {
+    /// The contents; empty: there is nothing. An error of the handler's own.
+    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error>;
+}
+
+macro_rules! output {
+    ($($type:ty, $value:ident, $mime_type:ident => $contents:expr;)+) => {
+        $(impl ReadOutput for $type {
+            fn into_contents(self, $mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
+                let $value = self;
+                Ok($contents)
+            }
+        })+
+    };
+}
+
+output! {
+    String, text, mime_type => vec![text_contents("", mime_type, text)];
+    &'static str, text, mime_type => vec![text_contents("", mime_type, text)];
+    Vec<u8>, bytes, mime_type => vec![of_bytes(bytes, mime_type)];
+    ResourceContents, contents, _mime_type => vec![contents];
+    Vec<ResourceContents>, contents, _mime_type => contents;
+}
+
+fn of_bytes(bytes: Vec<u8>, mime_type: &str) -> ResourceContents {
+    let text = if is_binary(mime_type) { Err(bytes) } else { String::from_utf8(bytes).map_err(|e| e.into_bytes()) };
+    text.map_or_else(|bytes| blob_contents("", mime_type, bytes), |text| text_contents("", mime_type, text))
+}
+
+impl<T: ReadOutput> ReadOutput for Option<T> {
+    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
+        self.map_or_else(|| Ok(Vec::new()), |contents| contents.into_contents(mime_type))
+    }
+}
+
+impl<T: ReadOutput, E: Into<Error> + Send> ReadOutput for Result<T, E> {
+    fn into_contents(self, mime_type: &str) -> Result<Vec<ResourceContents>, Error> {
+        self.map_err(Into::into)?.into_contents(mime_type)
+    }
+}
+
+fn is_binary(mime_type: &str) -> bool {
+    let kind = mime_type.split('/').next().unwrap_or_default();
+    let named = ["octet-stream", "pdf", "zip", "gzip", "wasm"];
+    mime_type.strip_prefix("application/").is_some_and(|t| named.contains(&t))
+        || (["image", "audio", "video", "font"].contains(&kind) && !mime_type.ends_with("+xml") && !mime_type.ends_with("+json"))
+}
+
+/// The answer to a read, complete.
+pub(crate) fn complete(uri: &str, mime_type: &str, mut contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Error> {
+    if contents.is_empty() {
+        return Err(Failure::not_found(uri).into());
+    }
+    for part in &mut contents {
+        if part.body.is_none() {
+            let message = format!("the read of {} returned contents without a body", quote(uri));
+            return Err(Failure::new(Reason::Internal, message).into());
+        }
+        for (member, whole) in [(&mut part.uri, uri), (&mut part.mime_type, mime_type)] {
+            if member.is_empty() {
+                *member = whole.to_string();
+            }
+        }
+    }
+    Ok(contents)
+}
+
+type Run<A> = Arc<dyn Fn(Call, A, String) -> Work<Vec<ResourceContents>> + Send + Sync>;
+
+fn reader<M, H>(handler: H) -> Run<H::Arguments>
+where
+    H: Handler<M>,
+    H::Output: ReadOutput,
+{
+    let handler = Arc::new(handler);
+    Arc::new(move |call, arguments, mime_type| {
+        let handler = handler.clone();
+        Box::pin(async move {
+            let uri = call.uri().to_string();
+            complete(&uri, &mime_type, handler.handle(call, arguments).await.into_contents(&mime_type)?)
+        })
+    })
+}
+
+pub(crate) type Read = Arc<dyn Fn(Call, String) -> Result<Work<Vec<ResourceContents>>, Failure> + Send + Sync>;
+
+/// A resource at one URI: how it is listed, and the handler that reads it.
+#[derive(Clone)]
+pub struct Resource {
+    pub(crate) listed: contract::Resource,
+    pub(crate) read: Read,
+}
+
+/// What a URI template (RFC 6570, such as `notes://{day}`) describes: how it is listed, and the handler that reads it, whose arguments are a
+/// struct of the variables. `Call::uri` has the whole.
+#[derive(Clone)]
+pub struct ResourceTemplate {
+    pub(crate) listed: contract::ResourceTemplate,
+    pub(crate) template: Arc<Result<Template, String>>,
+    pub(crate) read: Read,
+    pub(crate) completers: Completers,
+    unfit: Vec<String>,
+}
+
+/// The options that both have.
+macro_rules! readable {
+    () => {
+        described!();
+
+        /// For people and models.
+        pub fn description(mut self, description: impl Into<String>) -> Self {
+            self.listed.description = description.into();
+            self
+        }
+
+        /// Of what is read; empty: unknown.
+        pub fn mime_type(mut self, mime_type: impl Into<String>) -> Self {
+            self.listed.mime_type = mime_type.into();
+            self
+        }
+
+        pub fn annotations(mut self, annotations: Annotations) -> Self {
+            self.listed.annotations = Some(annotations);
+            self
+        }
+    };
+}
+
+impl Resource {
+    /// A resource of a handler that takes the [`Call`], or nothing.
+    pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M, Arguments = NoArguments>,
+        H::Output: ReadOutput,
+    {
+        let run = reader(handler);
+        let read: Read = Arc::new(move |call, mime| Ok(run(call, NoArguments {}, mime)));
+        let listed = contract::Resource { uri: uri.into(), name: name.into(), ..Default::default() };
+        Self { listed, read }
+    }
+
+    readable!();
+
+    /// In bytes.
+    pub fn size(mut self, bytes: i64) -> Self {
+        self.listed.size = Some(bytes);
+        self
+    }
+
+    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+        check_uri("resource", &self.listed.uri, &self.listed.name)?;
+        if self.listed.uri.contains('{') {
+            return Err(DefinitionError(format!(
+                "resource {:?}: its URI has a brace; make what has variables a ResourceTemplate",
+                self.listed.uri
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl ResourceTemplate {
+    pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: ReadOutput,
+    {
+        let uri_template = uri_template.into();
+        let template = Arc::new(Template::parse(&uri_template));
+        let schema = schema::input::<H::Arguments>();
+        let variables = template.as_ref().as_ref().map(|t| t.variables.clone()).unwrap_or_default();
+        let members = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
+        let unfit = members.filter(|m| !variables.contains(m)).collect();
+        let (run, matched) = (reader(handler), template.clone());
+        let read: Read = Arc::new(move |call, mime| {
+            let values = matched.as_ref().as_ref().ok().and_then(|t| t.matches(call.uri())).unwrap_or_default();
+            let arguments = schema::of_texts(&schema, &values).map_err(|_| Failure::not_found(call.uri()))?;
+            Ok(run(call, arguments, mime))
+        });
+        let listed = contract::ResourceTemplate { uri_template, name: name.into(), ..Default::default() };
+        Self { listed, template, read, completers: Completers::default(), unfit }
+    }
+
+    readable!();
+
+    completing!();
+
+    pub(crate) fn matches(&self, uri: &str) -> bool {
+        self.template.as_ref().as_ref().is_ok_and(|t| t.matches(uri).is_some())
+    }
+
+    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+        let uri = &self.listed.uri_template;
+        check_uri("resource template", uri, &self.listed.name)?;
+        let template = self.template.as_ref().as_ref().map_err(|e| DefinitionError(format!("resource template {uri:?}: {e}")))?;
+        if let Some(member) = self.unfit.first() {
+            return Err(DefinitionError(format!(
+                "resource template {uri:?}: the handler's argument {member:?} is no variable of it; its variables are {}",
+                template.variables.join(", ")
+            )));
+        }
+        self.completers.check(&format!("resource template {uri:?}"), &template.variables)
+    }
+}
+
+fn check_uri(what: &str, uri: &str, name: &str) -> Result<(), DefinitionError> {
+    let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
+        return Err(DefinitionError(format!("{what} {uri:?}: make its URI absolute, as notes://today is")));
+    }
+    if name.is_empty() {
+        return Err(DefinitionError(format!("{what} {uri:?}: it has no name; give it one")));
+    }
+    Ok(())
+}

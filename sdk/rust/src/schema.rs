@@ -1,0 +1,129 @@
+//! JSON Schemas of Rust types, and values by them. schemars makes the one, serde the other.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, Schema};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::collections::HashMap;
+
+/// The schema of what a type reads.
+pub(crate) fn input<T: JsonSchema>() -> Value {
+    plain(SchemaSettings::draft2020_12().for_deserialize(), |g| g.into_root_schema_for::<T>())
+}
+
+/// The schema of what a type writes; `None` where it says nothing.
+pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
+    let schema = plain(SchemaSettings::draft2020_12().for_serialize(), |g| g.into_root_schema_for::<T>());
+    schema.as_object().is_some_and(|s| s.keys().any(|k| k != "description")).then_some(schema)
+}
+
+/// Without what says nothing to a model: the dialect, names of types, formats of numbers, references to what is said once.
+fn plain(settings: SchemaSettings, make: impl FnOnce(schemars::SchemaGenerator) -> Schema) -> Value {
+    let settings = settings.with(|s| {
+        s.inline_subschemas = true;
+        s.meta_schema = None;
+    });
+    let mut schema = make(settings.into_generator()).to_value();
+    strip(&mut schema);
+    if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
+        definitions.values_mut().for_each(strip);
+    }
+    schema
+}
+
+fn strip(schema: &mut Value) {
+    let Value::Object(members) = schema else { return };
+    members.remove("title");
+    numbers(members);
+}
+
+/// Removes the formats of Rust's numbers, and the bounds that are implied by them, at any depth.
+fn numbers(members: &mut Map<String, Value>) {
+    if let Some(Value::String(format)) = members.get("format")
+        && (format == "float" || format == "double" || format.starts_with("int") || format.starts_with("uint"))
+    {
+        members.remove("format");
+    }
+    for (name, value) in members.iter_mut() {
+        match value {
+            Value::Object(nested) if name == "properties" || name == "$defs" => {
+                nested.values_mut().filter_map(Value::as_object_mut).for_each(numbers);
+            }
+            Value::Object(nested) if name != "default" => numbers(nested),
+            Value::Array(all) if matches!(name.as_str(), "anyOf" | "oneOf" | "allOf" | "prefixItems") => {
+                all.iter_mut().filter_map(Value::as_object_mut).for_each(numbers);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Reads JSON by a type: a string is no number, and 3.0 is an integer.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text).or_else(|e| {
+        if !text.contains(['.', 'e', 'E']) {
+            return Err(e);
+        }
+        let mut value = serde_json::from_str(text)?;
+        whole(&mut value);
+        serde_json::from_value(value).map_err(|_| e)
+    })
+}
+
+/// Numbers without a fraction become integers.
+fn whole(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(whole),
+        Value::Object(members) => members.values_mut().for_each(whole),
+        Value::Number(n) if n.is_f64() => {
+            // 2^63 is exact; what is above has no integer of serde_json's that would be the same.
+            if let Some(f) = n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9_223_372_036_854_775_808.0) {
+                *value = Value::from(f as i64);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Reads a type of texts by name, each as its schema has it: the text itself, or the JSON in it.
+pub(crate) fn of_texts<T: DeserializeOwned>(schema: &Value, texts: &HashMap<String, String>) -> Result<T, serde_json::Error> {
+    let mut members = Map::new();
+    for (name, text) in texts {
+        let said = &schema["properties"][name]["type"];
+        let kinds: Vec<&str> = said.as_array().into_iter().flatten().chain([said]).filter_map(Value::as_str).collect();
+        let is_text = kinds.is_empty() || kinds.contains(&"string");
+        let parsed = if is_text { None } else { serde_json::from_str(text).ok() };
+        members.insert(name.clone(), parsed.unwrap_or_else(|| Value::from(text.as_str())));
+    }
+    serde_json::from_value(Value::Object(members))
+}
+
+/// Whether a value is what a flat rule admits: its type, enumeration and bounds.
+pub(crate) fn admits(rule: &Value, value: &Value) -> bool {
+    if rule["enum"].as_array().is_some_and(|all| !all.contains(value)) {
+        return false;
+    }
+    for choices in ["oneOf", "anyOf"] {
+        if rule[choices].as_array().is_some_and(|all| !all.iter().any(|c| c["const"] == *value)) {
+            return false;
+        }
+    }
+    let within = |low: &str, high: &str, size: f64| {
+        rule[low].as_f64().is_none_or(|least| size >= least) && rule[high].as_f64().is_none_or(|most| size <= most)
+    };
+    let kind = rule["type"].as_str();
+    let is = |name: &str| kind.is_none_or(|k| k == name);
+    match value {
+        Value::String(s) => is("string") && within("minLength", "maxLength", s.chars().count() as f64),
+        Value::Bool(_) => is("boolean"),
+        Value::Number(n) => {
+            let n = n.as_f64().unwrap_or(f64::NAN);
+            (is("number") || (kind == Some("integer") && n.fract() == 0.0)) && within("minimum", "maximum", n)
+        }
+        Value::Array(items) => {
+            let each = rule.get("items").is_none_or(|rule| items.iter().all(|i| admits(rule, i)));
+            is("array") && each && within("minItems", "maxItems", items.len() as f64)
+        }
+        Value::Object(_) | Value::Null => kind.is_none(),
+    }
+}

@@ -1,0 +1,260 @@
+//! The Server: what a service offers.
+
+use crate::content::cache_hint;
+use crate::contract::{CacheHint, Icon, Implementation};
+use crate::failure::DefinitionError;
+use crate::feed::Feed;
+use crate::handler::Handler;
+use crate::log::{Log, Logger};
+use crate::prompts::Prompt;
+use crate::providers::{Provided, ResourceProvider};
+use crate::registry::Registry;
+use crate::resources::{Resource, ResourceTemplate};
+use crate::tools::{Tool, ToolOutput};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+/// Holds what a service offers, and serves it by the gRPC contract. Everything may be added and removed at any time, from any task and thread:
+/// those who watch are told. Clones are of the same server. It is served once: after `close` it stays closed.
+#[derive(Clone)]
+pub struct Server {
+    pub(crate) about: About,
+    pub(crate) offers: Arc<Offers>,
+}
+
+#[derive(Clone)]
+pub(crate) struct About {
+    pub info: Implementation,
+    pub instructions: String,
+    pub extensions: HashMap<String, String>,
+    pub list_cache: Option<CacheHint>,
+    pub announced: Vec<Kind>,
+    pub grace: Duration,
+    log: Log,
+}
+
+pub(crate) struct Offers {
+    pub tools: Registry<Tool>,
+    pub prompts: Registry<Prompt>,
+    pub resources: Registry<Resource>,
+    pub templates: Registry<ResourceTemplate>,
+    providers: RwLock<Vec<Arc<Provided>>>,
+    pub tool_feed: Arc<Feed>,
+    pub prompt_feed: Arc<Feed>,
+    pub resource_feed: Arc<Feed>,
+    pub updates: Arc<Feed>,
+}
+
+/// The kinds of what a service offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Tools,
+    Resources,
+    Prompts,
+}
+
+/// What a server can be added: a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`].
+pub trait Definition {
+    #[doc(hidden)]
+    fn add_to(self, server: &Server) -> Result<(), DefinitionError>;
+}
+
+macro_rules! definition {
+    ($type:ty, $kind:literal, $registry:ident, $key:ident) => {
+        impl Definition for $type {
+            fn add_to(self, server: &Server) -> Result<(), DefinitionError> {
+                self.check()?;
+                let key = self.listed.$key.clone();
+                if server.offers.$registry.add(&key, self) {
+                    return Ok(());
+                }
+                let kind = $kind;
+                Err(DefinitionError(format!("there is a {kind} {key:?} already; give this one another name, or remove that one first")))
+            }
+        }
+    };
+}
+
+definition!(Tool, "tool", tools, name);
+definition!(Prompt, "prompt", prompts, name);
+definition!(Resource, "resource", resources, uri);
+definition!(ResourceTemplate, "resource template", templates, uri_template);
+
+impl Server {
+    /// Name and version are shown to operators, and to clients when this is the edge's only backend.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        let info = Implementation { name: name.into(), version: version.into(), ..Default::default() };
+        let about = About {
+            info,
+            instructions: String::new(),
+            extensions: HashMap::new(),
+            list_cache: None,
+            announced: Vec::new(),
+            grace: Duration::from_secs(10),
+            log: Log::default(),
+        };
+        let [tool_feed, prompt_feed, resource_feed, updates] = [(); 4].map(|()| Arc::new(Feed::default()));
+        let offers = Offers {
+            tools: Registry::new(tool_feed.clone()),
+            prompts: Registry::new(prompt_feed.clone()),
+            resources: Registry::new(resource_feed.clone()),
+            templates: Registry::new(resource_feed.clone()),
+            providers: RwLock::default(),
+            tool_feed,
+            prompt_feed,
+            resource_feed,
+            updates,
+        };
+        Self { about, offers: Arc::new(offers) }
+    }
+
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.about.info.title = title.into();
+        self
+    }
+
+    pub fn description(mut self, description: impl Into<String>) -> Self {
+        self.about.info.description = description.into();
+        self
+    }
+
+    pub fn website(mut self, url: impl Into<String>) -> Self {
+        self.about.info.website_url = url.into();
+        self
+    }
+
+    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
+        self.about.info.icons = icons;
+        self
+    }
+
+    /// Tells the model how to use the service.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.about.instructions = text.into();
+        self
+    }
+
+    /// A protocol extension by its id, with its settings, a JSON object.
+    pub fn extension(mut self, id: impl Into<String>, settings: &Value) -> Self {
+        self.about.extensions.insert(id.into(), settings.to_string());
+        self
+    }
+
+    /// How long clients may keep the lists, and whether all callers may share them; without it not at all.
+    pub fn list_cache(mut self, ttl: Duration, shared: bool) -> Self {
+        self.about.list_cache = Some(cache_hint(ttl, shared));
+        self
+    }
+
+    /// A kind that is announced though there is none when the edge connects.
+    pub fn announce(mut self, kind: Kind) -> Self {
+        self.about.announced.push(kind);
+        self
+    }
+
+    /// For how long running calls are waited for at the end: ten seconds, unless it is called.
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.about.grace = grace;
+        self
+    }
+
+    /// The service's own log: JSON on standard error, unless it is called.
+    pub fn logger(mut self, logger: Logger) -> Self {
+        self.about.log = Log(logger);
+        self
+    }
+
+    pub(crate) fn log(&self) -> &Log {
+        &self.about.log
+    }
+
+    /// A tool without options: see [`Tool::new`]. It panics, with what is wrong and what to do, when it cannot be served.
+    #[track_caller]
+    pub fn tool<M, H>(self, name: impl Into<String>, description: impl Into<String>, handler: H) -> Self
+    where
+        H: Handler<M>,
+        H::Output: ToolOutput,
+    {
+        self.with(Tool::new(name, description, handler))
+    }
+
+    /// Adds a [`Tool`], a [`Resource`], a [`ResourceTemplate`] or a [`Prompt`]. It panics, with what is wrong and what to do, when it cannot be
+    /// served.
+    #[track_caller]
+    pub fn with(self, definition: impl Definition) -> Self {
+        self.add(definition).unwrap_or_else(|e| panic!("{e}"));
+        self
+    }
+
+    /// As `with`, of a server that is served.
+    pub fn add(&self, definition: impl Definition) -> Result<(), DefinitionError> {
+        definition.add_to(self)
+    }
+
+    /// Whether there was such a tool. Running calls are not disturbed.
+    pub fn remove_tool(&self, name: &str) -> bool {
+        self.offers.tools.remove(name)
+    }
+
+    /// Whether there was such a resource, or such a template.
+    pub fn remove_resource(&self, uri: &str) -> bool {
+        self.offers.resources.remove(uri) || self.offers.templates.remove(uri)
+    }
+
+    /// Whether there was such a prompt. Running calls are not disturbed.
+    pub fn remove_prompt(&self, name: &str) -> bool {
+        self.offers.prompts.remove(name)
+    }
+
+    /// Serves every URI that begins with the prefix by a provider, after exact resources and templates; of several prefixes the longest that
+    /// fits. It panics when the prefix is empty, or has a provider already.
+    #[track_caller]
+    pub fn provide(self, prefix: &str, provider: impl ResourceProvider) -> Self {
+        assert!(!prefix.is_empty(), "a provider needs a prefix of its URIs, as notes://");
+        {
+            let mut all = self.offers.providers.write().unwrap_or_else(PoisonError::into_inner);
+            assert!(all.iter().all(|p| p.prefix != prefix), "the prefix {prefix:?} has a provider already; give this one another");
+            all.push(Arc::new(Provided::new(prefix, Arc::new(provider))));
+        }
+        self.resources_changed();
+        self
+    }
+
+    pub(crate) fn providers(&self) -> Vec<Arc<Provided>> {
+        self.offers.providers.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn provider(&self, uri: &str) -> Option<Arc<Provided>> {
+        self.providers().into_iter().filter(|p| uri.starts_with(&p.prefix)).max_by_key(|p| p.prefix.len())
+    }
+
+    /// Tells those who watch to list the tools again. Adding and removing does it by itself.
+    pub fn tools_changed(&self) {
+        self.offers.tool_feed.publish("");
+    }
+
+    /// Tells those who watch to list the prompts again. Adding and removing does it by itself.
+    pub fn prompts_changed(&self) {
+        self.offers.prompt_feed.publish("");
+    }
+
+    /// Tells those who watch to list resources and templates again. Adding and removing does it by itself; a provider whose list changed
+    /// needs it.
+    pub fn resources_changed(&self) {
+        self.offers.resource_feed.publish("");
+    }
+
+    /// Tells those who watch this URI, or a parent of it (a URI that ends with a slash), to read it again.
+    pub fn resource_updated(&self, uri: &str) {
+        self.offers.updates.publish(uri);
+    }
+
+    /// Ends all change feeds, for good. `serve` does it; who puts the services on a server of their own does it before that stops.
+    pub fn close(&self) {
+        for feed in [&self.offers.tool_feed, &self.offers.prompt_feed, &self.offers.resource_feed, &self.offers.updates] {
+            feed.close();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The contract's services over a Server.
+
+mod backend;
+mod prompts;
+mod resources;
+mod tools;
+pub(crate) mod work;
+
+use crate::Call;
+use crate::answers::Answers;
+use crate::completion::Completers;
+use crate::contract::RequestContext;
+use crate::failure::internal;
+use crate::feed::Watch;
+use crate::rounds::plainly;
+use crate::server::Server;
+use opentelemetry::context::FutureExt;
+use std::collections::HashMap;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::codegen::BoxStream;
+use tonic::metadata::MetadataMap;
+use tonic::{Response, Status};
+
+pub(crate) type Unary<T> = Result<Response<T>, Status>;
+pub(crate) type Streaming<T> = Result<Response<BoxStream<T>>, Status>;
+
+/// The services of a server; each is one of the contract's.
+#[derive(Clone)]
+pub(crate) struct Service(pub Server);
+
+const MAX_SUGGESTIONS: usize = 100;
+
+/// Suggestions, how many there are in all, and whether there are more than these.
+type Suggestions = (Vec<String>, Option<i32>, bool);
+
+/// What was typed of an argument, and the arguments already chosen.
+pub(crate) struct Typed {
+    argument: String,
+    value: String,
+    chosen: HashMap<String, String>,
+}
+
+impl Service {
+    /// Runs a completer; an argument without one has no suggestions.
+    async fn complete(
+        &self, what: &str, by: &Completers, typed: Typed, context: Option<RequestContext>, metadata: &MetadataMap,
+        (service, method): (&'static str, &'static str),
+    ) -> Result<Suggestions, Status> {
+        let Some(completer) = by.0.get(&typed.argument) else { return Ok((Vec::new(), None, false)) };
+        let call = Call::new(context, "", work::deadline(metadata), None, Answers::default());
+        let values = completer(call.clone(), typed.value, typed.chosen);
+        let what = format!("completion of {what}");
+        let run = plainly(self.0.log(), &what, &call, values, internal);
+        let mut values = run.with_context(crate::trace::span(service, method, metadata)).await?;
+        let total = values.len();
+        values.truncate(MAX_SUGGESTIONS);
+        Ok((values, i32::try_from(total).ok(), total > MAX_SUGGESTIONS))
+    }
+}
+
+/// Serves a change feed: what opens it, then what each change is, until the caller leaves or the feed is closed. `before` runs before each of
+/// these, and what it returns is kept as long as the feed.
+fn feed<T, F, Fut, G>(watch: Watch, opening: T, change: impl Fn(String) -> T + Send + Sync + 'static, before: F) -> Streaming<T>
+where
+    T: Send + 'static,
+    F: Fn() -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<G, Status>> + Send,
+    G: Send + 'static,
+{
+    let (events, stream) = mpsc::channel(1);
+    tokio::spawn(async move {
+        let run = async {
+            let mut _held = before().await?;
+            if events.send(Ok(opening)).await.is_err() {
+                return Ok(());
+            }
+            loop {
+                let changed = watch.changed().await?;
+                _held = before().await?;
+                for uri in changed {
+                    if events.send(Ok(change(uri))).await.is_err() {
+                        return Ok(());
+                    }
+                }
+            }
+        };
+        let ended: Result<(), Status> = tokio::select! {
+            ended = run => ended,
+            () = events.closed() => Ok(()),
+        };
+        if let Err(status) = ended {
+            // The caller may have left meanwhile.
+            let _ = events.send(Err(status)).await;
+        }
+    });
+    Ok(Response::new(Box::pin(ReceiverStream::new(stream))))
+}

@@ -1,0 +1,139 @@
+//! ResourceService.
+
+use super::work::{Message, Round};
+use super::{Service, Streaming, Typed, Unary, feed};
+use crate::Call;
+use crate::contract::resource_service_server::ResourceService;
+use crate::contract::*;
+use crate::failure::{Failure, of_read, quote};
+use crate::handler::Work;
+use crate::page::page;
+use crate::resources::complete;
+use std::sync::Arc;
+use tonic::codegen::BoxStream;
+use tonic::{Request, Response, Status, async_trait};
+
+type Reader = Box<dyn FnOnce(Call) -> Result<Work<Vec<ResourceContents>>, Failure> + Send>;
+
+impl Service {
+    /// Who reads a URI: a resource, a template, a provider.
+    fn reader(&self, uri: &str) -> Option<Reader> {
+        let offers = &self.0.offers;
+        if let Some(resource) = offers.resources.get(uri) {
+            return Some(Box::new(move |call| (resource.read)(call, resource.listed.mime_type.clone())));
+        }
+        if let Some(template) = offers.templates.all().into_iter().find(|t| t.matches(uri)) {
+            return Some(Box::new(move |call| (template.read)(call, template.listed.mime_type.clone())));
+        }
+        let provider = self.0.provider(uri)?.provider.clone();
+        Some(Box::new(move |call| {
+            Ok(Box::pin(async move {
+                let contents = provider.read(call.clone()).await?;
+                complete(call.uri(), "", contents)
+            }))
+        }))
+    }
+}
+
+#[async_trait]
+impl ResourceService for Service {
+    type ReadResourceStream = BoxStream<ReadResourceResponse>;
+    type WatchResourcesStream = BoxStream<WatchResourcesResponse>;
+    type WatchResourceStream = BoxStream<WatchResourceResponse>;
+
+    async fn list_resources(&self, request: Request<ListResourcesRequest>) -> Unary<ListResourcesResponse> {
+        let r = request.into_inner();
+        let mut provided = Vec::new();
+        for p in self.0.providers() {
+            provided.extend(p.list(self.0.log()).await?);
+        }
+        let own = self.0.offers.resources.all();
+        let all: Vec<&Resource> = own.iter().map(|r| &r.listed).chain(&provided).collect();
+        let (resources, next_page_token) = page(&all, |r| &r.uri, &r.page_token, r.page_size)?;
+        Ok(Response::new(ListResourcesResponse { resources, next_page_token, cache: self.0.about.list_cache }))
+    }
+
+    async fn list_resource_templates(&self, request: Request<ListResourceTemplatesRequest>) -> Unary<ListResourceTemplatesResponse> {
+        let r = request.into_inner();
+        let all = self.0.offers.templates.all();
+        let all: Vec<&ResourceTemplate> = all.iter().map(|t| &t.listed).collect();
+        let (resource_templates, next_page_token) = page(&all, |t| &t.uri_template, &r.page_token, r.page_size)?;
+        let cache = self.0.about.list_cache;
+        Ok(Response::new(ListResourceTemplatesResponse { resource_templates, next_page_token, cache }))
+    }
+
+    async fn read_resource(&self, request: Request<ReadResourceRequest>) -> Streaming<ReadResourceResponse> {
+        let (metadata, _, r) = request.into_parts();
+        let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: &r.uri };
+        let find = |call: &Call| match self.reader(&r.uri) {
+            Some(read) => read(call.clone()),
+            None => Err(Failure::not_found(&r.uri)),
+        };
+        let uri = r.uri.clone();
+        self.work(format!("read of {}", quote(&r.uri)), round, find, move |e| Err(of_read(&uri, e)))
+    }
+
+    async fn complete_resource_template(
+        &self, request: Request<CompleteResourceTemplateRequest>,
+    ) -> Unary<CompleteResourceTemplateResponse> {
+        let (metadata, _, r) = request.into_parts();
+        let what = format!("resource template {}", quote(&r.uri_template));
+        let unknown = || Status::not_found(format!("there is no {what}"));
+        let template = self.0.offers.templates.get(&r.uri_template).ok_or_else(unknown)?;
+        let typed = Typed { argument: r.argument_name, value: r.argument_value, chosen: r.context_arguments };
+        let method = (ReadResourceResponse::METHOD.0, "CompleteResourceTemplate");
+        let run = self.complete(&what, &template.completers, typed, r.context, &metadata, method);
+        let (values, total, has_more) = run.await?;
+        Ok(Response::new(CompleteResourceTemplateResponse { values, total, has_more }))
+    }
+
+    async fn watch_resources(&self, _: Request<WatchResourcesRequest>) -> Streaming<WatchResourcesResponse> {
+        use watch_resources_response::Event;
+        let event = |e| WatchResourcesResponse { event: Some(e) };
+        let changed = move |_| event(Event::Changed(ListChanged {}));
+        let server = self.0.clone();
+        // A provider may be what is new.
+        let hold = move || hold(server.clone(), |_| true);
+        feed(self.0.offers.resource_feed.watch(""), event(Event::Started(WatchStarted {})), changed, hold)
+    }
+
+    async fn watch_resource(&self, request: Request<WatchResourceRequest>) -> Streaming<WatchResourceResponse> {
+        use watch_resource_response::Event;
+        let uri = request.into_inner().uri;
+        let parent = uri.ends_with('/');
+        if !parent && self.reader(&uri).is_none() {
+            return Err(Failure::not_found(&uri).into_status());
+        }
+        let event = |e| WatchResourceResponse { event: Some(e) };
+        let updated = move |uri| event(Event::Updated(ResourceUpdated { uri }));
+        let (server, watch) = (self.0.clone(), self.0.offers.updates.watch(&uri));
+        let hold = move || {
+            let uri = uri.clone();
+            hold(server.clone(), move |prefix| uri.starts_with(prefix) || (parent && prefix.starts_with(&uri)))
+        };
+        feed(watch, event(Event::Started(WatchStarted {})), updated, hold)
+    }
+
+    async fn list_skills(&self, _: Request<ListSkillsRequest>) -> Unary<ListSkillsResponse> {
+        Err(Status::unimplemented("there are no skills"))
+    }
+
+    async fn get_skill(&self, _: Request<GetSkillRequest>) -> Unary<GetSkillResponse> {
+        Err(Status::unimplemented("there are no skills"))
+    }
+
+    async fn list_resource_directory(&self, _: Request<ListResourceDirectoryRequest>) -> Unary<ListResourceDirectoryResponse> {
+        Err(Status::unimplemented("there are no directories"))
+    }
+}
+
+/// Has the providers watched whose prefixes fit.
+async fn hold(server: crate::Server, fits: impl Fn(&str) -> bool + Send) -> Result<Vec<Arc<Option<crate::Watching>>>, Status> {
+    let mut held = Vec::new();
+    for p in server.providers() {
+        if fits(&p.prefix) {
+            held.push(p.watch(&server).await?);
+        }
+    }
+    Ok(held)
+}

@@ -1,0 +1,233 @@
+//! The rounds of tools, reads and prompts on their streams.
+
+use super::{Service, Streaming};
+use crate::Call;
+use crate::answers::Answers;
+use crate::contract::{
+    self, CallToolResponse, CallToolResult, GetPromptResponse, GetPromptResult, InputResponse, ReadResourceResponse, ReadResourceResult,
+    RequestContext, ResourceContents, call_tool_response, get_prompt_response, read_resource_response,
+};
+use crate::events::{Event, Events};
+use crate::failure::{Error, Failure};
+use crate::handler::Work;
+use crate::rounds::{Outcome, run};
+use opentelemetry::KeyValue;
+use opentelemetry::context::FutureExt;
+use opentelemetry::trace::TraceContextExt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
+use tokio_stream::Stream;
+use tonic::metadata::MetadataMap;
+use tonic::{Response, Status};
+
+/// A message of a stream of work.
+pub(crate) trait Message: Sized + Send + Unpin + 'static {
+    /// What a handler's work comes to.
+    type Result: Send + 'static;
+    const METHOD: (&'static str, &'static str);
+    /// `None`: the stream has no such event.
+    fn event(event: Event) -> Option<Self>;
+    fn result(result: Self::Result, call: &Call) -> Self;
+    fn input_required(required: contract::InputRequired) -> Self;
+    fn failure(failure: contract::Failure) -> Self;
+}
+
+macro_rules! message {
+    ($response:ty, $module:ident, $result:ty, $service:literal, $method:literal, $finish:expr, $($event:ident),+) => {
+        impl Message for $response {
+            type Result = $result;
+            const METHOD: (&'static str, &'static str) = ($service, $method);
+
+            fn event(event: Event) -> Option<Self> {
+                match event {
+                    $(Event::$event(e) => Some(Self { message: Some($module::Message::$event(e)) }),)+
+                    #[allow(unreachable_patterns)]
+                    _ => None,
+                }
+            }
+
+            fn result(result: $result, call: &Call) -> Self {
+                Self { message: Some($module::Message::Result($finish(result, call))) }
+            }
+
+            fn input_required(required: contract::InputRequired) -> Self {
+                Self { message: Some($module::Message::InputRequired(required)) }
+            }
+
+            fn failure(failure: contract::Failure) -> Self {
+                Self { message: Some($module::Message::Failure(failure)) }
+            }
+        }
+    };
+}
+
+message!(
+    CallToolResponse,
+    call_tool_response,
+    CallToolResult,
+    "mcpedge.v1.ToolService",
+    "CallTool",
+    |mut r: CallToolResult, call: &Call| {
+        if r.meta_json.is_empty() {
+            r.meta_json = call.memory().meta_json.clone();
+        }
+        r
+    },
+    Progress,
+    Log,
+    Defer,
+    Checkpoint
+);
+
+message!(
+    GetPromptResponse,
+    get_prompt_response,
+    GetPromptResult,
+    "mcpedge.v1.PromptService",
+    "GetPrompt",
+    |mut r: GetPromptResult, call: &Call| {
+        if r.meta_json.is_empty() {
+            r.meta_json = call.memory().meta_json.clone();
+        }
+        r
+    },
+    Progress,
+    Log
+);
+
+message!(
+    ReadResourceResponse,
+    read_resource_response,
+    Vec<ResourceContents>,
+    "mcpedge.v1.ResourceService",
+    "ReadResource",
+    |contents, call: &Call| {
+        let memory = call.memory();
+        ReadResourceResult { contents, cache: memory.cache, meta_json: memory.meta_json.clone() }
+    },
+    Progress,
+    Log
+);
+
+/// What one round comes with.
+pub(crate) struct Round<'a> {
+    pub metadata: &'a MetadataMap,
+    pub context: Option<RequestContext>,
+    pub responses: Vec<InputResponse>,
+    pub state: Vec<u8>,
+    /// Of a read.
+    pub uri: &'a str,
+}
+
+impl Service {
+    /// Runs one round in a task of its own, which ends with the stream. `what` names it, `tool greet`; `find` has what to do.
+    pub fn work<M: Message>(
+        &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
+        plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
+    ) -> Streaming<M> {
+        let events = Arc::new(Events::default());
+        let (service, method) = M::METHOD;
+        let span = crate::trace::span(service, method, round.metadata);
+        let begun = Answers::new(round.responses, &round.state).and_then(|answers| {
+            let deadline = deadline(round.metadata);
+            let call = Call::new(round.context, round.uri, deadline, Some(events.clone()), answers);
+            Ok((find(&call)?, call))
+        });
+        let (work, call) = match begun {
+            Ok(begun) => begun,
+            Err(failure) => {
+                let message = M::failure(failure.into_contract());
+                return Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))));
+            }
+        };
+        let (log, own) = (self.0.log().clone(), call.clone());
+        let closing = events.clone();
+        let task = async move {
+            let whole = run(&log, &what, &own, work, plain);
+            let outcome = match own.deadline() {
+                None => whole.await,
+                Some(deadline) => timeout_at(deadline, whole).await.unwrap_or_else(|_| {
+                    own.cancel();
+                    Outcome::Status(Status::deadline_exceeded(format!("{what} did not end before its deadline")))
+                }),
+            };
+            closing.close();
+            told(outcome, &own)
+        };
+        let task = tokio::spawn(task.with_context(span));
+        Ok(Response::new(Box::pin(WorkStream { events, call, task, outcome: None, ended: false })))
+    }
+}
+
+fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Status> {
+    match outcome {
+        Outcome::Result(result) => Ok(M::result(result, call)),
+        Outcome::InputRequired(required) => Ok(M::input_required(required)),
+        Outcome::Failure(failure) => {
+            let failure = failure.into_contract();
+            let reason = failure.reason().as_str_name();
+            opentelemetry::Context::current().span().set_attribute(KeyValue::new("mcpedge.failure", reason));
+            Ok(M::failure(failure))
+        }
+        Outcome::Status(status) => Err(status),
+    }
+}
+
+/// The deadline of an RPC, by its metadata.
+pub(crate) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
+    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let (amount, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let amount: u64 = amount.parse().ok()?;
+    let timeout = match unit {
+        "H" => Duration::from_secs(amount * 3600),
+        "M" => Duration::from_secs(amount * 60),
+        "S" => Duration::from_secs(amount),
+        "m" => Duration::from_millis(amount),
+        "u" => Duration::from_micros(amount),
+        _ => Duration::from_nanos(amount),
+    };
+    Instant::now().checked_add(timeout)
+}
+
+/// Events as they come, then the outcome. Dropped, it ends the round.
+struct WorkStream<M> {
+    events: Arc<Events>,
+    call: Call,
+    task: JoinHandle<Result<M, Status>>,
+    outcome: Option<Result<M, Status>>,
+    ended: bool,
+}
+
+impl<M: Message> Stream for WorkStream<M> {
+    type Item = Result<M, Status>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        loop {
+            while let Some(event) = self.events.next(cx.waker()) {
+                if let Some(message) = M::event(event) {
+                    return Poll::Ready(Some(Ok(message)));
+                }
+            }
+            if self.ended || self.outcome.is_some() {
+                self.ended = true;
+                return Poll::Ready(self.outcome.take());
+            }
+            let Poll::Ready(ended) = Pin::new(&mut self.task).poll(cx) else { return Poll::Pending };
+            // What was told before the end is still to be read.
+            self.outcome = Some(ended.unwrap_or_else(|_| Err(Status::internal("a fault of the service"))));
+        }
+    }
+}
+
+impl<M> Drop for WorkStream<M> {
+    fn drop(&mut self) {
+        self.task.abort();
+        if !self.ended {
+            self.call.cancel();
+        }
+    }
+}

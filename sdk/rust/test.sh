@@ -1,0 +1,49 @@
+#!/bin/sh
+# All checks of the Rust library: format, lint, stubs, tests, documentation, and the package, which a small project of its own depends on
+# whose tool is called through an edge. MCPEDGE_PROGRAM names a built edge; without it one is built (needs Go). Everything is built in target/.
+set -eu
+cd "$(dirname "$0")"
+export CARGO_TARGET_DIR="$PWD/target" CARGO_PROFILE_DEV_DEBUG=0
+tmp=$(mktemp -d)
+children=
+trap 'for child in $children; do kill "$child" 2>/dev/null || :; done; rm -rf "$tmp"' EXIT
+
+cargo fmt --all --check
+cargo build --quiet --locked --workspace --tests
+cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+cargo run --quiet --locked -p stubs -- --check
+cargo test --quiet --locked -p mcpedge-capability
+
+cargo package --quiet --locked --allow-dirty --no-verify -p mcpedge-capability
+tar -xzf target/package/mcpedge-capability-*.crate -C "$tmp"
+mkdir -p "$tmp/hello/src"
+cp Cargo.lock "$tmp/hello/"
+cat >"$tmp/hello/Cargo.toml" <<TOML
+[package]
+name = "hello"
+version = "1.0.0"
+edition = "2024"
+
+[dependencies]
+mcpedge-capability = { path = "$(echo "$tmp"/mcpedge-capability-*)" }
+schemars = "1"
+serde = { version = "1", features = ["derive"] }
+tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
+TOML
+sed -n '/^```rust,no_run$/,/^```$/{/^```/!p}' "$tmp"/mcpedge-capability-*/README.md >"$tmp/hello/src/main.rs"
+cargo build --quiet --offline --manifest-path "$tmp/hello/Cargo.toml"
+
+edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
+[ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
+target/debug/hello --listen "unix:$tmp/hello.sock" &
+children=$!
+"$edge" --listen "unix:$tmp/mcp.sock" --admin '' --backend "hello=unix:$tmp/hello.sock" 2>"$tmp/edge.log" &
+children="$children $!"
+answer=$(curl -sS --unix-socket "$tmp/mcp.sock" --retry 60 --retry-delay 1 --retry-all-errors --fail http://localhost/mcp \
+  -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: greet' \
+  -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"},"_meta":{
+       "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}')
+case $answer in
+*'"text":"Hello, Ada"'*) echo 'the packaged library serves a tool through an edge' ;;
+*) echo "the tool of the packaged library answered: $answer" >&2; cat "$tmp/edge.log" >&2; exit 1 ;;
+esac

@@ -1,0 +1,20 @@
+//! What the shared suite, tests/capability in the repository, does not check.
+
+mod asking;
+mod documents;
+mod resources;
+mod running;
+mod serving;
+mod tools;
+
+use std::time::Duration;
+
+/// Waits for a condition, for ten seconds at most.
+async fn until(what: &str, condition: impl Fn() -> bool) {
+    let holds = async {
+        while !condition() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), holds).await.unwrap_or_else(|_| panic!("{what}: it never was so"));
+}
