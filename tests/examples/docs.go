@@ -16,9 +16,6 @@ import (
 // pages hold, each for one language, all that leads from an empty folder to a tool in a client.
 const pages = "docs/backends"
 
-// fromNothing are the languages whose page does so by itself; the others start from an example.
-var fromNothing = []string{"go", "java", "python", "rust", "typescript"}
-
 var (
 	fenced = regexp.MustCompile("(?s)(?:Write `([^`]+)`:\n\n)?```([a-z]+)\n(.*?)\n```")
 	// addresses are those that the pages use.
@@ -166,16 +163,4 @@ func (w *world) shell(ctx context.Context, dir, script string) ([]byte, error) {
 	}
 	text, rerr := os.ReadFile(out.Name())
 	return text, errors.Join(err, rerr)
-}
-
-// pageSays is an error unless the language's page has the commands of the example's README.
-func (e *example) pageSays() error {
-	text, err := os.ReadFile(filepath.Join(pages, e.name+".md"))
-	if err != nil {
-		return err
-	}
-	if want := "```sh\n" + e.build + "\n" + e.run + "\n```"; !strings.Contains(string(text), want) {
-		return fmt.Errorf("%s/%s.md lacks the commands of the example:\n%s", pages, e.name, want)
-	}
-	return nil
 }

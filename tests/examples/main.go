@@ -19,7 +19,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -73,12 +72,8 @@ func run(ctx context.Context, only []string, counts string) (err error) {
 	for _, e := range w.examples {
 		r.step(e.name, "check", func() error { return w.check(ctx, e) })
 		r.step(e.name, "trace", func() error { return traced(ctx, e) })
-		if slices.Contains(fromNothing, e.name) {
-			r.step(e.name, "page", func() error { return w.firstTool(ctx, e.name) })
-			r.step(e.name, "page, the rest", func() error { return w.rest(ctx, e.name) })
-		} else {
-			r.step(e.name, "page", e.pageSays)
-		}
+		r.step(e.name, "page", func() error { return w.firstTool(ctx, e.name) })
+		r.step(e.name, "page, the rest", func() error { return w.rest(ctx, e.name) })
 	}
 	for _, era := range eras {
 		visit(ctx, r, w, era)
