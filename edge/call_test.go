@@ -116,6 +116,10 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("a-key-of-nobody"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	spaced := filepath.Join(t.TempDir(), "spaced")
+	if err := os.WriteFile(spaced, []byte("two words"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const give = "give --token-file"
 	for name, c := range map[string]struct {
 		args, want []string
@@ -124,6 +128,7 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		"no credentials":   {[]string{"who"}, []string{"wants credentials", "the scopes mcp:first", give}, ""},
 		"wrong ones":       {[]string{"who", "--token-file", wrong}, []string{"the server says: the access token is not known", "the scopes mcp:first"}, give},
 		"in a header":      {[]string{"who", "--header", "authorization: Bearer x"}, []string{"the server says: the access token is not known"}, give},
+		"no token at all":  {[]string{"who", "--token-file", spaced}, []string{"the server says: ", "a character"}, give},
 		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs further scopes", "the scopes mcp:write mcp:fail"}, give},
 		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "try again in 3"}, give},
 		"an unknown tool":  {[]string{"nix", "--token-file", key}, []string{"unknown tool"}, "the server"},

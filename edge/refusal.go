@@ -45,7 +45,7 @@ func refusalOf(resp *http.Response) *refusal {
 				r.scopes = printable(c.Params["scope"])
 			}
 		}
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 		resp.Body = struct {
 			io.Reader

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"time"
 
@@ -140,6 +141,7 @@ type recordingAuthenticator struct {
 	web.Authenticator
 	listener string
 	records  *audit.Log
+	proxies  web.Proxies
 }
 
 // recorded is an authenticator whose refusals are recorded.
@@ -147,7 +149,7 @@ func (a *App) recorded(listener string, of web.Authenticator) web.Authenticator 
 	if a.audit == nil {
 		return of
 	}
-	return recordingAuthenticator{of, listener, a.audit}
+	return recordingAuthenticator{of, listener, a.audit, a.proxies}
 }
 
 // Authenticate implements web.Authenticator.
@@ -163,7 +165,7 @@ func (k recordingAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *w
 	who := denied.Caller
 	err := k.records.Decided(r.Context(), &audit.Record{
 		Who:      audit.Who{Issuer: denied.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID},
-		Listener: k.listener, Trace: telemetry.TraceOf(r.Header),
+		Listener: k.listener, Address: addressText(k.proxies.Address(r)), Trace: telemetry.TraceOf(r.Header),
 		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
 	}, nil)
 	if err != nil {
@@ -171,6 +173,14 @@ func (k recordingAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *w
 		return mcp.Principal{}, &web.Denial{Status: http.StatusServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
 	}
 	return mcp.Principal{}, denied
+}
+
+// addressText is an address as records have it; empty: it has none, as that of a Unix socket.
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
 }
 
 // Watch implements web.Watcher, as far as the other authenticator does.

@@ -88,7 +88,7 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 	const prefix = "mcpedge.audit."
 	for _, x := range []struct{ key, value string }{
 		{"issuer", r.Who.Issuer}, {"subject", r.Who.Subject}, {"client_id", r.Who.Client}, {"jti_sha256", r.Who.TokenID},
-		{"session", r.Who.Session}, {"listener", r.Listener}, {"call", r.Call}, {"task", r.Task}, {"method", r.Method}, {"target", r.Target},
+		{"session", r.Who.Session}, {"listener", r.Listener}, {"address", r.Address}, {"call", r.Call}, {"task", r.Task}, {"method", r.Method}, {"target", r.Target},
 		{"backend", r.Backend}, {"decision", string(r.Verdict.Effect)}, {"by", string(r.Verdict.By)}, {"rule", r.Verdict.Rule},
 		{"outcome", r.Outcome}, {"arguments_hmac_sha256", r.ArgumentsDigest}, {"arguments", string(r.Arguments)},
 	} {

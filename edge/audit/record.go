@@ -80,8 +80,8 @@ type Record struct {
 	Time  time.Time
 	Event Event
 	Who   Who
-	// Listener is where credentials were refused: mcp or admin.
-	Listener string
+	// Listener is where credentials were refused: mcp or admin. Address is the network address they came from, as trusted proxies say it.
+	Listener, Address string
 	// Call is the id of the call, the same in all its records; empty: it is none.
 	Call string
 	// Task is what telemetry.SessionPrint makes of the id of the task that the call became; empty: it became none. Two outcomes have it:
@@ -141,6 +141,7 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("jti_sha256", r.Who.TokenID)
 	text("session", r.Who.Session)
 	text("listener", r.Listener)
+	text("address", r.Address)
 	text("call", r.Call)
 	text("task", r.Task)
 	number("round", r.Round)

@@ -245,12 +245,12 @@ func TestAdminClientCertRecorded(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		said = append(said, fmt.Sprint(r["event"], " ", r["issuer"], " ", r["subject"], " ", r["listener"], " ", r["target"], " ", r["decision"], " ", r["rule"], " ", r["outcome"], " ", r["jti_sha256"] == good.Fingerprint(t)))
+		said = append(said, fmt.Sprint(r["event"], " ", r["issuer"], " ", r["subject"], " ", r["listener"], " ", r["address"], " ", r["target"], " ", r["decision"], " ", r["rule"], " ", r["outcome"], " ", r["jti_sha256"] == good.Fingerprint(t)))
 	}
 	for _, want := range []string{
-		"outcome mcpedge:client-certificates CN=of clients <nil> whoami <nil> <nil> ok true",
-		"decision mcpedge:client-certificates CN=of clients <nil> echo deny operators echo nothing <nil> true",
-		"decision <nil> <nil> admin <nil> deny missing <nil> false",
+		"outcome mcpedge:client-certificates CN=of clients <nil> <nil> whoami <nil> <nil> ok true",
+		"decision mcpedge:client-certificates CN=of clients <nil> <nil> echo deny operators echo nothing <nil> true",
+		"decision <nil> <nil> admin 127.0.0.1 <nil> deny missing <nil> false",
 	} {
 		if !strings.Contains(strings.Join(said, "\n"), want) {
 			t.Errorf("recorded:\n%s\nwant %s", strings.Join(said, "\n"), want)

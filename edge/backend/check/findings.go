@@ -53,7 +53,11 @@ func count(n int, thing string) string {
 }
 
 func (f *findings) conclude() {
-	if f.breaches == 0 {
+	switch {
+	case f.breaches == 0 && f.mistake != "":
+		f.text.WriteString("  nothing breaks the contract, as far as it could be tried\n")
+		return
+	case f.breaches == 0:
 		f.text.WriteString("  nothing breaks the contract\n")
 		return
 	}
