@@ -241,7 +241,8 @@ func (c *cluster) killed(t *testing.T) {
 	c.upgrade(t)
 	l := startLoad(t, c.endpoint(t))
 	for range 3 {
-		time.Sleep(3 * time.Second) // of load before each
+		// A call that is taken over has ended before the next is killed: one that loses two edges waits for two leases.
+		time.Sleep(2*lease + longest*step)
 		for name, p := range c.pods(t, edgePods) {
 			c.kill(t, p)
 			within(t, patience, name+" is started again", func() bool {

@@ -50,8 +50,11 @@ type tally struct {
 // four of that away; by 0.31 with 20 clients, where one of 22 shares was less than half, whatever the edge did.
 const plain, streaming = 75, 4
 
-// step is how long the tool count takes for each event.
-const step = 100 * time.Millisecond
+// step is how long the tool count takes for each event, and longest is how many it is asked for at most.
+const (
+	step    = 100 * time.Millisecond
+	longest = 50
+)
 
 // startLoad begins with the clients, and returns when all of them have connected.
 func startLoad(t *testing.T, at place) *load {
@@ -104,7 +107,7 @@ func (l *load) work(ctx context.Context, c *client, streams bool) {
 		case <-time.After(rand.N(time.Second)):
 		}
 		if streams {
-			steps := 10 + rand.IntN(40)
+			steps := 10 + rand.IntN(longest-9)
 			l.call(ctx, c, "count", fmt.Sprintf(`{"steps":%d}`, steps), func(text string) bool { return text == fmt.Sprintf("counted %d", steps) })
 			continue
 		}
