@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import TypedDict
 
 from .failure import DefinitionError
+from .types import Icon
 
 
 class _Untitled(GenerateJsonSchema):
@@ -84,7 +86,29 @@ class Signature:
     call: str | None
     """The parameter that takes the Call; None: there is none."""
     returns: Any
-    is_async: bool
+
+    def listed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name."""
+        said = {k: v for k, v in options.items() if k in ("title", "description", "icons", "annotations", "mime_type")}
+        name = options.get("name") or getattr(self.function, "__name__", "")
+        if not name:
+            raise DefinitionError(f"{self.name}: it has no name; give it one by name=")
+        meta = json.dumps(options["meta"]) if "meta" in options else ""
+        return {"description": self.doc, **said, "name": name, "meta_json": meta}
+
+    def arguments(self, values: Mapping[str, Any], call: Any) -> dict[str, Any]:
+        """What the function is called with: these values, and the Call if it takes one."""
+        return {**values, self.call: call} if self.call else dict(values)
+
+
+class Options(TypedDict, total=False):
+    """The options of all handlers."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -119,8 +143,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
         raise DefinitionError(f"{name}: it has no annotation of what it returns; add one, as -> str, or -> None")
     if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
         raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
-    is_async = inspect.iscoroutinefunction(target)
-    return Signature(function, name, doc, params, hints, defaults, call, hints["return"], is_async)
+    return Signature(function, name, doc, params, hints, defaults, call, hints["return"])
 
 
 def many(value: Any) -> list[Any]:

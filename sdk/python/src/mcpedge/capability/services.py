@@ -17,8 +17,8 @@ from .events import Events
 from .failure import Failure, StatusError, not_found, status_of
 from .feed import Feed
 from .page import page
-from .prompts import Completer
 from .providing import Provided
+from .registry import Completer
 from .resources import DirectoryProvider, SkillProvider, read_work
 from .rounds import Outcome, Work, fail_plainly
 from .server import Server
