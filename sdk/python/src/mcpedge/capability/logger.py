@@ -40,4 +40,7 @@ class _CallHandler(logging.Handler):
 
 
 def _level(number: int) -> Level:
-    return next((name for least, name in _LEVELS if number >= least), "debug")
+    for least, name in _LEVELS:
+        if number >= least:
+            return name
+    return "debug"

@@ -67,7 +67,7 @@ def _template(signature: Signature, template: Template, listed: ResourceTemplate
     for variable in template.variables:
         if variable not in signature.params:
             raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
-    arguments = Arguments(signature, without=[] if "uri" in template.variables else ["uri"])
+    arguments = Arguments.of(signature, without=[] if "uri" in template.variables else ["uri"])
 
     def work(uri: str, call: Call) -> Work:
         try:

@@ -66,7 +66,7 @@ _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
     """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
-    arguments = Arguments(signature)
+    arguments = Arguments.of(signature)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     output = json.dumps(schema) if schema is not None else ""
     listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
