@@ -22,7 +22,7 @@ type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
 type ServedCall = ServerUnaryCall<any, any> | ServerWritableStream<any, any>;
 
 /** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
-const deadlineSkew = 50;
+const deadlineSkew = 250;
 
 /** Makes RPCs of functions. What they throw becomes the status of the RPC. */
 export class Rpcs {

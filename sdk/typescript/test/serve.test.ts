@@ -316,6 +316,7 @@ test("health and reflection are served", async () => {
     same,
     same,
   );
+  reflection.on("error", () => {}); // the server may stop before the stream ends
   reflection.write(Buffer.from([0x3a, 1, 0x2a])); // list_services: "*"
   const [services] = (await once(reflection, "data")) as [Buffer];
   reflection.write(Buffer.from([0x22, 22, ...Buffer.from("mcpedge.v1.ToolService")])); // file_containing_symbol

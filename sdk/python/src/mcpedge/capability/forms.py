@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from pydantic import BaseModel, TypeAdapter
 
 from .failure import DefinitionError
-from .schema import input_schema, model_of, named, parse, schema_of
+from .schema import Arguments, input_schema, parse, schema_of
 
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
@@ -52,15 +52,8 @@ def _form_of(form: Any, key: str) -> FormSpec:
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
     """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
     what = "the form of the fields " + ", ".join(fields)
-    members = {f"argument_{i}": (Annotated[t, named(n, "", t, ...)], ...) for i, (n, t) in enumerate(fields.items())}
-    model = model_of(what, members)
-    adapter: TypeAdapter[Any] = TypeAdapter(model)
-
-    def read(text: str) -> dict[str, Any]:
-        answer = parse(adapter, text)
-        return {name: getattr(answer, f"argument_{i}") for i, name in enumerate(fields)}
-
-    return FormSpec(_flat(what, input_schema(model)), read)
+    arguments = Arguments(what, fields)
+    return FormSpec(_flat(what, arguments.schema), arguments.read)
 
 
 def _flat(what: str, schema: dict[str, Any]) -> str:

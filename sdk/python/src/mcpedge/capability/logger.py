@@ -8,7 +8,7 @@ from .types import Level
 if TYPE_CHECKING:
     from .call import Call
 
-NOTICE = 25
+_LEVELS: tuple[tuple[int, Level], ...] = ((50, "critical"), (40, "error"), (30, "warning"), (25, "notice"), (20, "info"))
 _PLAIN = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
@@ -40,12 +40,7 @@ class _CallHandler(logging.Handler):
 
 
 def _level(number: int) -> Level:
-    if number >= logging.CRITICAL:
-        return "critical"
-    if number >= logging.ERROR:
-        return "error"
-    if number >= logging.WARNING:
-        return "warning"
-    if number >= NOTICE:
-        return "notice"
-    return "info" if number >= logging.INFO else "debug"
+    for least, name in _LEVELS:
+        if number >= least:
+            return name
+    return "debug"

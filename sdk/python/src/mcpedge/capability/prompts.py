@@ -1,44 +1,29 @@
 """Prompts, and suggestions for arguments."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from .call import Call
 from .content import message, text
 from .failure import DefinitionError, Failure, Reason
+from .registry import Completer, Entry
 from .rounds import Work, fail_plainly
-from .schema import Arguments, check_returns, many, misfit, signature_of
-from .types import Icon, Prompt, PromptArgument, PromptMessage, PromptResult
+from .schema import Arguments, Options, check_returns, many, misfit, signature_of
+from .types import Prompt, PromptArgument, PromptMessage, PromptResult
 
 Suggestions = Sequence[str] | Callable[..., Any]
 """Suggestions for an argument: fixed values, of which those go that begin with what was typed, or a function of what was
 typed, and if it has a second parameter, of the arguments already chosen, a dict. It may take a Call, too."""
 _RETURNS = (str, list[str], PromptMessage, list[PromptMessage], PromptResult)
-Completer = Callable[[str, dict[str, str], Call], Work]
+PromptEntry = Entry[Prompt]
 
 
-@dataclass(frozen=True)
-class PromptEntry:
-    """A prompt as it is listed, and what a call of it has to do."""
-
-    listed: Prompt
-    work: Callable[[Mapping[str, str], Call], Work]
-    completers: dict[str, Completer]
-
-
-class PromptOptions(TypedDict, total=False):
+class PromptOptions(Options, total=False):
     """The options of Server.prompt."""
 
-    name: str
-    title: str
-    description: str
-    icons: Sequence[Icon]
-    meta: dict[str, Any]
     complete: Mapping[str, Suggestions]
 
 
@@ -46,36 +31,22 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
     """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
-    arguments = Arguments(signature)
-    listed = Prompt(
-        name=options.get("name") or getattr(function, "__name__", ""),
-        title=options.get("title"),
-        description=options.get("description", signature.doc),
-        icons=options.get("icons"),
-        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
-    )
-    if not listed.name:
-        raise DefinitionError(f"{signature.name}: the prompt has no name; give it one by name=")
-    for argument, schema in arguments.schema.get("properties", {}).items():
-        listed.arguments.append(
-            PromptArgument(
-                name=argument,
-                title=schema.get("title", ""),
-                description=schema.get("description", ""),
-                required=argument in arguments.schema.get("required", []),
-            )
-        )
+    arguments = Arguments.of(signature)
+    schema = arguments.schema
+    described = [
+        PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))
+        for name, said in schema.get("properties", {}).items()
+    ]
+    listed = Prompt(arguments=described, **signature.listed(options))
 
     def work(given: Mapping[str, str], call: Call) -> Work:
         try:
             kwargs = arguments.read_strings(given)
         except ValidationError as e:
             raise Failure(Reason.INVALID_ARGUMENT, f"prompt {listed.name}: {misfit(e, 'argument')}") from e
-        if signature.call:
-            kwargs[signature.call] = call
-        return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=kwargs)
+        return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=signature.arguments(kwargs, call))
 
-    names = [a.name for a in listed.arguments]
+    names = [a.name for a in described]
     return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
 
 
@@ -114,9 +85,7 @@ def _completer(what: str, argument: str, by: Suggestions) -> Completer:
     function = by
 
     def work(value: str, chosen: dict[str, str], call: Call) -> Work:
-        kwargs: dict[str, Any] = dict(zip(signature.params, (value, chosen), strict=False))
-        if signature.call:
-            kwargs[signature.call] = call
-        return Work(what, function, list, fail_plainly, kwargs=kwargs)
+        given: dict[str, Any] = dict(zip(signature.params, (value, chosen), strict=False))
+        return Work(what, function, list, fail_plainly, kwargs=signature.arguments(given, call))
 
     return work

@@ -1,12 +1,29 @@
 """Entries by key, in the order of their registration."""
 
 import threading
-from typing import Generic, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
+from .call import Call
 from .failure import DefinitionError, Failure, Reason, quote
 from .feed import Feed
+from .rounds import Work
 
 E = TypeVar("E")
+L = TypeVar("L")
+Completer = Callable[[str, dict[str, str], Call], Work]
+"""Of what was typed, and of the arguments already chosen."""
+
+
+@dataclass(frozen=True)
+class Entry(Generic[L]):
+    """Something as it is listed, and what a request of it has to do."""
+
+    listed: L
+    work: Callable[[Any, Call], Work]
+    """Of what the request brings: arguments, or a URI. It raises Failure when they do not fit."""
+    completers: dict[str, Completer] = field(default_factory=dict[str, Completer])
 
 
 class Registry(Generic[E]):

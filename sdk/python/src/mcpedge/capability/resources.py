@@ -1,59 +1,43 @@
 """Resources: what can be read, by a URI, by a template, and below a prefix."""
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from mcpedge.v1.resources_pb2 import ReadResourceResult
 
 from .call import Call
 from .content import blob_contents, text_contents
 from .failure import DefinitionError, Failure, Reason, not_found, quote
-from .prompts import Completer, Suggestions, completers_of
+from .prompts import Suggestions, completers_of
+from .registry import Entry
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Signature, check_returns, many, signature_of
-from .types import Annotations, Icon, Resource, ResourceContents, ResourceTemplate
+from .schema import Arguments, Options, Signature, check_returns, many, signature_of
+from .types import Annotations, Resource, ResourceContents, ResourceTemplate
 from .uritemplate import Template
 
 _RETURNS = (str, bytes, type(None), ResourceContents, list[ResourceContents])
 BINARY = ("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm")
 
 
-@dataclass(frozen=True)
-class ResourceEntry:
-    """A resource as it is listed, and what a read of it has to do."""
-
-    listed: Resource
-    work: Callable[[str, Call], Work]
+ResourceEntry = Entry[Resource]
 
 
 @dataclass(frozen=True)
-class TemplateEntry:
-    """A template as it is listed, what a read by it has to do, and its suggestions."""
-
-    listed: ResourceTemplate
-    template: Template
-    work: Callable[[str, Call], Work]
-    """Failure NOT_FOUND when the variables do not fit."""
-    completers: dict[str, Completer]
+class TemplateEntry(Entry[ResourceTemplate]):
+    template: Template = field(kw_only=True)
 
 
-class ResourceOptions(TypedDict, total=False):
+class ResourceOptions(Options, total=False):
     """The options of Server.resource. size, in bytes, is of a resource alone, complete of a template."""
 
-    name: str
-    title: str
-    description: str
     mime_type: str
     size: int
     annotations: Annotations
-    icons: Sequence[Icon]
-    meta: dict[str, Any]
     complete: Mapping[str, Suggestions]
 
 
@@ -64,14 +48,7 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
     check_returns(signature, _RETURNS, "a text, bytes, ResourceContents or a list of them, or None where there is nothing")
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
-    said: dict[str, Any] = {
-        **{k: v for k, v in options.items() if k not in ("size", "complete", "meta")},
-        "name": options.get("name") or getattr(function, "__name__", ""),
-        "description": options.get("description", signature.doc),
-        "meta_json": json.dumps(options["meta"]) if "meta" in options else "",
-    }
-    if not said["name"]:
-        raise DefinitionError(f"{signature.name}: the resource has no name; give it one by name=")
+    said = signature.listed(options)
     if "{" not in uri:
         if options.get("complete"):
             raise DefinitionError(f"{signature.name}: {uri!r} has no variables to complete")
@@ -90,7 +67,7 @@ def _template(signature: Signature, template: Template, listed: ResourceTemplate
     for variable in template.variables:
         if variable not in signature.params:
             raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
-    arguments = Arguments(signature, without=[] if "uri" in template.variables else ["uri"])
+    arguments = Arguments.of(signature, without=[] if "uri" in template.variables else ["uri"])
 
     def work(uri: str, call: Call) -> Work:
         try:
@@ -100,7 +77,7 @@ def _template(signature: Signature, template: Template, listed: ResourceTemplate
         return _work(signature, uri, call, listed.mime_type, values)
 
     completers = completers_of(signature.name, f"template {listed.uri_template}", complete, template.variables)
-    return TemplateEntry(listed, template, work, completers)
+    return TemplateEntry(listed, work, completers, template=template)
 
 
 def _only_uri(signature: Signature, variables: set[str]) -> None:
@@ -110,12 +87,8 @@ def _only_uri(signature: Signature, variables: set[str]) -> None:
 
 
 def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
-    kwargs = dict(values)
-    if "uri" in signature.params and "uri" not in values:
-        kwargs["uri"] = uri
-    if signature.call:
-        kwargs[signature.call] = call
-    return read_work(signature.function, uri, mime_type, kwargs=kwargs)
+    given = {"uri": uri, **values} if "uri" in signature.params else values
+    return read_work(signature.function, uri, mime_type, kwargs=signature.arguments(given, call))
 
 
 def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:

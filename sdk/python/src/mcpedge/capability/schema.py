@@ -13,8 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema
+from typing_extensions import TypedDict
 
 from .failure import DefinitionError
+from .types import Icon
 
 
 class _Untitled(GenerateJsonSchema):
@@ -84,7 +86,29 @@ class Signature:
     call: str | None
     """The parameter that takes the Call; None: there is none."""
     returns: Any
-    is_async: bool
+
+    def listed(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name."""
+        said = {k: v for k, v in options.items() if k in ("title", "description", "icons", "annotations", "mime_type")}
+        name = options.get("name") or getattr(self.function, "__name__", "")
+        if not name:
+            raise DefinitionError(f"{self.name}: it has no name; give it one by name=")
+        meta = json.dumps(options["meta"]) if "meta" in options else ""
+        return {"description": self.doc, **said, "name": name, "meta_json": meta}
+
+    def arguments(self, values: Mapping[str, Any], call: Any) -> dict[str, Any]:
+        """What the function is called with: these values, and the Call if it takes one."""
+        return {**values, self.call: call} if self.call else dict(values)
+
+
+class Options(TypedDict, total=False):
+    """The options of all handlers."""
+
+    name: str
+    title: str
+    description: str
+    icons: Sequence[Icon]
+    meta: dict[str, Any]
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -119,8 +143,7 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
         raise DefinitionError(f"{name}: it has no annotation of what it returns; add one, as -> str, or -> None")
     if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
         raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
-    is_async = inspect.iscoroutinefunction(target)
-    return Signature(function, name, doc, params, hints, defaults, call, hints["return"], is_async)
+    return Signature(function, name, doc, params, hints, defaults, call, hints["return"])
 
 
 def many(value: Any) -> list[Any]:
@@ -145,17 +168,23 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
 class Arguments:
     """The arguments of a handler: their schema, and how they are read."""
 
-    def __init__(self, signature: Signature, without: Sequence[str] = ()) -> None:
-        """without has the parameters that are none of them."""
-        self._names = [name for name in signature.params if name not in without]
+    def __init__(self, what: str, hints: Mapping[str, Any], descriptions: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None) -> None:
+        """Of names with their types. DefinitionError, which begins with what they are, when one has no schema."""
+        self._names = list(hints)
         fields: dict[str, Any] = {}
-        for i, name in enumerate(self._names):
-            default = signature.defaults.get(name, ...)
-            extra = named(name, signature.params[name], signature.hints[name], default)
-            fields[f"argument_{i}"] = (Annotated[signature.hints[name], extra], default)
-        model = model_of(f"{signature.name}: a parameter", fields)
-        self.schema = schema_of(f"{signature.name}: a parameter", lambda: input_schema(model))
+        for i, (name, hint) in enumerate(hints.items()):
+            default = (defaults or {}).get(name, ...)
+            fields[f"argument_{i}"] = (Annotated[hint, named(name, (descriptions or {}).get(name, ""), hint, default)], default)
+        config = ConfigDict(protected_namespaces=(), populate_by_name=False)
+        model: type[BaseModel] = schema_of(what, lambda: create_model("Arguments", __config__=config, **fields))
+        self.schema = schema_of(what, lambda: input_schema(model))
         self._adapter: TypeAdapter[Any] = TypeAdapter(model)
+
+    @classmethod
+    def of(cls, signature: Signature, without: Sequence[str] = ()) -> "Arguments":
+        """Those of a handler, but for some of its parameters."""
+        hints = {name: signature.hints[name] for name in signature.params if name not in without}
+        return cls(f"{signature.name}: a parameter", hints, signature.params, signature.defaults)
 
     def read(self, text: str) -> dict[str, Any]:
         """Arguments by the names of the parameters. ValidationError when they do not fit."""
@@ -179,13 +208,6 @@ def named(name: str, description: str, hint: Any, default: Any) -> FieldInfo:
         given["description"] = description
     extra: FieldInfo = Field(**given)
     return extra
-
-
-def model_of(what: str, fields: dict[str, Any]) -> type[BaseModel]:
-    """A model of fields; DefinitionError when one has no schema."""
-    config = ConfigDict(protected_namespaces=(), populate_by_name=False)
-    made: type[BaseModel] = schema_of(what, lambda: create_model("Arguments", __config__=config, **fields))
-    return made
 
 
 def schema_of(what: str, make: Callable[[], Any]) -> Any:

@@ -150,7 +150,7 @@ class Server:
 
         def define(function: F) -> F:
             entry = make_resource(function, uri, **options)
-            registry: Registry[Any] = self.resources if isinstance(entry, ResourceEntry) else self.templates
+            registry: Registry[Any] = self.templates if isinstance(entry, TemplateEntry) else self.resources
             registry.add(uri, entry, name_of(function))
             return function
 

@@ -17,8 +17,8 @@ from .events import Events
 from .failure import Failure, StatusError, not_found, status_of
 from .feed import Feed
 from .page import page
-from .prompts import Completer
 from .providing import Provided
+from .registry import Completer
 from .resources import DirectoryProvider, SkillProvider, read_work
 from .rounds import Outcome, Work, fail_plainly
 from .server import Server
@@ -105,15 +105,31 @@ class _Service:
         shown, rest = page(entries, lambda entry: getattr(entry, key), request.page_token, request.page_size if size is None else size)
         return response(**{response.DESCRIPTOR.fields[0].name: shown}, next_page_token=rest, **more)
 
-    async def watch_list(self, feed: Feed, response: Any, context: Context, hold: Callable[[], Awaitable[None]] | None = None) -> None:
-        """Tells of changes. hold is called before, as a provider may be what is new."""
+    async def watch(
+        self,
+        feed: Feed,
+        response: Any,
+        context: Context,
+        *,
+        uri: str = "",
+        fits: Callable[[str], bool] = lambda prefix: False,
+        changed: Callable[[str], dict[str, Any]] = lambda uri: {"changed": tools_pb2.ListChanged()},
+    ) -> None:
+        """Tells of changes. The providers whose prefix fits are watched meanwhile."""
+        held: list[Provided] = []
 
-        async def tell(**event: Any) -> None:
-            if hold:
-                await hold()
+        async def tell(event: dict[str, Any]) -> None:
+            for p in self.server.providers:  # one may be what is new
+                if p not in held and fits(p.prefix):
+                    await p.acquire()
+                    held.append(p)
             await write(context, response(**event))
 
-        await feed.serve("", lambda: tell(started=tools_pb2.WatchStarted()), lambda _: tell(changed=tools_pb2.ListChanged()))
+        try:
+            await feed.serve(uri, lambda: tell({"started": tools_pb2.WatchStarted()}), lambda uri: tell(changed(uri)))
+        finally:
+            for p in held:
+                await p.release()
 
 
 class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
@@ -160,7 +176,7 @@ class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
 
     @rpc
     async def WatchTools(self, request: Any, context: Context) -> None:
-        await self.watch_list(self.server.tool_feed, tools_pb2.WatchToolsResponse, context)
+        await self.watch(self.server.tool_feed, tools_pb2.WatchToolsResponse, context)
 
 
 class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
@@ -182,7 +198,7 @@ class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
 
     @rpc
     async def WatchPrompts(self, request: Any, context: Context) -> None:
-        await self.watch_list(self.server.prompt_feed, prompts_pb2.WatchPromptsResponse, context)
+        await self.watch(self.server.prompt_feed, prompts_pb2.WatchPromptsResponse, context)
 
 
 class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
@@ -225,37 +241,21 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
 
     @rpc
     async def WatchResources(self, request: Any, context: Context) -> None:
-        held: list[Provided] = []
-        try:
-            await self.watch_list(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, lambda: self._hold(held, lambda _: True))
-        finally:
-            await _release(held)
+        await self.watch(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, fits=lambda _: True)
 
     @rpc
     async def WatchResource(self, request: Any, context: Context) -> None:
         uri, parent = request.uri, request.uri.endswith("/")
         if not parent:
             self._reader(uri)
-        held: list[Provided] = []
 
-        async def started() -> None:
-            await self._hold(held, lambda prefix: uri.startswith(prefix) or (parent and prefix.startswith(uri)))
-            await write(context, resources_pb2.WatchResourceResponse(started=tools_pb2.WatchStarted()))
+        def fits(prefix: str) -> bool:
+            return uri.startswith(prefix) or (parent and prefix.startswith(uri))
 
-        async def updated(changed: str) -> None:
-            await write(context, resources_pb2.WatchResourceResponse(updated=resources_pb2.ResourceUpdated(uri=changed)))
+        def changed(uri: str) -> dict[str, Any]:
+            return {"updated": resources_pb2.ResourceUpdated(uri=uri)}
 
-        try:
-            await self.server.updates.serve(uri, started, updated)
-        finally:
-            await _release(held)
-
-    async def _hold(self, held: list[Provided], fits: Callable[[str], bool]) -> None:
-        """Begins to watch the providers that fit and are not held yet."""
-        for p in self.server.providers:
-            if p not in held and fits(p.prefix):
-                await p.acquire()
-                held.append(p)
+        await self.watch(self.server.updates, resources_pb2.WatchResourceResponse, context, uri=uri, fits=fits, changed=changed)
 
     async def _of_skills(self, what: str, kind: type[SkillProvider], request: Any, context: Context) -> tuple[Any, Call]:
         """What a method of the provider of a URI gives. Failure NOT_FOUND."""
@@ -287,11 +287,6 @@ class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
     async def ListResourceDirectory(self, request: Any, context: Context) -> Any:
         children, _ = await self._of_skills("directory", DirectoryProvider, request, context)
         return self.listed(request, resources_pb2.ListResourceDirectoryResponse, "uri", children, size=0)
-
-
-async def _release(held: list[Provided]) -> None:
-    for p in held:
-        await p.release()
 
 
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:

@@ -2,34 +2,29 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from google.protobuf.duration_pb2 import Duration
 from pydantic import TypeAdapter, ValidationError
-from typing_extensions import TypedDict, Unpack
+from typing_extensions import Unpack
 
 from mcpedge.v1 import input_pb2, tools_pb2
 
 from .call import Call
 from .content import RawJSON, Result, encode, text
 from .failure import DefinitionError, Failure, Reason
+from .registry import Entry
 from .rounds import Work
-from .schema import Arguments, many, misfit, output_schema, schema_of, signature_of
-from .types import Content, Icon, Tool
+from .schema import Arguments, Options, many, misfit, output_schema, schema_of, signature_of
+from .types import Content, Tool
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
-@dataclass(frozen=True)
-class ToolEntry:
-    """A tool as it is listed, and what a call of it has to do."""
-
-    listed: Tool
-    work: Callable[[str, Call], Work]
-    """Of the arguments as JSON. Failure INVALID_ARGUMENT when they do not fit."""
+ToolEntry = Entry[Tool]
 
 
 @dataclass(frozen=True)
@@ -54,14 +49,9 @@ class Tasks:
         return support
 
 
-class ToolOptions(TypedDict, total=False):
+class ToolOptions(Options, total=False):
     """The options of Server.tool; hints that are missing are not said."""
 
-    name: str
-    title: str
-    description: str
-    icons: Sequence[Icon]
-    meta: dict[str, Any]
     read_only: bool
     destructive: bool
     idempotent: bool
@@ -76,17 +66,10 @@ _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
     """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
-    arguments = Arguments(signature)
+    arguments = Arguments.of(signature)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
-    listed = Tool(
-        name=options.get("name") or getattr(function, "__name__", ""),
-        title=options.get("title"),
-        description=options.get("description", signature.doc),
-        input_schema_json=json.dumps(arguments.schema),
-        output_schema_json=json.dumps(schema) if schema is not None else "",
-        icons=options.get("icons"),
-        meta_json=json.dumps(options["meta"]) if "meta" in options else "",
-    )
+    output = json.dumps(schema) if schema is not None else ""
+    listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
     for hint in _HINTS:
         if hint in options:
             setattr(listed.annotations, hint, options[hint])  # type: ignore[literal-required]
@@ -99,9 +82,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
             kwargs = arguments.read(text_)
         except ValidationError as e:
             raise Failure(Reason.INVALID_ARGUMENT, misfit(e, "argument")) from e
-        if signature.call:
-            kwargs[signature.call] = call
-        return Work(f"tool {listed.name}", function, finish, plain_error, kwargs=kwargs)
+        return Work(f"tool {listed.name}", function, finish, plain_error, kwargs=signature.arguments(kwargs, call))
 
     return ToolEntry(listed, work)
 
@@ -121,10 +102,7 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
     read = RawJSON if signature.hints[param] is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        kwargs = {param: read(text_ or "{}")}
-        if signature.call:
-            kwargs[signature.call] = call
-        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=kwargs)
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({param: read(text_ or "{}")}, call))
 
     return ToolEntry(tool, work)
 
