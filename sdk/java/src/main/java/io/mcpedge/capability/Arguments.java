@@ -33,15 +33,10 @@ final class Arguments<A> {
     if (!node.isObject()) {
       throw invalid("the arguments must be a JSON object, not " + node.getNodeType().name().toLowerCase(java.util.Locale.ROOT));
     }
-    return read((ObjectNode) node, text);
-  }
-
-  /** The object is written to: what it lacks is filled in. */
-  private A read(ObjectNode node, String text) {
     if (type == RawJson.class) {
       return type.cast(new RawJson(text.isEmpty() ? "{}" : text));
     }
-    complete(node, schema, "");
+    complete((ObjectNode) node, schema, "");
     try {
       return Json.MAPPER.treeToValue(node, type);
     } catch (ValueInstantiationException e) {

@@ -121,7 +121,7 @@ public final class Capability {
    * INTERNAL: what it says is in the log only.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
-    return add(Tools.of(name, description, Map.class, null, (call, none) -> handler.call(call), withNoArguments(options)));
+    return tool(name, description, Map.class, (call, none) -> handler.call(call), options);
   }
 
   /**
@@ -147,12 +147,6 @@ public final class Capability {
   private Capability add(Tools.Entry tool) {
     tools.add(tool.listed().getName(), tool);
     return this;
-  }
-
-  private static ToolOption[] withNoArguments(ToolOption[] options) {
-    var all = new java.util.ArrayList<ToolOption>(List.of(options));
-    all.add(0, ToolOption.inputSchema("{\"type\":\"object\",\"properties\":{}}"));
-    return all.toArray(ToolOption[]::new);
   }
 
   /** Whether there was such a tool. Running calls are not disturbed. */

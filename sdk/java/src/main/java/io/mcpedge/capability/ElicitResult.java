@@ -21,12 +21,12 @@ public record ElicitResult(Action action, RawJson content) {
 
   /** Throws Declined or Cancelled unless it was accepted. */
   public ElicitResult orThrow() {
-    switch (action) {
-      case DECLINE -> throw new Declined();
-      case CANCEL -> throw new Cancelled();
-      default -> {
-        return this;
-      }
+    if (action == Action.DECLINE) {
+      throw new Declined();
     }
+    if (action == Action.CANCEL) {
+      throw new Cancelled();
+    }
+    return this;
   }
 }

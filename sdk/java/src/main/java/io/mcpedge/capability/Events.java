@@ -31,9 +31,9 @@ final class Events {
     to.setOnReadyHandler(this::flush);
   }
 
-  /** Adds an event; after the outcome it is dropped. */
+  /** Adds an event; after the outcome it is dropped, as is one of a kind that the stream has not. */
   synchronized void put(String kind, Message event) {
-    if (over) {
+    if (over || response.getDescriptorForType().findFieldByName(kind) == null) {
       return;
     }
     boolean coalesced = kind.equals("progress") || kind.equals("checkpoint");

@@ -1,6 +1,7 @@
 package io.mcpedge.capability;
 
 import io.grpc.Status;
+import io.mcpedge.v1.FailureReason;
 import java.util.List;
 
 /** Thrown by a handler, it ends a call with a reason instead of a result. Causes are searched for it. */
@@ -59,12 +60,9 @@ public final class Failure extends RuntimeException {
 
   /** As a status, for calls that have no other way to say it. */
   static Status status(io.mcpedge.v1.Failure failure) {
-    for (Reason reason : Reason.values()) {
-      if (reason.wire() == failure.getReason()) {
-        return reason.code.toStatus().withDescription(failure.getMessage());
-      }
-    }
-    return Status.INTERNAL.withDescription(failure.getMessage());
+    String name = failure.getReason().name().replace("FAILURE_REASON_", "");
+    boolean unknown = failure.getReason().equals(FailureReason.FAILURE_REASON_UNSPECIFIED) || failure.getReason().equals(FailureReason.UNRECOGNIZED);
+    return (unknown ? Status.INTERNAL : Status.Code.valueOf(name).toStatus()).withDescription(failure.getMessage());
   }
 
   static Failure notFound(String what, String name) {

@@ -34,19 +34,13 @@ record Page<E>(List<E> items, String next) {
     if (token.isEmpty()) {
       return 0;
     }
-    int offset;
-    long hash;
-    try {
-      int dash = token.indexOf('-');
-      offset = Integer.parseInt(token.substring(0, Math.max(dash, 0)));
-      hash = Long.parseUnsignedLong(token.substring(dash + 1), 16);
-    } catch (NumberFormatException e) {
-      offset = 0;
-      hash = 0;
+    if (!token.matches("[1-9][0-9]{0,8}-[0-9a-f]{1,16}")) {
+      String why = "page token " + Json.quote(token) + " was not given by this list; start from the first page";
+      throw Status.INVALID_ARGUMENT.withDescription(why).asRuntimeException();
     }
-    if (offset < 1) {
-      throw Status.INVALID_ARGUMENT.withDescription("page token " + Json.quote(token) + " was not given by this list; start from the first page").asRuntimeException();
-    }
+    int dash = token.indexOf('-');
+    int offset = Integer.parseInt(token.substring(0, dash));
+    long hash = Long.parseUnsignedLong(token.substring(dash + 1), 16);
     if (offset <= all.size() && hash(key.apply(all.get(offset - 1))) == hash) {
       return offset;
     }

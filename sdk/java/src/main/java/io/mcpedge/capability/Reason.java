@@ -1,6 +1,5 @@
 package io.mcpedge.capability;
 
-import io.grpc.Status;
 import io.mcpedge.v1.FailureReason;
 
 /**
@@ -9,27 +8,21 @@ import io.mcpedge.v1.FailureReason;
  */
 public enum Reason {
   /** The arguments are wrong. */
-  INVALID_ARGUMENT(Status.Code.INVALID_ARGUMENT),
+  INVALID_ARGUMENT,
   /** The named tool, prompt or resource does not exist. */
-  NOT_FOUND(Status.Code.NOT_FOUND),
+  NOT_FOUND,
   /** The state of the world does not allow it now. */
-  FAILED_PRECONDITION(Status.Code.FAILED_PRECONDITION),
+  FAILED_PRECONDITION,
   /** The caller may not do it. */
-  PERMISSION_DENIED(Status.Code.PERMISSION_DENIED),
+  PERMISSION_DENIED,
   /** A quota is used up. */
-  RESOURCE_EXHAUSTED(Status.Code.RESOURCE_EXHAUSTED),
+  RESOURCE_EXHAUSTED,
   /** Try again later. */
-  UNAVAILABLE(Status.Code.UNAVAILABLE),
+  UNAVAILABLE,
   /** It took too long. */
-  DEADLINE_EXCEEDED(Status.Code.DEADLINE_EXCEEDED),
+  DEADLINE_EXCEEDED,
   /** A fault of the service. */
-  INTERNAL(Status.Code.INTERNAL);
-
-  final Status.Code code;
-
-  Reason(Status.Code code) {
-    this.code = code;
-  }
+  INTERNAL;
 
   FailureReason wire() {
     return FailureReason.valueOf("FAILURE_REASON_" + name());

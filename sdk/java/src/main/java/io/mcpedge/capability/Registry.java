@@ -15,21 +15,16 @@ final class Registry<E> {
   }
 
   /** DefinitionException when there is one of that key. */
-  void add(String key, E entry) {
-    synchronized (this) {
-      if (entries.putIfAbsent(key, entry) != null) {
-        throw new DefinitionException("there is a " + what + " " + Json.quote(key) + " already: give it another name, or remove the other first");
-      }
+  synchronized void add(String key, E entry) {
+    if (entries.putIfAbsent(key, entry) != null) {
+      throw new DefinitionException("there is a " + what + " " + Json.quote(key) + " already: give it another name, or remove the other first");
     }
     changes.publish("");
   }
 
   /** Whether there was such an entry. */
-  boolean remove(String key) {
-    boolean removed;
-    synchronized (this) {
-      removed = entries.remove(key) != null;
-    }
+  synchronized boolean remove(String key) {
+    boolean removed = entries.remove(key) != null;
     if (removed) {
       changes.publish("");
     }

@@ -35,10 +35,6 @@ public record Result(List<ContentBlock> content, Object structured, boolean isEr
     return new Result(content, structured, isError, object);
   }
 
-  public Result withStructured(Object value) {
-    return new Result(content, value, isError, meta);
-  }
-
   CallToolResult wire() {
     var out = CallToolResult.newBuilder().addAllContent(content).setIsError(isError);
     if (structured != null) {

@@ -169,7 +169,7 @@ final class Rounds {
    * ClassCastException …) but for IllegalArgumentException, IllegalStateException and plain RuntimeException; not a class of one's own.
    */
   private static boolean isFault(Throwable e) {
-    if (e instanceof Unwound) {
+    if (find(e, Unwound.class) != null) {
       return false;
     }
     String name = e.getClass().getName();

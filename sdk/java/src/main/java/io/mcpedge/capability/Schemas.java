@@ -69,7 +69,7 @@ final class Schemas {
         .without(Option.SCHEMA_VERSION_INDICATOR, Option.FLATTENED_OPTIONALS);
     config.forTypesInGeneral()
         .withPropertySorter((a, b) -> 0) // as declared
-        .withDescriptionResolver(scope -> describe(scope.getType()))
+        .withDescriptionResolver(scope -> scope.getType() == null ? null : valueOf(scope.getType().getErasedType().getAnnotation(Description.class)))
         .withCustomDefinitionProvider((type, context) -> type.isInstanceOf(RawJson.class) || type.isInstanceOf(JsonNode.class)
             ? new CustomDefinition(context.getGeneratorConfig().createObjectNode(), true) : null);
     config.forFields()
@@ -83,10 +83,6 @@ final class Schemas {
 
   private static String valueOf(Description description) {
     return description == null ? null : description.value();
-  }
-
-  private static String describe(ResolvedType type) {
-    return type == null ? null : valueOf(type.getErasedType().getAnnotation(Description.class));
   }
 
   private static boolean isOptional(FieldScope field) {

@@ -1,13 +1,15 @@
 package io.mcpedge.capability;
 
 import io.grpc.*;
+import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
-import io.grpc.inprocess.InProcessChannelBuilder;
-import io.grpc.inprocess.InProcessServerBuilder;
+import io.grpc.health.v1.HealthGrpc;
+import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.*;
+import io.grpc.netty.shaded.io.netty.channel.local.*;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
 import io.grpc.protobuf.services.HealthStatusManager;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -19,6 +21,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Logger;
 
 /**
  * A Capability that is served, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping as often as
@@ -27,6 +30,13 @@ import java.util.concurrent.TimeUnit;
 public final class Serving implements AutoCloseable {
   /** Bounds a message that comes. */
   static final int MESSAGE_BYTES = 16 << 20;
+
+  /** It warns of each connection that is none of TCP: gRPC sets an option that only those have. */
+  private static final Logger NETTY = Logger.getLogger("io.grpc.netty.shaded.io.netty.bootstrap");
+
+  static {
+    NETTY.setLevel(java.util.logging.Level.SEVERE);
+  }
 
   private final Capability capability;
   private final Server server;
@@ -62,17 +72,22 @@ public final class Serving implements AutoCloseable {
     }
   }
 
-  /** Loads what the first calls of an edge take, which are asked within seconds of the port's opening. */
+  /** Loads what the first calls of an edge take, which are asked within a second of the port's opening: HTTP/2 without a socket. */
   private static void warmUp(Capability capability) throws IOException {
-    String name = InProcessServerBuilder.generateName();
-    var builder = InProcessServerBuilder.forName(name).directExecutor();
+    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+    LocalAddress address = new LocalAddress("warm-up-" + System.nanoTime());
+    var builder = NettyServerBuilder.forAddress(address, InsecureServerCredentials.create()).channelType(LocalServerChannel.class)
+        .bossEventLoopGroup(group).workerEventLoopGroup(group).addService(new HealthStatusManager().getHealthService());
     capability.services().forEach(builder::addService);
     Server server = builder.build().start();
-    ManagedChannel channel = InProcessChannelBuilder.forName(name).directExecutor().build();
+    ManagedChannel channel = NettyChannelBuilder.forAddress(address, InsecureChannelCredentials.create()).channelType(LocalChannel.class)
+        .eventLoopGroup(group).build();
+    HealthGrpc.newBlockingStub(channel).check(HealthCheckRequest.getDefaultInstance());
     BackendServiceGrpc.newBlockingStub(channel).describe(DescribeRequest.getDefaultInstance());
     ToolServiceGrpc.newBlockingStub(channel).listTools(ListToolsRequest.getDefaultInstance());
     channel.shutdownNow();
     server.shutdownNow();
+    group.shutdownGracefully();
   }
 
   private static NettyServerBuilder listen(String address, ServerCredentials credentials, List<EventLoopGroup> groups) throws IOException {

@@ -39,11 +39,8 @@ final class Tools {
 
   static Entry raw(Tool tool, ToolHandler<RawJson, Result> handler) {
     String what = "tool " + checked(tool.getName());
-    if (!tool.getInputSchemaJson().isEmpty()) {
-      Json.object("the input schema of " + what, tool.getInputSchemaJson());
-    }
-    if (!tool.getOutputSchemaJson().isEmpty()) {
-      Json.object("the output schema of " + what, tool.getOutputSchemaJson());
+    for (String schema : List.of(tool.getInputSchemaJson(), tool.getOutputSchemaJson(), tool.getMetaJson())) {
+      Json.object("schemas and _meta of " + what, schema.isEmpty() ? "{}" : schema);
     }
     var read = new Arguments<>(RawJson.class, Json.MAPPER.createObjectNode());
     return new Entry(tool, (call, text) -> notNull(what, handler.call(call, read.read(text))).wire());

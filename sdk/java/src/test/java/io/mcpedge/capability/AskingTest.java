@@ -114,7 +114,15 @@ class AskingTest {
         throw new Exception("wrapped", e);
       }
     });
+    s.tool("failed", "Throws an Error", call -> {
+      try {
+        return call.ask("name", "Who?", String.class);
+      } catch (Throwable e) {
+        throw new AssertionError(e);
+      }
+    });
     try (var client = new TestClient(s)) {
+      assertEquals("name", client.callTool("failed").inputRequired().getRequests(0).getKey());
       assertEquals("name", client.callTool("stubborn").inputRequired().getRequests(0).getKey());
       client.answer("name", Answer.accepted(Map.of("name", "Ada")));
       assertEquals("Ada", client.callTool("stubborn").text());
@@ -232,7 +240,10 @@ class AskingTest {
   @Test
   void promptsAndReadsAskToo() {
     s.prompt("greet", "Greets", call -> "Greet " + call.ask("name", "Who?", String.class));
-    s.resource("test://asked", "asked", "text/plain", (call, uri) -> call.ask("name", "Who?", String.class));
+    s.resource("test://asked", "asked", "text/plain", (call, uri) -> {
+      call.checkpoint(new byte[] {1}); // only tools have them
+      return call.ask("name", "Who?", String.class);
+    });
     try (var client = new TestClient(s).answer("name", Answer.accepted(Map.of("name", "Ada")))) {
       assertEquals("Greet Ada", client.getPrompt("greet", Map.of()).promptResult().getMessages(0).getContent().getText().getText());
       assertEquals("Ada", client.readResource("test://asked").readResult().getContents(0).getText());

@@ -22,6 +22,7 @@ import io.mcpedge.capability.testing.TestClient;
 import io.mcpedge.v1.CallToolRequest;
 import io.mcpedge.v1.CallToolResponse;
 import io.mcpedge.v1.CancelCallRequest;
+import io.mcpedge.v1.ListResourcesRequest;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.ListToolsResponse;
 import io.mcpedge.v1.Resource;
@@ -324,6 +325,7 @@ class ServingTest {
       Metadata headers = new Metadata();
       headers.put(Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER), "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
       var stub = ToolServiceGrpc.newBlockingStub(client.channel()).withInterceptors(MetadataUtils.newAttachHeadersInterceptor(headers));
+      ResourceServiceGrpc.newBlockingStub(client.channel()).listResources(ListResourcesRequest.getDefaultInstance()); // no span
       var response = stub.callTool(CallToolRequest.newBuilder().setName("t").build()).next();
       assertEquals("4bf92f3577b34da6a3ce929d0e0e4736", response.getResult().getContent(0).getText().getText());
     }
@@ -331,6 +333,7 @@ class ServingTest {
       Thread.sleep(10);
     }
     assertEquals("00f067aa0ba902b7", spans.getFinishedSpanItems().get(0).getParentSpanId());
+    assertEquals(1, spans.getFinishedSpanItems().size());
     assertEquals("mcpedge.v1.ToolService/CallTool", spans.getFinishedSpanItems().get(0).getName());
   }
 

@@ -19,6 +19,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.concurrent.ExecutionException;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 class ToolsTest {
@@ -163,6 +164,8 @@ class ToolsTest {
     s.tool("status", "Fails", call -> {
       throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
     });
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    log.setUseParentHandlers(false); // the faults are meant
     try (var client = new TestClient(s)) {
       assertEquals("out of paper", client.callTool("plain").text());
       assertTrue(client.callTool("plain").toolResult().getIsError());
@@ -174,6 +177,8 @@ class ToolsTest {
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
       assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());
       assertEquals("there is no tool \"nothing\"", client.callTool("nothing").failure().getMessage());
+    } finally {
+      log.setUseParentHandlers(true);
     }
   }
 
