@@ -35,11 +35,22 @@ cargo build --quiet --offline --manifest-path "$tmp/hello/Cargo.toml"
 
 edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
 [ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
-target/debug/hello --listen "unix:$tmp/hello.sock" &
+await() { # await FILE TEXT: prints the first line that has the text, when there is one; fails after a minute
+  for _ in $(seq 600); do
+    grep -m 1 -- "$2" "$1" 2>/dev/null && return
+    sleep 0.1
+  done
+  echo "$1 never had $2:" >&2
+  cat "$1" >&2
+  return 1
+}
+target/debug/hello --listen "unix:$tmp/hello.sock" 2>"$tmp/hello.log" &
 children=$!
-"$edge" --listen "unix:$tmp/mcp.sock" --admin '' --backend "hello=unix:$tmp/hello.sock" 2>"$tmp/edge.log" &
+await "$tmp/hello.log" '"msg":"serving"' >/dev/null
+"$edge" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --backend "hello=unix://$tmp/hello.sock" 2>"$tmp/edge.log" &
 children="$children $!"
-answer=$(curl -sS --unix-socket "$tmp/mcp.sock" --retry 60 --retry-delay 1 --retry-all-errors --fail http://localhost/mcp \
+endpoint=$(await "$tmp/edge.log" endpoint= | sed 's/.*endpoint=\([^ ]*\).*/\1/')
+answer=$(curl -sS "$endpoint" \
   -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: greet' \
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"},"_meta":{
        "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}')
