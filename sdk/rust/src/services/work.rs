@@ -125,7 +125,7 @@ pub(crate) struct Round<'a> {
 
 impl Service {
     /// Runs one round in a task of its own, which ends with the stream. `what` names it, `tool greet`; `find` has what to do.
-    pub fn work<M: Message>(
+    pub(crate) fn work<M: Message>(
         &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
     ) -> Streaming<M> {
