@@ -84,6 +84,11 @@ async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
     let mut stream = service.call_tool(timed).await.unwrap().into_inner();
     assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
     until("it is dropped", || ends.load(Ordering::SeqCst) == 2 && told.load(Ordering::SeqCst) == 2).await;
+    for endless in ["18446744073709551615H", "", "é", "S", "xS"] {
+        let mut timed = request("no_such_tool");
+        timed.metadata_mut().insert("grpc-timeout", tonic::metadata::MetadataValue::try_from(endless.as_bytes()).unwrap());
+        assert!(service.call_tool(timed).await.is_ok(), "{endless}");
+    }
     let outcome = Client::new(&server().tool("t", "", |call: Call| async move { call.is_cancelled().to_string() }));
     assert_eq!(outcome.call_tool("t", json!({})).await.unwrap().text(), "false");
 }
