@@ -88,7 +88,7 @@ conformance-access: ## The same against an edge that wants a key, with a policy,
 	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
 	bin/conformance -url '' -locked -counts "$$CONFORMANCE_ACCESS_COUNTS"; $(END)
 
-sdk: ## The capability libraries of other languages: their own checks, and conformance of 2026-07-28 with each (needs npm, Python, Java with Maven)
+sdk: ## The capability libraries of other languages: their own checks, and conformance of 2026-07-28 with each (needs npm, Python, Java with Maven, Rust)
 	@$(RUN); tools/sdk.sh 2026-07-28; $(END)
 
 sdk-conformance: ## The same with every requirement set; SDK=python chooses; by hand

@@ -1,21 +1,22 @@
 #!/bin/sh
 # All checks of the Rust library: format, lint, stubs, tests, documentation, and the package, which a small project of its own depends on
-# whose tool is called through an edge. MCPEDGE_PROGRAM names a built edge; without it one is built (needs Go). Everything is built in target/.
+# whose tool is called through an edge. MCPEDGE_PROGRAM names a built edge; without it one is built (needs Go). Everything is built in
+# target/, or where CARGO_TARGET_DIR says. What only makes the stubs is not linted, as that would compile a compiler of protobuf twice.
 set -eu
 cd "$(dirname "$0")"
-export CARGO_TARGET_DIR="$PWD/target" CARGO_PROFILE_DEV_DEBUG=0
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" CARGO_PROFILE_DEV_DEBUG=0
 tmp=$(mktemp -d)
 children=
 trap 'for child in $children; do kill "$child" 2>/dev/null || :; done; rm -rf "$tmp"' EXIT
 
 cargo fmt --all --check
 cargo build --quiet --locked --workspace --tests
-cargo clippy --quiet --locked --workspace --all-targets -- -D warnings
+cargo clippy --quiet --locked --workspace --exclude stubs --all-targets -- -D warnings
 cargo run --quiet --locked -p stubs -- --check
 cargo test --quiet --locked -p mcpedge-capability
 
 cargo package --quiet --locked --allow-dirty --no-verify -p mcpedge-capability
-tar -xzf target/package/mcpedge-capability-*.crate -C "$tmp"
+tar -xzf "$CARGO_TARGET_DIR"/package/mcpedge-capability-*.crate -C "$tmp"
 mkdir -p "$tmp/hello/src"
 cp Cargo.lock "$tmp/hello/"
 cat >"$tmp/hello/Cargo.toml" <<TOML
@@ -35,11 +36,22 @@ cargo build --quiet --offline --manifest-path "$tmp/hello/Cargo.toml"
 
 edge=${MCPEDGE_PROGRAM:-$tmp/mcpedge}
 [ -x "$edge" ] || go build -C ../.. -buildvcs=false -o "$edge" ./edge
-target/debug/hello --listen "unix:$tmp/hello.sock" &
+await() { # await FILE TEXT: prints the first line that has the text, when there is one; fails after a minute
+  for _ in $(seq 600); do
+    grep -m 1 -- "$2" "$1" 2>/dev/null && return
+    sleep 0.1
+  done
+  echo "$1 never had $2:" >&2
+  cat "$1" >&2
+  return 1
+}
+"$CARGO_TARGET_DIR/debug/hello" --listen "unix:$tmp/hello.sock" 2>"$tmp/hello.log" &
 children=$!
-"$edge" --listen "unix:$tmp/mcp.sock" --admin '' --backend "hello=unix:$tmp/hello.sock" 2>"$tmp/edge.log" &
+await "$tmp/hello.log" '"msg":"serving"' >/dev/null
+"$edge" --listen 127.0.0.1:0 --admin 127.0.0.1:0 --backend "hello=unix://$tmp/hello.sock" 2>"$tmp/edge.log" &
 children="$children $!"
-answer=$(curl -sS --unix-socket "$tmp/mcp.sock" --retry 60 --retry-delay 1 --retry-all-errors --fail http://localhost/mcp \
+endpoint=$(await "$tmp/edge.log" endpoint= | sed 's/.*endpoint=\([^ ]*\).*/\1/')
+answer=$(curl -sS "$endpoint" \
   -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: greet' \
   -d '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"},"_meta":{
        "io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}')

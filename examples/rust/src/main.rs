@@ -1,6 +1,8 @@
 //! A tea house: a tool that asks its user and tells how it goes, a long one, a resource template and a prompt.
 
-use mcpedge_capability::{Call, Error, Failure, Json, Prompt, Reason, Refusal, Resource, ResourceTemplate, Server, Tasks, Tool};
+use mcpedge_capability::{
+    Call, Error, Failure, Json, Prompt, Reason, Refusal, Resource, ResourceTemplate, Server, Tasks, Tool,
+};
 use opentelemetry::{Context, global, trace::TraceContextExt};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use schemars::JsonSchema;

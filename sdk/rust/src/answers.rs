@@ -14,17 +14,17 @@ const ONCE: &str = "\0once:";
 
 /// The client's answers so far, and what this round found missing.
 #[derive(Default)]
-pub(crate) struct Answers {
+pub struct Answers {
     kept: Vec<InputResponse>,
     latest: Vec<InputResponse>,
-    pub missing: Vec<InputRequest>,
+    pub(crate) missing: Vec<InputRequest>,
     /// What `Call::set_state` or a checkpoint kept.
-    pub state: Option<Vec<u8>>,
+    pub(crate) state: Option<Vec<u8>>,
 }
 
 impl Answers {
     /// INVALID_ARGUMENT when the state is not of this library.
-    pub fn new(responses: Vec<InputResponse>, state: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn new(responses: Vec<InputResponse>, state: &[u8]) -> Result<Self, Failure> {
         let latest = responses.into_iter().filter(|r| !r.key.starts_with(ONCE)).collect();
         let mut answers = Self { latest, ..Self::default() };
         if !state.is_empty() {
@@ -43,7 +43,7 @@ impl Answers {
     }
 
     /// The answer to a key: one kept from earlier rounds first, so that a client cannot change what it said. A new one that fits is kept.
-    pub fn find<T>(&mut self, key: &str, read: impl Fn(&InputResponse) -> Option<T>) -> Option<T> {
+    pub(crate) fn find<T>(&mut self, key: &str, read: impl Fn(&InputResponse) -> Option<T>) -> Option<T> {
         if let Some(answer) = self.kept.iter().filter(|r| r.key == key).find_map(&read) {
             return Some(answer);
         }
@@ -54,14 +54,14 @@ impl Answers {
         Some(answer)
     }
 
-    pub fn miss(&mut self, request: &InputRequest) {
+    pub(crate) fn miss(&mut self, request: &InputRequest) {
         if !self.missing.iter().any(|r| r.key == request.key) {
             self.missing.push(request.clone());
         }
     }
 
     /// The JSON that was kept under a key by `keep_once`.
-    pub fn once(&self, key: &str) -> Option<String> {
+    pub(crate) fn once(&self, key: &str) -> Option<String> {
         let kept = self.kept.iter().find(|r| r.key.strip_prefix(ONCE) == Some(key))?;
         match &kept.response {
             Some(Response::RawJson(text)) => Some(text.clone()),
@@ -69,13 +69,13 @@ impl Answers {
         }
     }
 
-    pub fn keep_once(&mut self, key: &str, text: String) {
+    pub(crate) fn keep_once(&mut self, key: &str, text: String) {
         self.kept.push(InputResponse { key: format!("{ONCE}{key}"), response: Some(Response::RawJson(text)) });
     }
 
     /// The state that all of it is kept in, with the answers that nobody has looked at yet where `latest` is true. `state` replaces the
     /// handler's own. An error above MAX_STATE.
-    pub fn memory(&self, latest: bool, state: Option<&[u8]>) -> Result<Vec<u8>, String> {
+    pub(crate) fn memory(&self, latest: bool, state: Option<&[u8]>) -> Result<Vec<u8>, String> {
         let mut input_responses = self.kept.clone();
         if latest {
             let new = self.latest.iter().filter(|l| !self.kept.iter().any(|k| k.key == l.key));

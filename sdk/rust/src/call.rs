@@ -300,21 +300,14 @@ impl Call {
         assert!(self.0.events.is_some(), "the client cannot be asked here: only tools, reads and prompts can");
         poll_fn(|_| {
             let mut memory = self.memory();
-            let mut found = Vec::new();
-            let answers = &mut memory.answers;
-            questions.each(&mut |request, fits| match answers.find(&request.key, |r| fits(r).then(|| r.clone())) {
-                Some(response) => found.push(response),
-                None => answers.miss(request),
-            });
-            if !memory.answers.missing.is_empty() {
-                if let Some(runner) = memory.runner.take() {
-                    runner.wake();
-                }
-                return Poll::Pending;
+            let found = questions.find(&mut memory.answers);
+            if let (Some(found), true) = (found, memory.answers.missing.is_empty()) {
+                return Poll::Ready(found);
             }
-            drop(memory);
-            let mut found = found.into_iter();
-            Poll::Ready(questions.answers(&mut |_| found.next().expect("one for each")))
+            if let Some(runner) = memory.runner.take() {
+                runner.wake();
+            }
+            Poll::Pending
         })
         .await
     }

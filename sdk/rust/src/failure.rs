@@ -1,6 +1,9 @@
 //! How a call ends without a result.
 
-use crate::contract::{self, FailureReason, InputRequest};
+/// Why there is no result. Of a tool, `InvalidArgument` and `FailedPrecondition` reach the model as a result with `isError`; all others are errors
+/// of the protocol.
+pub use crate::contract::FailureReason as Reason;
+use crate::contract::{self, InputRequest};
 use serde::Serialize;
 use std::{error::Error as StdError, fmt, io, time::Duration};
 use tonic::{Code, Status};
@@ -10,35 +13,6 @@ use tonic::{Code, Status};
 /// Of a tool, its text becomes a result with `isError`, which a model can act on; of reads, prompts and completions it is INTERNAL. A
 /// [`Failure`], an [`InputRequired`] and the [`Status`] of a gRPC client keep what they say, also as the source of another error.
 pub type Error = Box<dyn StdError + Send + Sync>;
-
-/// Why there is no result. Of a tool, `InvalidArgument` and `FailedPrecondition` reach the model as a result with `isError`; all others are
-/// errors of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    InvalidArgument,
-    NotFound,
-    FailedPrecondition,
-    PermissionDenied,
-    ResourceExhausted,
-    Unavailable,
-    DeadlineExceeded,
-    Internal,
-}
-
-impl Reason {
-    fn contract(self) -> (FailureReason, Code) {
-        match self {
-            Reason::InvalidArgument => (FailureReason::InvalidArgument, Code::InvalidArgument),
-            Reason::NotFound => (FailureReason::NotFound, Code::NotFound),
-            Reason::FailedPrecondition => (FailureReason::FailedPrecondition, Code::FailedPrecondition),
-            Reason::PermissionDenied => (FailureReason::PermissionDenied, Code::PermissionDenied),
-            Reason::ResourceExhausted => (FailureReason::ResourceExhausted, Code::ResourceExhausted),
-            Reason::Unavailable => (FailureReason::Unavailable, Code::Unavailable),
-            Reason::DeadlineExceeded => (FailureReason::DeadlineExceeded, Code::DeadlineExceeded),
-            Reason::Internal => (FailureReason::Internal, Code::Internal),
-        }
-    }
-}
 
 /// Ends a call with a reason. The message says what was wrong, with which value, and what to do.
 #[derive(Clone, Debug)]
@@ -75,27 +49,28 @@ impl Failure {
     }
 
     pub(crate) fn into_contract(self) -> contract::Failure {
-        let (reason, _) = self.reason.contract();
-        contract::Failure { reason: reason.into(), message: self.message, data_json: self.data, scopes: self.scopes }
+        contract::Failure { reason: self.reason.into(), message: self.message, data_json: self.data, scopes: self.scopes }
     }
 
     /// The failure for RPCs that have no other way to say it.
     pub(crate) fn into_status(self) -> Status {
-        Status::new(self.reason.contract().1, self.message)
+        let code = match self.reason {
+            Reason::InvalidArgument => Code::InvalidArgument,
+            Reason::NotFound => Code::NotFound,
+            Reason::FailedPrecondition => Code::FailedPrecondition,
+            Reason::PermissionDenied => Code::PermissionDenied,
+            Reason::ResourceExhausted => Code::ResourceExhausted,
+            Reason::Unavailable => Code::Unavailable,
+            Reason::DeadlineExceeded => Code::DeadlineExceeded,
+            Reason::Internal | Reason::Unspecified => Code::Internal,
+        };
+        Status::new(code, self.message)
     }
 
     pub(crate) fn not_found(uri: &str) -> Self {
         Self::new(Reason::NotFound, format!("there is no resource {}", quote(uri)))
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl StdError for Failure {}
 
 /// The user did not answer a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,17 +80,6 @@ pub enum Refusal {
     /// The user closed the question without a choice, or the client could not show it.
     Cancelled,
 }
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Refusal::Declined => "the user declined to answer",
-            Refusal::Cancelled => "the user dismissed the question",
-        })
-    }
-}
-
-impl StdError for Refusal {}
 
 /// An outcome for handlers that keep their own account of the rounds: returned as an error, it ends the round as it says. Handlers that ask
 /// through the [`Call`](crate::Call) never need it. MCP: InputRequiredResult.
@@ -131,25 +95,31 @@ pub struct InputRequired {
     pub repeatable: bool,
 }
 
-impl fmt::Display for InputRequired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "input required: {} requests", self.requests.len())
-    }
-}
-
-impl StdError for InputRequired {}
-
 /// What cannot be served, found when it is defined. The text names it, and says what to do.
 #[derive(Clone, Debug)]
 pub struct DefinitionError(pub(crate) String);
 
-impl fmt::Display for DefinitionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+macro_rules! error {
+    ($($type:ty, $value:ident => $text:expr;)+) => {
+        $(impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let $value = self;
+                f.write_str(&$text)
+            }
+        }
+        impl StdError for $type {})+
+    };
 }
 
-impl StdError for DefinitionError {}
+error! {
+    Failure, failure => failure.message;
+    Refusal, refusal => match refusal {
+        Refusal::Declined => "the user declined to answer",
+        Refusal::Cancelled => "the user dismissed the question",
+    };
+    InputRequired, ending => format!("input required: {} requests", ending.requests.len());
+    DefinitionError, error => error.0;
+}
 
 /// The first of an error and its sources that is a T.
 pub(crate) fn cause<T: StdError + 'static>(error: &Error) -> Option<&T> {

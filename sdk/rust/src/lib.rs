@@ -47,5 +47,6 @@ pub use questions::{Action, ElicitResult, Question, Questions, form, form_schema
 pub use resources::{ReadOutput, Resource, ResourceTemplate};
 pub use serve::{Listener, TlsFiles};
 pub use server::{Definition, Kind, Server};
+pub use services::Service;
 pub use tonic::async_trait;
 pub use tools::{Json, Tasks, Tool, ToolOutput};

@@ -1,5 +1,6 @@
 //! What the client can be asked.
 
+use crate::answers::Answers;
 use crate::contract::input_request::Request;
 use crate::contract::input_response::Response;
 use crate::contract::{
@@ -134,39 +135,32 @@ fn content(response: &InputResponse) -> Option<Result<&str, Refusal>> {
     }
 }
 
-/// Takes a question, and whether an answer fits it.
-type Visit<'a> = dyn FnMut(&InputRequest, &dyn Fn(&InputResponse) -> bool) + 'a;
-
-/// Several questions, and their answers: a tuple of up to six [`Question`]s, or a `Vec` of one kind.
+/// Several questions, and their answers: a tuple of two to six [`Question`]s, or a `Vec` of one kind.
 pub trait Questions: Send + Sync {
     type Answers;
+    /// All answers, where all are there; those that are not are missed.
     #[doc(hidden)]
-    fn each(&self, visit: &mut Visit<'_>);
-    #[doc(hidden)]
-    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers;
+    fn find(&self, answers: &mut Answers) -> Option<Self::Answers>;
 }
 
 impl<T> Questions for Question<T> {
     type Answers = T;
 
-    fn each(&self, visit: &mut Visit<'_>) {
-        visit(&self.request, &|r| (self.read)(r).is_some());
-    }
-
-    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> T {
-        (self.read)(&find(&self.request.key)).expect("each has seen that it fits")
+    fn find(&self, answers: &mut Answers) -> Option<T> {
+        let answer = answers.find(&self.request.key, &self.read);
+        if answer.is_none() {
+            answers.miss(&self.request);
+        }
+        answer
     }
 }
 
 impl<Q: Questions> Questions for Vec<Q> {
     type Answers = Vec<Q::Answers>;
 
-    fn each(&self, visit: &mut Visit<'_>) {
-        self.iter().for_each(|q| q.each(visit));
-    }
-
-    fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers {
-        self.iter().map(|q| q.answers(find)).collect()
+    fn find(&self, answers: &mut Answers) -> Option<Self::Answers> {
+        let found: Vec<_> = self.iter().map(|q| q.find(answers)).collect();
+        found.into_iter().collect()
     }
 }
 
@@ -175,18 +169,14 @@ macro_rules! tuple {
         impl<$($q: Questions),+> Questions for ($($q,)+) {
             type Answers = ($($q::Answers,)+);
 
-            fn each(&self, visit: &mut Visit<'_>) {
-                $(self.$i.each(visit);)+
-            }
-
-            fn answers(&self, find: &mut dyn FnMut(&str) -> InputResponse) -> Self::Answers {
-                ($(self.$i.answers(find),)+)
+            fn find(&self, answers: &mut Answers) -> Option<Self::Answers> {
+                let found = ($(self.$i.find(answers),)+);
+                Some(($(found.$i?,)+))
             }
         }
     };
 }
 
-tuple!(A 0);
 tuple!(A 0, B 1);
 tuple!(A 0, B 1, C 2);
 tuple!(A 0, B 1, C 2, D 3);

@@ -23,7 +23,6 @@ use crate::services::Service;
 use serde_json::Value;
 use std::collections::HashMap;
 use tokio_stream::StreamExt;
-use tonic::codegen::BoxStream;
 use tonic::{Request, Status};
 
 /// Ends a call whose questions never end.
@@ -171,7 +170,7 @@ pub fn default_context() -> RequestContext {
     }
 }
 
-/// Calls a [`Server`], with answers to its questions. A status is the error of all calls.
+/// Calls a [`Server`], with answers to its questions. What has no method here is called by [`Service`]. A status is the error of all calls.
 pub struct Client {
     service: Service,
     context: RequestContext,
@@ -215,29 +214,4 @@ impl Client {
         let request = GetPromptRequest { name: name.to_string(), arguments, ..Default::default() };
         rounds!(self, get_prompt, request, get_prompt_response, out,)
     }
-}
-
-/// The contract's service of tools, for what has no method of [`Client`].
-pub fn tool_service(
-    server: &Server,
-) -> impl ToolService<CallToolStream = BoxStream<CallToolResponse>, WatchToolsStream = BoxStream<WatchToolsResponse>> {
-    Service(server.clone())
-}
-
-/// As [`tool_service`], of resources.
-pub fn resource_service(
-    server: &Server,
-) -> impl ResourceService<
-    ReadResourceStream = BoxStream<ReadResourceResponse>,
-    WatchResourceStream = BoxStream<WatchResourceResponse>,
-    WatchResourcesStream = BoxStream<WatchResourcesResponse>,
-> {
-    Service(server.clone())
-}
-
-/// As [`tool_service`], of prompts.
-pub fn prompt_service(
-    server: &Server,
-) -> impl PromptService<GetPromptStream = BoxStream<GetPromptResponse>, WatchPromptsStream = BoxStream<WatchPromptsResponse>> {
-    Service(server.clone())
 }

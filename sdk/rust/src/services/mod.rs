@@ -25,9 +25,9 @@ use tonic::{Response, Status};
 pub(crate) type Unary<T> = Result<Response<T>, Status>;
 pub(crate) type Streaming<T> = Result<Response<BoxStream<T>>, Status>;
 
-/// The services of a server; each is one of the contract's.
+/// The contract's services over a [`Server`]: each of their traits.
 #[derive(Clone)]
-pub(crate) struct Service(pub Server);
+pub struct Service(pub Server);
 
 const MAX_SUGGESTIONS: usize = 100;
 

@@ -4,10 +4,8 @@ use super::work::{Message, Round};
 use super::{Service, Streaming, Typed, Unary, feed};
 use crate::Call;
 use crate::contract::prompt_service_server::PromptService;
-use crate::contract::{
-    CompletePromptRequest, CompletePromptResponse, GetPromptRequest, GetPromptResponse, ListChanged, ListPromptsRequest,
-    ListPromptsResponse, Prompt, WatchPromptsRequest, WatchPromptsResponse, WatchStarted, watch_prompts_response::Event,
-};
+use crate::contract::watch_prompts_response::Event;
+use crate::contract::*;
 use crate::failure::{Failure, Reason, internal, quote};
 use crate::page::page;
 use tonic::codegen::BoxStream;

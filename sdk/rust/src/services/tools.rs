@@ -5,10 +5,8 @@ use super::{Service, Streaming, Unary, feed};
 use crate::Call;
 use crate::answers::Answers;
 use crate::contract::tool_service_server::ToolService;
-use crate::contract::{
-    CallToolRequest, CallToolResponse, CancelCallRequest, CancelCallResponse, ListChanged, ListToolsRequest, ListToolsResponse, Tool,
-    WatchStarted, WatchToolsRequest, WatchToolsResponse, watch_tools_response::Event,
-};
+use crate::contract::watch_tools_response::Event;
+use crate::contract::*;
 use crate::failure::{Failure, Reason, internal, quote};
 use crate::page::page;
 use crate::rounds::plainly;

@@ -125,7 +125,7 @@ pub(crate) struct Round<'a> {
 
 impl Service {
     /// Runs one round in a task of its own, which ends with the stream. `what` names it, `tool greet`; `find` has what to do.
-    pub fn work<M: Message>(
+    pub(crate) fn work<M: Message>(
         &self, what: String, round: Round<'_>, find: impl FnOnce(&Call) -> Result<Work<M::Result>, Failure>,
         plain: impl FnOnce(Error) -> Result<M::Result, Failure> + Send + 'static,
     ) -> Streaming<M> {
@@ -183,8 +183,8 @@ pub(crate) fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     let (amount, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
     let amount: u64 = amount.parse().ok()?;
     let timeout = match unit {
-        "H" => Duration::from_secs(amount * 3600),
-        "M" => Duration::from_secs(amount * 60),
+        "H" => Duration::from_secs(amount.saturating_mul(3600)),
+        "M" => Duration::from_secs(amount.saturating_mul(60)),
         "S" => Duration::from_secs(amount),
         "m" => Duration::from_millis(amount),
         "u" => Duration::from_micros(amount),

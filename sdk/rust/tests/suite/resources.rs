@@ -1,9 +1,9 @@
 use crate::until;
 use mcpedge_capability::contract::resource_contents::Body;
-use mcpedge_capability::testing::{Client, prompt_service, resource_service};
+use mcpedge_capability::testing::Client;
 use mcpedge_capability::{
-    Call, Changes, Error, Failure, Prompt, Reason, Resource, ResourceContents, ResourceProvider, ResourceTemplate, Server, Watching,
-    async_trait, blob_contents, contract, text_contents,
+    Call, Changes, Error, Failure, Prompt, Reason, Resource, ResourceContents, ResourceProvider, ResourceTemplate, Server, Service,
+    Watching, async_trait, blob_contents, contract, text_contents,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -147,7 +147,7 @@ async fn prompts_take_texts_and_complete_them() {
         let failure = client.get_prompt("greet", wrong).await.unwrap().failure.unwrap();
         assert_eq!(failure.reason(), contract::FailureReason::InvalidArgument);
     }
-    let service = prompt_service(&s);
+    let service = Service(s.clone());
     let listed = service.list_prompts(Request::new(Default::default())).await.unwrap().into_inner().prompts.remove(0);
     let arguments: Vec<_> = listed.arguments.iter().map(|a| (a.name.as_str(), a.description.as_str(), a.required)).collect();
     assert_eq!(arguments, [("name", "Whom", true), ("times", "", false), ("loud", "", false)]);
@@ -169,7 +169,7 @@ async fn changes_between_pages_shift_nothing() {
     let s = server();
     let add = |i: u32| s.add(Resource::new(format!("x://{i:04}"), "r", || async { "" })).unwrap();
     (0..2500).for_each(add);
-    let service = resource_service(&s);
+    let service = Service(s.clone());
     let page = async |page_token: String, page_size| {
         let request = contract::ListResourcesRequest { page_token, page_size, principal: None };
         service.list_resources(Request::new(request)).await.map(tonic::Response::into_inner)
@@ -226,7 +226,7 @@ impl ResourceProvider for Shelf {
 async fn watch(s: &Server, uri: &str) -> Result<BoxStream<contract::WatchResourceResponse>, Status> {
     use contract::resource_service_server::ResourceService;
     let request = contract::WatchResourceRequest { uri: uri.to_string(), principal: None };
-    Ok(resource_service(s).watch_resource(Request::new(request)).await?.into_inner())
+    Ok(Service(s.clone()).watch_resource(Request::new(request)).await?.into_inner())
 }
 
 async fn next(stream: &mut BoxStream<contract::WatchResourceResponse>) -> Result<String, Status> {
@@ -268,7 +268,7 @@ async fn a_provider_is_watched_while_anyone_watches() {
 async fn a_provider_that_fails_tells_why_but_for_panics() {
     use contract::resource_service_server::ResourceService;
     let s = server().provide("shelf://", Shelf { fails: true, ..Shelf::default() });
-    let status = resource_service(&s).list_resources(Request::new(Default::default())).await.unwrap_err();
+    let status = Service(s.clone()).list_resources(Request::new(Default::default())).await.unwrap_err();
     assert_eq!((status.code(), status.message()), (Code::Internal, "list of shelf:// failed by a fault of the service"));
     let status = next(&mut watch(&s, "shelf://a").await.unwrap()).await.unwrap_err();
     assert_eq!((status.code(), status.message()), (Code::Unavailable, "shelf:// cannot be watched: no eyes"));

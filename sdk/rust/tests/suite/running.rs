@@ -1,6 +1,6 @@
 use crate::until;
-use mcpedge_capability::testing::{Client, default_context, tool_service};
-use mcpedge_capability::{Call, Error, Level, Server, Tool, contract};
+use mcpedge_capability::testing::{Client, default_context};
+use mcpedge_capability::{Call, Error, Level, Server, Service, Tool, contract};
 use opentelemetry::trace::TraceContextExt;
 use serde_json::json;
 use std::future::pending;
@@ -72,7 +72,7 @@ async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
             pending::<()>().await
         }
     });
-    let service = tool_service(&s);
+    let service = Service(s.clone());
     use contract::tool_service_server::ToolService;
     let stream = service.call_tool(request("waits")).await.unwrap().into_inner();
     tokio::task::yield_now().await;
@@ -84,6 +84,11 @@ async fn a_handler_is_dropped_when_its_caller_leaves_and_at_its_deadline() {
     let mut stream = service.call_tool(timed).await.unwrap().into_inner();
     assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
     until("it is dropped", || ends.load(Ordering::SeqCst) == 2 && told.load(Ordering::SeqCst) == 2).await;
+    for endless in ["18446744073709551615H", "", "é", "S", "xS"] {
+        let mut timed = request("no_such_tool");
+        timed.metadata_mut().insert("grpc-timeout", tonic::metadata::MetadataValue::try_from(endless.as_bytes()).unwrap());
+        assert!(service.call_tool(timed).await.is_ok(), "{endless}");
+    }
     let outcome = Client::new(&server().tool("t", "", |call: Call| async move { call.is_cancelled().to_string() }));
     assert_eq!(outcome.call_tool("t", json!({})).await.unwrap().text(), "false");
 }
@@ -104,9 +109,9 @@ async fn a_cancelled_task_is_told() {
     });
     let state = Client::new(&ask).call_tool("t", json!({})).await.unwrap().input_required.unwrap().state;
     let cancel = |state| Request::new(contract::CancelCallRequest { name: "t".into(), state, context: None });
-    tool_service(&s).cancel_call(cancel(state)).await.unwrap();
+    Service(s.clone()).cancel_call(cancel(state)).await.unwrap();
     assert_eq!(told.load(Ordering::SeqCst), 7);
-    assert_eq!(tool_service(&s).cancel_call(cancel(b"x".to_vec())).await.unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(Service(s.clone()).cancel_call(cancel(b"x".to_vec())).await.unwrap_err().code(), Code::InvalidArgument);
 }
 
 #[tokio::test]
@@ -118,7 +123,7 @@ async fn the_trace_of_the_edge_goes_on() {
     let mut traced = request("t");
     traced.metadata_mut().insert("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".parse().unwrap());
     use contract::tool_service_server::ToolService;
-    let message = tool_service(&s).call_tool(traced).await.unwrap().into_inner().next().await.unwrap().unwrap();
+    let message = Service(s.clone()).call_tool(traced).await.unwrap().into_inner().next().await.unwrap().unwrap();
     let Some(contract::call_tool_response::Message::Result(result)) = message.message else { panic!() };
     assert_eq!(result.content, [mcpedge_capability::text("0af7651916cd43dd8448eb211c80319c")]);
 }

@@ -34,7 +34,7 @@ fn server() -> Server {
 
 async fn listed(tool: Tool) -> contract::Tool {
     use contract::tool_service_server::ToolService;
-    let service = mcpedge_capability::testing::tool_service(&server().with(tool));
+    let service = mcpedge_capability::Service(server().with(tool));
     let request = tonic::Request::new(contract::ListToolsRequest::default());
     service.list_tools(request).await.unwrap().into_inner().tools.remove(0)
 }
@@ -114,7 +114,7 @@ async fn numbers_keep_their_text() {
     use contract::tool_service_server::ToolService;
     use tokio_stream::StreamExt;
     let request = contract::CallToolRequest { name: "echo".into(), arguments_json: text.into(), ..Default::default() };
-    let service = mcpedge_capability::testing::tool_service(&s);
+    let service = mcpedge_capability::Service(s.clone());
     let mut stream = service.call_tool(tonic::Request::new(request)).await.unwrap().into_inner();
     let Some(contract::call_tool_response::Message::Result(r)) = stream.next().await.unwrap().unwrap().message else { panic!() };
     assert_eq!(r.structured_content_json, text);
