@@ -47,6 +47,7 @@ func readDist(t *testing.T) *dist {
 	for _, file := range more {
 		d.add(t, file)
 	}
+	slices.Sort(d.names)
 	return d
 }
 
