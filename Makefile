@@ -177,7 +177,7 @@ kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=kubernetes ./tests/kubernetes && \
 	rm -f bin/kubernetes-figures; export GOTEST_LEFT_OUT="$$PWD/bin/left-out" KUBERNETES_FIGURES="$$PWD/bin/kubernetes-figures" && \
 	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
-	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; exit $$code; }; $(END)
+	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; (exit $$code); }; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =
