@@ -188,7 +188,7 @@ bench: ## Run the benchmarks: ratios to a bare bridge and the official SDK, with
 bench-waiting: ## What 100,000 tasks that wait cost, in Redis and in the replicas; by hand
 	@$(GO) run ./bench/waiting
 
-bench-sdk: ## Calls per second and memory of a trivial tool in each language, and beside FastMCP and the TypeScript SDK; by hand (needs npm, Python)
+bench-sdk: ## Calls per second and memory of a trivial tool in each language, and beside FastMCP, rmcp and the SDKs for Java and TypeScript; by hand (needs npm, Python, Java with Maven, Rust)
 	@$(GO) run ./bench/languages $(BENCHFLAGS)
 
 bench-baseline: ## Run the benchmarks and save their rounds as bench/baseline.txt

@@ -30,21 +30,31 @@ type stage struct {
 	running []*process.Process
 }
 
-// direct are the servers of official SDKs that have the same tool, by the language that they stand beside: how what they need is installed
-// into a folder, where they are installed from, and how they are started with it.
+// servers has the programs of official SDKs.
+const servers = "bench/languages/servers"
+
+// direct are the servers of official SDKs that have the same tool, by the language that they stand beside: how what they need is put into
+// a folder, {dir}, by commands of a shell in the root of the repository, and how they are started. Their versions are those of tests/interop.
 var direct = map[string]struct {
 	name    string
-	install []string // in the folder pins; it fills {dir}
-	pins    string
+	install string
 	command []string
 }{
-	"python": {
-		"FastMCP", []string{"sh", "-c", "python3 -m venv {dir} && {dir}/bin/pip install --quiet --disable-pip-version-check -r requirements.txt"},
-		"tests/interop/fastmcp", []string{"{dir}/bin/python", "bench/languages/server.py"},
+	"java": {
+		"Java SDK", "mvn -q -B -f " + servers + "/java/pom.xml -Dout={dir} compile",
+		[]string{"java", "-cp", "{dir}/classes:{dir}/lib/*", "Server"},
 	},
-	"typescript": {
-		"TypeScript SDK", []string{"sh", "-c", "mkdir -p {dir} && cp package.json package-lock.json {dir} && npm ci --silent --prefix {dir}"},
-		"tests/interop/typescript-v1", []string{"node", "{dir}/server.mjs"},
+	"python": {
+		"FastMCP", "python3 -m venv {dir} && {dir}/bin/pip install --quiet --disable-pip-version-check -r tests/interop/fastmcp/requirements.txt",
+		[]string{"{dir}/bin/python", servers + "/server.py"},
+	},
+	"rust": {
+		"rmcp", "cargo build --quiet --locked --release --manifest-path " + servers + "/rust/Cargo.toml --target-dir {dir}",
+		[]string{"{dir}/release/server"},
+	},
+	"typescript": { // its imports are looked for from where it is
+		"TypeScript SDK", "mkdir -p {dir} && cp tests/interop/typescript-v1/package*.json " + servers + "/server.mjs {dir} && npm ci --silent --prefix {dir}",
+		[]string{"node", "{dir}/server.mjs"},
 	},
 }
 
@@ -107,33 +117,20 @@ func (s *stage) behindAnEdge(ctx context.Context, language string) (subject, err
 func (s *stage) alone(ctx context.Context, language string) (subject, error) {
 	d := direct[language]
 	dir := filepath.Join(s.dir, language)
-	in := func(command []string) []string {
-		out := make([]string, len(command))
-		for i, word := range command {
-			out[i] = strings.ReplaceAll(word, "{dir}", dir)
-		}
-		return out
-	}
-	install := exec.CommandContext(ctx, in(d.install)[0], in(d.install)[1:]...)
-	install.Dir = d.pins
+	in := strings.NewReplacer("{dir}", dir)
+	install := exec.CommandContext(ctx, "sh", "-c", in.Replace(d.install))
 	if text, err := install.CombinedOutput(); err != nil {
 		return subject{}, fmt.Errorf("%s cannot be installed: %w\n%s", d.name, err, text)
-	}
-	if language == "typescript" { // its imports are looked for from where it is
-		text, err := os.ReadFile("bench/languages/server.mjs")
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, "server.mjs"), text, 0o600)
-		}
-		if err != nil {
-			return subject{}, err
-		}
 	}
 	addrs, err := process.FreeAddrs(1)
 	if err != nil {
 		return subject{}, err
 	}
 	_, port, _ := strings.Cut(addrs[0], ":")
-	command := append(in(d.command), port)
+	var command []string
+	for _, word := range append(d.command, port) {
+		command = append(command, in.Replace(word))
+	}
 	server, err := s.run("alone-"+language, command[0], command[1:]...)
 	if err != nil {
 		return subject{}, err
