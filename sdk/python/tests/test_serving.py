@@ -432,6 +432,7 @@ def test_a_program_stops_gracefully(tmp_path: Path) -> None:
             capture_output=True,
             text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
+            timeout=30,
         )
         assert second.returncode == 1 and "cannot listen on" in second.stderr and "Traceback" not in second.stderr
         program.send_signal(signal.SIGTERM)

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -79,12 +80,16 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
     if bool(flags.tls_cert) != bool(flags.tls_key) or (flags.tls_client_ca and not flags.tls_cert):
         parser.error("--tls-cert and --tls-key go together, and --tls-client-ca with them")
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    name = server.info.name
+    failed = False
     try:
         credentials = _credentials(flags.tls_cert, flags.tls_key, flags.tls_client_ca)
         asyncio.run(_until_signalled(server, flags.listen, credentials))
     except OSError as e:
-        server.log.error("%s failed: %s", name, e)
+        server.log.error("%s failed: %s", server.info.name, e)
+        failed = True
+    if failed:
+        # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
+        gc.collect()
         sys.exit(1)
     server.runner.pool.shutdown(wait=False, cancel_futures=True)
     # A plain handler that does not look at Call.cancelled would keep the process from ending.
