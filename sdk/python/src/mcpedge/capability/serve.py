@@ -44,12 +44,11 @@ async def serve(
             ("grpc.so_reuseport", 0),
         ]
     )
-    names = register(server, on)
+    names = (*register(server, on), health.SERVICE_NAME, reflection.SERVICE_NAME)
     serving: Any = vars(health)["aio"].HealthServicer()  # of its types, none has it
     vars(health_pb2_grpc)["add_HealthServicer_to_server"](serving, on)
-    everything = (*names, health.SERVICE_NAME, reflection.SERVICE_NAME)
-    reflection.enable_server_reflection(everything, on)
-    for name in ("", *everything):
+    reflection.enable_server_reflection(names, on)
+    for name in ("", *names):
         await serving.set(name, health_pb2.HealthCheckResponse.SERVING)
     try:
         port = on.add_secure_port(address, credentials) if credentials else on.add_insecure_port(address)
@@ -80,22 +79,20 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
     if bool(flags.tls_cert) != bool(flags.tls_key) or (flags.tls_client_ca and not flags.tls_cert):
         parser.error("--tls-cert and --tls-key go together, and --tls-client-ca with them")
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    failed = False
     try:
         credentials = _credentials(flags.tls_cert, flags.tls_key, flags.tls_client_ca)
         asyncio.run(_until_signalled(server, flags.listen, credentials))
     except OSError as e:
         server.log.error("%s failed: %s", server.info.name, e)
-        failed = True
-    if failed:
-        # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
-        gc.collect()
-        sys.exit(1)
-    server.runner.pool.shutdown(wait=False, cancel_futures=True)
-    # A plain handler that does not look at Call.cancelled would keep the process from ending.
-    last = threading.Timer(1, os._exit, [0])
-    last.daemon = True
-    last.start()
+    else:
+        server.runner.pool.shutdown(wait=False, cancel_futures=True)
+        # A plain handler that does not look at Call.cancelled would keep the process from ending.
+        last = threading.Timer(1, os._exit, [0])
+        last.daemon = True
+        return last.start()
+    # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
+    gc.collect()
+    sys.exit(1)
 
 
 async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:
@@ -108,8 +105,8 @@ async def _until_signalled(server: Server, address: str, credentials: grpc.Serve
             signal.signal(number, lambda _number, _frame: loop.call_soon_threadsafe(stop.set))
 
     def started(port: int) -> None:
-        shown = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
-        server.log.info("%s serves on %s%s", server.info.name, shown, " with TLS" if credentials else "")
+        at = address if address.startswith("unix:") else f"{address.rpartition(':')[0]}:{port}"
+        server.log.info("%s serves on %s%s", server.info.name, at, " with TLS" if credentials else "")
 
     await serve(server, address, credentials=credentials, stop=stop, started=started)
 
@@ -118,5 +115,4 @@ def _credentials(cert: Path | None, key: Path | None, client_ca: Path | None) ->
     if cert is None or key is None:
         return None
     ca = client_ca.read_bytes() if client_ca else None
-    pair = (key.read_bytes(), cert.read_bytes())
-    return grpc.ssl_server_credentials([pair], ca, require_client_auth=ca is not None)
+    return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())], ca, require_client_auth=ca is not None)
