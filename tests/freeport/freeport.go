@@ -7,16 +7,23 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
+	"sync/atomic"
 )
 
 // Systems choose ports for themselves from 32768 on at the lowest.
 const first, end = 10000, 32768
 
-// Listen listens on a random port of loopback that the system gives to nobody who does not name it.
+// last is the port that was tried last. Each process begins somewhere and goes on from there, so that it gives no port twice: a program
+// may take half a minute until it opens its own.
+var last atomic.Uint32
+
+func init() { last.Store(rand.Uint32N(end - first)) }
+
+// Listen listens on a port of loopback that the system gives to nobody who does not name it, and this process gave to nobody before.
 func Listen() (net.Listener, error) {
 	var failed error
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+rand.IntN(end-first)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first+last.Add(1)%(end-first)))
 		if err == nil {
 			return l, nil
 		}

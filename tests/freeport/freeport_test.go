@@ -21,3 +21,18 @@ func TestPortsCanBeOpenedAgain(t *testing.T) {
 		_ = l.Close()
 	}
 }
+
+// A port whose server is not there yet is given to nobody else of the process.
+func TestNoPortIsGivenTwice(t *testing.T) {
+	given := map[string]bool{}
+	for range 1000 {
+		addr, err := Addr()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if given[addr] {
+			t.Fatalf("%s was given twice", addr)
+		}
+		given[addr] = true
+	}
+}
