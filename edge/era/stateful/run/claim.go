@@ -89,7 +89,7 @@ func (r *Replica) takeOver(w medium.Which, why call.Why) call.Fault {
 		if f == call.NoFault {
 			if why == call.ByLoss {
 				r.count.Takeovers.Add(1)
-				r.o.Log.Info("a call whose replica was lost is this one's now", "call", o.Record.ID, "method", o.Record.Method, "round", o.Record.Round)
+				r.o.Log.Info("took over a call from a lost replica", "call", o.Record.ID, "method", o.Record.Method, "round", o.Record.Round)
 			}
 			r.resume(o, Reason{Why: why, Began: began}, returns)
 			return f
