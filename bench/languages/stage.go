@@ -91,8 +91,15 @@ func (s *stage) behindAnEdge(ctx context.Context, language string) (subject, err
 	}
 	listen, mcp, admin := addrs[0], addrs[1], addrs[2]
 	program := filepath.Join("sdk", language, "fixture", "run")
-	if language == "go" {
+	switch language {
+	case "go":
 		program = filepath.Join(s.dir, "fixture")
+	case "rust": // as it would be deployed: the script builds it without optimization
+		target := filepath.Join(s.dir, "fixture-rust")
+		if err := shell(ctx, "cargo build --quiet --locked --release --package fixture --manifest-path sdk/rust/Cargo.toml --target-dir "+target); err != nil {
+			return subject{}, fmt.Errorf("the fixture in Rust cannot be built: %w", err)
+		}
+		program = filepath.Join(target, "release", "fixture")
 	}
 	backend, err := s.run("backend-"+language, program, "--listen", listen)
 	if err != nil {
@@ -118,9 +125,8 @@ func (s *stage) alone(ctx context.Context, language string) (subject, error) {
 	d := direct[language]
 	dir := filepath.Join(s.dir, language)
 	in := strings.NewReplacer("{dir}", dir)
-	install := exec.CommandContext(ctx, "sh", "-c", in.Replace(d.install))
-	if text, err := install.CombinedOutput(); err != nil {
-		return subject{}, fmt.Errorf("%s cannot be installed: %w\n%s", d.name, err, text)
+	if err := shell(ctx, in.Replace(d.install)); err != nil {
+		return subject{}, fmt.Errorf("%s cannot be installed: %w", d.name, err)
 	}
 	addrs, err := process.FreeAddrs(1)
 	if err != nil {
@@ -139,6 +145,14 @@ func (s *stage) alone(ctx context.Context, language string) (subject, error) {
 		return subject{}, fmt.Errorf("%w\n%s", err, server.Tail())
 	}
 	return subject{d.name + ", alone", addrs[0], server.Pid(), calling(addrs[0], http.Header{"Mcp-Protocol-Version": {"2025-06-18"}}, "")}, nil
+}
+
+// shell runs commands in the root of the repository. Its error has what they said.
+func shell(ctx context.Context, commands string) error {
+	if text, err := exec.CommandContext(ctx, "sh", "-c", commands).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w\n%s", err, text)
+	}
+	return nil
 }
 
 // calling is the call of the tool, which gives as many x as it is asked for.

@@ -25,6 +25,8 @@ public final class Server {
     tomcat.setHostname("127.0.0.1");
     tomcat.setPort(Integer.parseInt(args[0]));
     tomcat.getConnector().setProperty("address", "127.0.0.1");
+    tomcat.getConnector().setProperty("maxKeepAliveRequests", "-1"); // a client keeps its connection, as with the others
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> Runtime.getRuntime().halt(0))); // a stop is no failure
     var context = tomcat.addContext("", null);
     Tomcat.addServlet(context, "mcp", transport).setAsyncSupported(true);
     context.addServletMappingDecoded("/mcp", "mcp");
