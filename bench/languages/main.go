@@ -21,6 +21,9 @@ import (
 	"github.com/mcpedge/mcpedge/bench/internal/stats"
 )
 
+// warming is how many rounds are not counted: a Java server compiles itself for the first 12 s of its load.
+const warming = 6
+
 // options is what the command line decides.
 type options struct {
 	languages   []string // empty: all that there are
@@ -39,7 +42,7 @@ func main() {
 	var languages string
 	flag.StringVar(&languages, "languages", "", "which ones, separated by commas; empty: go and those of sdk/")
 	flag.IntVar(&o.connections, "connections", 16, "clients at the same time")
-	flag.IntVar(&o.rounds, "rounds", 10, "rounds, in each of which every subject is called for a slice; one more comes before them and is not counted")
+	flag.IntVar(&o.rounds, "rounds", 10, "rounds, in each of which every subject is called for a slice; others come before them and are not counted")
 	flag.DurationVar(&o.slice, "slice", 3*time.Second, "length of a slice")
 	flag.Parse()
 	o.languages = strings.FieldsFunc(languages, func(r rune) bool { return r == ',' })
@@ -72,13 +75,13 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	rates := map[string][]float64{}
-	for round := range o.rounds + 1 { // the first one warms what compiles while it runs
+	for round := range warming + o.rounds {
 		for _, one := range subjects {
 			r, err := load.Run(one.addr, []load.Call{one.call}, o.connections, o.slice)
 			if err != nil {
 				return fmt.Errorf("%s: %w", one.name, err)
 			}
-			if round > 0 {
+			if round >= warming {
 				rates[one.name] = append(rates[one.name], r.PerSecond())
 			}
 		}

@@ -58,11 +58,21 @@ var direct = map[string]struct {
 	},
 }
 
+// deployed says how fixtures are built and started where sdk/LANG/fixture/run is missing, or has them start quickly rather than run quickly.
+var deployed = map[string]struct{ build, command string }{
+	"go":   {"go build -o {dir}/fixture ./tests/capability/fixture", "{dir}/fixture"},
+	"java": {`echo "-cp $(sdk/java/build.sh)" >{dir}/java.arguments`, "java @{dir}/java.arguments Fixture"},
+	"rust": {
+		"cargo build --quiet --locked --release --package fixture --manifest-path sdk/rust/Cargo.toml --target-dir {dir}/fixture-rust",
+		"{dir}/fixture-rust/release/fixture",
+	},
+}
+
 // start starts an edge with the fixture of each language behind it, and the official servers beside, and returns what can be called.
 func (s *stage) start(ctx context.Context, languages []string) ([]subject, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	if err := process.Build(ctx, s.dir, "./edge", "./tests/capability/fixture"); err != nil {
+	if err := process.Build(ctx, s.dir, "./edge"); err != nil {
 		return nil, err
 	}
 	var out []subject
@@ -90,18 +100,15 @@ func (s *stage) behindAnEdge(ctx context.Context, language string) (subject, err
 		return subject{}, err
 	}
 	listen, mcp, admin := addrs[0], addrs[1], addrs[2]
-	program := filepath.Join("sdk", language, "fixture", "run")
-	switch language {
-	case "go":
-		program = filepath.Join(s.dir, "fixture")
-	case "rust": // as it would be deployed: the script builds it without optimization
-		target := filepath.Join(s.dir, "fixture-rust")
-		if err := shell(ctx, "cargo build --quiet --locked --release --package fixture --manifest-path sdk/rust/Cargo.toml --target-dir "+target); err != nil {
-			return subject{}, fmt.Errorf("the fixture in Rust cannot be built: %w", err)
+	command := []string{filepath.Join("sdk", language, "fixture", "run")}
+	if d, ok := deployed[language]; ok {
+		in := strings.NewReplacer("{dir}", s.dir)
+		if err := shell(ctx, in.Replace(d.build)); err != nil {
+			return subject{}, fmt.Errorf("the fixture of %s cannot be built: %w", language, err)
 		}
-		program = filepath.Join(target, "release", "fixture")
+		command = strings.Fields(in.Replace(d.command))
 	}
-	backend, err := s.run("backend-"+language, program, "--listen", listen)
+	backend, err := s.run("backend-"+language, command[0], append(command[1:], "--listen", listen)...)
 	if err != nil {
 		return subject{}, err
 	}
