@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions release release-tools bench-sdk
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -52,13 +52,16 @@ test-versions: ## Run the latest release and this version together: replicas on 
 	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/versions -args -duration $(DURATION); code=$$?; \
 	test ! -s bin/versions-figures || cat bin/versions-figures; exit $$code; }; $(END)
 
+version: ## Print the version of the libraries, the chart and the pages; make version VERSION=1.2.3 gives them another one
+	@$(GO) build -C tools -o ../bin/version ./version && bin/version $(VERSION)
+
 # What makes a release, built into bin/.
 release-tools:
 	@mkdir -p bin && \
 	$(GO) build -C tools/release -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2 && \
 	$(GO) build -C tools/syft -o ../../bin/syft github.com/anchore/syft/cmd/syft && \
 	$(GO) build -C tests/chart -o ../../bin/helm helm.sh/helm/v3/cmd/helm && \
-	$(GO) build -C tools -o ../bin/packages ./packages
+	$(GO) build -C tools -o ../bin/ ./packages ./version
 
 release: ## Make all of a release, publish nothing, install each artefact where this machine can, and call it (Linux); by hand
 	@$(RUN); $(MAKE) --no-print-directory release-tools && $(GO) build -C tools -o ../bin/gotest ./gotest && \

@@ -112,7 +112,7 @@ func (d *dist) npm(t *testing.T) {
 		switch {
 		case strings.Contains(name, mine):
 			d.say(name, "installed by npm for %s", launcher)
-		case name != launcher:
+		case name != launcher && !strings.HasPrefix(name, "npm-mcpedge-capability-"):
 			d.say(name, "made; npm leaves it out here")
 		}
 	}
@@ -145,7 +145,7 @@ func (d *dist) wheel(t *testing.T) {
 	serving{env: env, command: []string{uvx, "mcpedge"}, caller: []string{edge}, through: true}.answers(t)
 	d.say(name, "uvx mcpedge, answered")
 	for _, other := range d.names {
-		if strings.HasSuffix(other, ".whl") && other != name {
+		if strings.HasSuffix(other, ".whl") && other != name && !strings.HasPrefix(other, "mcpedge_capability-") {
 			d.say(other, "made; not installed here")
 		}
 	}

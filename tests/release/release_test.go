@@ -34,6 +34,7 @@ func TestRelease(t *testing.T) {
 		{"SBOMs", (*dist).sboms},
 		{"contract", (*dist).contract},
 		{"chart", (*dist).chart},
+		{"libraries", (*dist).libraries},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(d, t) })
 	}
