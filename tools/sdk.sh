@@ -13,6 +13,7 @@ go build -o bin/mcpedge ./edge
 go build -o bin/conformance ./tests/conformance
 go test -c -o "$tmp/capability.test" ./tests/capability
 export MCPEDGE_PROGRAM=$PWD/bin/mcpedge
+export CARGO_INCREMENTAL=0 # for the fixtures as for sdk/rust/test.sh, which builds them first
 
 part() { # part COMMAND… counts as one that passed or failed
   if "$@"; then passed=$((passed + 1)); else failed=$((failed + 1)); fi

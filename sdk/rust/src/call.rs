@@ -37,7 +37,7 @@ struct Inner {
 #[derive(Default)]
 pub(crate) struct Memory {
     pub answers: Answers,
-    pub meta_json: String,
+    meta_json: String,
     pub cache: Option<CacheHint>,
     progress: Option<f64>,
     deferred: bool,
@@ -67,6 +67,11 @@ impl Call {
         let mut memory = self.memory();
         memory.runner = Some(runner.clone());
         !memory.answers.missing.is_empty()
+    }
+
+    /// The `_meta` of a result: its own, or else that of `set_meta`.
+    pub(crate) fn result_meta(&self, own: String) -> String {
+        if own.is_empty() { self.memory().meta_json.clone() } else { own }
     }
 
     pub(crate) fn deadline(&self) -> Option<Instant> {

@@ -10,6 +10,7 @@ use crate::server::Server;
 use std::any::Any;
 use std::sync::Arc;
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tonic::Status;
 use tonic::async_trait;
 
@@ -59,15 +60,9 @@ impl Watching {
 
     /// Watches by a future, which is spawned, and dropped at the end.
     pub fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self::new(AbortOnDrop(tokio::spawn(future).abort_handle()))
-    }
-}
-
-pub(crate) struct AbortOnDrop(pub tokio::task::AbortHandle);
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
+        let mut task = JoinSet::new();
+        task.spawn(future);
+        Self::new(task)
     }
 }
 

@@ -1,60 +1,45 @@
 //! JSON Schemas of Rust types, and values by them. schemars makes the one, serde the other.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// The schema of what a type reads.
 pub(crate) fn input<T: JsonSchema>() -> Value {
-    plain(SchemaSettings::draft2020_12().for_deserialize(), |g| g.into_root_schema_for::<T>())
+    plain(SchemaSettings::draft2020_12().for_deserialize()).into_root_schema_for::<T>().to_value()
 }
 
 /// The schema of what a type writes; `None` where it says nothing.
 pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
-    let schema = plain(SchemaSettings::draft2020_12().for_serialize(), |g| g.into_root_schema_for::<T>());
+    let schema = plain(SchemaSettings::draft2020_12().for_serialize()).into_root_schema_for::<T>().to_value();
     schema.as_object().is_some_and(|s| s.keys().any(|k| k != "description")).then_some(schema)
 }
 
-/// Without what says nothing to a model: the dialect, names of types, formats of numbers, references to what is said once.
-fn plain(settings: SchemaSettings, make: impl FnOnce(schemars::SchemaGenerator) -> Schema) -> Value {
+/// Makes schemas without what says nothing to a model: the dialect, names of types, formats of numbers, references to what is said once.
+fn plain(settings: SchemaSettings) -> SchemaGenerator {
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
-    let mut schema = make(settings.into_generator()).to_value();
-    strip(&mut schema);
-    if let Some(Value::Object(definitions)) = schema.get_mut("$defs") {
-        definitions.values_mut().for_each(strip);
-    }
-    schema
+    settings.with_transform(without_names).with_transform(RecursiveTransform(without_format)).into_generator()
 }
 
-fn strip(schema: &mut Value) {
-    let Value::Object(members) = schema else { return };
-    members.remove("title");
-    numbers(members);
+/// Removes the names of a root's type and of the types that it refers to.
+fn without_names(root: &mut Schema) {
+    root.remove("title");
+    for definition in root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        definition.as_object_mut().map(|d| d.remove("title"));
+    }
 }
 
-/// Removes the formats of Rust's numbers, and the bounds that are implied by them, at any depth.
-fn numbers(members: &mut Map<String, Value>) {
-    if let Some(Value::String(format)) = members.get("format")
-        && (format == "float" || format == "double" || format.starts_with("int") || format.starts_with("uint"))
-    {
-        members.remove("format");
-    }
-    for (name, value) in members.iter_mut() {
-        match value {
-            Value::Object(nested) if name == "properties" || name == "$defs" => {
-                nested.values_mut().filter_map(Value::as_object_mut).for_each(numbers);
-            }
-            Value::Object(nested) if name != "default" => numbers(nested),
-            Value::Array(all) if matches!(name.as_str(), "anyOf" | "oneOf" | "allOf" | "prefixItems") => {
-                all.iter_mut().filter_map(Value::as_object_mut).for_each(numbers);
-            }
-            _ => {}
-        }
+/// Removes the format of one of Rust's numbers.
+fn without_format(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    if ["float", "double"].contains(&format) || format.starts_with("int") || format.starts_with("uint") {
+        schema.remove("format");
     }
 }
 

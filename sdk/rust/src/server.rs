@@ -24,7 +24,7 @@ pub struct Server {
     pub(crate) offers: Arc<Offers>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct About {
     pub info: Implementation,
     pub instructions: String,
@@ -39,11 +39,10 @@ pub(crate) struct Offers {
     pub tools: Registry<Tool>,
     pub prompts: Registry<Prompt>,
     pub resources: Registry<Resource>,
+    /// Its changes are those of the resources.
     pub templates: Registry<ResourceTemplate>,
     providers: RwLock<Vec<Arc<Provided>>>,
-    pub tool_feed: Arc<Feed>,
-    pub prompt_feed: Arc<Feed>,
-    pub resource_feed: Arc<Feed>,
+    /// Of what is at a URI.
     pub updates: Arc<Feed>,
 }
 
@@ -86,26 +85,15 @@ impl Server {
     /// Name and version are shown to operators, and to clients when this is the edge's only backend.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         let info = Implementation { name: name.into(), version: version.into(), ..Default::default() };
-        let about = About {
-            info,
-            instructions: String::new(),
-            extensions: HashMap::new(),
-            list_cache: None,
-            announced: Vec::new(),
-            grace: Duration::from_secs(10),
-            log: Log::default(),
-        };
-        let [tool_feed, prompt_feed, resource_feed, updates] = [(); 4].map(|()| Arc::new(Feed::default()));
+        let about = About { info, grace: Duration::from_secs(10), ..Default::default() };
+        let resource_changes = Arc::<Feed>::default();
         let offers = Offers {
-            tools: Registry::new(tool_feed.clone()),
-            prompts: Registry::new(prompt_feed.clone()),
-            resources: Registry::new(resource_feed.clone()),
-            templates: Registry::new(resource_feed.clone()),
+            tools: Registry::new(Arc::default()),
+            prompts: Registry::new(Arc::default()),
+            resources: Registry::new(resource_changes.clone()),
+            templates: Registry::new(resource_changes),
             providers: RwLock::default(),
-            tool_feed,
-            prompt_feed,
-            resource_feed,
-            updates,
+            updates: Arc::default(),
         };
         Self { about, offers: Arc::new(offers) }
     }
@@ -232,18 +220,18 @@ impl Server {
 
     /// Tells those who watch to list the tools again. Adding and removing does it by itself.
     pub fn tools_changed(&self) {
-        self.offers.tool_feed.publish("");
+        self.offers.tools.changes.publish("");
     }
 
     /// Tells those who watch to list the prompts again. Adding and removing does it by itself.
     pub fn prompts_changed(&self) {
-        self.offers.prompt_feed.publish("");
+        self.offers.prompts.changes.publish("");
     }
 
     /// Tells those who watch to list resources and templates again. Adding and removing does it by itself; a provider whose list changed
     /// needs it.
     pub fn resources_changed(&self) {
-        self.offers.resource_feed.publish("");
+        self.offers.resources.changes.publish("");
     }
 
     /// Tells those who watch this URI, or a parent of it (a URI that ends with a slash), to read it again.
@@ -253,7 +241,8 @@ impl Server {
 
     /// Ends all change feeds, for good. `serve` does it; who puts the services on a server of their own does it before that stops.
     pub fn close(&self) {
-        for feed in [&self.offers.tool_feed, &self.offers.prompt_feed, &self.offers.resource_feed, &self.offers.updates] {
+        let offers = &self.offers;
+        for feed in [&offers.tools.changes, &offers.prompts.changes, &offers.resources.changes, &offers.updates] {
             feed.close();
         }
     }

@@ -1,5 +1,6 @@
 //! URI templates (RFC 6570), read backwards: the variables of a URI.
 
+use percent_encoding::percent_decode_str;
 use std::collections::HashMap;
 
 /// A template of the levels 1 to 3: expressions with all operators, without the modifiers `*` and `:`.
@@ -32,9 +33,10 @@ impl Template {
         Ok(Self { parts, variables })
     }
 
-    /// The variables of a URI, decoded, without those that it leaves out; `None`: it does not match.
+    /// The variables of a URI, decoded (what is not UTF-8 then becomes U+FFFD), without those that it leaves out; `None`: it does not match.
     pub fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
         let mut found = Vec::new();
+        let decoded = |value| percent_decode_str(value).decode_utf8_lossy().into_owned();
         step(&self.parts, uri, &mut found).then(|| found.into_iter().map(|(n, v)| (n.to_string(), decoded(v))).collect())
     }
 }
@@ -101,24 +103,4 @@ fn step<'a>(parts: &'a [Part], text: &'a str, found: &mut Vec<(&'a str, &'a str)
 fn admits(c: char, reserved: bool, dots: bool) -> bool {
     let unreserved = c.is_ascii_alphanumeric() || "-_~%".contains(c) || !c.is_ascii() || (c == '.' && dots);
     unreserved || (reserved && ":/?#[]@!$&'()*+,;=".contains(c))
-}
-
-/// Without percent encoding; what is not UTF-8 then becomes U+FFFD.
-fn decoded(value: &str) -> String {
-    let (bytes, mut out, mut i) = (value.as_bytes(), Vec::with_capacity(value.len()), 0);
-    while i < bytes.len() {
-        let encoded = (bytes[i] == b'%').then(|| value.get(i + 1..i + 3)).flatten();
-        let encoded = encoded.filter(|e| e.bytes().all(|b| b.is_ascii_hexdigit()));
-        match encoded.and_then(|e| u8::from_str_radix(e, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                i += 3;
-            }
-            None => {
-                out.push(bytes[i]);
-                i += 1;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

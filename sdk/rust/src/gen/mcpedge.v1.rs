@@ -1097,7 +1097,7 @@ pub struct Root {
 /// Tool describes a callable tool. MCP: `Tool`.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tool {
-    /// 1 to 64 of \[A-Za-z0-9\_.-\]; the edge may put a prefix before it. MCP: `name`.
+    /// 1 to 64 of \[A-Za-z0-9_.-\]; the edge may put a prefix before it. MCP: `name`.
     #[prost(string, tag = "1")]
     pub name: ::prost::alloc::string::String,
     /// Name for people; empty: `name` serves. MCP: `title`, 2025-06-18 and later.

@@ -51,6 +51,6 @@ impl PromptService for Service {
     async fn watch_prompts(&self, _: Request<WatchPromptsRequest>) -> Streaming<WatchPromptsResponse> {
         let event = |e| WatchPromptsResponse { event: Some(e) };
         let changed = move |_| event(Event::Changed(ListChanged {}));
-        feed(self.0.offers.prompt_feed.watch(""), event(Event::Started(WatchStarted {})), changed, || async { Ok(()) })
+        feed(self.0.offers.prompts.changes.watch(""), event(Event::Started(WatchStarted {})), changed, || async { Ok(()) })
     }
 }

@@ -94,7 +94,7 @@ impl ResourceService for Service {
         let server = self.0.clone();
         // A provider may be what is new.
         let hold = move || hold(server.clone(), |_| true);
-        feed(self.0.offers.resource_feed.watch(""), event(Event::Started(WatchStarted {})), changed, hold)
+        feed(self.0.offers.resources.changes.watch(""), event(Event::Started(WatchStarted {})), changed, hold)
     }
 
     async fn watch_resource(&self, request: Request<WatchResourceRequest>) -> Streaming<WatchResourceResponse> {

@@ -51,6 +51,6 @@ impl ToolService for Service {
     async fn watch_tools(&self, _: Request<WatchToolsRequest>) -> Streaming<WatchToolsResponse> {
         let event = |e| WatchToolsResponse { event: Some(e) };
         let changed = move |_| event(Event::Changed(ListChanged {}));
-        feed(self.0.offers.tool_feed.watch(""), event(Event::Started(WatchStarted {})), changed, || async { Ok(()) })
+        feed(self.0.offers.tools.changes.watch(""), event(Event::Started(WatchStarted {})), changed, || async { Ok(()) })
     }
 }

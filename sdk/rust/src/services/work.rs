@@ -5,7 +5,8 @@ use crate::Call;
 use crate::answers::Answers;
 use crate::contract::{
     self, CallToolResponse, CallToolResult, GetPromptResponse, GetPromptResult, InputResponse, ReadResourceResponse, ReadResourceResult,
-    RequestContext, ResourceContents, call_tool_response, get_prompt_response, read_resource_response,
+    RequestContext, ResourceContents, call_tool_response, get_prompt_response, prompt_service_server, read_resource_response,
+    resource_service_server, tool_service_server,
 };
 use crate::events::{Event, Events};
 use crate::failure::{Error, Failure};
@@ -37,10 +38,10 @@ pub(crate) trait Message: Sized + Send + Unpin + 'static {
 }
 
 macro_rules! message {
-    ($response:ty, $module:ident, $result:ty, $service:literal, $method:literal, $finish:expr, $($event:ident),+) => {
+    ($response:ident of $service:ident, $method:literal, in $module:ident { $($event:ident)+ }, |$result:ident: $type:ty, $call:ident| $told:expr) => {
         impl Message for $response {
-            type Result = $result;
-            const METHOD: (&'static str, &'static str) = ($service, $method);
+            type Result = $type;
+            const METHOD: (&'static str, &'static str) = ($service::SERVICE_NAME, $method);
 
             fn event(event: Event) -> Option<Self> {
                 match event {
@@ -50,8 +51,8 @@ macro_rules! message {
                 }
             }
 
-            fn result(result: $result, call: &Call) -> Self {
-                Self { message: Some($module::Message::Result($finish(result, call))) }
+            fn result($result: $type, $call: &Call) -> Self {
+                Self { message: Some($module::Message::Result($told)) }
             }
 
             fn input_required(required: contract::InputRequired) -> Self {
@@ -65,53 +66,23 @@ macro_rules! message {
     };
 }
 
-message!(
-    CallToolResponse,
-    call_tool_response,
-    CallToolResult,
-    "mcpedge.v1.ToolService",
-    "CallTool",
-    |mut r: CallToolResult, call: &Call| {
-        if r.meta_json.is_empty() {
-            r.meta_json = call.memory().meta_json.clone();
-        }
-        r
-    },
-    Progress,
-    Log,
-    Defer,
-    Checkpoint
-);
+message! {
+    CallToolResponse of tool_service_server, "CallTool", in call_tool_response { Progress Log Defer Checkpoint },
+    |result: CallToolResult, call| CallToolResult { meta_json: call.result_meta(result.meta_json), ..result }
+}
 
-message!(
-    GetPromptResponse,
-    get_prompt_response,
-    GetPromptResult,
-    "mcpedge.v1.PromptService",
-    "GetPrompt",
-    |mut r: GetPromptResult, call: &Call| {
-        if r.meta_json.is_empty() {
-            r.meta_json = call.memory().meta_json.clone();
-        }
-        r
-    },
-    Progress,
-    Log
-);
+message! {
+    GetPromptResponse of prompt_service_server, "GetPrompt", in get_prompt_response { Progress Log },
+    |result: GetPromptResult, call| GetPromptResult { meta_json: call.result_meta(result.meta_json), ..result }
+}
 
-message!(
-    ReadResourceResponse,
-    read_resource_response,
-    Vec<ResourceContents>,
-    "mcpedge.v1.ResourceService",
-    "ReadResource",
-    |contents, call: &Call| {
-        let memory = call.memory();
-        ReadResourceResult { contents, cache: memory.cache, meta_json: memory.meta_json.clone() }
-    },
-    Progress,
-    Log
-);
+message! {
+    ReadResourceResponse of resource_service_server, "ReadResource", in read_resource_response { Progress Log },
+    |contents: Vec<ResourceContents>, call| {
+        let cache = call.memory().cache;
+        ReadResourceResult { contents, cache, meta_json: call.result_meta(String::new()) }
+    }
+}
 
 /// What one round comes with.
 pub(crate) struct Round<'a> {

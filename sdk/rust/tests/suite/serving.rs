@@ -1,14 +1,40 @@
 use mcpedge_capability::contract::tool_service_server::SERVICE_NAME;
 use mcpedge_capability::{Listener, Server, TlsFiles};
+use prost::Message;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tonic::Code;
-use tonic::transport::{Channel, Endpoint};
-use tonic_health::pb::HealthCheckRequest;
-use tonic_health::pb::health_client::HealthClient;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
-async fn channel(address: &str) -> Channel {
-    Endpoint::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap()
+/// The statuses of health that a server says on one connection. Dropped, it leaves.
+struct Health(h2::RecvStream);
+
+impl Health {
+    /// Calls `Check` or `Watch` for a service.
+    async fn call(io: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, method: &str, service: &str) -> Result<Self, h2::Error> {
+        let (client, connection) = h2::client::handshake(io).await?;
+        tokio::spawn(connection);
+        let request = http::Request::post(format!("http://localhost/grpc.health.v1.Health/{method}"));
+        let request = request.header("content-type", "application/grpc").header("te", "trailers").body(()).unwrap();
+        let (response, mut body) = client.ready().await?.send_request(request, false)?;
+        let message = HealthCheckRequest { service: service.to_string() }.encode_to_vec();
+        let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+        body.send_data([&[0], &length[..], &message].concat().into(), true)?;
+        Ok(Self(response.await?.into_body()))
+    }
+
+    /// The next status.
+    async fn status(&mut self) -> Result<ServingStatus, h2::Error> {
+        let mut message = Vec::new();
+        while message.len() < 5 || message.len() < 5 + usize::from(message[4]) {
+            message.extend(self.0.data().await.expect("a message")?);
+        }
+        Ok(HealthCheckResponse::decode(&message[5..]).unwrap().status())
+    }
 }
 
 #[tokio::test]
@@ -22,14 +48,14 @@ async fn it_is_healthy_until_it_stops_and_ends_its_feeds() {
         let stopped = async { stopped.await.unwrap_or_default() };
         server.serve_on(listener, None, stopped).await.map_err(|e| e.to_string())
     });
-    let mut health = HealthClient::new(channel(&address).await);
-    let request = || HealthCheckRequest { service: SERVICE_NAME.to_string() };
-    assert_eq!(health.check(request()).await.unwrap().into_inner().status, 1);
-    let mut watch = health.watch(request()).await.unwrap().into_inner();
-    assert_eq!(watch.message().await.unwrap().unwrap().status, 1);
+    let connect = || async { TcpStream::connect(&address).await.unwrap() };
+    let mut check = Health::call(connect().await, "Check", SERVICE_NAME).await.unwrap();
+    assert_eq!(check.status().await.unwrap(), ServingStatus::Serving);
+    let mut watch = Health::call(connect().await, "Watch", SERVICE_NAME).await.unwrap();
+    assert_eq!(watch.status().await.unwrap(), ServingStatus::Serving);
     stop.send(()).unwrap();
-    assert_eq!(watch.message().await.unwrap().unwrap().status, 2);
-    drop((watch, health));
+    assert_eq!(watch.status().await.unwrap(), ServingStatus::NotServing);
+    drop((watch, check));
     let began = Instant::now();
     assert_eq!(serving.await.unwrap(), Ok(()));
     assert!(began.elapsed() < Duration::from_secs(4), "it waited for its grace");
@@ -63,7 +89,9 @@ fn openssl(folder: &std::path::Path, arguments: &str) {
 
 #[tokio::test]
 async fn clients_of_a_server_with_tls_need_a_certificate_where_it_says_so() {
-    use tonic::transport::{Certificate, ClientTlsConfig, Identity};
+    use tokio_rustls::TlsConnector;
+    use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject};
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
     let folder = std::env::temp_dir().join(format!("mcpedge-rust-tls-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let certificate = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -subj /CN=localhost -addext \
@@ -80,12 +108,19 @@ async fn clients_of_a_server_with_tls_need_a_certificate_where_it_says_so() {
     let address = listener.address();
     let serving =
         tokio::spawn(async move { server.serve_on(listener, Some(files), std::future::pending()).await.map_err(|e| e.to_string()) });
-    let (cert, key) = (std::fs::read(cert).unwrap(), std::fs::read(key).unwrap());
-    let trusting = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(&cert));
-    for (tls, ok) in [(trusting.clone().identity(Identity::from_pem(&cert, &key)), true), (trusting, false)] {
-        let endpoint = Endpoint::from_shared(format!("https://{address}")).unwrap().tls_config(tls).unwrap();
-        let checked = async { HealthClient::new(endpoint.connect().await.ok()?).check(HealthCheckRequest::default()).await.ok() }.await;
-        assert_eq!(checked.is_some(), ok);
+    let (cert, key) = (CertificateDer::from_pem_file(cert).unwrap(), PrivateKeyDer::from_pem_file(key).unwrap());
+    let mut roots = RootCertStore::empty();
+    roots.add(cert.clone()).unwrap();
+    let trusting = ClientConfig::builder().with_root_certificates(roots);
+    let known = trusting.clone().with_client_auth_cert(vec![cert], key).unwrap();
+    for (mut tls, ok) in [(known, true), (trusting.with_no_client_auth(), false)] {
+        tls.alpn_protocols = vec![b"h2".to_vec()];
+        let checked = async {
+            let tcp = TcpStream::connect(&address).await.ok()?;
+            let io = TlsConnector::from(Arc::new(tls)).connect(ServerName::try_from("127.0.0.1").unwrap(), tcp).await.ok()?;
+            Health::call(io, "Check", "").await.ok()?.status().await.ok()
+        };
+        assert_eq!(checked.await.is_some(), ok);
     }
     serving.abort();
     std::fs::remove_dir_all(folder).unwrap();

@@ -6,8 +6,8 @@ import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.netty.shaded.io.grpc.netty.NettyChannelBuilder;
 import io.grpc.netty.shaded.io.grpc.netty.NettyServerBuilder;
+import io.grpc.netty.shaded.io.netty.channel.DefaultEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.EventLoopGroup;
-import io.grpc.netty.shaded.io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.grpc.netty.shaded.io.netty.channel.epoll.*;
 import io.grpc.netty.shaded.io.netty.channel.local.*;
 import io.grpc.netty.shaded.io.netty.channel.unix.DomainSocketAddress;
@@ -27,6 +27,7 @@ import java.util.logging.Logger;
  * A Capability that is served, with the standard health service, reflection, and messages up to 16 MiB. Clients may ping as often as
  * every five seconds.
  */
+@SuppressWarnings("deprecation") // Netty 4.2 prefers other groups; these are those of 4.1, which older gRPC has, as well
 public final class Serving implements AutoCloseable {
   /** Bounds a message that comes. */
   static final int MESSAGE_BYTES = 16 << 20;
@@ -74,7 +75,7 @@ public final class Serving implements AutoCloseable {
 
   /** Loads what the first calls of an edge take, which are asked within a second of the port's opening: HTTP/2 without a socket. */
   private static void warmUp(Capability capability) throws IOException {
-    EventLoopGroup group = new MultiThreadIoEventLoopGroup(1, LocalIoHandler.newFactory());
+    EventLoopGroup group = new DefaultEventLoopGroup(1);
     LocalAddress address = new LocalAddress("warm-up-" + System.nanoTime());
     var builder = NettyServerBuilder.forAddress(address, InsecureServerCredentials.create()).channelType(LocalServerChannel.class)
         .bossEventLoopGroup(group).workerEventLoopGroup(group).addService(new HealthStatusManager().getHealthService());
@@ -97,7 +98,7 @@ public final class Serving implements AutoCloseable {
         throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
       }
       refuseServed(path);
-      EventLoopGroup group = new MultiThreadIoEventLoopGroup(EpollIoHandler.newFactory());
+      EventLoopGroup group = new EpollEventLoopGroup();
       groups.add(group);
       return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
           .bossEventLoopGroup(group).workerEventLoopGroup(group);
