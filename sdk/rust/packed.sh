@@ -4,7 +4,7 @@
 set -eu
 crate=$(realpath "$1") edge=$(realpath "$2")
 cd "$(dirname "$0")"
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" CARGO_PROFILE_DEV_DEBUG=0
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}" CARGO_PROFILE_DEV_DEBUG=0 CARGO_INCREMENTAL=0
 tmp=$(mktemp -d)
 children=
 trap 'for child in $children; do kill "$child" 2>/dev/null || :; done; rm -rf "$tmp"' EXIT
