@@ -60,6 +60,23 @@ async fn schemas_are_of_the_types() {
 }
 
 #[tokio::test]
+async fn schemas_have_no_formats_of_numbers_and_no_names_of_types_at_any_depth() {
+    #[derive(Deserialize, JsonSchema)]
+    struct Node {
+        _sizes: HashMap<String, Vec<Option<u8>>>,
+        _at: (f32, i64),
+        _next: Option<Box<Node>>,
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Tree {
+        _root: Node,
+    }
+    let schema = listed(Tool::new("t", "", |_: Tree| async {})).await.input_schema_json;
+    assert!(schema.contains("$defs") && schema.contains("prefixItems") && schema.contains("additionalProperties"), "{schema}");
+    assert!(!schema.contains("format") && !schema.contains("title"), "{schema}");
+}
+
+#[tokio::test]
 async fn bad_arguments_never_reach_a_handler() {
     let s = server().tool("t", "", |i: Item| async move { i.name });
     let client = Client::new(&s);
