@@ -13,16 +13,13 @@ COALESCE = 64
 MOST = 1024
 """How many may wait; log messages beyond are dropped, and the client is told of how many."""
 
-Write = Callable[[Any], Awaitable[None]]
-
 
 class Events:
     """The events of one round, in order, written while the handler runs. put may be called from any thread, and never blocks."""
 
-    def __init__(self, response: Callable[..., Any], write: Write) -> None:
-        """response makes a message of the stream: response(progress=…)."""
-        self._response = response
-        self._write = write
+    def __init__(self, send: Callable[..., Awaitable[None]]) -> None:
+        """send writes a message of the stream: send(progress=…)."""
+        self._send = send
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._waiting: deque[tuple[str, Any]] = deque()
@@ -64,7 +61,7 @@ class Events:
                     self._scheduled = False
                     return
                 kind, event = self._waiting.popleft()
-            await self._write(self._response(**{kind: event}))
+            await self._send(**{kind: event})
 
     async def close(self) -> None:
         """Writes what waits; what comes after is dropped."""
