@@ -8,8 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from google.protobuf.duration_pb2 import Duration
-
 from mcpedge.v1 import common_pb2, tools_pb2
 
 from . import questions
@@ -19,7 +17,7 @@ from .events import Events
 from .failure import DefinitionError, valid
 from .logger import call_logger
 from .questions import ElicitResult, Question
-from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult
+from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult, duration
 
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -282,6 +280,4 @@ class Call:
 
 def cache_hint(ttl: float, shared: bool) -> common_pb2.CacheHint:
     """What clients are told about keeping an answer for so many seconds."""
-    hint = Duration()
-    hint.FromMilliseconds(int(ttl * 1000))
-    return common_pb2.CacheHint(ttl=hint, scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)
+    return common_pb2.CacheHint(ttl=duration(ttl), scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)

@@ -16,7 +16,7 @@ from .failure import DefinitionError, Failure, Reason, not_found, quote
 from .prompts import Suggestions, completers_of
 from .registry import Entry
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Options, Signature, check_returns, many, signature_of
+from .schema import Arguments, Options, check_returns, many, signature_of
 from .types import Annotations, Resource, ResourceContents, ResourceTemplate
 from .uritemplate import Template
 
@@ -24,12 +24,10 @@ _RETURNS = (str, bytes, type(None), ResourceContents, list[ResourceContents])
 BINARY = ("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm")
 
 
-ResourceEntry = Entry[Resource]
-
-
 @dataclass(frozen=True)
-class TemplateEntry(Entry[ResourceTemplate]):
+class ResourceEntry(Entry[Resource | ResourceTemplate]):
     template: Template = field(kw_only=True)
+    """Without variables where the entry is a single resource."""
 
 
 class ResourceOptions(Options, total=False):
@@ -41,54 +39,37 @@ class ResourceOptions(Options, total=False):
     complete: Mapping[str, Suggestions]
 
 
-def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry | TemplateEntry:
+def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry:
     """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
     wrong, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, bytes, ResourceContents or a list of them, or None where there is nothing")
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
-    said = signature.listed(options)
-    if "{" not in uri:
-        if options.get("complete"):
-            raise DefinitionError(f"{signature.name}: {uri!r} has no variables to complete")
-        _only_uri(signature, set())
-        listed = Resource(uri=uri, size=options.get("size"), **said)
-        return ResourceEntry(listed, lambda read, call: _work(signature, read, call, listed.mime_type, {}))
     try:
         template = Template.parse(uri)
     except ValueError as e:
         raise DefinitionError(f"{signature.name}: the URI template {uri!r}: {e}") from e
-    return _template(signature, template, ResourceTemplate(uri_template=uri, **said), options.get("complete", {}))
-
-
-def _template(signature: Signature, template: Template, listed: ResourceTemplate, complete: Mapping[str, Suggestions]) -> TemplateEntry:
-    _only_uri(signature, set(template.variables))
     for variable in template.variables:
         if variable not in signature.params:
-            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
+            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {uri!r} is no parameter; add {variable}: str")
+    for param in signature.params:
+        if param not in (*template.variables, "uri"):
+            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
     arguments = Arguments.of(signature, without=[] if "uri" in template.variables else ["uri"])
+    said = signature.listed(options)
+    listed = ResourceTemplate(uri_template=uri, **said) if template.variables else Resource(uri=uri, size=options.get("size"), **said)
 
     def work(uri: str, call: Call) -> Work:
         try:
             values = arguments.read_strings(template.match(uri) or {})
         except ValidationError:
             raise not_found(uri) from None
-        return _work(signature, uri, call, listed.mime_type, values)
+        given = {"uri": uri, **values} if "uri" in signature.params else values
+        return read_work(function, uri, listed.mime_type, kwargs=signature.arguments(given, call))
 
-    completers = completers_of(signature.name, f"template {listed.uri_template}", complete, template.variables)
-    return TemplateEntry(listed, work, completers, template=template)
-
-
-def _only_uri(signature: Signature, variables: set[str]) -> None:
-    for param in signature.params:
-        if param not in variables and param != "uri":
-            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
-
-
-def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
-    given = {"uri": uri, **values} if "uri" in signature.params else values
-    return read_work(signature.function, uri, mime_type, kwargs=signature.arguments(given, call))
+    completers = completers_of(signature.name, f"template {uri}", options.get("complete", {}), template.variables)
+    return ResourceEntry(listed, work, completers, template=template)
 
 
 def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:

@@ -16,7 +16,7 @@ from .feed import Feed
 from .prompts import PromptEntry, PromptOptions, make_prompt
 from .providing import Provided
 from .registry import Registry
-from .resources import ResourceEntry, ResourceOptions, ResourceProvider, TemplateEntry, make_resource
+from .resources import ResourceEntry, ResourceOptions, ResourceProvider, make_resource
 from .rounds import Runner
 from .schema import name_of
 from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
@@ -73,7 +73,7 @@ class Server:
         self.tools: Registry[ToolEntry] = Registry("tool", self.tool_feed)
         self.prompts: Registry[PromptEntry] = Registry("prompt", self.prompt_feed)
         self.resources: Registry[ResourceEntry] = Registry("resource", self.resource_feed)
-        self.templates: Registry[TemplateEntry] = Registry("resource template", self.resource_feed)
+        self.templates: Registry[ResourceEntry] = Registry("resource template", self.resource_feed)
         self.cancels: dict[str, Callable[..., Any]] = {}
         self._lock = threading.Lock()
         self._providers: tuple[Provided, ...] = ()
@@ -150,7 +150,7 @@ class Server:
 
         def define(function: F) -> F:
             entry = make_resource(function, uri, **options)
-            registry: Registry[Any] = self.templates if isinstance(entry, TemplateEntry) else self.resources
+            registry = self.templates if entry.template.variables else self.resources
             registry.add(uri, entry, name_of(function))
             return function
 

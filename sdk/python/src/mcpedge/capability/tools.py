@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from google.protobuf.duration_pb2 import Duration
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Unpack
 
@@ -18,9 +17,10 @@ from .failure import DefinitionError, Failure, Reason
 from .registry import Entry
 from .rounds import Work
 from .schema import Arguments, Options, many, misfit, output_schema, schema_of, signature_of
-from .types import Content, Tool
+from .types import Content, Tool, duration
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -41,12 +41,8 @@ class Tasks:
 
     def proto(self) -> input_pb2.TaskSupport:
         start = "TASK_START_" + (self.start or "unspecified").upper()
-        support = input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start)
-        if self.poll is not None:
-            interval = Duration()
-            interval.FromMilliseconds(int(self.poll * 1000))
-            support.poll_interval.CopyFrom(interval)
-        return support
+        poll = None if self.poll is None else duration(self.poll)
+        return input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start, poll_interval=poll)
 
 
 class ToolOptions(Options, total=False):
@@ -94,8 +90,10 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
         raise DefinitionError(f"{signature.name}: it takes the arguments as one dict, not {len(signature.params)} parameters")
     for what in ("input_schema_json", "output_schema_json", "meta_json"):
         value = getattr(tool, what)
-        if value and not _is_object(value):
-            raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}")
+        try:
+            _OBJECT.validate_json(value or "{}")
+        except ValidationError:
+            raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}") from None
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
     (param,) = signature.params
@@ -110,13 +108,6 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
 def _check_name(function: str, name: str) -> None:
     if not NAME.fullmatch(name):
         raise DefinitionError(f"{function}: the tool's name {name!r} must be 1 to 64 of A-Z a-z 0-9 _ . -; give it one by name=")
-
-
-def _is_object(value: str) -> bool:
-    try:
-        return isinstance(json.loads(value), dict)
-    except ValueError:
-        return False
 
 
 def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[str, Any] | None]:
