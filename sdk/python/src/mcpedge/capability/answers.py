@@ -49,7 +49,6 @@ class Answers:
         self.kept: list[InputResponse] = []
         self.latest = [r for r in responses if not r.key.startswith(_ONCE)]
         self.missing: dict[str, InputRequest] = {}
-        self.unwound = False
         self.state: bytes | None = None
         if state:
             memory = tools_pb2.CallToolRequest()  # its fields are those of a memory: answers and a state

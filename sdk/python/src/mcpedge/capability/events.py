@@ -25,7 +25,6 @@ class Events:
         self._waiting: deque[tuple[str, Any]] = deque()
         self._dropped = 0
         self._closed = False
-        self._scheduled = False
         self._writer: asyncio.Task[None] | None = None
 
     def put(self, kind: str, event: Any) -> None:
@@ -42,9 +41,8 @@ class Events:
                 self._dropped += 1
                 return
             self._waiting.append((kind, event))
-            if self._scheduled:
-                return
-            self._scheduled = True
+            if len(self._waiting) > 1:
+                return  # the writer, which takes all that waits, is told already
         try:
             self._loop.call_soon_threadsafe(self._start)
         except RuntimeError:  # the loop has ended, and the call with it
@@ -58,7 +56,6 @@ class Events:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._scheduled = False
                     return
                 kind, event = self._waiting.popleft()
             await self._send(**{kind: event})

@@ -66,7 +66,7 @@ def completers_of(function: str, what: str, complete: Mapping[str, Suggestions],
     """The completers by argument; DefinitionError when there is no such argument."""
     for argument in complete:
         if argument not in names:
-            raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names)}")
+            raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names) or 'none'}")
     return {argument: _completer(what, argument, by) for argument, by in complete.items()}
 
 

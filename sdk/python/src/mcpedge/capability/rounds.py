@@ -16,7 +16,7 @@ from mcpedge.v1 import input_pb2
 
 from .answers import Answers, InputRequired, Unwound, check_requests
 from .call import Call
-from .failure import DefinitionError, Failure, Reason, StatusError, status_of
+from .failure import DefinitionError, Failure, Reason, StatusError
 from .types import duration
 
 FAULTS = frozenset(
@@ -51,12 +51,6 @@ class Outcome:
     kind: Literal["result", "input_required", "failure"]
     value: Any
 
-    def get(self) -> Any:
-        """The result; StatusError when there is none."""
-        if self.kind != "result":
-            raise status_of(self.value)
-        return self.value
-
 
 def fail_plainly(error: Exception) -> Any:
     """How reads, prompts and lists take an exception that says nothing of its kind."""
@@ -76,24 +70,23 @@ class Runner:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
 
     async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
-        """Runs one round. StatusError ends the RPC by itself; CancelledError is the caller's leaving."""
+        """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
+        and CancelledError is the caller's leaving."""
         got = await self._invoke(work, call)
         error = got.error if isinstance(got, _Raised) else None
         try:
             if error is not None and _is_fault(error):
                 raise error
-            if answers is not None and answers.unwound:
+            if answers is not None and answers.missing:
                 return _required(answers, InputRequired(list(answers.missing.values())))
             if answers is not None and isinstance(error, InputRequired):
                 return _required(answers, error)
             return Outcome("result", work.finish(got) if error is None else _sorted(work, error))
-        except Failure as e:
-            return Outcome("failure", e.proto())
-        except StatusError:
+        except (Failure, StatusError):
             raise
         except BaseException as e:
             self.log.error("a handler failed: %s, call %s", work.what, call.id, exc_info=e)
-            return Outcome("failure", Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service").proto())
+            raise Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service") from e
 
     async def _invoke(self, work: Work, call: Call) -> Any:
         """What the function returned, or _Raised."""

@@ -16,7 +16,7 @@ from mcpedge.v1 import common_pb2, tools_pb2
 from .answers import Answers
 from .call import Call
 from .events import Events
-from .failure import Failure, StatusError, status_of
+from .failure import Failure, StatusError, valid
 from .feed import Feed
 from .page import page
 from .providing import Provided
@@ -37,8 +37,7 @@ def handler(server: Server, method: MethodDescriptor, answer: Callable[["Rpc"], 
         try:
             return await answer(Rpc(server, method, response_type, request, context))
         except (StatusError, Failure) as e:
-            status = status_of(e.proto()) if isinstance(e, Failure) else e
-            await context.abort(status.code, status.message)
+            await context.abort(e.code, valid(e.message))
         except grpc.aio.AbortError:
             raise
         except Exception:
@@ -104,7 +103,7 @@ class Rpc:
         with span(self._method, self._context.invocation_metadata()):
             call = await self.call()
             work = by(self.request.argument_value, dict(self.request.context_arguments), call)
-            values = (await self._server.runner.run(work, call)).get()
+            values = (await self._server.runner.run(work, call)).value
         return self.response(values=values[:MAX_SUGGESTIONS], total=len(values), has_more=len(values) > MAX_SUGGESTIONS)
 
     def listed(self, key: str, entries: Sequence[Any]) -> Any:
@@ -127,7 +126,7 @@ class Rpc:
         held: list[Provided] = []
 
         async def tell(**event: Any) -> None:
-            for p in self._server.providers:  # one may be what is new
+            for p in self._server.providers.all():  # one may be what is new
                 if p not in held and fits(p.prefix):
                     await p.acquire()
                     held.append(p)

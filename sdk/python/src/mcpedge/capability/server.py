@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -75,8 +74,7 @@ class Server:
         self.resources: Registry[ResourceEntry] = Registry("resource", self.resource_feed)
         self.templates: Registry[ResourceEntry] = Registry("resource template", self.resource_feed)
         self.cancels: dict[str, Callable[..., Any]] = {}
-        self._lock = threading.Lock()
-        self._providers: tuple[Provided, ...] = ()
+        self.providers: Registry[Provided] = Registry("provider of", self.resource_feed)
 
     # Tools.
 
@@ -165,12 +163,8 @@ class Server:
         the longest that fits."""
         if not prefix:
             raise DefinitionError("a provider needs a prefix of its URIs, as notes://")
-        with self._lock:
-            if any(p.prefix == prefix for p in self._providers):
-                raise DefinitionError(f"the prefix {prefix!r} has a provider already")
-            provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
-            self._providers = (*self._providers, provided)
-        self.resources_changed()
+        provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
+        self.providers.add(prefix, provided, name_of(type(provider)))
 
     @overload
     def prompt(self, function: F, /) -> F: ...
@@ -219,13 +213,9 @@ class Server:
 
     # What serves it.
 
-    @property
-    def providers(self) -> tuple[Provided, ...]:
-        return self._providers
-
     def provider(self, uri: str) -> Provided | None:
         """The provider of a URI."""
-        fitting = [p for p in self._providers if uri.startswith(p.prefix)]
+        fitting = [p for p in self.providers.all() if uri.startswith(p.prefix)]
         return max(fitting, key=lambda p: len(p.prefix), default=None)
 
     def run(self, argv: Sequence[str] | None = None) -> None:

@@ -30,12 +30,12 @@ class Services:
         out = rpc.response(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
         if "tools" in s.announce or s.tools.all():
             out.tools.list_changed = True
-        if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers:
+        if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers.all():
             out.resources.list_changed = out.resources.subscribe = True
             out.resources.completion = any(t.completers for t in s.templates.all())
-            skills = [p.provider for p in s.providers if isinstance(p.provider, SkillProvider)]
+            skills = [p.provider for p in s.providers.all() if isinstance(p.provider, SkillProvider)]
             out.resources.directories = bool(skills) and all(isinstance(p, DirectoryProvider) for p in skills)
-            out.resources.uri_prefixes.extend(p.prefix for p in s.providers)
+            out.resources.uri_prefixes.extend(p.prefix for p in s.providers.all())
         if "prompts" in s.announce or s.prompts.all():
             out.prompts.list_changed = True
             out.prompts.completion = any(p.completers for p in s.prompts.all())
@@ -54,7 +54,7 @@ class Services:
         if function is not None:
             call = await rpc.call(None, Answers([], rpc.request.state))
             work = Work(f"cancellation of tool {rpc.request.name}", function, lambda v: v, fail_plainly, (call,))
-            (await self.server.runner.run(work, call)).get()
+            await self.server.runner.run(work, call)
         return rpc.response()
 
     async def WatchTools(self, rpc: Rpc) -> None:
@@ -78,7 +78,7 @@ class Services:
 
     async def ListResources(self, rpc: Rpc) -> Any:
         resources = [r.listed for r in self.server.resources.all()]
-        for p in self.server.providers:
+        for p in self.server.providers.all():
             resources += await p.ask("list", p.provider.list)
         return rpc.listed("uri", resources)
 
@@ -134,7 +134,7 @@ class Services:
 
     async def ListSkills(self, rpc: Rpc) -> Any:
         skills: list[Any] = []
-        providers = [(p, p.provider) for p in self.server.providers if isinstance(p.provider, SkillProvider)]
+        providers = [(p, p.provider) for p in self.server.providers.all() if isinstance(p.provider, SkillProvider)]
         if not providers:
             raise StatusError(grpc.StatusCode.UNIMPLEMENTED, "there are no skills")
         for provided, provider in providers:
