@@ -121,9 +121,7 @@ def round_trip(key: str, value: Any) -> str:
     """JSON of a value that is the same when it is read again; TypeError when there is none."""
     try:
         text = json.dumps(value, allow_nan=False)
-    except ValueError as e:
-        raise TypeError(f"once({key!r}): {e}; return what JSON can hold") from e
-    except TypeError as e:
+    except (TypeError, ValueError) as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
     if json.loads(text) != value:
         raise TypeError(f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings")

@@ -1,5 +1,6 @@
 """Prompts, and suggestions for arguments."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -52,9 +53,7 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:
     if isinstance(value, PromptResult):
-        out = PromptResult()
-        out.CopyFrom(value)
-        return out
+        return copy.deepcopy(value)
     messages = many(value)
     if not all(isinstance(m, str | PromptMessage) for m in messages):
         raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")

@@ -1,5 +1,6 @@
 """Resources: what can be read, by a URI, by a template, and below a prefix."""
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,8 +99,7 @@ def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:
             raise TypeError(f"the read of {quote(uri)} returned {type(part).__name__}; return a text, bytes or ResourceContents")
         if part.WhichOneof("body") is None:
             raise Failure(Reason.INTERNAL, f"the read of {quote(uri)} returned contents without a body")
-        whole = ResourceContents()
-        whole.CopyFrom(part)
+        whole = copy.deepcopy(part)
         whole.uri = part.uri or uri
         whole.mime_type = part.mime_type or mime_type
         filled.append(whole)

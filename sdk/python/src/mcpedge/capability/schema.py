@@ -9,38 +9,40 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 import docstring_parser
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from typing_extensions import TypedDict
 
 from .failure import DefinitionError
 from .types import Icon
 
 
-class _Untitled(GenerateJsonSchema):
-    """Leaves out the titles that pydantic makes of the names of fields."""
+class Untitled(GenerateJsonSchema):
+    """Leaves out the titles that pydantic makes of the names of fields and of types."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
-
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of what a model reads."""
-    return _untitled(model.model_json_schema(schema_generator=_Untitled))
-
-
-def output_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    """The schema of what a type writes."""
-    return _untitled(adapter.json_schema(mode="serialization", schema_generator=_Untitled))
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+        made = super().generate(schema, mode)
+        for name, definition in [("", made), *made.get("$defs", {}).items()]:
+            if "properties" in definition and (not name or definition.get("title") == name):
+                definition.pop("title", None)
+        return made
 
 
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    for name, definition in [("", schema), *schema.get("$defs", {}).items()]:
-        if "properties" in definition and (not name or definition.get("title") == name):
-            definition.pop("title", None)
-    return schema
+def described(
+    what: str, make: Callable[[], Any], mode: JsonSchemaMode = "validation", generator: type[GenerateJsonSchema] = Untitled
+) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """What reads or writes the type that make makes, and its schema. DefinitionError with the subject when it has none."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(make())
+        return adapter, adapter.json_schema(mode=mode, schema_generator=generator)
+    except (PydanticUserError, TypeError, ValueError) as e:
+        why = str(e).partition("\n\nFor further information")[0]
+        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def parse(adapter: TypeAdapter[Any], text: str) -> Any:
@@ -176,9 +178,7 @@ class Arguments:
             default = (defaults or {}).get(name, ...)
             fields[f"argument_{i}"] = (Annotated[hint, named(name, (descriptions or {}).get(name, ""), hint, default)], default)
         config = ConfigDict(protected_namespaces=(), populate_by_name=False)
-        model: type[BaseModel] = schema_of(what, lambda: create_model("Arguments", __config__=config, **fields))
-        self.schema = schema_of(what, lambda: input_schema(model))
-        self._adapter: TypeAdapter[Any] = TypeAdapter(model)
+        self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
 
     @classmethod
     def of(cls, signature: Signature, without: Sequence[str] = ()) -> "Arguments":
@@ -208,15 +208,6 @@ def named(name: str, description: str, hint: Any, default: Any) -> FieldInfo:
         given["description"] = description
     extra: FieldInfo = Field(**given)
     return extra
-
-
-def schema_of(what: str, make: Callable[[], Any]) -> Any:
-    """What make makes; DefinitionError with the subject when a type has no schema."""
-    try:
-        return make()
-    except (PydanticUserError, TypeError, ValueError) as e:
-        why = str(e).partition("\n\nFor further information")[0]
-        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def header(name: str) -> FieldInfo:

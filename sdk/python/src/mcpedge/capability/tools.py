@@ -16,7 +16,7 @@ from .content import RawJSON, Result, encode, text
 from .failure import DefinitionError, Failure, Reason
 from .registry import Entry
 from .rounds import Work
-from .schema import Arguments, Options, many, misfit, output_schema, schema_of, signature_of
+from .schema import Arguments, Options, described, many, misfit, signature_of
 from .types import Content, Tool, duration
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
@@ -117,11 +117,8 @@ def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[st
     if returns in (str, Content, Result, None, type(None), Any) or listed:
         if output is None:
             return finish_any, None
-        adapter: TypeAdapter[Any] = schema_of(f"{function}: output", lambda: TypeAdapter(output))
-        return finish_any, schema_of(f"{function}: output", lambda: output_schema(adapter))
-    what = f"{function}: what it returns"
-    typed: TypeAdapter[Any] = schema_of(what, lambda: TypeAdapter(returns))
-    schema = schema_of(what, lambda: output_schema(typed))
+        return finish_any, described(f"{function}: output", lambda: output, "serialization")[1]
+    typed, schema = described(f"{function}: what it returns", lambda: returns, "serialization")
 
     def finish(value: Any) -> tools_pb2.CallToolResult:
         return tools_pb2.CallToolResult(structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode())
