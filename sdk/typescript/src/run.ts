@@ -5,6 +5,8 @@ import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
 import type { Failure as WireFailure, RequestContext } from "./gen/mcpedge/v1/common.js";
 import type { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { CompletePromptRequest } from "./gen/mcpedge/v1/prompts.js";
+import type { CompleteResourceTemplateRequest } from "./gen/mcpedge/v1/resources.js";
 import type { Work } from "./registry.js";
 
 /** How a round ended: with exactly one of these. */
@@ -39,13 +41,6 @@ export interface WorkRequest {
   state?: Buffer;
 }
 
-interface CompletionRequest {
-  context?: RequestContext;
-  argumentName: string;
-  argumentValue: string;
-  contextArguments: Record<string, string>;
-}
-
 /** Makes a result or a failure of an error that says nothing of its kind. */
 export type Plain<R> = (error: Error) => R | Failure;
 
@@ -66,7 +61,11 @@ export class Runner {
     });
   }
 
-  complete(entry: { completers?: Completers }, request: CompletionRequest, sink: Sink): Promise<Suggestions> {
+  complete(
+    entry: { completers?: Completers },
+    request: CompletePromptRequest | CompleteResourceTemplateRequest,
+    sink: Sink,
+  ): Promise<Suggestions> {
     const { argumentName, argumentValue, contextArguments, context } = request;
     const by = entry.completers?.[argumentName];
     const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);

@@ -53,7 +53,7 @@ export function objectSchema(owner: string, schema: Schema, direction: "input" |
 
 /** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
 export function schemaText(owner: string, text: string): string {
-  if (!isObject(parsed(text))) {
+  if (!text.trimStart().startsWith("{") || parsed(text) === undefined) {
     throw new TypeError(`${owner} must be a JSON object, not ${JSON.stringify(text.slice(0, 80))}`);
   }
   return text;
@@ -66,10 +66,6 @@ export function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The value as the schema has it, or what is wrong with it. */

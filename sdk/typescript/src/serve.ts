@@ -117,25 +117,16 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   }
 }
 
-const flagTypes = {
-  listen: { type: "string" },
-  "tls-cert": { type: "string" },
-  "tls-key": { type: "string" },
-  "tls-client-ca": { type: "string" },
-} as const;
+const flagNames = ["listen", "tls-cert", "tls-key", "tls-client-ca"] as const;
 
 /** What the command line says of where to serve. */
 export function flags(argv: string[]): Pick<ServeOptions, "listen" | "tls"> {
-  const { values } = parseArgs({ args: argv, options: flagTypes, strict: false });
-  for (const name of Object.keys(flagTypes) as (keyof typeof flagTypes)[]) {
+  const options = Object.fromEntries(flagNames.map((name) => [name, { type: "string" as const }]));
+  const { values } = parseArgs({ args: argv, options, strict: false });
+  const [listen, cert, key, clientCa] = flagNames.map((name) => {
     if (values[name] === true) throw new Error(`--${name} needs a value`);
-  }
-  const {
-    listen,
-    "tls-cert": cert,
-    "tls-key": key,
-    "tls-client-ca": clientCa,
-  } = values as Record<string, string | undefined>;
+    return values[name] as string | undefined;
+  });
   if (!cert !== !key) throw new Error("--tls-cert and --tls-key belong together: give both");
   if (clientCa && !cert) throw new Error("--tls-client-ca needs --tls-cert and --tls-key");
   return { ...(listen && { listen }), ...(cert && key && { tls: { cert, key, ...(clientCa && { clientCa }) } }) };
