@@ -5,6 +5,7 @@ import {
   type ServerWritableStream,
   status,
 } from "@grpc/grpc-js";
+import { once } from "node:events";
 import type { Event, Sink } from "./call.js";
 import * as failure from "./failure.js";
 import type { Feed } from "./feed.js";
@@ -78,10 +79,7 @@ export class Rpcs {
           await provided.acquire();
         }
         if (call.write(response.fromPartial(event)) || signal.aborted) return;
-        await new Promise<void>((resolve) => {
-          call.once("drain", resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
+        await once(call, "drain", { signal }).catch(() => {});
       };
       const started = () => send({ started: {} });
       if ((await feed.serve(uri, signal, started, (uri) => send(changed(uri)))) === "left") {

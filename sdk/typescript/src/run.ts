@@ -87,23 +87,17 @@ export class Runner {
     handle: (call: Call) => Awaitable<R>,
     plain: (error: Error, call: Call) => R | Failure,
   ): Promise<Outcome<R>> {
-    let call: Call | undefined;
     try {
-      const round = (call = new Call(context, sink, inputResponses, state));
-      const ended = await Promise.resolve(round)
-        .then(handle)
-        .then(
-          (result): Outcome<R> => ({ result }),
-          (thrown: unknown) => ({ thrown }),
-        );
-      round.finish();
-      const inputRequired = round.unanswered();
+      const call = new Call(context, sink, inputResponses, state);
+      const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
+      call.finish();
+      const inputRequired = call.unanswered();
       if (inputRequired) return { inputRequired };
-      return "thrown" in ended ? sorted(round, ended.thrown, plain) : ended;
+      return ended.status === "fulfilled" ? { result: ended.value } : sorted(call, ended.reason, plain);
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
       const stack = thrown instanceof Error ? thrown.stack : undefined;
-      const fields = { handler: what, call_id: call?.id, error: messageOf(thrown), stack };
+      const fields = { handler: what, call_id: context?.callId, error: messageOf(thrown), stack };
       this.log.error("a handler failed by a fault", fields);
       return { failure: wireFailure(new Failure("Internal", `${what} failed by a fault of the service`)) };
     }
