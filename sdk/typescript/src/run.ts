@@ -1,5 +1,5 @@
 import { status } from "@grpc/grpc-js";
-import { Call, InputRequired, type Sink } from "./call.js";
+import { Call, type Sink } from "./call.js";
 import { type Completers, suggest, type Suggestions } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
@@ -90,10 +90,10 @@ export class Runner {
     try {
       const call = new Call(context, sink, inputResponses, state);
       const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
-      call.finish();
-      const inputRequired = call.unanswered();
+      const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
+      const inputRequired = call.end(thrown);
       if (inputRequired) return { inputRequired };
-      return ended.status === "fulfilled" ? { result: ended.value } : sorted(call, ended.reason, plain);
+      return ended.status === "fulfilled" ? { result: ended.value } : sorted(call, thrown, plain);
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
       const stack = thrown instanceof Error ? thrown.stack : undefined;
@@ -106,7 +106,6 @@ export class Runner {
 
 /** The outcome of what a handler threw. Throws what is a Failure or a fault. */
 function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R | Failure): Outcome<R> {
-  if (thrown instanceof InputRequired) return { inputRequired: call.required(thrown) };
   if (thrown instanceof Failure) throw thrown;
   if (call.signal.aborted) {
     const { reason } = call.signal;

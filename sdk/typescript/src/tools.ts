@@ -169,12 +169,11 @@ function partsOf(out: unknown, described: boolean): Result["parts"] {
 }
 
 async function structuredJson(value: unknown, schema: MaybeSchema): Promise<string> {
-  const valid = schema ? await schemas.validate(schema, value) : { value };
-  if ("issues" in valid) {
-    throw new Failure("Internal", `the result does not fit the tool's output schema: ${valid.issues}`);
-  }
+  const misfit = (issues: string) =>
+    new Failure("Internal", `the result does not fit the tool's output schema: ${issues}`);
+  const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
   try {
-    return encodeJson(valid.value);
+    return encodeJson(valid);
   } catch (error) {
     throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
   }
