@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from .failure import DefinitionError
-from .schema import Arguments, Untitled, described, parse
+from .schema import Arguments, Param, Untitled, described, parse
 
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
@@ -53,7 +53,7 @@ def _is_model(form: Any) -> bool:
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
     """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
     what = "the form of the fields " + ", ".join(fields)
-    arguments = Arguments(what, fields)
+    arguments = Arguments(what, {name: Param(type_) for name, type_ in fields.items()})
     return FormSpec(_flat(what, arguments.schema), arguments.read)
 
 

@@ -57,7 +57,7 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
     for param in signature.params:
         if param not in (*template.variables, "uri"):
             raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
-    arguments = Arguments.of(signature, without=[] if "uri" in template.variables else ["uri"])
+    arguments = Arguments(f"{signature.name}: a parameter", {name: param for name, param in signature.params.items() if name in template.variables})
     said = signature.listed(options)
     listed = ResourceTemplate(uri_template=uri, **said) if template.variables else Resource(uri=uri, size=options.get("size"), **said)
 

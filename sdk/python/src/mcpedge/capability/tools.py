@@ -62,7 +62,7 @@ _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
     """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
-    arguments = Arguments.of(signature)
+    arguments = Arguments(f"{signature.name}: a parameter", signature.params)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     output = json.dumps(schema) if schema is not None else ""
     listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
@@ -96,11 +96,11 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
             raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}") from None
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
-    (param,) = signature.params
-    read = RawJSON if signature.hints[param] is RawJSON else json.loads
+    ((name, param),) = signature.params.items()
+    read = RawJSON if param.type is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({param: read(text_ or "{}")}, call))
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: read(text_ or "{}")}, call))
 
     return ToolEntry(tool, work)
 
