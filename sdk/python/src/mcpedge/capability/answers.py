@@ -87,14 +87,11 @@ class Answers:
     def memory(self, *, latest: bool = False, state: bytes | None = None) -> bytes:
         """The state that all of it is kept in, with the answers that nobody has looked at yet where latest is true.
         ValueError above MAX_STATE."""
-        kept = list(self.kept)
-        if latest:
-            known = {r.key for r in kept}
-            kept += [r for r in self.latest if r.key not in known]
+        known = {r.key for r in self.kept}
+        unseen = [r for r in self.latest if r.key not in known] if latest else []
         keep = self.state if state is None else state
-        memory = tools_pb2.CallToolRequest(input_responses=kept, state=keep or b"")
-        if keep is not None:
-            memory.arguments_json = "{}"  # tells an empty state from none
+        marker = None if keep is None else "{}"  # tells an empty state from none
+        memory = tools_pb2.CallToolRequest(input_responses=[*self.kept, *unseen], state=keep, arguments_json=marker)
         text = _MARK + memory.SerializeToString()
         if len(text) > MAX_STATE:
             raise ValueError(

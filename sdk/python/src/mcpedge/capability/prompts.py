@@ -48,7 +48,7 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
         return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=signature.arguments(kwargs, call))
 
     names = [a.name for a in described]
-    return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
+    return PromptEntry(listed.name, listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:

@@ -70,7 +70,7 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
         return read_work(function, uri, listed.mime_type, kwargs=signature.arguments(given, call))
 
     completers = completers_of(signature.name, f"template {uri}", options.get("complete", {}), template.variables)
-    return ResourceEntry(listed, work, completers, template=template)
+    return ResourceEntry(uri, listed, work, completers, template=template)
 
 
 def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:

@@ -14,7 +14,7 @@ from .failure import DefinitionError
 from .feed import Feed
 from .prompts import PromptEntry, PromptOptions, make_prompt
 from .providing import Provided
-from .registry import Registry
+from .registry import Entry, Registry
 from .resources import ResourceEntry, ResourceOptions, ResourceProvider, make_resource
 from .rounds import Runner
 from .schema import name_of
@@ -102,22 +102,14 @@ class Server:
         schema, a name that is taken.
         """
 
-        def define(function: F) -> F:
-            entry = make_tool(function, **options)
-            self.tools.add(entry.listed.name, entry, name_of(function))
-            return function
-
+        define = _adds(self.tools, make_tool, **options)
         return define(function) if function is not None else define
 
     def raw_tool(self, tool: Tool) -> Callable[[F], F]:
         """Makes a tool as it is described, schemas as they are (an empty input schema admits any object), of a function that
         takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
 
-        def define(function: F) -> F:
-            self.tools.add(tool.name, make_raw_tool(function, tool), name_of(function))
-            return function
-
-        return define
+        return _adds(self.tools, make_raw_tool, tool=tool)
 
     def remove_tool(self, name: str) -> bool:
         """Whether there was such a tool. Running calls are not disturbed."""
@@ -146,13 +138,8 @@ class Server:
         PERMISSION_DENIED, Failure keeps its reason, others are INTERNAL.
         """
 
-        def define(function: F) -> F:
-            entry = make_resource(function, uri, **options)
-            registry = self.templates if entry.template.variables else self.resources
-            registry.add(uri, entry, name_of(function))
-            return function
-
-        return define
+        registry = self.templates if "{" in uri else self.resources
+        return _adds(registry, make_resource, uri=uri, **options)
 
     def remove_resource(self, uri: str) -> bool:
         """Whether there was such a resource, or such a template."""
@@ -175,11 +162,7 @@ class Server:
         text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its reason,
         other exceptions are INTERNAL."""
 
-        def define(function: F) -> F:
-            entry = make_prompt(function, **options)
-            self.prompts.add(entry.listed.name, entry, name_of(function))
-            return function
-
+        define = _adds(self.prompts, make_prompt, **options)
         return define(function) if function is not None else define
 
     def remove_prompt(self, name: str) -> bool:
@@ -223,3 +206,14 @@ class Server:
         from .serve import run
 
         run(self, argv)
+
+
+def _adds(registry: Registry[Any], make: Callable[..., Entry[Any]], **options: Any) -> Callable[[F], F]:
+    """A decorator that adds what it makes of a function, and returns the function as it is."""
+
+    def define(function: F) -> F:
+        entry = make(function, **options)
+        registry.add(entry.key, entry, name_of(function))
+        return function
+
+    return define

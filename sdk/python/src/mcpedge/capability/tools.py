@@ -80,7 +80,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
             raise Failure(Reason.INVALID_ARGUMENT, misfit(e, "argument")) from e
         return Work(f"tool {listed.name}", function, finish, plain_error, kwargs=signature.arguments(kwargs, call))
 
-    return ToolEntry(listed, work)
+    return ToolEntry(listed.name, listed, work)
 
 
 def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
@@ -102,7 +102,7 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
     def work(text_: str, call: Call) -> Work:
         return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: read(text_ or "{}")}, call))
 
-    return ToolEntry(tool, work)
+    return ToolEntry(tool.name, tool, work)
 
 
 def _check_name(function: str, name: str) -> None:
