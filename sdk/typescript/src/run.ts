@@ -3,10 +3,11 @@ import { Call, type Sink } from "./call.js";
 import { type Completers, suggest, type Suggestions } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
-import type { Failure as WireFailure, RequestContext } from "./gen/mcpedge/v1/common.js";
-import type { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
+import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
 import type { CompletePromptRequest } from "./gen/mcpedge/v1/prompts.js";
 import type { CompleteResourceTemplateRequest } from "./gen/mcpedge/v1/resources.js";
+import type { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
 import type { Work } from "./registry.js";
 
 /** How a round ended: with exactly one of these. */
@@ -35,11 +36,7 @@ function line(level: string): (message: string, fields?: object) => void {
 }
 
 /** What requests for work have. */
-export interface WorkRequest {
-  context?: RequestContext;
-  inputResponses?: InputResponse[];
-  state?: Buffer;
-}
+export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
 /** Makes a result or a failure of an error that says nothing of its kind. */
 export type Plain<R> = (error: Error) => R | Failure;

@@ -13,9 +13,8 @@ import type { Server } from "./server.js";
 /** Bounds a message in either direction. */
 const messageBytes = 16 << 20;
 
-const services = ["BackendService", "ToolService", "ResourceService", "PromptService"].map(
-  (name) => `mcpedge.v1.${name}`,
-);
+/** What health tells of: the whole, and each service. */
+const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
   /** PEM files. With clientCa, clients have to show a certificate of it. */
@@ -53,9 +52,8 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
     ...options.grpc,
   });
   register(server, grpc);
-  const health = new HealthImplementation(
-    Object.fromEntries(["", ...services].map((name) => [name, "SERVING"] as const)),
-  );
+  const health = new HealthImplementation();
+  for (const service of services) health.setStatus(service, "SERVING");
   health.addToServer(grpc);
   new ReflectionService(loadFileDescriptorSetFromBuffer(descriptors)).addToServer(grpc);
   await freeSocket(listen);
@@ -64,7 +62,7 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
   });
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    for (const service of ["", ...services]) health.setStatus(service, "NOT_SERVING");
+    for (const service of services) health.setStatus(service, "NOT_SERVING");
     server.close();
     await new Promise<void>((resolve) => {
       // grpc-js loses the callback of tryShutdown when a connection breaks at that moment, so the end of the grace resolves, too.

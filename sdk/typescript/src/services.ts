@@ -47,27 +47,27 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   grpc.addService(BackendServiceService, { describe: rpc.unary(DescribeResponse, () => describe(server)) });
   grpc.addService(tools.ToolServiceService, {
     listTools: list(tools.ListToolsResponse, "tools", Tool, () => server.tools.all().map((t) => t.listed)),
-    callTool: rpc.work(tools.CallToolResponse, (request: tools.CallToolRequest, sink) =>
+    callTool: rpc.work(tools.CallToolResponse, (request, sink) =>
       runner.work(`tool ${request.name}`, request, sink, () => server.tools.find(request.name)),
     ),
-    cancelCall: rpc.identified(tools.CancelCallResponse, async (request: tools.CancelCallRequest, sink) => {
+    cancelCall: rpc.identified(tools.CancelCallResponse, async (request, sink) => {
       const fn = server.cancels.get(request.name);
       if (fn) await runner.unary(`cancellation of ${request.name}`, request, sink, fn);
       return {};
     }),
     watchTools: watchList(tools.WatchToolsResponse, feeds.tools),
-  });
+  } satisfies tools.ToolServiceServer);
   const { ListPromptsResponse, Prompt } = prompts;
   grpc.addService(prompts.PromptServiceService, {
     listPrompts: list(ListPromptsResponse, "prompts", Prompt, () => server.prompts.all().map((p) => p.listed)),
-    getPrompt: rpc.work(prompts.GetPromptResponse, (request: prompts.GetPromptRequest, sink) =>
+    getPrompt: rpc.work(prompts.GetPromptResponse, (request, sink) =>
       runner.work(`prompt ${request.name}`, request, sink, () => server.prompts.find(request.name)),
     ),
-    completePrompt: rpc.identified(prompts.CompletePromptResponse, (request: prompts.CompletePromptRequest, sink) =>
+    completePrompt: rpc.identified(prompts.CompletePromptResponse, (request, sink) =>
       runner.complete(server.prompts.find(request.name), request, sink),
     ),
     watchPrompts: watchList(prompts.WatchPromptsResponse, feeds.prompts),
-  });
+  } satisfies prompts.PromptServiceServer);
   grpc.addService(resources.ResourceServiceService, {
     listResources: list(resources.ListResourcesResponse, "resources", Resource, async (_, sink) => [
       ...server.resources.all().map((r) => r.listed),
@@ -79,17 +79,14 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       resources.ResourceTemplate,
       () => server.templates.all().map((t) => t.listed),
     ),
-    readResource: rpc.work(resources.ReadResourceResponse, (request: resources.ReadResourceRequest, sink) =>
+    readResource: rpc.work(resources.ReadResourceResponse, (request, sink) =>
       runner.work(`read of ${request.uri}`, request, sink, () => server.readable(request.uri)),
     ),
-    completeResourceTemplate: rpc.identified(
-      resources.CompleteResourceTemplateResponse,
-      (request: resources.CompleteResourceTemplateRequest, sink) =>
-        runner.complete(server.templates.find(request.uriTemplate), request, sink),
+    completeResourceTemplate: rpc.identified(resources.CompleteResourceTemplateResponse, (request, sink) =>
+      runner.complete(server.templates.find(request.uriTemplate), request, sink),
     ),
     watchResources: watchList(resources.WatchResourcesResponse, feeds.resources, () => true),
-    watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, (request: { uri: string }) => {
-      const { uri } = request;
+    watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, ({ uri }) => {
       const parent = uri.endsWith("/");
       if (!parent) server.readable(uri);
       const fits = (prefix: string) => uri.startsWith(prefix) || (parent && prefix.startsWith(uri));
@@ -99,7 +96,7 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       if (skilled(server).length === 0) throw new StatusError(status.UNIMPLEMENTED, "there are no skills");
       return (await all("skills", sink, (provider) => provider.skills?.() ?? [])).map(wireSkill);
     }),
-    getSkill: rpc.unary(resources.GetSkillResponse, (request: resources.GetSkillRequest, sink) =>
+    getSkill: rpc.unary(resources.GetSkillResponse, (request, sink) =>
       provided("skill", request, sink, async (provider, call) => {
         const skill = await provider.skill?.(request.uri, call);
         return skill && { skill: wireSkill(skill), cache: call.extras().cache };
@@ -109,12 +106,12 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       resources.ListResourceDirectoryResponse,
       "resources",
       Resource,
-      async (request: resources.ListResourceDirectoryRequest, sink) => {
+      async (request, sink) => {
         const ask = (provider: ResourceProvider, call: Call) => provider.directory?.(request.uri, call);
         return (await provided("directory", request, sink, ask)).map(wireResource);
       },
     ),
-  });
+  } satisfies resources.ResourceServiceServer);
 }
 
 /** What an entry of a list is known by. */
