@@ -13,7 +13,7 @@ import { traced } from "./trace.js";
 import { EventWriter } from "./writer.js";
 
 /** A type of messages that are made from some of their members. */
-export type MadeFrom = { fromPartial(object: object): unknown };
+export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 

@@ -38,8 +38,8 @@ function line(level: string): (message: string, fields?: object) => void {
 /** What requests for work have. */
 export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
-/** Makes a result or a failure of an error that says nothing of its kind. */
-export type Plain<R> = (error: Error) => R | Failure;
+/** Makes a result of an error that says nothing of its kind, or throws a Failure. */
+export type Plain<R> = (error: Error) => R;
 
 /** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
 export class Runner {
@@ -52,10 +52,8 @@ export class Runner {
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
     const handle = async (call: Call) => told(call, await find().handle(request as never, call));
-    return this.#round(what, request, sink, handle, (error, call) => {
-      const outcome = find().plain?.(error) ?? internal(error);
-      return outcome instanceof Failure ? outcome : told(call, outcome);
-    });
+    const plain = (error: Error, call: Call) => told(call, (find().plain ?? internal)(error));
+    return this.#round(what, request, sink, handle, plain);
   }
 
   complete(
@@ -82,7 +80,7 @@ export class Runner {
     { context, inputResponses, state }: WorkRequest,
     sink: Sink,
     handle: (call: Call) => Awaitable<R>,
-    plain: (error: Error, call: Call) => R | Failure,
+    plain: (error: Error, call: Call) => R,
   ): Promise<Outcome<R>> {
     try {
       const call = new Call(context, sink, inputResponses, state);
@@ -90,9 +88,11 @@ export class Runner {
       const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
       const inputRequired = call.end(thrown);
       if (inputRequired) return { inputRequired };
-      return ended.status === "fulfilled" ? { result: ended.value } : sorted(call, thrown, plain);
+      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, thrown, plain) };
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
+      const known = failure.statusOf(thrown);
+      if (known) return { status: known };
       const stack = thrown instanceof Error ? thrown.stack : undefined;
       const fields = { handler: what, call_id: context?.callId, error: messageOf(thrown), stack };
       this.log.error("a handler failed by a fault", fields);
@@ -101,21 +101,15 @@ export class Runner {
   }
 }
 
-/** The outcome of what a handler threw. Throws what is a Failure or a fault. */
-function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R | Failure): Outcome<R> {
+/** The result of what a handler threw, where it has one. Throws what is a Failure, a status or a fault. */
+function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R): R {
   if (thrown instanceof Failure) throw thrown;
-  if (call.signal.aborted) {
-    const { reason } = call.signal;
-    return { status: failure.statusOf(reason) ?? { code: status.CANCELLED, details: messageOf(reason) } };
-  }
-  const known = failure.statusOf(thrown);
-  if (known) return { status: known };
-  if (failure.isFault(thrown)) throw thrown;
-  const result = plain(thrown as Error, call);
-  if (result instanceof Failure) throw result;
-  return { result };
+  const { aborted, reason } = call.signal;
+  if (aborted) throw failure.statusOf(reason) ? reason : new failure.StatusError(status.CANCELLED, messageOf(reason));
+  if (failure.statusOf(thrown) || failure.isFault(thrown)) throw thrown;
+  return plain(thrown as Error, call);
 }
 
-function internal(error: Error): Failure {
-  return new Failure("Internal", error.message);
+function internal(error: Error): never {
+  throw new Failure("Internal", error.message);
 }

@@ -10,7 +10,7 @@ from typing_extensions import Unpack
 from mcpedge.v1 import common_pb2
 
 from .call import cache_hint
-from .failure import DefinitionError
+from .failure import DefinitionError, not_found
 from .feed import Feed
 from .prompts import PromptEntry, PromptOptions, make_prompt
 from .providing import Provided
@@ -196,10 +196,12 @@ class Server:
 
     # What serves it.
 
-    def provider(self, uri: str) -> Provided | None:
-        """The provider of a URI."""
+    def provider(self, uri: str) -> Provided:
+        """The provider of a URI. Failure NOT_FOUND."""
         fitting = [p for p in self.providers.all() if uri.startswith(p.prefix)]
-        return max(fitting, key=lambda p: len(p.prefix), default=None)
+        if not fitting:
+            raise not_found(uri)
+        return max(fitting, key=lambda p: len(p.prefix))
 
     def run(self, argv: Sequence[str] | None = None) -> None:
         """The rest of a program; see run of the package."""

@@ -88,16 +88,10 @@ class Services:
     def _reader(self, uri: str) -> Callable[[str, Call], Work]:
         """Who reads a URI: a resource, a template, a provider. Failure NOT_FOUND."""
         s = self.server
-        resource = s.resources.get(uri)
-        if resource is not None:
-            return resource.work
-        for template in s.templates.all():
-            if template.template.match(uri) is not None:
-                return template.work
-        provided = s.provider(uri)
-        if provided is None:
-            raise not_found(uri)
-        read = provided.provider.read
+        found = s.resources.get(uri) or next((t for t in s.templates.all() if t.template.match(uri) is not None), None)
+        if found is not None:
+            return found.work
+        read = s.provider(uri).provider.read
         return lambda uri, call: read_work(read, uri, "", args=(call, uri))
 
     async def ReadResource(self, rpc: Rpc) -> None:
@@ -124,7 +118,7 @@ class Services:
     async def _of_skills(self, what: str, kind: type[SkillProvider], rpc: Rpc) -> tuple[Any, Call]:
         """What a method of the provider of a URI gives. Failure NOT_FOUND."""
         provided = self.server.provider(rpc.request.uri)
-        if provided is None or not isinstance(provided.provider, kind):
+        if not isinstance(provided.provider, kind):
             raise not_found(rpc.request.uri)
         call = await rpc.call(work=False)
         found = await provided.ask(what, getattr(provided.provider, what), call, rpc.request.uri)
