@@ -4,7 +4,7 @@ import { ReflectionService } from "@grpc/reflection";
 import { HealthImplementation } from "grpc-health-check";
 import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { messageOf } from "./failure.js";
 import { descriptors } from "./gen/descriptors.js";
 import { register } from "./services.js";
@@ -57,9 +57,7 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
   health.addToServer(grpc);
   new ReflectionService(loadFileDescriptorSetFromBuffer(descriptors)).addToServer(grpc);
   await freeSocket(listen);
-  const port = await new Promise<number>((resolve, reject) => {
-    grpc.bindAsync(listen, credentials(tls), (error, port) => (error ? reject(error) : resolve(port)));
-  });
+  const port = await promisify(grpc.bindAsync).call(grpc, listen, credentials(tls));
   let stopping: Promise<void> | undefined;
   const stop = async () => {
     for (const service of services) health.setStatus(service, "NOT_SERVING");

@@ -29,11 +29,10 @@ def form_of(form: Any, key: str) -> FormSpec:
     """The form of a type: a model, a dataclass or a TypedDict, whose members are the form's, or a primitive type, whose
     form has one member of the key's name. DefinitionError when it makes no flat form."""
     try:
-        return _form_of(form, key)
-    except TypeError as e:
-        if isinstance(e, DefinitionError):
-            raise
-        return _form_of.__wrapped__(form, key)  # not hashable
+        hash(form)
+    except TypeError:
+        return _form_of.__wrapped__(form, key)
+    return _form_of(form, key)
 
 
 @lru_cache(maxsize=1024)

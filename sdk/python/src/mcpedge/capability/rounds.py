@@ -8,6 +8,7 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import grpc
@@ -90,18 +91,16 @@ class Runner:
 
     async def _invoke(self, work: Work, call: Call) -> Any:
         """What the function returned, or _Raised."""
-        is_async = is_coroutine_function(work.function)
-        if is_async:
+        if is_coroutine_function(work.function):
             task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
         else:
-            context = contextvars.copy_context()
-            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
+            task = asyncio.get_running_loop().run_in_executor(self.pool, partial(contextvars.copy_context().run, _caught, work))
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
             call.ended.set()
             task.cancel()
-            if is_async:
+            if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
                 await asyncio.wait([task])
             raise
         return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
