@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 import grpc
@@ -94,7 +93,8 @@ class Runner:
         if is_coroutine_function(work.function):
             task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
         else:
-            task = asyncio.get_running_loop().run_in_executor(self.pool, partial(contextvars.copy_context().run, _caught, work))
+            context = contextvars.copy_context()
+            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
