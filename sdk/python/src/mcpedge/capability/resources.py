@@ -27,8 +27,8 @@ BINARY = ("application/octet-stream", "application/pdf", "application/zip", "app
 
 @dataclass(frozen=True)
 class ResourceEntry(Entry[Resource | ResourceTemplate]):
-    template: Template = field(kw_only=True)
-    """Without variables where the entry is a single resource."""
+    template: Template | None = field(kw_only=True)
+    """None: the entry is a single resource."""
 
 
 class ResourceOptions(Options, total=False):
@@ -48,28 +48,30 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
     try:
-        template = Template.parse(uri)
+        template = Template.parse(uri) if "{" in uri else None
     except ValueError as e:
         raise DefinitionError(f"{signature.name}: the URI template {uri!r}: {e}") from e
-    for variable in template.variables:
+    variables = template.variables if template else ()
+    for variable in variables:
         if variable not in signature.params:
             raise DefinitionError(f"{signature.name}: the variable {variable!r} of {uri!r} is no parameter; add {variable}: str")
     for param in signature.params:
-        if param not in (*template.variables, "uri"):
+        if param not in (*variables, "uri"):
             raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
-    arguments = Arguments(f"{signature.name}: a parameter", {name: param for name, param in signature.params.items() if name in template.variables})
+    taken = {name: param for name, param in signature.params.items() if name in variables}
+    arguments = Arguments(f"{signature.name}: a parameter", taken) if taken else None  # a model takes milliseconds
     said = signature.listed(options)
-    listed = ResourceTemplate(uri_template=uri, **said) if template.variables else Resource(uri=uri, size=options.get("size"), **said)
+    listed = ResourceTemplate(uri_template=uri, **said) if template else Resource(uri=uri, size=options.get("size"), **said)
 
     def work(uri: str, call: Call) -> Work:
         try:
-            values = arguments.read_strings(template.match(uri) or {})
+            values = arguments.read_strings(template.match(uri) or {}) if template and arguments else {}
         except ValidationError:
             raise not_found(uri) from None
         given = {"uri": uri, **values} if "uri" in signature.params else values
         return read_work(function, uri, listed.mime_type, kwargs=signature.arguments(given, call))
 
-    completers = completers_of(signature.name, f"template {uri}", options.get("complete", {}), template.variables)
+    completers = completers_of(signature.name, f"template {uri}", options.get("complete", {}), variables)
     return ResourceEntry(uri, listed, work, completers, template=template)
 
 

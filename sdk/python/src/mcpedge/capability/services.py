@@ -88,7 +88,7 @@ class Services:
     def _reader(self, uri: str) -> Callable[[str, Call], Work]:
         """Who reads a URI: a resource, a template, a provider. Failure NOT_FOUND."""
         s = self.server
-        found = s.resources.get(uri) or next((t for t in s.templates.all() if t.template.match(uri) is not None), None)
+        found = s.resources.get(uri) or next((t for t in s.templates.all() if t.template and t.template.match(uri) is not None), None)
         if found is not None:
             return found.work
         read = s.provider(uri).provider.read
