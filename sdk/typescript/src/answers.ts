@@ -18,9 +18,8 @@ export type Check = (response: InputResponse) => Promise<boolean>;
 export class Answers {
   /** Of earlier rounds, good when they came, and what `once` keeps. */
   #kept: InputResponse[] = [];
+  /** Questions without an answer: the handler is to end, and later questions end it again. */
   readonly missing = new Map<string, InputRequest>();
-  /** A question was not answered: the handler is to end, and later questions end it again. */
-  unwound = false;
   state: Uint8Array | undefined;
 
   /** latest is what has just come, and was not looked at yet. */

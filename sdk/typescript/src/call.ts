@@ -153,7 +153,7 @@ export class Call {
   once<T>(key: string, fn: () => Awaitable<T>): Promise<T> {
     return this.#quiet(async () => {
       this.#mayAsk();
-      if (this.#answers.unwound) throw new Unwinding();
+      if (this.#answers.missing.size > 0) throw new Unwinding();
       const kept = this.#answers.remembered(key);
       if (kept !== undefined) return JSON.parse(kept) as T;
       const running = this.#once.get(key) ?? this.#remember(key, fn);
@@ -274,8 +274,7 @@ export class Call {
       const { request } = questions[i]!;
       if (!response) this.#answers.missing.set(request.key, request);
     });
-    if (this.#answers.missing.size > 0) this.#answers.unwound = true;
-    if (this.#answers.unwound) throw new Unwinding();
+    if (this.#answers.missing.size > 0) throw new Unwinding();
     return Promise.all(questions.map((q, i) => q.parse(found[i]!)));
   }
 
@@ -290,18 +289,15 @@ export class Call {
     return asked;
   }
 
-  /** @internal Ends events, which cannot follow the outcome. */
-  finish(): void {
+  /**
+   * @internal Ends events, which cannot follow the outcome. Gives the questions that the round ends in, of the handler or of what
+   * it threw; undefined: it does not.
+   */
+  end(thrown: unknown): WireInputRequired | undefined {
     this.#over = true;
-  }
-
-  /** @internal The questions that the round ends in; undefined: it does not. */
-  unanswered(): WireInputRequired | undefined {
-    return this.#answers.unwound ? this.#answers.required([...this.#answers.missing.values()]) : undefined;
-  }
-
-  /** @internal */
-  required({ options: { questions = [], state, ...rest } }: InputRequired): WireInputRequired {
+    if (this.#answers.missing.size > 0) return this.#answers.required([...this.#answers.missing.values()]);
+    if (!(thrown instanceof InputRequired)) return undefined;
+    const { questions = [], state, ...rest } = thrown.options;
     if (state) this.#answers.state = state;
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);

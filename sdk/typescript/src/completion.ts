@@ -1,4 +1,5 @@
 import type { Call } from "./call.js";
+import { CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
 
 /** How many values MCP lets a completion carry. */
 const maxSuggestions = 100;
@@ -22,11 +23,7 @@ export function checkCompleters(owner: string, completers: Completers, known: st
   }
 }
 
-export interface Suggestions {
-  values: string[];
-  total?: number;
-  hasMore: boolean;
-}
+export type Suggestions = Pick<CompletePromptResponse, "values" | "total" | "hasMore">;
 
 export async function suggest(
   by: Completer | undefined,
@@ -34,7 +31,7 @@ export async function suggest(
   chosen: Record<string, string>,
   call: Call,
 ): Promise<Suggestions> {
-  if (!by) return { values: [], hasMore: false };
+  if (!by) return CompletePromptResponse.create();
   const typed = value.toLowerCase();
   const all =
     typeof by === "function" ? await by(value, chosen, call) : by.filter((v) => v.toLowerCase().startsWith(typed));

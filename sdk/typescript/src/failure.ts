@@ -48,12 +48,9 @@ export function lacksScopes(...scopes: string[]): Failure {
 }
 
 /** A gRPC status, which a handler's error may be: an error of a gRPC client has `code` and `details`. */
-export interface Status {
-  code: number;
-  details: string;
-}
+export type Status = Pick<StatusError, "code" | "details">;
 
-export class StatusError extends Error implements Status {
+export class StatusError extends Error {
   override name = "StatusError";
   constructor(
     readonly code: number,

@@ -55,9 +55,7 @@ export class Identities {
     return Principal.fromPartial({
       subject: claims.sub,
       issuer: claims.sub_id?.iss,
-      scopes: String(claims.scope ?? "")
-        .split(/\s+/)
-        .filter(Boolean),
+      scopes: String(claims.scope ?? "").match(/\S+/g) ?? [],
       roles: claims.roles,
       clientId: claims.client_id,
       actor: claims.act?.sub,

@@ -1,14 +1,13 @@
 import { status } from "@grpc/grpc-js";
 import { createHash } from "node:crypto";
 import { StatusError } from "./failure.js";
+import type { MessageFns } from "./gen/mcpedge/v1/content.js";
 
 const pageCount = 1000;
 const pageBytes = 3 << 20; // receivers default to 4 MiB
 
 /** Encodes messages of the contract. */
-export interface Encoder<E> {
-  encode(message: E): { finish(): Uint8Array };
-}
+export type Encoder<E> = Pick<MessageFns<E>, "encode">;
 
 /**
  * Cuts one page out of a list: by count, and by bytes (one item always goes). The token says where the page before ended

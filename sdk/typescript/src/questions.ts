@@ -2,7 +2,7 @@ import { type Awaitable, encodeObject } from "./failure.js";
 import { fitting, mustBeFlat } from "./forms.js";
 import type { InputRequest, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { samplingResult, type SamplingRequest, type SamplingResult, wireSampling } from "./sampling.js";
-import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, validate } from "./schema.js";
+import { type Infer, type JsonSchema, objectSchema, parsed, type Schema, schemaText, valid } from "./schema.js";
 
 /** The user said no. */
 export class Declined extends Error {
@@ -67,9 +67,7 @@ export function form<S extends Schema<any, any>>(key: string, message: string, s
     const result = elicited(response);
     if (result.action === "decline") throw new Declined();
     if (result.action === "cancel") throw new Cancelled();
-    const valid = await validate(schema, result.content);
-    if ("issues" in valid) throw new Unfit(valid.issues);
-    return valid.value;
+    return valid(schema, result.content, (issues) => new Unfit(issues));
   });
 }
 

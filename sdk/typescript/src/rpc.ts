@@ -1,10 +1,6 @@
-import {
-  type handleServerStreamingCall,
-  type handleUnaryCall,
-  type ServerUnaryCall,
-  type ServerWritableStream,
-  status,
-} from "@grpc/grpc-js";
+import type * as grpc from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
+import { once } from "node:events";
 import type { Event, Sink } from "./call.js";
 import * as failure from "./failure.js";
 import type { Feed } from "./feed.js";
@@ -17,9 +13,9 @@ import { traced } from "./trace.js";
 import { EventWriter } from "./writer.js";
 
 /** A type of messages that are made from some of their members. */
-export type MadeFrom = { fromPartial(object: object): unknown };
+export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
-type ServedCall = ServerUnaryCall<any, any> | ServerWritableStream<any, any>;
+type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
 /** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
 const deadlineSkew = 250;
@@ -33,7 +29,7 @@ export class Rpcs {
   }
 
   /** An RPC without events. */
-  unary<Req>(response: MadeFrom, handle: Handle<Req, object>): handleUnaryCall<Req, any> {
+  unary<Req>(response: MadeFrom, handle: Handle<Req, object>): grpc.handleUnaryCall<Req, any> {
     return (call, done) => {
       this.#sinkOf(call, (sink) => handle(call.request, sink)).then(
         (members) => done(null, response.fromPartial(members)),
@@ -43,12 +39,12 @@ export class Rpcs {
   }
 
   /** An RPC without events that a caller waits for: a span, with an identity. */
-  identified<Req>(response: MadeFrom, handle: Handle<Req, object>): handleUnaryCall<Req, any> {
+  identified<Req>(response: MadeFrom, handle: Handle<Req, object>): grpc.handleUnaryCall<Req, any> {
     return (call, done) => this.unary(response, (_, sink) => this.#work(call, handle, sink))(call, done);
   }
 
   /** An RPC that streams events, then one outcome. */
-  work<Req>(response: MadeFrom, handle: Handle<Req, Outcome<unknown>>): handleServerStreamingCall<Req, any> {
+  work<Req>(response: MadeFrom, handle: Handle<Req, Outcome<unknown>>): grpc.handleServerStreamingCall<Req, any> {
     return (call) => {
       const writer = new EventWriter(call, (event) => response.fromPartial(event));
       const emit = (event: Event) => writer.emit(event);
@@ -68,8 +64,8 @@ export class Rpcs {
       fits: (prefix: string) => boolean;
       changed: (uri: string) => object;
     },
-  ): handleServerStreamingCall<Req, any> {
-    const serve = async (call: ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
+  ): grpc.handleServerStreamingCall<Req, any> {
+    const serve = async (call: grpc.ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
       const { uri, fits, changed } = watched(call.request);
       const send = async (event: object) => {
         for (const provided of this.server.providers.all()) {
@@ -78,10 +74,7 @@ export class Rpcs {
           await provided.acquire();
         }
         if (call.write(response.fromPartial(event)) || signal.aborted) return;
-        await new Promise<void>((resolve) => {
-          call.once("drain", resolve);
-          signal.addEventListener("abort", () => resolve(), { once: true });
-        });
+        await once(call, "drain", { signal }).catch(() => {});
       };
       const started = () => send({ started: {} });
       if ((await feed.serve(uri, signal, started, (uri) => send(changed(uri)))) === "left") {

@@ -1,10 +1,13 @@
 import { status } from "@grpc/grpc-js";
-import { Call, InputRequired, type Sink } from "./call.js";
+import { Call, type Sink } from "./call.js";
 import { type Completers, suggest, type Suggestions } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
-import type { Failure as WireFailure, RequestContext } from "./gen/mcpedge/v1/common.js";
-import type { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
+import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
+import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
+import type { CompletePromptRequest } from "./gen/mcpedge/v1/prompts.js";
+import type { CompleteResourceTemplateRequest } from "./gen/mcpedge/v1/resources.js";
+import type { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
 import type { Work } from "./registry.js";
 
 /** How a round ended: with exactly one of these. */
@@ -33,21 +36,10 @@ function line(level: string): (message: string, fields?: object) => void {
 }
 
 /** What requests for work have. */
-export interface WorkRequest {
-  context?: RequestContext;
-  inputResponses?: InputResponse[];
-  state?: Buffer;
-}
+export type WorkRequest = Partial<Pick<CallToolRequest, "context" | "inputResponses" | "state">>;
 
-interface CompletionRequest {
-  context?: RequestContext;
-  argumentName: string;
-  argumentValue: string;
-  contextArguments: Record<string, string>;
-}
-
-/** Makes a result or a failure of an error that says nothing of its kind. */
-export type Plain<R> = (error: Error) => R | Failure;
+/** Makes a result of an error that says nothing of its kind, or throws a Failure. */
+export type Plain<R> = (error: Error) => R;
 
 /** Runs handlers. A fault of the program is INTERNAL, with what it was in the log only. */
 export class Runner {
@@ -60,13 +52,15 @@ export class Runner {
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
     const handle = async (call: Call) => told(call, await find().handle(request as never, call));
-    return this.#round(what, request, sink, handle, (error, call) => {
-      const outcome = find().plain?.(error) ?? internal(error);
-      return outcome instanceof Failure ? outcome : told(call, outcome);
-    });
+    const plain = (error: Error, call: Call) => told(call, (find().plain ?? internal)(error));
+    return this.#round(what, request, sink, handle, plain);
   }
 
-  complete(entry: { completers?: Completers }, request: CompletionRequest, sink: Sink): Promise<Suggestions> {
+  complete(
+    entry: { completers?: Completers },
+    request: CompletePromptRequest | CompleteResourceTemplateRequest,
+    sink: Sink,
+  ): Promise<Suggestions> {
     const { argumentName, argumentValue, contextArguments, context } = request;
     const by = entry.completers?.[argumentName];
     const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);
@@ -86,47 +80,36 @@ export class Runner {
     { context, inputResponses, state }: WorkRequest,
     sink: Sink,
     handle: (call: Call) => Awaitable<R>,
-    plain: (error: Error, call: Call) => R | Failure,
+    plain: (error: Error, call: Call) => R,
   ): Promise<Outcome<R>> {
-    let call: Call | undefined;
     try {
-      const round = (call = new Call(context, sink, inputResponses, state));
-      const ended = await Promise.resolve(round)
-        .then(handle)
-        .then(
-          (result): Outcome<R> => ({ result }),
-          (thrown: unknown) => ({ thrown }),
-        );
-      round.finish();
-      const inputRequired = round.unanswered();
+      const call = new Call(context, sink, inputResponses, state);
+      const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
+      const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
+      const inputRequired = call.end(thrown);
       if (inputRequired) return { inputRequired };
-      return "thrown" in ended ? sorted(round, ended.thrown, plain) : ended;
+      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, thrown, plain) };
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
+      const known = failure.statusOf(thrown);
+      if (known) return { status: known };
       const stack = thrown instanceof Error ? thrown.stack : undefined;
-      const fields = { handler: what, call_id: call?.id, error: messageOf(thrown), stack };
+      const fields = { handler: what, call_id: context?.callId, error: messageOf(thrown), stack };
       this.log.error("a handler failed by a fault", fields);
       return { failure: wireFailure(new Failure("Internal", `${what} failed by a fault of the service`)) };
     }
   }
 }
 
-/** The outcome of what a handler threw. Throws what is a Failure or a fault. */
-function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R | Failure): Outcome<R> {
-  if (thrown instanceof InputRequired) return { inputRequired: call.required(thrown) };
+/** The result of what a handler threw, where it has one. Throws what is a Failure, a status or a fault. */
+function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R): R {
   if (thrown instanceof Failure) throw thrown;
-  if (call.signal.aborted) {
-    const { reason } = call.signal;
-    return { status: failure.statusOf(reason) ?? { code: status.CANCELLED, details: messageOf(reason) } };
-  }
-  const known = failure.statusOf(thrown);
-  if (known) return { status: known };
-  if (failure.isFault(thrown)) throw thrown;
-  const result = plain(thrown as Error, call);
-  if (result instanceof Failure) throw result;
-  return { result };
+  const { aborted, reason } = call.signal;
+  if (aborted) throw failure.statusOf(reason) ? reason : new failure.StatusError(status.CANCELLED, messageOf(reason));
+  if (failure.statusOf(thrown) || failure.isFault(thrown)) throw thrown;
+  return plain(thrown as Error, call);
 }
 
-function internal(error: Error): Failure {
-  return new Failure("Internal", error.message);
+function internal(error: Error): never {
+  throw new Failure("Internal", error.message);
 }

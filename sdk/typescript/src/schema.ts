@@ -53,7 +53,7 @@ export function objectSchema(owner: string, schema: Schema, direction: "input" |
 
 /** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
 export function schemaText(owner: string, text: string): string {
-  if (!isObject(parsed(text))) {
+  if (!text.trimStart().startsWith("{") || parsed(text) === undefined) {
     throw new TypeError(`${owner} must be a JSON object, not ${JSON.stringify(text.slice(0, 80))}`);
   }
   return text;
@@ -68,17 +68,15 @@ export function parsed(text: string): unknown {
   }
 }
 
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The value as the schema has it, or what is wrong with it. */
-export async function validate<S extends Schema<any, any>>(
+/** The value as the schema has it. Throws what misfit makes of what is wrong with it. */
+export async function valid<S extends Schema<any, any>>(
   schema: S,
   value: unknown,
-): Promise<{ value: Infer<S> } | { issues: string }> {
+  misfit: (issues: string) => Error,
+): Promise<Infer<S>> {
   const result = await schema["~standard"].validate(value);
-  return result.issues ? { issues: result.issues.map(issueText).join("; ") } : { value: result.value };
+  if (result.issues) throw misfit(result.issues.map(issueText).join("; "));
+  return result.value;
 }
 
 function issueText(issue: StandardSchemaV1.Issue): string {
@@ -87,8 +85,6 @@ function issueText(issue: StandardSchemaV1.Issue): string {
 }
 
 /** A tool's or a prompt's arguments. Throws InvalidArgument. */
-export async function validArguments<S extends Schema<any, any>>(schema: S, given: unknown): Promise<Infer<S>> {
-  const result = await validate(schema, given);
-  if ("issues" in result) throw new Failure("InvalidArgument", `the arguments do not fit: ${result.issues}`);
-  return result.value;
+export function validArguments<S extends Schema<any, any>>(schema: S, given: unknown): Promise<Infer<S>> {
+  return valid(schema, given, (issues) => new Failure("InvalidArgument", `the arguments do not fit: ${issues}`));
 }

@@ -4,7 +4,7 @@ import { ReflectionService } from "@grpc/reflection";
 import { HealthImplementation } from "grpc-health-check";
 import { existsSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { messageOf } from "./failure.js";
 import { descriptors } from "./gen/descriptors.js";
 import { register } from "./services.js";
@@ -13,9 +13,8 @@ import type { Server } from "./server.js";
 /** Bounds a message in either direction. */
 const messageBytes = 16 << 20;
 
-const services = ["BackendService", "ToolService", "ResourceService", "PromptService"].map(
-  (name) => `mcpedge.v1.${name}`,
-);
+/** What health tells of: the whole, and each service. */
+const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
   /** PEM files. With clientCa, clients have to show a certificate of it. */
@@ -53,18 +52,15 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
     ...options.grpc,
   });
   register(server, grpc);
-  const health = new HealthImplementation(
-    Object.fromEntries(["", ...services].map((name) => [name, "SERVING"] as const)),
-  );
+  const health = new HealthImplementation();
+  for (const service of services) health.setStatus(service, "SERVING");
   health.addToServer(grpc);
   new ReflectionService(loadFileDescriptorSetFromBuffer(descriptors)).addToServer(grpc);
   await freeSocket(listen);
-  const port = await new Promise<number>((resolve, reject) => {
-    grpc.bindAsync(listen, credentials(tls), (error, port) => (error ? reject(error) : resolve(port)));
-  });
+  const port = await promisify(grpc.bindAsync).call(grpc, listen, credentials(tls));
   let stopping: Promise<void> | undefined;
   const stop = async () => {
-    for (const service of ["", ...services]) health.setStatus(service, "NOT_SERVING");
+    for (const service of services) health.setStatus(service, "NOT_SERVING");
     server.close();
     await new Promise<void>((resolve) => {
       // grpc-js loses the callback of tryShutdown when a connection breaks at that moment, so the end of the grace resolves, too.
@@ -117,25 +113,16 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
   }
 }
 
-const flagTypes = {
-  listen: { type: "string" },
-  "tls-cert": { type: "string" },
-  "tls-key": { type: "string" },
-  "tls-client-ca": { type: "string" },
-} as const;
+const flagNames = ["listen", "tls-cert", "tls-key", "tls-client-ca"] as const;
 
 /** What the command line says of where to serve. */
 export function flags(argv: string[]): Pick<ServeOptions, "listen" | "tls"> {
-  const { values } = parseArgs({ args: argv, options: flagTypes, strict: false });
-  for (const name of Object.keys(flagTypes) as (keyof typeof flagTypes)[]) {
+  const options = Object.fromEntries(flagNames.map((name) => [name, { type: "string" as const }]));
+  const { values } = parseArgs({ args: argv, options, strict: false });
+  const [listen, cert, key, clientCa] = flagNames.map((name) => {
     if (values[name] === true) throw new Error(`--${name} needs a value`);
-  }
-  const {
-    listen,
-    "tls-cert": cert,
-    "tls-key": key,
-    "tls-client-ca": clientCa,
-  } = values as Record<string, string | undefined>;
+    return values[name] as string | undefined;
+  });
   if (!cert !== !key) throw new Error("--tls-cert and --tls-key belong together: give both");
   if (clientCa && !cert) throw new Error("--tls-client-ca needs --tls-cert and --tls-key");
   return { ...(listen && { listen }), ...(cert && key && { tls: { cert, key, ...(clientCa && { clientCa }) } }) };

@@ -4,7 +4,6 @@ import { wireResource } from "./content.js";
 import { type Awaitable, encodeObject, noResource, StatusError } from "./failure.js";
 import type { Feed } from "./feed.js";
 import { BackendServiceService, DescribeResponse } from "./gen/mcpedge/v1/backend.js";
-import type { RequestContext } from "./gen/mcpedge/v1/common.js";
 import { Resource } from "./gen/mcpedge/v1/content.js";
 import { Tool } from "./gen/mcpedge/v1/input.js";
 import * as prompts from "./gen/mcpedge/v1/prompts.js";
@@ -18,6 +17,8 @@ import { Runner } from "./run.js";
 import type { Server } from "./server.js";
 
 type Listed = { name: string } | { uri: string } | { uriTemplate: string };
+/** What a provider is asked. */
+type Ask<T> = (provider: ResourceProvider, call: Call) => Awaitable<T>;
 type ListRequest = { pageToken: string; pageSize?: number };
 
 /** Puts the contract's services on a gRPC server. Close the Server before the gRPC server's tryShutdown. */
@@ -27,13 +28,13 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   const runner = new Runner(server.log);
   const { provided, all } = providers(server, runner);
 
-  /** A list, in pages that are the named member of the response. */
+  /** A list, in pages that are the first member of the response. */
   function list<E extends Listed, Req extends ListRequest>(
     response: MadeFrom,
-    member: string,
     type: Encoder<E>,
     entries: (request: Req, sink: Sink) => Awaitable<E[]>,
   ) {
+    const [member = ""] = Object.keys(response.fromPartial({}));
     return rpc.unary(response, async (request: Req, sink) => {
       const listed = await entries(request, sink);
       const { items, next } = page(listed, keyOf, type, request.pageToken, request.pageSize);
@@ -46,75 +47,66 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
 
   grpc.addService(BackendServiceService, { describe: rpc.unary(DescribeResponse, () => describe(server)) });
   grpc.addService(tools.ToolServiceService, {
-    listTools: list(tools.ListToolsResponse, "tools", Tool, () => server.tools.all().map((t) => t.listed)),
-    callTool: rpc.work(tools.CallToolResponse, (request: tools.CallToolRequest, sink) =>
+    listTools: list(tools.ListToolsResponse, Tool, () => server.tools.all().map((t) => t.listed)),
+    callTool: rpc.work(tools.CallToolResponse, (request, sink) =>
       runner.work(`tool ${request.name}`, request, sink, () => server.tools.find(request.name)),
     ),
-    cancelCall: rpc.identified(tools.CancelCallResponse, async (request: tools.CancelCallRequest, sink) => {
+    cancelCall: rpc.identified(tools.CancelCallResponse, async (request, sink) => {
       const fn = server.cancels.get(request.name);
       if (fn) await runner.unary(`cancellation of ${request.name}`, request, sink, fn);
       return {};
     }),
     watchTools: watchList(tools.WatchToolsResponse, feeds.tools),
-  });
+  } satisfies tools.ToolServiceServer);
   const { ListPromptsResponse, Prompt } = prompts;
   grpc.addService(prompts.PromptServiceService, {
-    listPrompts: list(ListPromptsResponse, "prompts", Prompt, () => server.prompts.all().map((p) => p.listed)),
-    getPrompt: rpc.work(prompts.GetPromptResponse, (request: prompts.GetPromptRequest, sink) =>
+    listPrompts: list(ListPromptsResponse, Prompt, () => server.prompts.all().map((p) => p.listed)),
+    getPrompt: rpc.work(prompts.GetPromptResponse, (request, sink) =>
       runner.work(`prompt ${request.name}`, request, sink, () => server.prompts.find(request.name)),
     ),
-    completePrompt: rpc.identified(prompts.CompletePromptResponse, (request: prompts.CompletePromptRequest, sink) =>
+    completePrompt: rpc.identified(prompts.CompletePromptResponse, (request, sink) =>
       runner.complete(server.prompts.find(request.name), request, sink),
     ),
     watchPrompts: watchList(prompts.WatchPromptsResponse, feeds.prompts),
-  });
+  } satisfies prompts.PromptServiceServer);
   grpc.addService(resources.ResourceServiceService, {
-    listResources: list(resources.ListResourcesResponse, "resources", Resource, async (_, sink) => [
+    listResources: list(resources.ListResourcesResponse, Resource, async (_, sink) => [
       ...server.resources.all().map((r) => r.listed),
       ...(await all("list", sink, (provider) => provider.list())).map(wireResource),
     ]),
-    listResourceTemplates: list(
-      resources.ListResourceTemplatesResponse,
-      "resourceTemplates",
-      resources.ResourceTemplate,
-      () => server.templates.all().map((t) => t.listed),
+    listResourceTemplates: list(resources.ListResourceTemplatesResponse, resources.ResourceTemplate, () =>
+      server.templates.all().map((t) => t.listed),
     ),
-    readResource: rpc.work(resources.ReadResourceResponse, (request: resources.ReadResourceRequest, sink) =>
+    readResource: rpc.work(resources.ReadResourceResponse, (request, sink) =>
       runner.work(`read of ${request.uri}`, request, sink, () => server.readable(request.uri)),
     ),
-    completeResourceTemplate: rpc.identified(
-      resources.CompleteResourceTemplateResponse,
-      (request: resources.CompleteResourceTemplateRequest, sink) =>
-        runner.complete(server.templates.find(request.uriTemplate), request, sink),
+    completeResourceTemplate: rpc.identified(resources.CompleteResourceTemplateResponse, (request, sink) =>
+      runner.complete(server.templates.find(request.uriTemplate), request, sink),
     ),
     watchResources: watchList(resources.WatchResourcesResponse, feeds.resources, () => true),
-    watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, (request: { uri: string }) => {
-      const { uri } = request;
+    watchResource: rpc.watch(resources.WatchResourceResponse, feeds.updates, ({ uri }) => {
       const parent = uri.endsWith("/");
       if (!parent) server.readable(uri);
       const fits = (prefix: string) => uri.startsWith(prefix) || (parent && prefix.startsWith(uri));
       return { uri, fits, changed: (uri) => ({ updated: { uri } }) };
     }),
-    listSkills: list(resources.ListSkillsResponse, "skills", resources.Skill, async (_, sink) => {
+    listSkills: list(resources.ListSkillsResponse, resources.Skill, async (_, sink) => {
       if (skilled(server).length === 0) throw new StatusError(status.UNIMPLEMENTED, "there are no skills");
       return (await all("skills", sink, (provider) => provider.skills?.() ?? [])).map(wireSkill);
     }),
-    getSkill: rpc.unary(resources.GetSkillResponse, (request: resources.GetSkillRequest, sink) =>
+    getSkill: rpc.unary(resources.GetSkillResponse, (request, sink) =>
       provided("skill", request, sink, async (provider, call) => {
         const skill = await provider.skill?.(request.uri, call);
         return skill && { skill: wireSkill(skill), cache: call.extras().cache };
       }),
     ),
-    listResourceDirectory: list(
-      resources.ListResourceDirectoryResponse,
-      "resources",
-      Resource,
-      async (request: resources.ListResourceDirectoryRequest, sink) => {
-        const ask = (provider: ResourceProvider, call: Call) => provider.directory?.(request.uri, call);
-        return (await provided("directory", request, sink, ask)).map(wireResource);
-      },
-    ),
-  });
+    listResourceDirectory: list(resources.ListResourceDirectoryResponse, Resource, async (request, sink) => {
+      const children = provided("directory", request, sink, (provider, call) =>
+        provider.directory?.(request.uri, call),
+      );
+      return (await children).map(wireResource);
+    }),
+  } satisfies resources.ResourceServiceServer);
 }
 
 /** What an entry of a list is known by. */
@@ -127,21 +119,17 @@ function keyOf(listed: Listed): string {
 function providers(server: Server, runner: Runner) {
   return {
     /** What all give, in their order. */
-    async all<T>(what: string, sink: Sink, ask: (provider: ResourceProvider) => Awaitable<T[]>): Promise<T[]> {
+    async all<T>(what: string, sink: Sink, ask: Ask<T[]>): Promise<T[]> {
       const found: T[] = [];
       for (const { prefix, provider } of server.providers.all()) {
-        found.push(...(await runner.unary(`${what} of ${prefix}`, {}, sink, () => ask(provider))));
+        found.push(...(await runner.unary(`${what} of ${prefix}`, {}, sink, (call) => ask(provider, call))));
       }
       return found;
     },
 
     /** What the provider of a URI gives; nothing is NOT_FOUND. */
-    provided<T>(
-      what: string,
-      { uri, context }: { uri: string; context: RequestContext | undefined },
-      sink: Sink,
-      ask: (provider: ResourceProvider, call: Call) => Awaitable<T | undefined>,
-    ): Promise<T> {
+    provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | undefined>): Promise<T> {
+      const { uri, context } = request;
       return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
         const provider = server.provider(uri)?.provider;
         const found = provider && (await reading(uri, () => ask(provider, call)));

@@ -85,18 +85,6 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     return this.prefix + name.split("/").map(encodeURIComponent).join("/");
   }
 
-  /** What a URI means; undefined: nothing. */
-  #name(uri: string): string | undefined {
-    if (!uri.startsWith(this.prefix)) return undefined;
-    try {
-      const name = decodeURIComponent(uri.slice(this.prefix.length));
-      const hidden = name.split("/").some((segment) => segment === "" || segment.startsWith("."));
-      return hidden || this.uri(name) !== uri ? undefined : name;
-    } catch {
-      return undefined;
-    }
-  }
-
   async #read(name: string): Promise<Buffer> {
     const { size } = await stat(join(this.root, name));
     if (size > maxSkillFileBytes) {
@@ -143,10 +131,9 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
   }
 
   async skill(uri: string): Promise<Skill | undefined> {
-    const name = this.#name(uri);
     const { skills, files } = await this.#scan();
-    if (!name || basename(name) !== skillFile || !skills.includes(dirname(name))) return undefined;
-    return this.#skill(dirname(name), files);
+    const dir = skills.find((dir) => this.uri(`${dir}/${skillFile}`) === uri);
+    return dir === undefined ? undefined : this.#skill(dir, files);
   }
 
   async list(): Promise<Resource[]> {
@@ -169,24 +156,28 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
 
   /** Files of skills, and no other. */
   async read(uri: string): Promise<ReadOutput> {
-    const name = this.#name(uri);
     const { files } = await this.#scan();
-    if (!name || !files.includes(name)) return undefined;
-    const mimeType = types[extname(name)] ?? "";
-    return bytesContents(await this.#read(name), mimeType);
+    const name = files.find((name) => this.uri(name) === uri);
+    return name === undefined ? undefined : bytesContents(await this.#read(name), types[extname(name)]);
   }
 
   async directory(uri: string): Promise<Resource[] | undefined> {
-    const dir = this.#name(uri);
     const { files } = await this.#scan();
-    const below = files.filter((name) => name.startsWith(dir + "/")).map((name) => name.slice(dir!.length + 1));
-    if (!dir || below.length === 0) return undefined;
+    const dir = files.flatMap(parents).find((dir) => this.uri(dir) === uri);
+    if (dir === undefined) return undefined;
+    const below = files.filter((name) => name.startsWith(dir + "/")).map((name) => name.slice(dir.length + 1));
     const children = [...new Set(below.map((name) => name.split("/")[0]!))].map((name) => {
       const directory = { uri: this.uri(`${dir}/${name}`), name, mimeType: directoryType };
       return below.includes(name) ? this.#resource(`${dir}/${name}`) : directory;
     });
     return Promise.all(children);
   }
+}
+
+/** The directories above a file. */
+function parents(name: string): string[] {
+  const dir = dirname(name);
+  return dir === "." ? [] : [dir, ...parents(dir)];
 }
 
 /** The YAML at the head of a SKILL.md. */

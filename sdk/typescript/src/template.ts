@@ -33,18 +33,16 @@ export class UriTemplate {
   }
 
   #expression(expression: string): string {
-    const parsed =
-      /^([+#./;?&]?)([A-Za-z0-9_.%]+(?:\*|:[1-9][0-9]{0,3})?(?:,[A-Za-z0-9_.%]+(?:\*|:[1-9][0-9]{0,3})?)*)$/.exec(
-        expression,
-      );
-    if (!parsed) throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
-    const [, operator = "", list = ""] = parsed;
+    const [, operator = "", list = ""] = /^([+#./;?&]?)([^]*)$/.exec(expression)!;
     const named = ";?&".includes(operator || "+");
     const first = "+#".includes(operator) ? operator.replace("+", "") : operator;
     const separator = named && operator !== ";" ? "&" : first.replace("#", "") || ",";
     const allowed = operator === "+" || operator === "#" ? "[^?#\\s]" : "(?:[A-Za-z0-9_.~-]|%[0-9A-Fa-f]{2})";
     const variables = list.split(",").map((spec, i) => {
-      const [, name = "", modifier = ""] = /^([^*:]+)(.*)$/.exec(spec)!;
+      const parsed = /^([A-Za-z0-9_.%]+)(\*|:[1-9][0-9]{0,3})?$/.exec(spec);
+      if (!parsed)
+        throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
+      const [, name = "", modifier] = parsed;
       const explode = modifier === "*";
       this.variables.push(name);
       this.#groups.push({ name, explode, named });

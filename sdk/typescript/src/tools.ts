@@ -5,16 +5,8 @@ import { type Awaitable, encodeJson, encodeObject, Failure, messageOf, mustBeFun
 import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
 import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
 import type { Entry } from "./registry.js";
-import {
-  jsonSchema,
-  type MaybeSchema,
-  objectSchema,
-  parsed,
-  type Schema,
-  schemaText,
-  validArguments,
-  validate,
-} from "./schema.js";
+import type { MaybeSchema, Schema } from "./schema.js";
+import * as schemas from "./schema.js";
 
 /** Hints of a tool's behaviour. MCP: ToolAnnotations. */
 export interface ToolAnnotations {
@@ -105,15 +97,15 @@ export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   handler: ToolHandler<I, O>,
 ): ToolEntry {
   const owner = ownerOf(name, handler);
-  const input = inputSchema ? objectSchema(`${owner}, inputSchema`, inputSchema, "input") : { type: "object" };
-  const output = outputSchema && jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
+  const input = inputSchema ? schemas.objectSchema(`${owner}, inputSchema`, inputSchema, "input") : { type: "object" };
+  const output = outputSchema && schemas.jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
   return {
     listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),
     plain,
     async handle({ argumentsJson }, call) {
-      const given = parsed(argumentsJson || "{}");
+      const given = schemas.parsed(argumentsJson || "{}");
       if (given === undefined) throw new Failure("InvalidArgument", "the arguments are not JSON");
-      const args = (inputSchema ? await validArguments(inputSchema, given) : given) as Arguments<I>;
+      const args = (inputSchema ? await schemas.validArguments(inputSchema, given) : given) as Arguments<I>;
       return toolResult(await handler(args, call), outputSchema);
     },
   };
@@ -125,8 +117,8 @@ export function buildRawTool(
   handler: RawToolHandler,
 ): ToolEntry {
   const owner = ownerOf(name, handler);
-  const input = inputSchema && schemaText(`the inputSchema of ${owner}`, inputSchema);
-  const output = outputSchema && schemaText(`the outputSchema of ${owner}`, outputSchema);
+  const input = inputSchema && schemas.schemaText(`the inputSchema of ${owner}`, inputSchema);
+  const output = outputSchema && schemas.schemaText(`the outputSchema of ${owner}`, outputSchema);
   return {
     listed: describe(name, said, input, output),
     plain,
@@ -177,12 +169,11 @@ function partsOf(out: unknown, described: boolean): Result["parts"] {
 }
 
 async function structuredJson(value: unknown, schema: MaybeSchema): Promise<string> {
-  const valid = schema ? await validate(schema, value) : { value };
-  if ("issues" in valid) {
-    throw new Failure("Internal", `the result does not fit the tool's output schema: ${valid.issues}`);
-  }
+  const misfit = (issues: string) =>
+    new Failure("Internal", `the result does not fit the tool's output schema: ${issues}`);
+  const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
   try {
-    return encodeJson(valid.value);
+    return encodeJson(valid);
   } catch (error) {
     throw new Failure("Internal", `the result cannot be encoded: ${messageOf(error)}`);
   }

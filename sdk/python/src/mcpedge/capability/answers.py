@@ -49,7 +49,6 @@ class Answers:
         self.kept: list[InputResponse] = []
         self.latest = [r for r in responses if not r.key.startswith(_ONCE)]
         self.missing: dict[str, InputRequest] = {}
-        self.unwound = False
         self.state: bytes | None = None
         if state:
             memory = tools_pb2.CallToolRequest()  # its fields are those of a memory: answers and a state
@@ -88,14 +87,11 @@ class Answers:
     def memory(self, *, latest: bool = False, state: bytes | None = None) -> bytes:
         """The state that all of it is kept in, with the answers that nobody has looked at yet where latest is true.
         ValueError above MAX_STATE."""
-        kept = list(self.kept)
-        if latest:
-            known = {r.key for r in kept}
-            kept += [r for r in self.latest if r.key not in known]
+        known = {r.key for r in self.kept}
+        unseen = [r for r in self.latest if r.key not in known] if latest else []
         keep = self.state if state is None else state
-        memory = tools_pb2.CallToolRequest(input_responses=kept, state=keep or b"")
-        if keep is not None:
-            memory.arguments_json = "{}"  # tells an empty state from none
+        marker = None if keep is None else "{}"  # tells an empty state from none
+        memory = tools_pb2.CallToolRequest(input_responses=[*self.kept, *unseen], state=keep, arguments_json=marker)
         text = _MARK + memory.SerializeToString()
         if len(text) > MAX_STATE:
             raise ValueError(
@@ -122,9 +118,7 @@ def round_trip(key: str, value: Any) -> str:
     """JSON of a value that is the same when it is read again; TypeError when there is none."""
     try:
         text = json.dumps(value, allow_nan=False)
-    except ValueError as e:
-        raise TypeError(f"once({key!r}): {e}; return what JSON can hold") from e
-    except TypeError as e:
+    except (TypeError, ValueError) as e:
         raise TypeError(f"once({key!r}): {e}; return what JSON can hold: model_dump(mode='json') of a model") from e
     if json.loads(text) != value:
         raise TypeError(f"once({key!r}): {value!r:.80} is another value when it is read from JSON again; return lists, and keys that are strings")

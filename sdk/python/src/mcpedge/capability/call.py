@@ -8,8 +8,6 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from google.protobuf.duration_pb2 import Duration
-
 from mcpedge.v1 import common_pb2, tools_pb2
 
 from . import questions
@@ -19,7 +17,7 @@ from .events import Events
 from .failure import DefinitionError, valid
 from .logger import call_logger
 from .questions import ElicitResult, Question
-from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult
+from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult, duration
 
 T = TypeVar("T")
 T1 = TypeVar("T1")
@@ -105,18 +103,13 @@ class Call:
         """The value of fn, which is called in the first round that comes here and not again in those that follow: its value is
         kept in the call's state, so that it must be what JSON can hold (TypeError). A round that is run again because a
         replica was lost calls it again, unless a checkpoint came between."""
-        kept = self._once(key)
-        return self._keep_once(key, fn()) if kept is None else kept[0]
+        kept = self._answers.once(key)
+        return self._keep_once(key, fn()) if kept is None else json.loads(kept)
 
     async def once_async(self, key: str, fn: Callable[[], Awaitable[T]]) -> T:
         """As once, with an async function."""
-        kept = self._once(key)
-        return self._keep_once(key, await fn()) if kept is None else kept[0]
-
-    def _once(self, key: str) -> tuple[Any] | None:
-        with self._lock:
-            text = self._answers.once(key)
-        return None if text is None else (json.loads(text),)
+        kept = self._answers.once(key)
+        return self._keep_once(key, await fn()) if kept is None else json.loads(kept)
 
     def _keep_once(self, key: str, value: T) -> T:
         text = round_trip(key, value)
@@ -248,30 +241,31 @@ class Call:
     def ask_all(self, *questions: Question[Any]) -> tuple[Any, ...]:
         """Asks several questions in one round, at most 16, and returns their answers. The first that was declined or cancelled
         raises that; Call.answer tells them apart."""
-        self.require(*questions)
-        return tuple(self.answer(q) for q in questions)
+        return tuple(q.read(response) for q, response in zip(questions, self._answered(questions), strict=True))
 
     def require(self, *questions: Question[Any]) -> None:
         """Makes sure that all these questions are answered, whatever the answers are: each one's answer then returns at once."""
-        if self._events is None:
-            raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
-        with self._lock:
-            found = [self._answers.find(q.request.key, q.fits) for q in questions]
-            for question, response in zip(questions, found, strict=True):
-                if response is None:
-                    self._answers.missing[question.request.key] = question.request
-                    self._answers.unwound = True
-            unwound = self._answers.unwound
-        if unwound:
-            raise Unwound()
+        self._answered(questions)
 
     def answer(self, question: Question[T]) -> T:
         """The client's answer to one question."""
-        self.require(question)
+        return question.read(self._answered([question])[0])
+
+    def _answered(self, questions: Sequence[Question[Any]]) -> list[InputResponse]:
+        """The answers to these questions, as they came. Unwound when one is missing, here or before."""
+        if self._events is None:
+            raise DefinitionError("the client cannot be asked here: only tools, reads and prompts can")
+        found: list[InputResponse] = []
         with self._lock:
-            response = self._answers.find(question.request.key, question.fits)
-        assert response is not None  # require has seen it
-        return question.read(response)
+            for question in questions:
+                response = self._answers.find(question.request.key, question.fits)
+                if response is None:
+                    self._answers.missing[question.request.key] = question.request
+                else:
+                    found.append(response)
+            if self._answers.missing:
+                raise Unwound()
+        return found
 
     def response(self, key: str) -> InputResponse | None:
         """The client's answer to a key as it came, or None: for handlers that raise InputRequired themselves. It is kept for
@@ -282,6 +276,4 @@ class Call:
 
 def cache_hint(ttl: float, shared: bool) -> common_pb2.CacheHint:
     """What clients are told about keeping an answer for so many seconds."""
-    hint = Duration()
-    hint.FromMilliseconds(int(ttl * 1000))
-    return common_pb2.CacheHint(ttl=hint, scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)
+    return common_pb2.CacheHint(ttl=duration(ttl), scope=common_pb2.CACHE_SCOPE_PUBLIC if shared else common_pb2.CACHE_SCOPE_PRIVATE)

@@ -13,22 +13,18 @@ COALESCE = 64
 MOST = 1024
 """How many may wait; log messages beyond are dropped, and the client is told of how many."""
 
-Write = Callable[[Any], Awaitable[None]]
-
 
 class Events:
     """The events of one round, in order, written while the handler runs. put may be called from any thread, and never blocks."""
 
-    def __init__(self, response: Callable[..., Any], write: Write) -> None:
-        """response makes a message of the stream: response(progress=…)."""
-        self._response = response
-        self._write = write
+    def __init__(self, send: Callable[..., Awaitable[None]]) -> None:
+        """send writes a message of the stream: send(progress=…)."""
+        self._send = send
         self._loop = asyncio.get_running_loop()
         self._lock = threading.Lock()
         self._waiting: deque[tuple[str, Any]] = deque()
         self._dropped = 0
         self._closed = False
-        self._scheduled = False
         self._writer: asyncio.Task[None] | None = None
 
     def put(self, kind: str, event: Any) -> None:
@@ -45,9 +41,8 @@ class Events:
                 self._dropped += 1
                 return
             self._waiting.append((kind, event))
-            if self._scheduled:
-                return
-            self._scheduled = True
+            if len(self._waiting) > 1:
+                return  # the writer, which takes all that waits, is told already
         try:
             self._loop.call_soon_threadsafe(self._start)
         except RuntimeError:  # the loop has ended, and the call with it
@@ -61,10 +56,9 @@ class Events:
         while True:
             with self._lock:
                 if not self._waiting:
-                    self._scheduled = False
                     return
                 kind, event = self._waiting.popleft()
-            await self._write(self._response(**{kind: event}))
+            await self._send(**{kind: event})
 
     async def close(self) -> None:
         """Writes what waits; what comes after is dropped."""

@@ -52,6 +52,11 @@ class Failure(Exception):
                 reason, message = Reason.INTERNAL, f"{message} (and the failure's data is not JSON: {e})"
         return common_pb2.Failure(reason=reason.value, message=valid(message), data_json=data, scopes=self.scopes)
 
+    @property
+    def code(self) -> grpc.StatusCode:
+        """The status of RPCs that have no other way to say it."""
+        return grpc.StatusCode[self.reason.name]
+
 
 def lacks_scopes(*scopes: str) -> Failure:
     """A failure by which the caller needs OAuth scopes for what it asked; raise it."""
@@ -81,15 +86,6 @@ class StatusError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
-
-
-_CODES = {reason: grpc.StatusCode[reason.name] for reason in Reason}
-
-
-def status_of(failure: common_pb2.Failure) -> StatusError:
-    """A failure as a status, for RPCs that have no other way to say it."""
-    reason = Reason(failure.reason) if failure.reason else Reason.INTERNAL
-    return StatusError(_CODES[reason], failure.message)
 
 
 def valid(text: str) -> str:

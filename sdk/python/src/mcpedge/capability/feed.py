@@ -22,6 +22,13 @@ class _Watcher:
     def matches(self, uri: str) -> bool:
         return uri == self.uri or (self.uri.endswith("/") and uri.startswith(self.uri))
 
+    def tell(self) -> None:
+        """Wakes it, from any thread."""
+        try:
+            self.loop.call_soon_threadsafe(self.wake.set)
+        except RuntimeError:  # its loop has ended, and so has the watch
+            pass
+
 
 class Feed:
     """Tells any number of watchers of changes. What a slow watcher has not taken is coalesced; publishing never blocks.
@@ -41,21 +48,14 @@ class Feed:
                         watcher.pending = {watcher.uri: None}
                     else:
                         watcher.pending[uri] = None
-                    self._wake(watcher)
+                    watcher.tell()
 
     def close(self) -> None:
         """Ends every watch, for good."""
         with self._lock:
             self._closed = True
             for watcher in self._watchers:
-                self._wake(watcher)
-
-    @staticmethod
-    def _wake(watcher: _Watcher) -> None:
-        try:
-            watcher.loop.call_soon_threadsafe(watcher.wake.set)
-        except RuntimeError:  # its loop has ended, and so has the watch
-            pass
+                watcher.tell()
 
     async def serve(self, uri: str, started: Callable[[], Awaitable[None]], send: Callable[[str], Awaitable[None]]) -> None:
         """Runs one watcher's stream: started first, then one send per change, until the caller leaves (cancellation) or

@@ -7,10 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema
 
 from .failure import DefinitionError
-from .schema import Arguments, input_schema, parse, schema_of
+from .schema import Arguments, Param, Untitled, described, parse
 
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
@@ -28,66 +29,68 @@ def form_of(form: Any, key: str) -> FormSpec:
     """The form of a type: a model, a dataclass or a TypedDict, whose members are the form's, or a primitive type, whose
     form has one member of the key's name. DefinitionError when it makes no flat form."""
     try:
-        return _form_of(form, key)
-    except TypeError as e:
-        if isinstance(e, DefinitionError):
-            raise
-        return _form_of.__wrapped__(form, key)  # not hashable
+        hash(form)
+    except TypeError:
+        return _form_of.__wrapped__(form, key)
+    return _form_of(form, key)
 
 
 @lru_cache(maxsize=1024)
 def _form_of(form: Any, key: str) -> FormSpec:
     what = f"the form {getattr(form, '__qualname__', form)}"
-    adapter: TypeAdapter[Any] = schema_of(what, lambda: TypeAdapter(form))
-    schema = schema_of(what, lambda: adapter.json_schema())
-    root = schema.get("$defs", {}).get(schema["$ref"].rpartition("/")[2], {}) if "$ref" in schema else schema
-    if root.get("type") == "object":
-        if isinstance(form, type) and issubclass(form, BaseModel):
-            schema = input_schema(form)
+    adapter, schema = described(what, lambda: form, generator=Untitled if _is_model(form) else GenerateJsonSchema)
+    if _referred(schema, schema).get("type") == "object":
         return FormSpec(_flat(what, schema), lambda text: parse(adapter, text))
     one = fields_of({key: form})
     return FormSpec(one.schema, lambda text: one.read(text)[key])
 
 
+def _is_model(form: Any) -> bool:
+    return isinstance(form, type) and issubclass(form, BaseModel)
+
+
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
     """The form of fields, each a primitive type; its answers are dicts. DefinitionError as in form_of."""
     what = "the form of the fields " + ", ".join(fields)
-    arguments = Arguments(what, fields)
+    arguments = Arguments(what, {name: Param(type_) for name, type_ in fields.items()})
     return FormSpec(_flat(what, arguments.schema), arguments.read)
 
 
 def _flat(what: str, schema: dict[str, Any]) -> str:
     """Prints a schema with its references and nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
     enumerated strings."""
-    definitions = schema.get("$defs", {})
-    if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    root = _referred(schema, schema)
     properties = {}
-    for name, member in schema.get("properties", {}).items():
-        member = _resolved(member, definitions)
+    for name, member in root.get("properties", {}).items():
+        member = _resolved(member, schema)
         items = member.get("items", {})
         listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
         if member.get("type") not in _PRIMITIVES and not listed:
             raise DefinitionError(f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others")
         properties[name] = member
-    flat = {k: v for k, v in schema.items() if k in ("type", "description", "required")}
+    flat = {k: v for k, v in root.items() if k in ("type", "description", "required")}
     return json.dumps({**flat, "properties": properties})
 
 
-def _resolved(member: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+def _referred(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """What a schema refers to, if it does, among the definitions of the whole; else itself."""
+    found: dict[str, Any] = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return found
+
+
+def _resolved(member: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in member:
-        named = dict(definitions[member["$ref"].rpartition("/")[2]])
-        named.pop("title", None)
+        named = {k: v for k, v in _referred(member, whole).items() if k != "title"}
         member = {**named, **{k: v for k, v in member.items() if k != "$ref"}}
     if "anyOf" in member:  # of X | None
         kinds = [m for m in member["anyOf"] if m.get("type") != "null"]
         if len(kinds) == 1:
             rest = {k: v for k, v in member.items() if k != "anyOf" and (k, v) != ("default", None)}
-            member = {**_resolved(kinds[0], definitions), **rest}
+            member = {**_resolved(kinds[0], whole), **rest}
     if "const" in member:
         member = {**{k: v for k, v in member.items() if k != "const"}, "enum": [member["const"]]}
     if "items" in member:
-        member = {**member, "items": _resolved(member["items"], definitions)}
+        member = {**member, "items": _resolved(member["items"], whole)}
     return member
 
 

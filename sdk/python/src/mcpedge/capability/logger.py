@@ -8,24 +8,17 @@ from .types import Level
 if TYPE_CHECKING:
     from .call import Call
 
-_LEVELS: tuple[tuple[int, Level], ...] = ((50, "critical"), (40, "error"), (30, "warning"), (25, "notice"), (20, "info"))
+_LEVELS: tuple[tuple[int, Level], ...] = ((50, "critical"), (40, "error"), (30, "warning"), (25, "notice"), (20, "info"), (0, "debug"))
+_OFF = 1000
 _PLAIN = set(logging.makeLogRecord({}).__dict__) | {"message", "asctime", "taskName"}
 
 
 def call_logger(call: "Call", name: str) -> logging.Logger:
     """A logger of its own, below no other, that costs nothing below the client's level."""
-    logger = _CallLogger(name or "call")
+    wanted = [number for number, level in _LEVELS if call.wants_log(level)]
+    logger = logging.Logger(name or "call", min(wanted, default=_OFF))
     logger.addHandler(_CallHandler(call, name))
-    logger.propagate = False
-    logger.call = call
     return logger
-
-
-class _CallLogger(logging.Logger):
-    call: "Call"
-
-    def isEnabledFor(self, level: int) -> bool:
-        return self.call.wants_log(_level(level))
 
 
 class _CallHandler(logging.Handler):
@@ -35,12 +28,6 @@ class _CallHandler(logging.Handler):
         self._logger = name
 
     def emit(self, record: logging.LogRecord) -> None:
+        level: Level = next(level for number, level in _LEVELS if record.levelno >= number)
         extra = {k: v for k, v in record.__dict__.items() if k not in _PLAIN}
-        self._call.log(_level(record.levelno), {"msg": record.getMessage(), **extra}, logger=self._logger)
-
-
-def _level(number: int) -> Level:
-    for least, name in _LEVELS:
-        if number >= least:
-            return name
-    return "debug"
+        self._call.log(level, {"msg": record.getMessage(), **extra}, logger=self._logger)

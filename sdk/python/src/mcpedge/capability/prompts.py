@@ -1,5 +1,6 @@
 """Prompts, and suggestions for arguments."""
 
+import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -31,7 +32,7 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
     """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
-    arguments = Arguments.of(signature)
+    arguments = Arguments(f"{signature.name}: a parameter", signature.params)
     schema = arguments.schema
     described = [
         PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))
@@ -47,14 +48,12 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
         return Work(f"prompt {listed.name}", function, lambda value: _result(listed, value), fail_plainly, kwargs=signature.arguments(kwargs, call))
 
     names = [a.name for a in described]
-    return PromptEntry(listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
+    return PromptEntry(listed.name, listed, work, completers_of(signature.name, f"prompt {listed.name}", options.get("complete", {}), names))
 
 
 def _result(listed: Prompt, value: Any) -> PromptResult:
     if isinstance(value, PromptResult):
-        out = PromptResult()
-        out.CopyFrom(value)
-        return out
+        return copy.deepcopy(value)
     messages = many(value)
     if not all(isinstance(m, str | PromptMessage) for m in messages):
         raise TypeError(f"prompt {listed.name}: return a text, messages, or a PromptResult, not {type(value).__name__}")
@@ -66,7 +65,7 @@ def completers_of(function: str, what: str, complete: Mapping[str, Suggestions],
     """The completers by argument; DefinitionError when there is no such argument."""
     for argument in complete:
         if argument not in names:
-            raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names)}")
+            raise DefinitionError(f"{function}: there is no argument {argument!r} to complete, only {', '.join(names) or 'none'}")
     return {argument: _completer(what, argument, by) for argument, by in complete.items()}
 
 

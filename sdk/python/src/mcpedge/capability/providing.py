@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-import grpc
-
 from mcpedge.v1 import common_pb2
 
 from .call import Call
-from .failure import StatusError
+from .failure import Failure, Reason, StatusError
 from .resources import ResourceProvider, ResourceWatcher
 from .rounds import Runner, Work, fail_plainly
 
@@ -27,26 +25,22 @@ class Provided:
         self._stop: Callable[[], Any] | None = None
 
     async def ask(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """What a method of the provider returns. StatusError says how it failed."""
+        """What a method of the provider returns. Failure and StatusError say how it failed."""
         call = next((a for a in args if isinstance(a, Call)), Call(common_pb2.RequestContext()))
-        return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).get()
+        return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).value
 
     async def acquire(self) -> None:
         """Begins to watch for the first user. Each success needs one release."""
-        if not isinstance(self.provider, ResourceWatcher):
-            return
         async with self._lock:
-            if self._users == 0:
+            if self._users == 0 and isinstance(self.provider, ResourceWatcher):
                 try:
                     self._stop = await self.ask("watch", self.provider.watch, *self._changes)
-                except StatusError as e:
-                    raise StatusError(grpc.StatusCode.UNAVAILABLE, f"{self.prefix} cannot be watched: {e.message}") from e
+                except (Failure, StatusError) as e:
+                    raise Failure(Reason.UNAVAILABLE, f"{self.prefix} cannot be watched: {e.message}") from e
             self._users += 1
 
     async def release(self) -> None:
         """Stops after the last user."""
-        if not isinstance(self.provider, ResourceWatcher):
-            return
         async with self._lock:
             self._users -= 1
             if self._users == 0 and self._stop is not None:
@@ -56,5 +50,5 @@ class Provided:
 
 def _plain(error: Exception) -> Any:
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise StatusError(grpc.StatusCode.NOT_FOUND, "there is no such resource")
+        raise Failure(Reason.NOT_FOUND, "there is no such resource")
     return fail_plainly(error)

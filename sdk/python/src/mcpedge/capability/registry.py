@@ -20,6 +20,8 @@ Completer = Callable[[str, dict[str, str], Call], Work]
 class Entry(Generic[L]):
     """Something as it is listed, and what a request of it has to do."""
 
+    key: str
+    """Its name, its URI or its URI template."""
     listed: L
     work: Callable[[Any, Call], Work]
     """Of what the request brings: arguments, or a URI. It raises Failure when they do not fit."""

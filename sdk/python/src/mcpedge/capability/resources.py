@@ -1,5 +1,6 @@
 """Resources: what can be read, by a URI, by a template, and below a prefix."""
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from .failure import DefinitionError, Failure, Reason, not_found, quote
 from .prompts import Suggestions, completers_of
 from .registry import Entry
 from .rounds import Work, fail_plainly
-from .schema import Arguments, Options, Signature, check_returns, many, signature_of
+from .schema import Arguments, Options, check_returns, many, signature_of
 from .types import Annotations, Resource, ResourceContents, ResourceTemplate
 from .uritemplate import Template
 
@@ -24,12 +25,10 @@ _RETURNS = (str, bytes, type(None), ResourceContents, list[ResourceContents])
 BINARY = ("application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/wasm")
 
 
-ResourceEntry = Entry[Resource]
-
-
 @dataclass(frozen=True)
-class TemplateEntry(Entry[ResourceTemplate]):
-    template: Template = field(kw_only=True)
+class ResourceEntry(Entry[Resource | ResourceTemplate]):
+    template: Template | None = field(kw_only=True)
+    """None: the entry is a single resource."""
 
 
 class ResourceOptions(Options, total=False):
@@ -41,54 +40,39 @@ class ResourceOptions(Options, total=False):
     complete: Mapping[str, Suggestions]
 
 
-def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry | TemplateEntry:
+def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[ResourceOptions]) -> ResourceEntry:
     """Makes a resource of a function, or what a URI template describes, where the URI has braces. DefinitionError says what is
     wrong, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, bytes, ResourceContents or a list of them, or None where there is nothing")
     if not urlsplit(uri).scheme:
         raise DefinitionError(f"{signature.name}: the URI {uri!r} must be absolute, as notes://today is")
-    said = signature.listed(options)
-    if "{" not in uri:
-        if options.get("complete"):
-            raise DefinitionError(f"{signature.name}: {uri!r} has no variables to complete")
-        _only_uri(signature, set())
-        listed = Resource(uri=uri, size=options.get("size"), **said)
-        return ResourceEntry(listed, lambda read, call: _work(signature, read, call, listed.mime_type, {}))
     try:
-        template = Template.parse(uri)
+        template = Template.parse(uri) if "{" in uri else None
     except ValueError as e:
         raise DefinitionError(f"{signature.name}: the URI template {uri!r}: {e}") from e
-    return _template(signature, template, ResourceTemplate(uri_template=uri, **said), options.get("complete", {}))
-
-
-def _template(signature: Signature, template: Template, listed: ResourceTemplate, complete: Mapping[str, Suggestions]) -> TemplateEntry:
-    _only_uri(signature, set(template.variables))
-    for variable in template.variables:
+    variables = template.variables if template else ()
+    for variable in variables:
         if variable not in signature.params:
-            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {listed.uri_template!r} is no parameter; add {variable}: str")
-    arguments = Arguments.of(signature, without=[] if "uri" in template.variables else ["uri"])
+            raise DefinitionError(f"{signature.name}: the variable {variable!r} of {uri!r} is no parameter; add {variable}: str")
+    for param in signature.params:
+        if param not in (*variables, "uri"):
+            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
+    taken = {name: param for name, param in signature.params.items() if name in variables}
+    arguments = Arguments(f"{signature.name}: a parameter", taken) if taken else None  # a model takes milliseconds
+    said = signature.listed(options)
+    listed = ResourceTemplate(uri_template=uri, **said) if template else Resource(uri=uri, size=options.get("size"), **said)
 
     def work(uri: str, call: Call) -> Work:
         try:
-            values = arguments.read_strings(template.match(uri) or {})
+            values = arguments.read_strings(template.match(uri) or {}) if template and arguments else {}
         except ValidationError:
             raise not_found(uri) from None
-        return _work(signature, uri, call, listed.mime_type, values)
+        given = {"uri": uri, **values} if "uri" in signature.params else values
+        return read_work(function, uri, listed.mime_type, kwargs=signature.arguments(given, call))
 
-    completers = completers_of(signature.name, f"template {listed.uri_template}", complete, template.variables)
-    return TemplateEntry(listed, work, completers, template=template)
-
-
-def _only_uri(signature: Signature, variables: set[str]) -> None:
-    for param in signature.params:
-        if param not in variables and param != "uri":
-            raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
-
-
-def _work(signature: Signature, uri: str, call: Call, mime_type: str, values: dict[str, Any]) -> Work:
-    given = {"uri": uri, **values} if "uri" in signature.params else values
-    return read_work(signature.function, uri, mime_type, kwargs=signature.arguments(given, call))
+    completers = completers_of(signature.name, f"template {uri}", options.get("complete", {}), variables)
+    return ResourceEntry(uri, listed, work, completers, template=template)
 
 
 def read_work(function: Callable[..., Any], uri: str, mime_type: str, *, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Work:
@@ -117,8 +101,7 @@ def contents_of(uri: str, mime_type: str, value: Any) -> list[ResourceContents]:
             raise TypeError(f"the read of {quote(uri)} returned {type(part).__name__}; return a text, bytes or ResourceContents")
         if part.WhichOneof("body") is None:
             raise Failure(Reason.INTERNAL, f"the read of {quote(uri)} returned contents without a body")
-        whole = ResourceContents()
-        whole.CopyFrom(part)
+        whole = copy.deepcopy(part)
         whole.uri = part.uri or uri
         whole.mime_type = part.mime_type or mime_type
         filled.append(whole)

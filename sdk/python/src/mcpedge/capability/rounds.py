@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import grpc
-from google.protobuf.duration_pb2 import Duration
 
-from mcpedge.v1 import common_pb2, input_pb2
+from mcpedge.v1 import input_pb2
 
 from .answers import Answers, InputRequired, Unwound, check_requests
 from .call import Call
-from .failure import DefinitionError, Failure, Reason, StatusError, status_of
+from .failure import DefinitionError, Failure, Reason, StatusError
+from .types import duration
 
 FAULTS = frozenset(
     e
@@ -51,12 +51,6 @@ class Outcome:
     kind: Literal["result", "input_required", "failure"]
     value: Any
 
-    def get(self) -> Any:
-        """The result; StatusError when there is none."""
-        if self.kind != "result":
-            raise status_of(self.value)
-        return self.value
-
 
 def fail_plainly(error: Exception) -> Any:
     """How reads, prompts and lists take an exception that says nothing of its kind."""
@@ -76,31 +70,27 @@ class Runner:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
 
     async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
-        """Runs one round. StatusError ends the RPC by itself; CancelledError is the caller's leaving."""
+        """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
+        and CancelledError is the caller's leaving."""
         got = await self._invoke(work, call)
-        fault = isinstance(got, _Raised) and self._fault(work, call, got.error)
-        if fault:
-            return Outcome("failure", _broken(work).proto())
-        if answers is not None and answers.unwound:
-            return self._required(answers, InputRequired(list(answers.missing.values())))
+        error = got.error if isinstance(got, _Raised) else None
         try:
-            if isinstance(got, _Raised):
-                if isinstance(got.error, InputRequired) and answers is not None:
-                    return self._required(answers, got.error)
-                return Outcome("result", self._sorted(work, got.error))
-            return Outcome("result", work.finish(got))
-        except Failure as e:
-            return Outcome("failure", e.proto())
-        except StatusError:
+            if error is not None and _is_fault(error):
+                raise error
+            if answers is not None and answers.missing:
+                return _required(answers, InputRequired(list(answers.missing.values())))
+            if answers is not None and isinstance(error, InputRequired):
+                return _required(answers, error)
+            return Outcome("result", work.finish(got) if error is None else _sorted(work, error))
+        except (Failure, StatusError):
             raise
-        except Exception as e:  # of finish
-            self.log.error("a result cannot be told: %s, call %s", work.what, call.id, exc_info=e)
-            return Outcome("failure", _broken(work).proto())
+        except BaseException as e:
+            self.log.error("a handler failed: %s, call %s", work.what, call.id, exc_info=e)
+            raise Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service") from e
 
     async def _invoke(self, work: Work, call: Call) -> Any:
         """What the function returned, or _Raised."""
-        is_async = is_coroutine_function(work.function)
-        if is_async:
+        if is_coroutine_function(work.function):
             task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
         else:
             context = contextvars.copy_context()
@@ -110,47 +100,38 @@ class Runner:
         except asyncio.CancelledError:
             call.ended.set()
             task.cancel()
-            if is_async:
+            if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
                 await asyncio.wait([task])
             raise
         return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
 
-    def _fault(self, work: Work, call: Call, error: BaseException) -> bool:
-        """Whether an exception is a fault of the program, which is then logged."""
-        if isinstance(error, Unwound):
-            return False
-        if isinstance(error, Exception) and type(error) not in FAULTS and not isinstance(error, DefinitionError):
-            return False
-        self.log.error("a handler failed: %s, call %s", work.what, call.id, exc_info=error)
-        return True
 
-    def _sorted(self, work: Work, error: BaseException) -> Any:
-        """The result of an exception, where it has one."""
-        if isinstance(error, Failure | StatusError):
-            raise error
-        if isinstance(error, grpc.RpcError) and isinstance(getattr(error, "code", lambda: None)(), grpc.StatusCode):
-            raise StatusError(error.code(), error.details() or "")
-        assert isinstance(error, Exception)  # _fault has taken the others
-        return work.plain(error)
-
-    def _required(self, answers: Answers, ending: InputRequired) -> Outcome:
-        """The outcome that asks for what is missing, with everything needed to go on."""
-        if ending.state is not None:
-            answers.state = ending.state
-        try:
-            check_requests(ending.requests)
-            required = input_pb2.InputRequired(requests=ending.requests, state=answers.memory(), repeatable=ending.repeatable)
-        except ValueError as e:
-            return Outcome("failure", common_pb2.Failure(reason=Reason.INTERNAL.value, message=str(e)))
-        if ending.retry_after > 0:
-            after = Duration()
-            after.FromMilliseconds(int(ending.retry_after * 1000))
-            required.retry_after.CopyFrom(after)
-        return Outcome("input_required", required)
+def _is_fault(error: BaseException) -> bool:
+    """Whether an exception is a fault of the program."""
+    return type(error) in FAULTS or isinstance(error, DefinitionError) or not isinstance(error, Exception | Unwound)
 
 
-def _broken(work: Work) -> Failure:
-    return Failure(Reason.INTERNAL, f"{work.what} failed by a fault of the service")
+def _sorted(work: Work, error: BaseException) -> Any:
+    """The result of an exception that is no fault, where it has one."""
+    if isinstance(error, Failure | StatusError):
+        raise error
+    if isinstance(error, grpc.RpcError) and isinstance(getattr(error, "code", lambda: None)(), grpc.StatusCode):
+        raise StatusError(error.code(), error.details() or "")
+    assert isinstance(error, Exception)
+    return work.plain(error)
+
+
+def _required(answers: Answers, ending: InputRequired) -> Outcome:
+    """The outcome that asks for what is missing, with everything needed to go on."""
+    if ending.state is not None:
+        answers.state = ending.state
+    after = duration(ending.retry_after) if ending.retry_after > 0 else None
+    try:
+        check_requests(ending.requests)
+        state = answers.memory()
+    except ValueError as e:
+        raise Failure(Reason.INTERNAL, str(e)) from e
+    return Outcome("input_required", input_pb2.InputRequired(requests=ending.requests, state=state, repeatable=ending.repeatable, retry_after=after))
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:

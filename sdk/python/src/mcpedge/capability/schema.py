@@ -9,38 +9,40 @@ from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
 import docstring_parser
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, create_model
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, create_model
 from pydantic.errors import PydanticUserError
 from pydantic.fields import FieldInfo
-from pydantic.json_schema import GenerateJsonSchema
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode
 from typing_extensions import TypedDict
 
 from .failure import DefinitionError
 from .types import Icon
 
 
-class _Untitled(GenerateJsonSchema):
-    """Leaves out the titles that pydantic makes of the names of fields."""
+class Untitled(GenerateJsonSchema):
+    """Leaves out the titles that pydantic makes of the names of fields and of types."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
 
-
-def input_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of what a model reads."""
-    return _untitled(model.model_json_schema(schema_generator=_Untitled))
-
-
-def output_schema(adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    """The schema of what a type writes."""
-    return _untitled(adapter.json_schema(mode="serialization", schema_generator=_Untitled))
+    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
+        made = super().generate(schema, mode)
+        for name, definition in [("", made), *made.get("$defs", {}).items()]:
+            if "properties" in definition and (not name or definition.get("title") == name):
+                definition.pop("title", None)
+        return made
 
 
-def _untitled(schema: dict[str, Any]) -> dict[str, Any]:
-    for name, definition in [("", schema), *schema.get("$defs", {}).items()]:
-        if "properties" in definition and (not name or definition.get("title") == name):
-            definition.pop("title", None)
-    return schema
+def described(
+    what: str, make: Callable[[], Any], mode: JsonSchemaMode = "validation", generator: type[GenerateJsonSchema] = Untitled
+) -> tuple[TypeAdapter[Any], dict[str, Any]]:
+    """What reads or writes the type that make makes, and its schema. DefinitionError with the subject when it has none."""
+    try:
+        adapter: TypeAdapter[Any] = TypeAdapter(make())
+        return adapter, adapter.json_schema(mode=mode, schema_generator=generator)
+    except (PydanticUserError, TypeError, ValueError) as e:
+        why = str(e).partition("\n\nFor further information")[0]
+        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def parse(adapter: TypeAdapter[Any], text: str) -> Any:
@@ -72,6 +74,26 @@ def misfit(error: ValidationError, what: str) -> str:
 
 
 @dataclass(frozen=True)
+class Param:
+    """A parameter of a handler, or a field of a form."""
+
+    type: Any
+    default: Any = ...
+    """...: there is none."""
+    description: str = ""
+
+    def field(self, name: str) -> tuple[Any, Any]:
+        """The field of a model with the name and the description, unless a Field of its own says otherwise."""
+        said = [m for m in (*getattr(self.type, "__metadata__", ()), self.default) if isinstance(m, FieldInfo)]
+        given: dict[str, Any] = {}
+        if all(m.alias is None for m in said):
+            given["alias"] = name
+        if self.description and all(m.description is None for m in said):
+            given["description"] = self.description
+        return Annotated[self.type, Field(**given)], self.default
+
+
+@dataclass(frozen=True)
 class Signature:
     """What is known of a handler by its definition."""
 
@@ -79,10 +101,8 @@ class Signature:
     name: str
     doc: str
     """The docstring without what it says of parameters."""
-    params: dict[str, str]
-    """The names of the parameters but for the call's, each with what the docstring says of it."""
-    hints: dict[str, Any]
-    defaults: dict[str, Any]
+    params: dict[str, Param]
+    """The parameters by their names, but for the call's."""
     call: str | None
     """The parameter that takes the Call; None: there is none."""
     returns: Any
@@ -124,10 +144,9 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
         hints = typing.get_type_hints(target, include_extras=True)
     except NameError as e:
         raise DefinitionError(f"{name}: an annotation cannot be resolved ({e}); define its type at the module's level, before the function") from e
-    params: dict[str, str] = {}
-    defaults: dict[str, Any] = {}
+    params: dict[str, Param] = {}
     call = None
-    doc, described = _docstring(inspect.getdoc(function) or "")
+    doc, explained = _docstring(inspect.getdoc(function) or "")
     for param in inspect.signature(function).parameters.values():
         if param.kind not in (param.POSITIONAL_OR_KEYWORD, param.KEYWORD_ONLY):
             raise DefinitionError(f"{name}: the parameter {param} cannot be filled; use parameters with names")
@@ -136,14 +155,13 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
         if hints[param.name] is call_type:
             call = param.name
             continue
-        params[param.name] = described.get(param.name, "")
-        if param.default is not param.empty:
-            defaults[param.name] = param.default
+        default = ... if param.default is param.empty else param.default
+        params[param.name] = Param(hints[param.name], default, explained.get(param.name, ""))
     if "return" not in hints:
         raise DefinitionError(f"{name}: it has no annotation of what it returns; add one, as -> str, or -> None")
     if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
         raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
-    return Signature(function, name, doc, params, hints, defaults, call, hints["return"])
+    return Signature(function, name, doc, params, call, hints["return"])
 
 
 def many(value: Any) -> list[Any]:
@@ -168,23 +186,12 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
 class Arguments:
     """The arguments of a handler: their schema, and how they are read."""
 
-    def __init__(self, what: str, hints: Mapping[str, Any], descriptions: Mapping[str, str] | None = None, defaults: Mapping[str, Any] | None = None) -> None:
-        """Of names with their types. DefinitionError, which begins with what they are, when one has no schema."""
-        self._names = list(hints)
-        fields: dict[str, Any] = {}
-        for i, (name, hint) in enumerate(hints.items()):
-            default = (defaults or {}).get(name, ...)
-            fields[f"argument_{i}"] = (Annotated[hint, named(name, (descriptions or {}).get(name, ""), hint, default)], default)
+    def __init__(self, what: str, params: Mapping[str, Param]) -> None:
+        """DefinitionError, which begins with what they are, when one has no schema."""
+        self._names = list(params)
+        fields: dict[str, Any] = {f"argument_{i}": param.field(name) for i, (name, param) in enumerate(params.items())}
         config = ConfigDict(protected_namespaces=(), populate_by_name=False)
-        model: type[BaseModel] = schema_of(what, lambda: create_model("Arguments", __config__=config, **fields))
-        self.schema = schema_of(what, lambda: input_schema(model))
-        self._adapter: TypeAdapter[Any] = TypeAdapter(model)
-
-    @classmethod
-    def of(cls, signature: Signature, without: Sequence[str] = ()) -> "Arguments":
-        """Those of a handler, but for some of its parameters."""
-        hints = {name: signature.hints[name] for name in signature.params if name not in without}
-        return cls(f"{signature.name}: a parameter", hints, signature.params, signature.defaults)
+        self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
 
     def read(self, text: str) -> dict[str, Any]:
         """Arguments by the names of the parameters. ValidationError when they do not fit."""
@@ -196,27 +203,6 @@ class Arguments:
 
     def _by_name(self, model: Any) -> dict[str, Any]:
         return {name: getattr(model, f"argument_{i}") for i, name in enumerate(self._names)}
-
-
-def named(name: str, description: str, hint: Any, default: Any) -> FieldInfo:
-    """The parameter's name and description, unless a Field says otherwise."""
-    said = [m for m in (*getattr(hint, "__metadata__", ()), default) if isinstance(m, FieldInfo)]
-    given: dict[str, Any] = {}
-    if all(m.alias is None for m in said):
-        given["alias"] = name
-    if description and all(m.description is None for m in said):
-        given["description"] = description
-    extra: FieldInfo = Field(**given)
-    return extra
-
-
-def schema_of(what: str, make: Callable[[], Any]) -> Any:
-    """What make makes; DefinitionError with the subject when a type has no schema."""
-    try:
-        return make()
-    except (PydanticUserError, TypeError, ValueError) as e:
-        why = str(e).partition("\n\nFor further information")[0]
-        raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
 
 
 def header(name: str) -> FieldInfo:

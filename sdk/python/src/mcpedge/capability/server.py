@@ -2,7 +2,6 @@
 
 import json
 import logging
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
@@ -11,12 +10,12 @@ from typing_extensions import Unpack
 from mcpedge.v1 import common_pb2
 
 from .call import cache_hint
-from .failure import DefinitionError
+from .failure import DefinitionError, not_found
 from .feed import Feed
 from .prompts import PromptEntry, PromptOptions, make_prompt
 from .providing import Provided
-from .registry import Registry
-from .resources import ResourceEntry, ResourceOptions, ResourceProvider, TemplateEntry, make_resource
+from .registry import Entry, Registry
+from .resources import ResourceEntry, ResourceOptions, ResourceProvider, make_resource
 from .rounds import Runner
 from .schema import name_of
 from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
@@ -73,10 +72,9 @@ class Server:
         self.tools: Registry[ToolEntry] = Registry("tool", self.tool_feed)
         self.prompts: Registry[PromptEntry] = Registry("prompt", self.prompt_feed)
         self.resources: Registry[ResourceEntry] = Registry("resource", self.resource_feed)
-        self.templates: Registry[TemplateEntry] = Registry("resource template", self.resource_feed)
+        self.templates: Registry[ResourceEntry] = Registry("resource template", self.resource_feed)
         self.cancels: dict[str, Callable[..., Any]] = {}
-        self._lock = threading.Lock()
-        self._providers: tuple[Provided, ...] = ()
+        self.providers: Registry[Provided] = Registry("provider of", self.resource_feed)
 
     # Tools.
 
@@ -104,22 +102,14 @@ class Server:
         schema, a name that is taken.
         """
 
-        def define(function: F) -> F:
-            entry = make_tool(function, **options)
-            self.tools.add(entry.listed.name, entry, name_of(function))
-            return function
-
+        define = _adds(self.tools, make_tool, **options)
         return define(function) if function is not None else define
 
     def raw_tool(self, tool: Tool) -> Callable[[F], F]:
         """Makes a tool as it is described, schemas as they are (an empty input schema admits any object), of a function that
         takes the arguments as one dict. Exceptions are as in tool. Do not change the Tool afterwards."""
 
-        def define(function: F) -> F:
-            self.tools.add(tool.name, make_raw_tool(function, tool), name_of(function))
-            return function
-
-        return define
+        return _adds(self.tools, make_raw_tool, tool=tool)
 
     def remove_tool(self, name: str) -> bool:
         """Whether there was such a tool. Running calls are not disturbed."""
@@ -148,13 +138,8 @@ class Server:
         PERMISSION_DENIED, Failure keeps its reason, others are INTERNAL.
         """
 
-        def define(function: F) -> F:
-            entry = make_resource(function, uri, **options)
-            registry: Registry[Any] = self.templates if isinstance(entry, TemplateEntry) else self.resources
-            registry.add(uri, entry, name_of(function))
-            return function
-
-        return define
+        registry = self.templates if "{" in uri else self.resources
+        return _adds(registry, make_resource, uri=uri, **options)
 
     def remove_resource(self, uri: str) -> bool:
         """Whether there was such a resource, or such a template."""
@@ -165,12 +150,8 @@ class Server:
         the longest that fits."""
         if not prefix:
             raise DefinitionError("a provider needs a prefix of its URIs, as notes://")
-        with self._lock:
-            if any(p.prefix == prefix for p in self._providers):
-                raise DefinitionError(f"the prefix {prefix!r} has a provider already")
-            provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
-            self._providers = (*self._providers, provided)
-        self.resources_changed()
+        provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
+        self.providers.add(prefix, provided, name_of(type(provider)))
 
     @overload
     def prompt(self, function: F, /) -> F: ...
@@ -181,11 +162,7 @@ class Server:
         text, a message or a list of them, or a PromptResult. complete has suggestions by argument. Failure keeps its reason,
         other exceptions are INTERNAL."""
 
-        def define(function: F) -> F:
-            entry = make_prompt(function, **options)
-            self.prompts.add(entry.listed.name, entry, name_of(function))
-            return function
-
+        define = _adds(self.prompts, make_prompt, **options)
         return define(function) if function is not None else define
 
     def remove_prompt(self, name: str) -> bool:
@@ -219,17 +196,26 @@ class Server:
 
     # What serves it.
 
-    @property
-    def providers(self) -> tuple[Provided, ...]:
-        return self._providers
-
-    def provider(self, uri: str) -> Provided | None:
-        """The provider of a URI."""
-        fitting = [p for p in self._providers if uri.startswith(p.prefix)]
-        return max(fitting, key=lambda p: len(p.prefix), default=None)
+    def provider(self, uri: str) -> Provided:
+        """The provider of a URI. Failure NOT_FOUND."""
+        fitting = [p for p in self.providers.all() if uri.startswith(p.prefix)]
+        if not fitting:
+            raise not_found(uri)
+        return max(fitting, key=lambda p: len(p.prefix))
 
     def run(self, argv: Sequence[str] | None = None) -> None:
         """The rest of a program; see run of the package."""
         from .serve import run
 
         run(self, argv)
+
+
+def _adds(registry: Registry[Any], make: Callable[..., Entry[Any]], **options: Any) -> Callable[[F], F]:
+    """A decorator that adds what it makes of a function, and returns the function as it is."""
+
+    def define(function: F) -> F:
+        entry = make(function, **options)
+        registry.add(entry.key, entry, name_of(function))
+        return function
+
+    return define

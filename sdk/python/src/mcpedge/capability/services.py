@@ -1,299 +1,154 @@
 """The contract's services over a Server."""
 
-import asyncio
-import functools
-import math
-import time
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import grpc
 
-from mcpedge.v1 import backend_pb2, backend_pb2_grpc, common_pb2, prompts_pb2, prompts_pb2_grpc, resources_pb2, resources_pb2_grpc, tools_pb2, tools_pb2_grpc
+from mcpedge.v1 import backend_pb2, prompts_pb2, resources_pb2, tools_pb2
 
 from .answers import Answers
 from .call import Call
-from .events import Events
-from .failure import Failure, StatusError, not_found, status_of
-from .feed import Feed
-from .page import page
-from .providing import Provided
-from .registry import Completer
+from .failure import StatusError, not_found
 from .resources import DirectoryProvider, SkillProvider, read_work
-from .rounds import Outcome, Work, fail_plainly
+from .rounds import Work, fail_plainly
+from .rpc import Rpc, handler
 from .server import Server
-from .tracing import span
 
-Context = Any  # grpc.aio.ServicerContext, which is generic only where its types are read
-R = TypeVar("R")
-MAX_SUGGESTIONS = 100
+SERVICES = tuple(s for file in (backend_pb2, tools_pb2, resources_pb2, prompts_pb2) for s in file.DESCRIPTOR.services_by_name.values())
 
 
-def rpc(method: Callable[..., Awaitable[R]]) -> Callable[..., Awaitable[R]]:
-    """Has an RPC end with its StatusError, with the status of its Failure, and with INTERNAL for whatever else, which the log has."""
+class Services:
+    """The RPCs of all services, under their names."""
 
-    @functools.wraps(method)
-    async def served(self: "_Service", request: Any, context: Context) -> R:
-        try:
-            return await method(self, request, context)
-        except (StatusError, Failure) as e:
-            status = status_of(e.proto()) if isinstance(e, Failure) else e
-            await context.abort(status.code, status.message)
-        except (asyncio.CancelledError, grpc.aio.AbortError):
-            raise
-        except Exception:
-            self.server.log.exception("%s failed", method.__name__)
-            await context.abort(grpc.StatusCode.INTERNAL, "a fault of the service")
-        raise AssertionError("abort never returns")
-
-    return served
-
-
-async def write(context: Context, message: Any) -> None:
-    """Sends a message of a stream. CancelledError when the caller has left meanwhile."""
-    try:
-        await context.write(message)
-    except (grpc.aio.InternalError, grpc.aio.UsageError) as e:
-        raise asyncio.CancelledError("the caller has left") from e
-
-
-class _Service:
     def __init__(self, server: Server) -> None:
         self.server = server
 
-    async def call(self, request: Any, context: Context, events: Events | None = None, answers: Answers | None = None, *, work: bool = True) -> Call:
-        """The Call of a request, whose caller is verified where it is work and the server wants that."""
-        if work and self.server.identity is not None:
-            verified = await self.server.identity.verify(context.invocation_metadata(), request.context.call_id)
-            request.context.principal.CopyFrom(verified)
-        remaining = context.time_remaining()
-        deadline = math.inf if remaining is None else time.monotonic() + remaining
-        return Call(request.context, events, answers, deadline)
-
-    async def round(self, request: Any, context: Context, response: Any, find: Callable[[Call], Work]) -> None:
-        """Runs one round of a tool, a read or a prompt on its stream. find may raise Failure."""
-        events = Events(response, functools.partial(write, context))
-        with span(response, context.invocation_metadata()) as current:
-            try:
-                answers = Answers(request.input_responses, request.state)
-                call = await self.call(request, context, events, answers)
-                outcome = await self.server.runner.run(find(call), call, answers)
-                if outcome.kind == "result":
-                    call.describe(outcome.value)
-            except Failure as e:
-                outcome = Outcome("failure", e.proto())
-            except BaseException:
-                events.abandon()
-                raise
-            if outcome.kind == "failure":
-                current.set_attribute("mcpedge.failure", common_pb2.FailureReason.Name(outcome.value.reason))
-            await events.close()
-            await write(context, response(**{outcome.kind: outcome.value}))
-
-    async def complete(self, request: Any, context: Context, response: Any, completers: dict[str, Completer]) -> Any:
-        """Runs a completer; an argument without one has no suggestions."""
-        by = completers.get(request.argument_name)
-        if by is None:
-            return response()
-        with span(response, context.invocation_metadata()):
-            call = await self.call(request, context)
-            values = (await self.server.runner.run(by(request.argument_value, dict(request.context_arguments), call), call)).get()
-        return response(values=values[:MAX_SUGGESTIONS], total=len(values), has_more=len(values) > MAX_SUGGESTIONS)
-
-    def listed(self, request: Any, response: Any, key: str, entries: Sequence[Any], size: int | None = None, **more: Any) -> Any:
-        """The page of a list that a request wants. key is what its entries are known by; they are the response's first field."""
-        shown, rest = page(entries, lambda entry: getattr(entry, key), request.page_token, request.page_size if size is None else size)
-        return response(**{response.DESCRIPTOR.fields[0].name: shown}, next_page_token=rest, **more)
-
-    async def watch(
-        self,
-        feed: Feed,
-        response: Any,
-        context: Context,
-        *,
-        uri: str = "",
-        fits: Callable[[str], bool] = lambda prefix: False,
-        changed: Callable[[str], dict[str, Any]] = lambda uri: {"changed": tools_pb2.ListChanged()},
-    ) -> None:
-        """Tells of changes. The providers whose prefix fits are watched meanwhile."""
-        held: list[Provided] = []
-
-        async def tell(event: dict[str, Any]) -> None:
-            for p in self.server.providers:  # one may be what is new
-                if p not in held and fits(p.prefix):
-                    await p.acquire()
-                    held.append(p)
-            await write(context, response(**event))
-
-        try:
-            await feed.serve(uri, lambda: tell({"started": tools_pb2.WatchStarted()}), lambda uri: tell(changed(uri)))
-        finally:
-            for p in held:
-                await p.release()
-
-
-class BackendService(_Service, backend_pb2_grpc.BackendServiceServicer):
-    @rpc
-    async def Describe(self, request: Any, context: Context) -> Any:
+    async def Describe(self, rpc: Rpc) -> Any:
         """Says what is there: a kind is announced when it has an entry, or was announced from the beginning."""
         s = self.server
-        out = backend_pb2.DescribeResponse(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
+        out = rpc.response(implementation=s.info, instructions=s.instructions, extensions_json=s.extensions)
         if "tools" in s.announce or s.tools.all():
             out.tools.list_changed = True
-        if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers:
+        if "resources" in s.announce or s.resources.all() or s.templates.all() or s.providers.all():
             out.resources.list_changed = out.resources.subscribe = True
             out.resources.completion = any(t.completers for t in s.templates.all())
-            skills = [p.provider for p in s.providers if isinstance(p.provider, SkillProvider)]
+            skills = [p.provider for p in s.providers.all() if isinstance(p.provider, SkillProvider)]
             out.resources.directories = bool(skills) and all(isinstance(p, DirectoryProvider) for p in skills)
-            out.resources.uri_prefixes.extend(p.prefix for p in s.providers)
+            out.resources.uri_prefixes.extend(p.prefix for p in s.providers.all())
         if "prompts" in s.announce or s.prompts.all():
             out.prompts.list_changed = True
             out.prompts.completion = any(p.completers for p in s.prompts.all())
         return out
 
+    # Tools.
 
-class ToolService(_Service, tools_pb2_grpc.ToolServiceServicer):
-    @rpc
-    async def ListTools(self, request: Any, context: Context) -> Any:
-        tools = [t.listed for t in self.server.tools.all()]
-        return self.listed(request, tools_pb2.ListToolsResponse, "name", tools, cache=self.server.list_cache)
+    async def ListTools(self, rpc: Rpc) -> Any:
+        return rpc.listed("name", [t.listed for t in self.server.tools.all()])
 
-    @rpc
-    async def CallTool(self, request: Any, context: Context) -> None:
-        def find(call: Call) -> Work:
-            return self.server.tools.find(request.name).work(request.arguments_json, call)
+    async def CallTool(self, rpc: Rpc) -> None:
+        await rpc.round(lambda call: self.server.tools.find(rpc.request.name).work(rpc.request.arguments_json, call))
 
-        await self.round(request, context, tools_pb2.CallToolResponse, find)
-
-    @rpc
-    async def CancelCall(self, request: Any, context: Context) -> Any:
-        function = self.server.cancels.get(request.name)
+    async def CancelCall(self, rpc: Rpc) -> Any:
+        function = self.server.cancels.get(rpc.request.name)
         if function is not None:
-            call = await self.call(request, context, None, Answers([], request.state))
-            work = Work(f"cancellation of tool {request.name}", function, lambda v: v, fail_plainly, (call,))
-            (await self.server.runner.run(work, call)).get()
-        return tools_pb2.CancelCallResponse()
+            call = await rpc.call(None, Answers([], rpc.request.state))
+            work = Work(f"cancellation of tool {rpc.request.name}", function, lambda v: v, fail_plainly, (call,))
+            await self.server.runner.run(work, call)
+        return rpc.response()
 
-    @rpc
-    async def WatchTools(self, request: Any, context: Context) -> None:
-        await self.watch(self.server.tool_feed, tools_pb2.WatchToolsResponse, context)
+    async def WatchTools(self, rpc: Rpc) -> None:
+        await rpc.watch(self.server.tool_feed)
 
+    # Prompts.
 
-class PromptService(_Service, prompts_pb2_grpc.PromptServiceServicer):
-    @rpc
-    async def ListPrompts(self, request: Any, context: Context) -> Any:
-        prompts = [p.listed for p in self.server.prompts.all()]
-        return self.listed(request, prompts_pb2.ListPromptsResponse, "name", prompts, cache=self.server.list_cache)
+    async def ListPrompts(self, rpc: Rpc) -> Any:
+        return rpc.listed("name", [p.listed for p in self.server.prompts.all()])
 
-    @rpc
-    async def GetPrompt(self, request: Any, context: Context) -> None:
-        def find(call: Call) -> Work:
-            return self.server.prompts.find(request.name).work(dict(request.arguments), call)
+    async def GetPrompt(self, rpc: Rpc) -> None:
+        await rpc.round(lambda call: self.server.prompts.find(rpc.request.name).work(dict(rpc.request.arguments), call))
 
-        await self.round(request, context, prompts_pb2.GetPromptResponse, find)
+    async def CompletePrompt(self, rpc: Rpc) -> Any:
+        return await rpc.complete(self.server.prompts.find(rpc.request.name).completers)
 
-    @rpc
-    async def CompletePrompt(self, request: Any, context: Context) -> Any:
-        return await self.complete(request, context, prompts_pb2.CompletePromptResponse, self.server.prompts.find(request.name).completers)
+    async def WatchPrompts(self, rpc: Rpc) -> None:
+        await rpc.watch(self.server.prompt_feed)
 
-    @rpc
-    async def WatchPrompts(self, request: Any, context: Context) -> None:
-        await self.watch(self.server.prompt_feed, prompts_pb2.WatchPromptsResponse, context)
+    # Resources.
 
-
-class ResourceService(_Service, resources_pb2_grpc.ResourceServiceServicer):
-    @rpc
-    async def ListResources(self, request: Any, context: Context) -> Any:
-        s = self.server
-        resources = [r.listed for r in s.resources.all()]
-        for p in s.providers:
+    async def ListResources(self, rpc: Rpc) -> Any:
+        resources = [r.listed for r in self.server.resources.all()]
+        for p in self.server.providers.all():
             resources += await p.ask("list", p.provider.list)
-        return self.listed(request, resources_pb2.ListResourcesResponse, "uri", resources, cache=s.list_cache)
+        return rpc.listed("uri", resources)
 
-    @rpc
-    async def ListResourceTemplates(self, request: Any, context: Context) -> Any:
-        templates = [t.listed for t in self.server.templates.all()]
-        return self.listed(request, resources_pb2.ListResourceTemplatesResponse, "uri_template", templates, cache=self.server.list_cache)
+    async def ListResourceTemplates(self, rpc: Rpc) -> Any:
+        return rpc.listed("uri_template", [t.listed for t in self.server.templates.all()])
 
     def _reader(self, uri: str) -> Callable[[str, Call], Work]:
         """Who reads a URI: a resource, a template, a provider. Failure NOT_FOUND."""
         s = self.server
-        resource = s.resources.get(uri)
-        if resource is not None:
-            return resource.work
-        for template in s.templates.all():
-            if template.template.match(uri) is not None:
-                return template.work
-        provided = s.provider(uri)
-        if provided is None:
-            raise not_found(uri)
-        read = provided.provider.read
+        found = s.resources.get(uri) or next((t for t in s.templates.all() if t.template and t.template.match(uri) is not None), None)
+        if found is not None:
+            return found.work
+        read = s.provider(uri).provider.read
         return lambda uri, call: read_work(read, uri, "", args=(call, uri))
 
-    @rpc
-    async def ReadResource(self, request: Any, context: Context) -> None:
-        await self.round(request, context, resources_pb2.ReadResourceResponse, lambda call: self._reader(request.uri)(request.uri, call))
+    async def ReadResource(self, rpc: Rpc) -> None:
+        await rpc.round(lambda call: self._reader(rpc.request.uri)(rpc.request.uri, call))
 
-    @rpc
-    async def CompleteResourceTemplate(self, request: Any, context: Context) -> Any:
-        template = self.server.templates.find(request.uri_template)
-        return await self.complete(request, context, resources_pb2.CompleteResourceTemplateResponse, template.completers)
+    async def CompleteResourceTemplate(self, rpc: Rpc) -> Any:
+        return await rpc.complete(self.server.templates.find(rpc.request.uri_template).completers)
 
-    @rpc
-    async def WatchResources(self, request: Any, context: Context) -> None:
-        await self.watch(self.server.resource_feed, resources_pb2.WatchResourcesResponse, context, fits=lambda _: True)
+    async def WatchResources(self, rpc: Rpc) -> None:
+        await rpc.watch(self.server.resource_feed, lambda _: True)
 
-    @rpc
-    async def WatchResource(self, request: Any, context: Context) -> None:
-        uri, parent = request.uri, request.uri.endswith("/")
+    async def WatchResource(self, rpc: Rpc) -> None:
+        uri, parent = rpc.request.uri, rpc.request.uri.endswith("/")
         if not parent:
             self._reader(uri)
 
         def fits(prefix: str) -> bool:
             return uri.startswith(prefix) or (parent and prefix.startswith(uri))
 
-        def changed(uri: str) -> dict[str, Any]:
-            return {"updated": resources_pb2.ResourceUpdated(uri=uri)}
+        await rpc.watch(self.server.updates, fits, uri=uri, changed=lambda uri: {"updated": resources_pb2.ResourceUpdated(uri=uri)})
 
-        await self.watch(self.server.updates, resources_pb2.WatchResourceResponse, context, uri=uri, fits=fits, changed=changed)
+    # Skills.
 
-    async def _of_skills(self, what: str, kind: type[SkillProvider], request: Any, context: Context) -> tuple[Any, Call]:
+    async def _of_skills(self, what: str, kind: type[SkillProvider], rpc: Rpc) -> tuple[Any, Call]:
         """What a method of the provider of a URI gives. Failure NOT_FOUND."""
-        provided = self.server.provider(request.uri)
-        if provided is None or not isinstance(provided.provider, kind):
-            raise not_found(request.uri)
-        call = await self.call(request, context, work=False)
-        found = await provided.ask(what, getattr(provided.provider, what), call, request.uri)
+        provided = self.server.provider(rpc.request.uri)
+        if not isinstance(provided.provider, kind):
+            raise not_found(rpc.request.uri)
+        call = await rpc.call(work=False)
+        found = await provided.ask(what, getattr(provided.provider, what), call, rpc.request.uri)
         if found is None:
-            raise not_found(request.uri)
+            raise not_found(rpc.request.uri)
         return found, call
 
-    @rpc
-    async def ListSkills(self, request: Any, context: Context) -> Any:
+    async def ListSkills(self, rpc: Rpc) -> Any:
         skills: list[Any] = []
-        providers = [(p, p.provider) for p in self.server.providers if isinstance(p.provider, SkillProvider)]
+        providers = [(p, p.provider) for p in self.server.providers.all() if isinstance(p.provider, SkillProvider)]
         if not providers:
             raise StatusError(grpc.StatusCode.UNIMPLEMENTED, "there are no skills")
         for provided, provider in providers:
             skills += await provided.ask("skills", provider.skills)
-        return self.listed(request, resources_pb2.ListSkillsResponse, "uri", skills, cache=self.server.list_cache)
+        return rpc.listed("uri", skills)
 
-    @rpc
-    async def GetSkill(self, request: Any, context: Context) -> Any:
-        skill, call = await self._of_skills("skill", SkillProvider, request, context)
-        return resources_pb2.GetSkillResponse(skill=skill, cache=call.cache)
+    async def GetSkill(self, rpc: Rpc) -> Any:
+        skill, call = await self._of_skills("skill", SkillProvider, rpc)
+        return rpc.response(skill=skill, cache=call.cache)
 
-    @rpc
-    async def ListResourceDirectory(self, request: Any, context: Context) -> Any:
-        children, _ = await self._of_skills("directory", DirectoryProvider, request, context)
-        return self.listed(request, resources_pb2.ListResourceDirectoryResponse, "uri", children, size=0)
+    async def ListResourceDirectory(self, rpc: Rpc) -> Any:
+        children, _ = await self._of_skills("directory", DirectoryProvider, rpc)
+        return rpc.listed("uri", children)
 
 
 def register(server: Server, on: grpc.aio.Server) -> tuple[str, ...]:
     """Puts the contract's services on a gRPC server of one's own, and returns their names. Call Server.close before that
     stops. Health and reflection are yours to add."""
-    stubs = {BackendService: backend_pb2_grpc, ToolService: tools_pb2_grpc, ResourceService: resources_pb2_grpc, PromptService: prompts_pb2_grpc}
-    for service, module in stubs.items():
-        vars(module)[f"add_{service.__name__}Servicer_to_server"](service(server), on)
-    files = (backend_pb2, tools_pb2, resources_pb2, prompts_pb2)
-    return tuple(s.full_name for f in files for s in f.DESCRIPTOR.services_by_name.values())
+    answers = Services(server)
+    for service in SERVICES:
+        handlers = {method.name: handler(server, method, getattr(answers, method.name)) for method in service.methods}
+        on.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.full_name, handlers),))
+    return tuple(service.full_name for service in SERVICES)

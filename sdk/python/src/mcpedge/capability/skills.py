@@ -4,6 +4,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 from urllib.parse import quote, unquote
@@ -105,12 +106,12 @@ class SkillFolder(DirectoryProvider):
     def _front(self, skill: str) -> dict[str, Any]:
         """The YAML at the head of a SKILL.md."""
         text = self._bytes(f"{skill}/{_SKILL}").decode("utf-8-sig").replace("\r\n", "\n")
-        head, closed, _ = text.removeprefix("---\n").partition("\n---")
+        head = re.match(r"---\n(.*?)\n---", text, re.DOTALL)
         what = f"skill {skill!r}: SKILL.md"
-        if not text.startswith("---\n") or not closed:
+        if head is None:
             raise ValueError(f"{what} does not begin with YAML between two lines of ---")
         try:
-            members: Any = yaml.safe_load(head)
+            members: Any = yaml.safe_load(head[1])
         except yaml.YAMLError as e:
             raise ValueError(f"{what} has front matter that is no YAML: {e}") from e
         front: dict[str, Any] = cast(dict[str, Any], members) if isinstance(members, dict) else {}
@@ -157,18 +158,16 @@ class SkillFolder(DirectoryProvider):
 
     def directory(self, call: Call, uri: str) -> Any:
         name = self._name(uri)
-        _, files = self._scan()
+        dirs, files = self._scan()
         below = [f[len(name) + 1 :] for f in files if f.startswith(name + "/")]
-        if not name or not below or not _belongs(f"{name}/", self._scan()[0]):
+        if not name or not below or not _belongs(f"{name}/", dirs):
             return None
         children: dict[str, Resource] = {}
         for rest in below:
             child, nested, _ = rest.partition("/")
             path = f"{name}/{child}"
-            if nested:
-                children[child] = Resource(uri=self._uri(path), name=child, mime_type=DIRECTORY_TYPE)
-            else:
-                children[child] = self._resource(path)
+            directory = Resource(uri=self._uri(path), name=child, mime_type=DIRECTORY_TYPE)
+            children[child] = directory if nested else self._resource(path)
         return [children[child] for child in sorted(children)]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
-from google.protobuf.duration_pb2 import Duration
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import Unpack
 
@@ -17,10 +16,11 @@ from .content import RawJSON, Result, encode, text
 from .failure import DefinitionError, Failure, Reason
 from .registry import Entry
 from .rounds import Work
-from .schema import Arguments, Options, many, misfit, output_schema, schema_of, signature_of
-from .types import Content, Tool
+from .schema import Arguments, Options, described, many, misfit, signature_of
+from .types import Content, Tool, duration
 
 Finish = Callable[[Any], tools_pb2.CallToolResult]
+_OBJECT: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
@@ -41,12 +41,8 @@ class Tasks:
 
     def proto(self) -> input_pb2.TaskSupport:
         start = "TASK_START_" + (self.start or "unspecified").upper()
-        support = input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start)
-        if self.poll is not None:
-            interval = Duration()
-            interval.FromMilliseconds(int(self.poll * 1000))
-            support.poll_interval.CopyFrom(interval)
-        return support
+        poll = None if self.poll is None else duration(self.poll)
+        return input_pb2.TaskSupport(mode="TASK_MODE_" + self.mode.upper(), start=start, poll_interval=poll)
 
 
 class ToolOptions(Options, total=False):
@@ -66,7 +62,7 @@ _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> ToolEntry:
     """Makes a tool of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
-    arguments = Arguments.of(signature)
+    arguments = Arguments(f"{signature.name}: a parameter", signature.params)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     output = json.dumps(schema) if schema is not None else ""
     listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
@@ -84,7 +80,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
             raise Failure(Reason.INVALID_ARGUMENT, misfit(e, "argument")) from e
         return Work(f"tool {listed.name}", function, finish, plain_error, kwargs=signature.arguments(kwargs, call))
 
-    return ToolEntry(listed, work)
+    return ToolEntry(listed.name, listed, work)
 
 
 def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
@@ -94,29 +90,24 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
         raise DefinitionError(f"{signature.name}: it takes the arguments as one dict, not {len(signature.params)} parameters")
     for what in ("input_schema_json", "output_schema_json", "meta_json"):
         value = getattr(tool, what)
-        if value and not _is_object(value):
-            raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}")
+        try:
+            _OBJECT.validate_json(value or "{}")
+        except ValidationError:
+            raise DefinitionError(f"{signature.name}: {what} of the tool {tool.name!r} must be a JSON object, not {value[:80]!r}") from None
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
-    (param,) = signature.params
-    read = RawJSON if signature.hints[param] is RawJSON else json.loads
+    ((name, param),) = signature.params.items()
+    read = RawJSON if param.type is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({param: read(text_ or "{}")}, call))
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: read(text_ or "{}")}, call))
 
-    return ToolEntry(tool, work)
+    return ToolEntry(tool.name, tool, work)
 
 
 def _check_name(function: str, name: str) -> None:
     if not NAME.fullmatch(name):
         raise DefinitionError(f"{function}: the tool's name {name!r} must be 1 to 64 of A-Z a-z 0-9 _ . -; give it one by name=")
-
-
-def _is_object(value: str) -> bool:
-    try:
-        return isinstance(json.loads(value), dict)
-    except ValueError:
-        return False
 
 
 def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[str, Any] | None]:
@@ -126,11 +117,8 @@ def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[st
     if returns in (str, Content, Result, None, type(None), Any) or listed:
         if output is None:
             return finish_any, None
-        adapter: TypeAdapter[Any] = schema_of(f"{function}: output", lambda: TypeAdapter(output))
-        return finish_any, schema_of(f"{function}: output", lambda: output_schema(adapter))
-    what = f"{function}: what it returns"
-    typed: TypeAdapter[Any] = schema_of(what, lambda: TypeAdapter(returns))
-    schema = schema_of(what, lambda: output_schema(typed))
+        return finish_any, described(f"{function}: output", lambda: output, "serialization")[1]
+    typed, schema = described(f"{function}: what it returns", lambda: returns, "serialization")
 
     def finish(value: Any) -> tools_pb2.CallToolResult:
         return tools_pb2.CallToolResult(structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode())

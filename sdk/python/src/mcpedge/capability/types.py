@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from google.protobuf.duration_pb2 import Duration
+
 from mcpedge.v1 import common_pb2, content_pb2, input_pb2, prompts_pb2, resources_pb2
 
 Annotations = common_pb2.Annotations
@@ -39,3 +41,10 @@ RoleName = Literal["user", "assistant"]
 def role(name: RoleName) -> common_pb2.Role:
     """The contract's role of a name."""
     return common_pb2.ROLE_USER if name == "user" else common_pb2.ROLE_ASSISTANT
+
+
+def duration(seconds: float) -> Duration:
+    """A duration as the contract has it, of whole milliseconds."""
+    made = Duration()
+    made.FromMilliseconds(int(seconds * 1000))
+    return made
