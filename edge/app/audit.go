@@ -130,9 +130,10 @@ func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.A
 }
 
 func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
+	by := audit.WhoOf(who)
+	by.Session = a.Session
 	return audit.Record{
-		Who:  audit.Who{Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID, Session: a.Session},
-		Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
 	}
 }
 
@@ -162,10 +163,10 @@ func (k recordingAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *w
 	if len(denied.Missing) > 0 {
 		effect = audit.StepUp
 	}
-	who := denied.Caller
+	who := audit.WhoOf(&denied.Caller)
+	who.Issuer = denied.Issuer
 	err := k.records.Decided(r.Context(), &audit.Record{
-		Who:      audit.Who{Issuer: denied.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID},
-		Listener: k.listener, Address: addressText(k.proxies.Address(r)), Trace: telemetry.TraceOf(r.Header),
+		Who: who, Listener: k.listener, Address: addressText(k.proxies.Address(r)), Trace: telemetry.TraceOf(r.Header),
 		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
 	}, nil)
 	if err != nil {
