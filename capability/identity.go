@@ -90,11 +90,12 @@ type identity struct {
 	SubjectID struct {
 		Issuer string `json:"iss"`
 	} `json:"sub_id"`
-	Transaction string   `json:"txn"`
-	Client      string   `json:"client_id"`
-	Scope       string   `json:"scope"`
-	Roles       []string `json:"roles"`
-	Actor       struct {
+	SubjectIsClient bool     `json:"subject_is_client"`
+	Transaction     string   `json:"txn"`
+	Client          string   `json:"client_id"`
+	Scope           string   `json:"scope"`
+	Roles           []string `json:"roles"`
+	Actor           struct {
 		Sub string `json:"sub"`
 	} `json:"act"`
 	Claims map[string]json.RawMessage `json:"claims"`
@@ -104,7 +105,7 @@ type identity struct {
 func (i *identity) principal() *Principal {
 	p := &Principal{
 		Subject: i.Subject, Issuer: i.SubjectID.Issuer, Scopes: strings.Fields(i.Scope), Roles: i.Roles,
-		ClientId: i.Client, Actor: i.Actor.Sub,
+		ClientId: i.Client, Actor: i.Actor.Sub, SubjectIsClient: i.SubjectIsClient,
 	}
 	for name, value := range i.Claims {
 		if p.ClaimsJson == nil {

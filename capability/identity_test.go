@@ -80,7 +80,7 @@ func (e *edgeKeys) prove(t *testing.T, audience, call string) string {
 	t.Helper()
 	s := &identity.Signer{Keys: e.Keys, Issuer: "https://edge", Audience: audience, Claims: []string{"tenant"}}
 	_, value, err := s.Prove(t.Context(), &mcp.Principal{
-		Subject: "alice", Issuer: "https://id", Scopes: []string{"a", "b"}, Roles: []string{"r"}, Client: "desk", Actor: "agent",
+		Subject: "alice", Issuer: "https://id", Scopes: []string{"a", "b"}, Roles: []string{"r"}, Client: "desk", Actor: "agent", SubjectIsClient: true,
 		Forwarded: map[string]json.RawMessage{"tenant": json.RawMessage(`"acme"`)},
 	}, call)
 	if err != nil {
@@ -114,7 +114,7 @@ func guarded(t *testing.T, e *edgeKeys) *capabilitytest.Client {
 	who := func(c *capability.Call) string {
 		p := c.Principal()
 		tenant, _ := c.Claim("tenant")
-		return fmt.Sprintf("%s %s %v %v %s %s %s", p.GetSubject(), p.GetIssuer(), p.GetScopes(), p.GetRoles(), p.GetClientId(), p.GetActor(), tenant)
+		return fmt.Sprintf("%s %s %v %v %s %s %s %v", p.GetSubject(), p.GetIssuer(), p.GetScopes(), p.GetRoles(), p.GetClientId(), p.GetActor(), tenant, p.GetSubjectIsClient())
 	}
 	capability.AddTool(s, "who", "Says who calls", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) { return who(c), nil })
 	capability.AddResource(s, &capability.Resource{Uri: "who://x", Name: "x"}, func(_ context.Context, c *capability.Call, _ string) (string, error) { return who(c), nil })
@@ -132,7 +132,7 @@ func work(t *testing.T, c *capabilitytest.Client, md ...string) map[string]error
 	t.Helper()
 	ctx := metadata.AppendToOutgoingContext(limit(t), md...)
 	rc := &mcpedgev1.RequestContext{CallId: "c1", Principal: &mcpedgev1.Principal{Subject: "mallory"}}
-	const want = "alice https://id [a b] [r] desk agent acme"
+	const want = "alice https://id [a b] [r] desk agent acme true"
 	out := map[string]error{}
 	note := func(kind, text string, err error) {
 		if out[kind] = err; err == nil && !strings.Contains(text, want) {
@@ -179,7 +179,7 @@ func TestRequireIdentity(t *testing.T) {
 		want string // empty: it is accepted
 	}{
 		"good":              {[]string{good}, ""},
-		"clocks differ":     {[]string{e.sign(t, jwt.SigningMethodEdDSA, e.private, typ, jwt.MapClaims{"sub": "alice", "exp": time.Now().Add(-20 * time.Second).Unix(), "sub_id": map[string]string{"iss": "https://id"}, "scope": "a b", "roles": []string{"r"}, "client_id": "desk", "act": map[string]string{"sub": "agent"}, "claims": map[string]string{"tenant": "acme"}})}, ""},
+		"clocks differ":     {[]string{e.sign(t, jwt.SigningMethodEdDSA, e.private, typ, jwt.MapClaims{"sub": "alice", "exp": time.Now().Add(-20 * time.Second).Unix(), "sub_id": map[string]string{"iss": "https://id"}, "scope": "a b", "roles": []string{"r"}, "client_id": "desk", "act": map[string]string{"sub": "agent"}, "subject_is_client": true, "claims": map[string]string{"tenant": "acme"}})}, ""},
 		"none":              {nil, "the call has 0 identities"},
 		"two":               {[]string{good, good}, "the call has 2 identities"},
 		"no JWT":            {[]string{"x"}, "is not accepted"},

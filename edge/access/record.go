@@ -16,9 +16,8 @@ func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v
 	if c.o.Records == nil {
 		return err
 	}
-	p := &call.Principal
 	r := audit.Record{
-		Who:  audit.Who{Issuer: p.Issuer, Subject: p.Subject, Client: p.Client, TokenID: p.TokenID},
+		Who:  audit.WhoOf(&call.Principal),
 		Call: call.ID, Round: call.Round, Attempt: call.Attempt, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {

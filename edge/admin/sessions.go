@@ -102,9 +102,13 @@ func summary(s *state.Sighting) *pb.Session {
 		ExpireTime: timestamppb.New(s.Expires),
 	}
 	if !s.Principal.Anonymous() {
-		out.Principal = &pb.Principal{Subject: s.Principal.Subject, Issuer: s.Principal.Issuer}
+		out.Principal = owner(&s.Principal)
 	}
 	return out
+}
+
+func owner(p *mcp.Principal) *pb.Principal {
+	return &pb.Principal{Subject: p.Subject, Issuer: p.Issuer, SubjectIsClient: p.SubjectIsClient}
 }
 
 // object is what a client declared; nil when it did not, or not in a way that protobuf has.

@@ -82,7 +82,7 @@ func task(r *tasks.Report) *pb.Task {
 		CreateTime: timestamppb.New(r.Created), UpdateTime: timestamppb.New(r.Updated),
 	}
 	if !r.Principal.Anonymous() {
-		out.Principal = &pb.Principal{Subject: r.Principal.Subject, Issuer: r.Principal.Issuer}
+		out.Principal = owner(&r.Principal)
 	}
 	for _, q := range r.Questions {
 		out.Questions = append(out.Questions, &pb.TaskQuestion{Key: q.Key, Method: string(q.Method)})

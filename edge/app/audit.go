@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/netip"
 	"os"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
 // newAudit makes what records decisions and outcomes, and has telemetry tell it of the latter; nil: nothing is recorded.
@@ -130,73 +127,11 @@ func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.A
 }
 
 func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {
+	by := audit.WhoOf(who)
+	by.Session = a.Session
 	return audit.Record{
-		Who:  audit.Who{Issuer: who.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID, Session: a.Session},
-		Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
+		Who: by, Call: a.Call, Task: a.Task, Round: a.Round, Method: string(a.Method), Target: a.Target, Backend: a.Backend, Trace: a.Trace,
 	}
-}
-
-// recordingAuthenticator records which credentials another authenticator refuses.
-type recordingAuthenticator struct {
-	web.Authenticator
-	listener string
-	records  *audit.Log
-	proxies  web.Proxies
-}
-
-// recorded is an authenticator whose refusals are recorded.
-func (a *App) recorded(listener string, of web.Authenticator) web.Authenticator {
-	if a.audit == nil {
-		return of
-	}
-	return recordingAuthenticator{of, listener, a.audit, a.proxies}
-}
-
-// Authenticate implements web.Authenticator.
-func (k recordingAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
-	p, denied := k.Authenticator.Authenticate(r)
-	if denied == nil {
-		return p, nil
-	}
-	effect := audit.Deny
-	if len(denied.Missing) > 0 {
-		effect = audit.StepUp
-	}
-	who := denied.Caller
-	err := k.records.Decided(r.Context(), &audit.Record{
-		Who:      audit.Who{Issuer: denied.Issuer, Subject: who.Subject, Client: who.Client, TokenID: who.TokenID},
-		Listener: k.listener, Address: addressText(k.proxies.Address(r)), Trace: telemetry.TraceOf(r.Header),
-		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
-	}, nil)
-	if err != nil {
-		e := mcp.AsError(err)
-		return mcp.Principal{}, &web.Denial{Status: http.StatusServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
-	}
-	return mcp.Principal{}, denied
-}
-
-// addressText is an address as records have it; empty: it has none, as that of a Unix socket.
-func addressText(a netip.Addr) string {
-	if !a.IsValid() {
-		return ""
-	}
-	return a.String()
-}
-
-// Watch implements web.Watcher, as far as the other authenticator does.
-func (k recordingAuthenticator) Watch(authorization string, fn func()) (stop func()) {
-	if w, ok := k.Authenticator.(web.Watcher); ok {
-		return w.Watch(authorization, fn)
-	}
-	return nil
-}
-
-// Challenge implements web.Challenger, as far as the other authenticator does. What was decided is recorded already.
-func (k recordingAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
-	if by, ok := k.Authenticator.(web.Challenger); ok {
-		return by.Challenge(path, c)
-	}
-	return nil
 }
 
 // observeAudit has telemetry read what became of records.

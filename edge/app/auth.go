@@ -108,7 +108,7 @@ func (a *App) authenticator() web.Authenticator {
 	if a.auth == nil {
 		return nil // and no interface that holds nil
 	}
-	return a.recorded("mcp", a.auth)
+	return a.observed("mcp", a.auth)
 }
 
 // adminAuthenticator is what the admin address asks; nil: nobody.
@@ -126,7 +126,7 @@ func (a *App) adminAuthenticator() web.Authenticator {
 	if by == nil {
 		return nil
 	}
-	return a.recorded("admin", by)
+	return a.observed("admin", by)
 }
 
 // CheckAuth reads what auth names and says on out, a line each, whether the keys of the issuers can be read. The error

@@ -96,6 +96,9 @@ func (r *Record) attributes() (out []attribute.KeyValue) {
 			out = append(out, attribute.String(prefix+x.key, x.value))
 		}
 	}
+	if r.Who.SubjectIsClient {
+		out = append(out, attribute.Bool(prefix+"subject_is_client", true))
+	}
 	if len(r.Verdict.Missing) > 0 {
 		out = append(out, attribute.StringSlice(prefix+"missing_scopes", r.Verdict.Missing))
 	}

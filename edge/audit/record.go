@@ -9,6 +9,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Event is what a record is about.
@@ -59,10 +60,17 @@ const (
 // Who is the caller. Members that are not known are empty.
 type Who struct {
 	Issuer, Subject, Client string
+	// SubjectIsClient: Subject is the id of a client that acts for itself.
+	SubjectIsClient bool
 	// TokenID is the SHA-256 of the token's id, the claim jti, in hexadecimal.
 	TokenID string
 	// Session is what telemetry.SessionPrint makes of the id.
 	Session string
+}
+
+// WhoOf is a caller, without its session.
+func WhoOf(p *mcp.Principal) Who {
+	return Who{Issuer: p.Issuer, Subject: p.Subject, SubjectIsClient: p.SubjectIsClient, Client: p.Client, TokenID: p.TokenID}
 }
 
 // Verdict is what was decided, by whom, and by which of its rules.
@@ -137,6 +145,9 @@ func (r *Record) appendLine(dst []byte, replica string) []byte {
 	text("replica", replica)
 	text("issuer", r.Who.Issuer)
 	text("subject", r.Who.Subject)
+	if r.Who.SubjectIsClient {
+		dst = append(dst, `,"subject_is_client":true`...)
+	}
 	text("client_id", r.Who.Client)
 	text("jti_sha256", r.Who.TokenID)
 	text("session", r.Who.Session)

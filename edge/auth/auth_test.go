@@ -153,7 +153,7 @@ func TestTokens(t *testing.T) {
 		"roles of everywhere": {bearer(token(claims{
 			"roles": []string{"admin"}, "realm_access": claims{"roles": []any{"ops", "admin", 7}}, "groups": []string{"team a"},
 		})), bob, 0, ""},
-		"a client without a user": {bearer(token(claims{"sub": nil})), mcp.Principal{Issuer: i.URL, Subject: "a-client", Client: "a-client", Scopes: alice.Scopes}, 0, ""},
+		"a client without a user": {bearer(token(claims{"sub": nil})), mcp.Principal{Issuer: i.URL, Subject: "a-client", SubjectIsClient: true, Client: "a-client", Scopes: alice.Scopes}, 0, ""},
 		"another issuer's alice": {bearer(second.Token("alice", "00000003-0000")), mcp.Principal{
 			Issuer: second.URL, Subject: "alice", Client: "a-client", Scopes: alice.Scopes,
 		}, 0, ""},

@@ -53,7 +53,7 @@ func texts(v any) (list []string, ok bool) {
 func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *refusal) {
 	p := mcp.Principal{Issuer: i.o.URL}
 	var r *refusal
-	if p.Subject, r = i.subject(claims); r != nil {
+	if p.Subject, p.SubjectIsClient, r = i.subject(claims); r != nil {
 		return mcp.Principal{}, r
 	}
 	for _, path := range i.o.Scopes {
@@ -76,7 +76,7 @@ func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *r
 			}
 		}
 	}
-	for _, name := range []string{"client_id", "azp"} {
+	for _, name := range clientClaims {
 		if v, there := claims[name]; there {
 			if s, ok := v.(string); ok && checkSubject(s) == nil {
 				p.Client = s

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -13,9 +14,13 @@ import (
 // who that is (OpenID Connect Core 1.0, section 5.1).
 var userClaims = []string{"sid", "auth_time", "preferred_username", "username", "email", "name"}
 
-// subject is the first claim of the subject that is there. If that is no name the token is nobody's: the next claim may
-// be the same in the tokens of many, as is the client's in those of all its users. So by DefaultSubject a token of a user has sub.
-func (i *issuer) subject(claims jwt.MapClaims) (string, *refusal) {
+// clientClaims are the id of the client that a token was issued to (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2).
+var clientClaims = []string{"client_id", "azp"}
+
+// subject is the first claim of the subject that is there, and whether it is a client's, by namesClient. If that is no name the token is
+// nobody's: the next claim may be the same in the tokens of many, as is the client's in those of all its users. So by DefaultSubject a
+// token of a user has sub.
+func (i *issuer) subject(claims jwt.MapClaims) (_ string, isClient bool, _ *refusal) {
 	for n, path := range i.o.Subject {
 		v, there := claim(claims, path)
 		if !there {
@@ -23,31 +28,41 @@ func (i *issuer) subject(claims jwt.MapClaims) (string, *refusal) {
 		}
 		s, ok := v.(string)
 		if !ok {
-			return "", &refusal{ReasonSubject, "the access token's subject is no string"}
+			return "", false, &refusal{ReasonSubject, "the access token's subject is no string"}
 		}
 		if r := checkSubject(s); r != nil {
-			return "", r
+			return "", false, r
 		}
 		if n > 0 && i.o.subjectByDefault {
-			if r := checkUser(claims); r != nil {
-				return "", r
+			if name := userClaim(claims); name != "" {
+				return "", false, &refusal{ReasonSubject, "the access token has the claim " + name + ", so it is a user's, and has no sub that says whose: " +
+					"have its issuer put sub into access tokens"}
 			}
 			i.warnSubject(path)
 		}
-		return s, nil
+		return s, namesClient(claims, path, s), nil
 	}
-	return "", checkSubject("")
+	return "", false, checkSubject("")
 }
 
-// checkUser refuses the token of a user, which has no sub.
-func checkUser(claims jwt.MapClaims) *refusal {
+// namesClient reports whether the subject, the text of a claim, is the id of the client that the token was issued to: it is a claim of
+// clientClaims, or sub where a client has its id there (RFC 9068, section 2.2) and nothing says that a user of that name is behind the token.
+func namesClient(claims jwt.MapClaims, path, subject string) bool {
+	if path != "sub" {
+		return slices.Contains(clientClaims, path)
+	}
+	isID := func(name string) bool { return claims[name] == subject }
+	return slices.ContainsFunc(clientClaims, isID) && userClaim(claims) == ""
+}
+
+// userClaim is one of userClaims that the token has; empty: it has none.
+func userClaim(claims jwt.MapClaims) string {
 	for _, name := range userClaims {
 		if _, there := claims[name]; there {
-			return &refusal{ReasonSubject, "the access token has the claim " + name + ", so it is a user's, and has no sub that says whose: " +
-				"have its issuer put sub into access tokens"}
+			return name
 		}
 	}
-	return nil
+	return ""
 }
 
 // warnSubject says once that a token's subject is another claim than sub. Tokens that nothing tells from a machine's may be those of users.

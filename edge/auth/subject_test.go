@@ -98,3 +98,44 @@ func TestSubjectOfAnotherClaim(t *testing.T) {
 		})
 	}
 }
+
+// A subject is a client's where its claim names a client, or where a client has its id as sub and no user is behind the token.
+func TestSubjectIsClient(t *testing.T) {
+	i := issuer.New("https://id.example")
+	for name, c := range map[string]struct {
+		subject []string
+		changes claims
+		want    string // of a user, or behind "client "
+	}{
+		"a user":                              {nil, claims{"sub": "alice"}, "alice"},
+		"a user of no client":                 {nil, claims{"sub": "alice", "client_id": nil}, "alice"},
+		"client_id":                           {nil, claims{"sub": nil, "client_id": "alice"}, "client alice"},
+		"azp":                                 {nil, claims{"sub": nil, "client_id": nil, "azp": "alice"}, "client alice"},
+		"sub is client_id":                    {nil, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
+		"sub is azp":                          {nil, claims{"sub": "alice", "client_id": nil, "azp": "alice"}, "client alice"},
+		"sub is azp, client_id is another":    {nil, claims{"sub": "alice", "azp": "alice"}, "client alice"},
+		"sub is client_id, of a user":         {nil, claims{"sub": "alice", "client_id": "alice", "sid": "s"}, "alice"},
+		"sub is set, and client_id":           {[]string{"sub"}, claims{"sub": "alice", "client_id": "alice"}, "client alice"},
+		"client_id is set, of a user":         {[]string{"client_id"}, claims{"sub": "bob", "client_id": "alice", "sid": "s"}, "client alice"},
+		"azp is set":                          {[]string{"uid", "azp"}, claims{"azp": "alice"}, "client alice"},
+		"another is set, and is client_id":    {[]string{"uid"}, claims{"uid": "alice", "client_id": "alice"}, "alice"},
+		"another is set that ends client_id":  {[]string{"x.client_id"}, claims{"x": map[string]any{"client_id": "alice"}}, "alice"},
+		"client_id is no text, and sub alice": {nil, claims{"sub": "alice", "client_id": []string{"alice"}}, "alice"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := options(i)
+			o.Issuers[0].Subject = c.subject
+			p, denied := newAuth(t, o).Authenticate(bearer(i.Token("alice", resource, c.changes)))
+			if denied != nil {
+				t.Fatalf("it was refused: %+v", denied)
+			}
+			got := p.Subject
+			if p.SubjectIsClient {
+				got = "client " + got
+			}
+			if got != c.want {
+				t.Errorf("it is %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -16,7 +16,7 @@ import (
 func (b *Backend) principal(p mcp.Principal) *pb.Principal {
 	return &pb.Principal{
 		Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes, Roles: p.Roles, ClientId: p.Client, Actor: p.Actor,
-		ClaimsJson: b.ClaimsOf(p),
+		ClaimsJson: b.ClaimsOf(p), SubjectIsClient: p.SubjectIsClient,
 	}
 }
 

@@ -239,6 +239,7 @@ func TestWhoIsOneHolder(t *testing.T) {
 		{b.Holder("i", "s", addr("192.0.2.1")), b.Holder("i", "s", addr("192.0.2.2"))},
 		{b.Holder("", "", addr("192.0.2.1")), b.Holder("", "", addr("192.0.2.1"))},
 		{b.Holder("", "", netip.Addr{}), b.Holder("", "", netip.Addr{})},
+		{b.Client("i", "s"), b.Client("i", "s")},
 	} {
 		if same[0] != same[1] {
 			t.Errorf("%s and %s are two", same[0], same[1])
@@ -248,6 +249,8 @@ func TestWhoIsOneHolder(t *testing.T) {
 		{b.Holder("i", "s", netip.Addr{}), b.Holder("j", "s", netip.Addr{})},
 		{b.Holder("", "", addr("192.0.2.1")), b.Holder("", "", addr("192.0.2.2"))},
 		{b.Holder("", "admin", netip.Addr{}), b.Named("admin")},
+		{b.Holder("i", "s", netip.Addr{}), b.Client("i", "s")},
+		{b.Client("i", "s"), b.Client("j", "s")},
 	} {
 		if other[0] == other[1] {
 			t.Errorf("%s and %s are one", other[0], other[1])

@@ -29,6 +29,14 @@ func (b *Budget) Holder(issuer, subject string, addr netip.Addr) *Holder {
 	return b.table.holder(b, key{addr: addr})
 }
 
+// Client is the holder of a client that acts for itself. It is another one than a user's whose subject is the same text.
+func (b *Budget) Client(issuer, id string) *Holder {
+	if b == nil {
+		return nil
+	}
+	return b.table.holder(b, key{issuer: issuer, subject: id, client: true})
+}
+
 // Named is a holder of the edge's own that is no client, such as the administrator.
 func (b *Budget) Named(name string) *Holder {
 	if b == nil {
@@ -44,6 +52,8 @@ func (h *Holder) String() string {
 		return "nobody"
 	case h.key.name != "":
 		return h.key.name
+	case h.key.client:
+		return "client " + strconv.Quote(h.key.subject)
 	case h.key.subject != "":
 		return "principal " + strconv.Quote(h.key.subject)
 	case h.key.addr.IsValid():

@@ -21,9 +21,10 @@ type tableShard struct {
 	_    [24]byte // keeps neighbours off one cache line
 }
 
-// key is who a holder is: a principal, else an address, else a name of the edge's own.
+// key is who a holder is: a principal, whose subject may be a client's id, else an address, else a name of the edge's own.
 type key struct {
 	issuer, subject string
+	client          bool
 	addr            netip.Addr
 	name            string
 }

@@ -342,3 +342,22 @@ func BenchmarkProve(b *testing.B) {
 		})
 	}
 }
+
+// A client that acts for itself is signed as one, so that no backend takes it for the user of that name.
+func TestSignClient(t *testing.T) {
+	k, _ := open(t, newEd25519(t))
+	s := &Signer{Keys: k, Issuer: "https://mcp.example.com", Audience: "crm"}
+	for _, isClient := range []bool{false, true} {
+		_, text, err := s.Prove(t.Context(), &mcp.Principal{Subject: "alice", Issuer: "https://id", SubjectIsClient: isClient}, "call-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := jwt.MapClaims{}
+		if _, _, err := jwt.NewParser().ParseUnverified(text, got); err != nil {
+			t.Fatal(err)
+		}
+		if said, there := got["subject_is_client"]; there != isClient || isClient && said != true {
+			t.Errorf("a client %v: %v", isClient, got)
+		}
+	}
+}

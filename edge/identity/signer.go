@@ -38,6 +38,8 @@ type claims struct {
 	jwt.RegisteredClaims
 	// SubjectID is whose subject it is: two issuers may have the same one (RFC 9493, section 3.2.3).
 	SubjectID *subjectID `json:"sub_id,omitempty"`
+	// SubjectIsClient: the subject is the id of a client that acts for itself, and no user's.
+	SubjectIsClient bool `json:"subject_is_client,omitempty"`
 	// Transaction is the id of the call (RFC 8417, section 2.2).
 	Transaction string `json:"txn,omitempty"`
 	Client      string `json:"client_id,omitempty"`
@@ -87,7 +89,7 @@ func (s *Signer) claims(who *mcp.Principal, txn string, now time.Time) *claims {
 			Issuer: s.Issuer, Audience: jwt.ClaimStrings{s.Audience}, Subject: who.Subject,
 			IssuedAt: jwt.NewNumericDate(now), ExpiresAt: jwt.NewNumericDate(now.Add(Lifetime)),
 		},
-		Transaction: txn, Client: who.Client, Scope: strings.Join(who.Scopes, " "), Roles: who.Roles,
+		SubjectIsClient: who.SubjectIsClient, Transaction: txn, Client: who.Client, Scope: strings.Join(who.Scopes, " "), Roles: who.Roles,
 	}
 	if who.Anonymous() {
 		return c

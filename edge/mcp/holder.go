@@ -12,5 +12,8 @@ func HolderOf(b *budget.Budget, p Principal, from netip.Addr) *budget.Holder {
 	if b == nil {
 		return nil
 	}
+	if p.SubjectIsClient {
+		return b.Client(p.Issuer, p.Subject)
+	}
 	return b.Holder(p.Issuer, p.Subject, CountedAddress(from))
 }

@@ -11,11 +11,13 @@ import (
 )
 
 // Principal is who is calling, as the edge verified it. It never holds the token. The zero value is
-// the anonymous caller. Principals are compared by Key.
+// the anonymous caller. Principals are compared by Key, or by Is.
 type Principal struct {
 	Subject string
 	Issuer  string
-	Scopes  []string
+	// SubjectIsClient: Subject is the id of a client that acts for itself, and no user's, who may have the same one.
+	SubjectIsClient bool `json:",omitempty"`
+	Scopes          []string
 	// Roles, and groups, as the issuer names them.
 	Roles []string
 	// Client is the OAuth client that the credentials were issued to; empty: not said.
@@ -78,17 +80,30 @@ func IsControl(r rune) bool {
 }
 
 // Key identifies the principal: two requests of the same caller have the same key, whatever their
-// scopes. The anonymous caller's key is empty. The separator cannot occur in an issuer's URL.
+// scopes. The anonymous caller's key is empty. The separators cannot occur in an issuer's URL, nor in a name (IsName).
 func (p Principal) Key() string {
-	if p.Subject == "" {
+	switch {
+	case p.Subject == "":
 		return ""
+	case p.SubjectIsClient:
+		return p.Issuer + "\x00\x00" + p.Subject
 	}
 	return p.Issuer + "\x00" + p.Subject
+}
+
+// Is reports whether two principals have the same Key, without making it.
+func (p *Principal) Is(q *Principal) bool {
+	return p.Subject == q.Subject && (p.Subject == "" || p.Issuer == q.Issuer && p.SubjectIsClient == q.SubjectIsClient)
 }
 
 // AppendIdentity appends all that lists may depend on: who it is, by whom, with which scopes and roles, and those of the
 // named claims that it has. What differs in any of that has another one.
 func (p Principal) AppendIdentity(dst []byte, claims []string) []byte {
+	isClient := byte(0)
+	if p.SubjectIsClient {
+		isClient = 1
+	}
+	dst = append(dst, isClient)
 	for _, s := range [...]string{p.Issuer, p.Subject, p.Client, p.Actor} {
 		dst = appendText(dst, s)
 	}

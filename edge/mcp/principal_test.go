@@ -36,3 +36,26 @@ func TestIsName(t *testing.T) {
 		}
 	}
 }
+
+// A user, a client and users of other issuers are other principals, though their subjects are the same text, and the anonymous caller is one.
+func TestPrincipalsAreToldApart(t *testing.T) {
+	all := []mcp.Principal{
+		{}, {Subject: "alice", Issuer: "https://id"}, {Subject: "alice", Issuer: "https://id", SubjectIsClient: true},
+		{Subject: "alice", Issuer: "https://other"}, {Subject: "alice"}, {Subject: "bob", Issuer: "https://id"},
+	}
+	identity := func(p mcp.Principal) string { return string(p.AppendIdentity(nil, nil)) }
+	for i, a := range all {
+		for j, b := range all {
+			b.Scopes = []string{"x"} // it is nobody else with other rights
+			if a.Is(&b) != (i == j) || (a.Key() == b.Key()) != (i == j) {
+				t.Errorf("%+v and %+v: Is says %v, the keys are %q and %q", a, b, a.Is(&b), a.Key(), b.Key())
+			}
+			if i != j && identity(a) == identity(all[j]) {
+				t.Errorf("%+v and %+v see the same lists", a, b)
+			}
+		}
+	}
+	if !(&mcp.Principal{Issuer: "https://id"}).Is(&mcp.Principal{}) {
+		t.Error("the anonymous caller has an issuer")
+	}
+}

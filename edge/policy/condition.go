@@ -28,6 +28,7 @@ const (
 	varSubject   = "principal.subject"
 	varIssuer    = "principal.issuer"
 	varClient    = "principal.client_id"
+	varIsClient  = "principal.subject_is_client"
 	varScopes    = "principal.scopes"
 	varRoles     = "principal.roles"
 	varClaims    = "principal.claims"
@@ -54,7 +55,7 @@ const (
 
 // variables have their types, so that a misspelled one is an error when the policy is loaded.
 var variables = map[string]*cel.Type{
-	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varAnonymous: cel.BoolType,
+	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varIsClient: cel.BoolType, varAnonymous: cel.BoolType,
 	varScopes: cel.ListType(cel.StringType), varRoles: cel.ListType(cel.StringType),
 	varClaims: cel.MapType(cel.StringType, cel.DynType),
 	varMethod: cel.StringType,
@@ -238,6 +239,8 @@ func (v *values) ResolveName(name string) (any, bool) {
 		return v.who.Issuer, true
 	case varClient:
 		return v.who.Client, true
+	case varIsClient:
+		return v.who.SubjectIsClient, true
 	case varScopes:
 		return v.who.Scopes, true
 	case varRoles:

@@ -22,6 +22,9 @@ func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 			dst = appendText(dst, one.value)
 		}
 	}
+	if u[varIsClient] {
+		dst = append(dst, yes(who.SubjectIsClient))
+	}
 	if u[varAnonymous] {
 		dst = append(dst, yes(who.Anonymous()))
 	}

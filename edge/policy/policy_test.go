@@ -56,6 +56,7 @@ func TestVariables(t *testing.T) {
 		{`principal.subject == "alice" && principal.issuer == "https://id" && principal.client_id == "desk"`, ship, true},
 		{`"mcp:write" in principal.scopes && principal.roles == ["intern"]`, ship, true},
 		{`principal.anonymous`, ship, false},
+		{`principal.subject_is_client`, ship, false},
 		{`principal.claims.region == "eu" && principal.claims["level"] > 2 && "a" in principal.claims.tags`, ship, true},
 		{`has(principal.claims.region) && !has(principal.claims.tenant)`, ship, true},
 		{`request.method == "tools/call"`, ship, true},
@@ -368,5 +369,19 @@ func TestMisspelledVariable(t *testing.T) {
 	_, err := Compile(Settings{Default: Deny, Rules: []Rule{{Name: "r", When: "tool.nam == 'x'", Then: Allow}}})
 	if err == nil || !strings.Contains(err.Error(), "tool.name") || !strings.Contains(err.Error(), "principal.roles") {
 		t.Errorf("tool.nam gives %v, want the names of the variables", err)
+	}
+}
+
+// A client is told from a user of the same subject, also where what was decided for the one is remembered.
+func TestClientsAreNoUsers(t *testing.T) {
+	p := when(t, `!principal.subject_is_client`)
+	for range 2 {
+		for _, isClient := range []bool{false, true} {
+			who := alice
+			who.SubjectIsClient = isClient
+			if d := decide(t, p, who, ship, nil); (d.Effect == Allow) == isClient {
+				t.Errorf("a client %v: %v", isClient, d.Effect)
+			}
+		}
 	}
 }

@@ -68,6 +68,7 @@ func TestKeys(t *testing.T) {
 	ann := mcp.Principal{Issuer: "https://a", Subject: "ann", Client: "cli"}
 	ben := mcp.Principal{Issuer: "https://a", Subject: "ben", Client: "cli"}
 	other := mcp.Principal{Issuer: "https://b", Subject: "ann", Client: "cli"}
+	client := mcp.Principal{Issuer: "https://a", Subject: "ann", SubjectIsClient: true, Client: "ann"}
 	one, two := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
 	call := func(p mcp.Principal, from netip.Addr, tool, backend string) *Call {
 		return &Call{Principal: p, From: from, Tool: tool, Backend: backend}
@@ -83,6 +84,9 @@ func TestKeys(t *testing.T) {
 		{"another tool", PerPrincipal, call(ann, one, "u", "b"), true},
 		{"another subject", PerPrincipal, call(ben, one, "t", "b"), false},
 		{"another issuer", PerPrincipal, call(other, one, "t", "b"), false},
+		{"a client of that name", PerPrincipal, call(client, one, "t", "b"), false},
+		{"a client of that name", PerPrincipalTool, call(client, one, "t", "b"), false},
+		{"a client of that name", PerPrincipalBackend, call(client, one, "t", "b"), false},
 		{"nobody", PerPrincipal, call(mcp.Principal{}, one, "t", "b"), false},
 		{"another tool", PerPrincipalTool, call(ann, one, "u", "b"), false},
 		{"another backend", PerPrincipalTool, call(ann, one, "t", "c"), true},

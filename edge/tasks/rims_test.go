@@ -278,6 +278,42 @@ func TestWithdrawnQuestions(t *testing.T) {
 	})
 }
 
+// TestAnswerThatSaysWithdrawn: a client's own answer {"withdrawn":true} to a task is its answer, in either era.
+func TestAnswerThatSaysWithdrawn(t *testing.T) {
+	const own = `{"withdrawn":true}`
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		question := mcp.InputRequest{Key: "k", Method: mcp.MethodCreateMessage, Params: json.RawMessage(`{"messages":[],"maxTokens":1}`)}
+		w.backend.tools["sample"] = tool{mcp.TaskSupport{Required: true, AtOnce: true}, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			switch {
+			case c.State == nil:
+				return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{question}, State: []byte("asked")}}, nil
+			case len(c.Responses) == 0:
+				return result("withdrawn"), nil
+			}
+			return result("heard " + strings.ReplaceAll(string(c.Responses[0].Result), `"`, "'")), nil
+		}}
+		a, b := w.replica(), w.replica()
+		for era, give := range map[string]func(id, key string){
+			"modern": func(id, key string) {
+				b.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+key+`":`+own+`}`)
+			},
+			"legacy": func(id, key string) {
+				c := requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id))
+				c.Responses = []mcp.InputResponse{{Key: key, Method: mcp.MethodCreateMessage, Result: json.RawMessage(own)}}
+				if _, err := b.Call(t.Context(), legacy, c, nil); err != nil {
+					t.Errorf("tasks/result: %v", err)
+				}
+			},
+		} {
+			id := a.begin("sample", "")
+			give(id, keys(a.awaits(id, InputRequired))[0])
+			if got := text(a.awaits(id, Completed)); got != "heard {'withdrawn':true}" {
+				t.Errorf("%s: %q", era, got)
+			}
+		}
+	})
+}
+
 // TestAsksWhoCanAnswer: tasks/result asks a client only what it declared, and waits for others to answer the rest.
 func TestAsksWhoCanAnswer(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {

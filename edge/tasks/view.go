@@ -76,7 +76,7 @@ func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*
 	if err != nil {
 		return nil, t.storeError(id, err)
 	}
-	if s.Principal.Subject != who.Subject || s.Principal.Subject != "" && s.Principal.Issuer != who.Issuer {
+	if !s.Principal.Is(who) {
 		return nil, unknown(id)
 	}
 	return s.Session, nil

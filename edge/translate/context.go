@@ -33,6 +33,7 @@ func (b *requestContext) fill(call *mcp.Call) *pb.RequestContext {
 	b.principal.Roles = call.Principal.Roles
 	b.principal.ClientId = call.Principal.Client
 	b.principal.Actor = call.Principal.Actor
+	b.principal.SubjectIsClient = call.Principal.SubjectIsClient
 	c := &b.context
 	c.CallId = call.ID
 	c.Attempt = uint32(call.Attempt) // #nosec G115 -- bounded by limits.rounds and attempts

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -168,6 +169,45 @@ func TestTokens(t *testing.T) {
 		m := object(t, got.body)
 		if got.status != 200 || m["resource"] != public+path || dig(m, "authorization_servers", 0) != id.URL || got.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: %d, %v, %s", path, got.status, got.header, got.body)
+		}
+	}
+}
+
+// TestRefusedCredentialsAreLogged: who looks at the log of an edge as it comes sees why credentials are refused, where, and of whom, and
+// nothing of a token; the other listener and other reasons have lines of their own.
+func TestRefusedCredentialsAreLogged(t *testing.T) {
+	id := issuer.Serve(t)
+	_, e := startFixture(t, withAuth(id), func(c *config.Config) { c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"} })
+	expired := id.Token("alice", public, map[string]any{"exp": 1})
+	for range 20 {
+		at(t, e, "/mcp", expired).send(t, "POST", hello).want(http.StatusUnauthorized)
+		newCaller(t, e.URL).send(t, "POST", hello).want(http.StatusUnauthorized)
+	}
+	status := newCaller(t, "http://"+e.Admin+"/v1/status")
+	status.send(t, "GET", "", "Authorization", "Bearer "+id.Token("alice", public)).want(http.StatusForbidden)
+	at(t, e, "/mcp", id.Token("alice", public)).send(t, "POST", hello).want(http.StatusOK)
+	e.End(t)
+	var lines []string
+	for line := range strings.Lines(e.Log.String()) {
+		if strings.Contains(line, "credentials were refused") {
+			lines = append(lines, line)
+		}
+	}
+	log := strings.Join(lines, "")
+	for _, want := range []string{
+		`level=INFO msg="credentials were refused" reason=expired status=401 listener=mcp address=127.0.0.1 issuer=` + id.URL + ` error="the access token has expired: get a new one"`,
+		"reason=missing status=401 listener=mcp address=127.0.0.1 ", "reason=scope status=403 listener=admin address=127.0.0.1 issuer=" + id.URL,
+	} {
+		if strings.Count(log, want) == 0 {
+			t.Errorf("no line has %s:\n%s", want, log)
+		}
+	}
+	if len(lines) > 10 { // as they come in ten seconds, three
+		t.Errorf("41 refusals have %d lines:\n%s", len(lines), log)
+	}
+	for _, part := range strings.Split(expired, ".")[1:] {
+		if strings.Contains(e.Log.String(), part[:20]) {
+			t.Errorf("the log has a part of the token: %s", part[:20])
 		}
 	}
 }

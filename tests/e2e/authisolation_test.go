@@ -26,9 +26,19 @@ import (
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
+// strangersTo are the tokens of callers that are not the user alice of an issuer, by who they are.
+func strangersTo(id, second *issuer.Issuer) map[string]string {
+	return map[string]string{
+		"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": "",
+		"a client alice":                 id.Token("", public, map[string]any{"sub": nil, "client_id": "alice"}),
+		"a client alice that has a sub":  id.Token("alice", public, map[string]any{"client_id": "alice"}),
+		"a client alice that has an azp": id.Token("", public, map[string]any{"sub": nil, "client_id": nil, "azp": "alice"}),
+	}
+}
+
 // TestNoStranger: whoever comes with the id of somebody else's session, stream, question or state is answered like whoever
-// comes with an id that never was, at every replica. Neither the same subject of another issuer nor an anonymous caller is
-// the same.
+// comes with an id that never was, at every replica. Neither the same subject of another issuer, nor a client whose id is the subject, nor
+// an anonymous caller is the same.
 func TestNoStrangerWithTokens(t *testing.T) {
 	id, second := issuer.Serve(t), issuer.Serve(t)
 	f, edges, _ := startReplicas(t, 3, withAuth(id), func(c *config.Config) {
@@ -36,7 +46,7 @@ func TestNoStrangerWithTokens(t *testing.T) {
 		c.Auth.Optional = true
 	})
 	alice := id.Token("alice", public)
-	strangers := map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""}
+	strangers := strangersTo(id, second)
 	for _, version := range stateful {
 		own := sessionAs(t, edges[0], version, alice)
 		stream := own.callWithProgress("gate", `{"name":"mine `+version+`"}`, "p").events()
@@ -144,7 +154,7 @@ func TestNoStrangerOverSSE(t *testing.T) {
 		c.Auth.Optional = true
 	})
 	alice := id.Token("alice", public)
-	strangers := map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""}
+	strangers := strangersTo(id, second)
 	stream := at(t, edges[0], "/sse", alice).send(t, "GET", "").want(200).events()
 	ev, _ := stream.next()
 	path, name, _ := strings.Cut(ev.Data, "sessionId=")
@@ -227,7 +237,7 @@ func TestNoStrangerAtTasks(t *testing.T) {
 	}
 	task, never := begin(), strings.Repeat("N", 26)
 	steps <- struct{}{}
-	for who, token := range map[string]string{"bob": id.Token("bob", public), "alice of another issuer": second.Token("alice", public), "nobody": ""} {
+	for who, token := range strangersTo(id, second) {
 		for i, e := range edges {
 			s := sessionAs(t, e, vNov, token)
 			c := statelessAs(t, e, token)

@@ -124,7 +124,7 @@ func isTold(t *testing.T, req *authv3.CheckRequest, method, params string) {
 		t.Errorf("%s: the credentials are told: %s", method, whole)
 	}
 	who := a.GetMetadataContext().GetFilterMetadata()["mcpedge.principal"].AsMap()
-	if who["client_id"] != "app" || fmt.Sprint(who["scopes"], who["roles"]) != "[a b] [user]" || who["issuer"] == "" {
+	if who["client_id"] != "app" || fmt.Sprint(who["scopes"], who["roles"]) != "[a b] [user]" || who["issuer"] == "" || who["subject_is_client"] != false {
 		t.Errorf("%s: the caller is told as %v", method, who)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
@@ -23,7 +24,8 @@ func addWhoami(s *capability.Server) {
 	who := func(c *capability.Call) string {
 		p := c.Principal()
 		tenant, _ := c.Claim("tenant")
-		return fmt.Sprintf("%s %s %v %v %s %s %s %d", p.GetSubject(), p.GetIssuer(), p.GetScopes(), p.GetRoles(), p.GetClientId(), p.GetActor(),
+		client := map[bool]string{true: "client "}[p.GetSubjectIsClient()]
+		return fmt.Sprintf("%s%s %s %v %v %s %s %s %d", client, p.GetSubject(), p.GetIssuer(), p.GetScopes(), p.GetRoles(), p.GetClientId(), p.GetActor(),
 			tenant, len(p.GetClaimsJson()))
 	}
 	capability.AddTool(s, "whoami", "Says who is calling", func(_ context.Context, c *capability.Call, _ struct{}) (string, error) {
@@ -61,6 +63,12 @@ func TestBackendsKnowTheCaller(t *testing.T) {
 		{Name: "one", Target: one.Addr, Prefix: "one_", Claims: config.Names{"tenant", "region"}},
 		{Name: "two", Target: two.Addr, Prefix: "two_"},
 	}, withAuth(id))
+	for sub, want := range map[any]string{"alice": "alice", "a-client": "client a-client", nil: "client a-client"} {
+		token := id.Token("", public, map[string]any{"sub": sub})
+		if got := statelessAs(t, e, token).call("one_whoami", "").text(); !strings.HasPrefix(got, want+" "+id.URL) {
+			t.Errorf("a token with sub %v: %q, want %s", sub, got, want)
+		}
+	}
 	token := id.Token("alice", public, map[string]any{
 		"roles": []string{"admin"}, "tenant": "acme", "region": json.RawMessage(`{"of": ["eu"]}`), "secret": "s", "act": map[string]string{"sub": "agent"},
 	})

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
 // quota is a budget of so many calls, which is regained after hours.
@@ -198,4 +200,35 @@ func TestQuotasAreReadAgain(t *testing.T) {
 	awaitMetric(t, e, "mcpedge_quota_exchanges_total", 2)
 	c.call("add", sum).want(http.StatusOK)
 	overQuota(t, c.call("add", sum), "sums")
+}
+
+// TestClientsSpendNothingOfUsers: a client whose id is a user's subject spends neither the calls nor the sessions, tasks and subscriptions of
+// that user, though it comes with another token for each.
+func TestClientsSpendNothingOfUsers(t *testing.T) {
+	id, server := issuer.Serve(t), redisserver.ForTest(t)
+	more := startService(t, newFixture().Server).Backend()
+	more.Name = "more"
+	for what, redis := range map[string]string{"in memory": "", "in Redis": server.URL()} {
+		t.Run(what, func(t *testing.T) {
+			_, backends, steps := stepping(t)
+			defer close(steps)
+			e := startEdge(t, append(backends, more), withAuth(id), func(c *config.Config) {
+				c.Redis, c.Quotas = redis, []config.Quota{quota("principal", 1, "add")}
+				c.Limits.SessionsPerPrincipal, c.Limits.TasksPerPrincipal, c.Limits.ListensPerPrincipal = 1, 1, 1
+			})
+			spend := func(who, token string) {
+				t.Helper()
+				s, c := sessionAs(t, e, vNov, token), statelessAs(t, e, token)
+				c.request("subscriptions/listen", map[string]any{"notifications": json.RawMessage(`{"toolsListChanged":true}`)}).events().message()
+				if made := dig(s.request("tools/call", `{"name":"steps","arguments":{},"task":{}}`).result(), "task", "taskId"); made == nil {
+					t.Errorf("%s has no task", who)
+				}
+				s.call("add", `{"a":1,"b":2}`).want(http.StatusOK)
+				overQuota(t, c.call("add", `{"a":1,"b":2}`), "principal add")
+				tooMany(t, at(t, e, "/mcp", token).send(t, http.MethodPost, hello))
+			}
+			spend("the client", id.Token("", public, map[string]any{"sub": nil, "client_id": "alice"}))
+			spend("alice", id.Token("alice", public))
+		})
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -29,7 +30,7 @@ type Trial struct {
 	listed []string
 }
 
-// maxListed bounds how many tools an error names.
+// maxListed bounds how many tools, or fields of a form, an error names.
 const maxListed = 20
 
 // Unlisted says which of the Calls are of no tool that the backends list which were checked with this trial; nil: none.
@@ -85,7 +86,11 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 	}
 	p.used = append(p.used, q.GetKey())
 	raw := json.RawMessage(text)
-	if !json.Valid(raw) {
+	switch form := q.GetElicitForm(); {
+	case json.Valid(raw):
+	case form != nil:
+		return nil, "", fmt.Errorf("--answer %s: %.80q is no JSON: %s", q.GetKey(), text, wantsForm(form))
+	default:
 		return nil, "", fmt.Errorf("--answer %s: %.80q is no JSON", q.GetKey(), text)
 	}
 	a = &pb.InputResponse{Key: q.GetKey()}
@@ -111,32 +116,68 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 	case q.GetRawJson() != "":
 		a.Response = &pb.InputResponse_RawJson{RawJson: text}
 	default:
-		result, err := elicited(raw)
-		if err != nil {
-			return nil, "", fmt.Errorf("--answer %s: %w", q.GetKey(), err)
+		result := elicited(raw)
+		if result == nil {
+			return nil, "", fmt.Errorf("--answer %s: %.80q is no object: %s", q.GetKey(), text, wantsForm(q.GetElicitForm()))
 		}
 		a.Response = &pb.InputResponse_Elicit{Elicit: result}
 	}
 	return a, "answered", nil
 }
 
-// elicited reads the answer of a form: its content, or a result with an action.
-func elicited(raw json.RawMessage) (*pb.ElicitResult, error) {
+// wantsForm says what the answer of a form is, with the fields that it has; nil: of a URL.
+func wantsForm(form *pb.ElicitForm) string {
+	if form == nil {
+		return `the question is a URL to open: give {"action":"accept"}, or decline or cancel`
+	}
+	var s struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	_ = json.Unmarshal([]byte(form.GetRequestedSchemaJson()), &s) // what it is not, is reported with the question
+	var fields []string
+	_ = jsonrpc.Members(s.Properties, func(name string, value json.RawMessage) error {
+		var property struct {
+			Type any `json:"type"`
+		}
+		_ = json.Unmarshal(value, &property)
+		kind := "any"
+		if property.Type != nil {
+			kind = fmt.Sprint(property.Type)
+		}
+		if !slices.Contains(s.Required, name) {
+			kind += ", optional"
+		}
+		fields = append(fields, fmt.Sprintf("%.80q (%.80s)", name, kind))
+		return nil
+	})
+	const wants = "the question is a form: give a JSON object with its fields"
+	switch more := len(fields) - maxListed; {
+	case len(fields) == 0:
+		return wants + ", of which its schema names none"
+	case more > 0:
+		return fmt.Sprintf("%s %s and %d more", wants, strings.Join(fields[:maxListed], ", "), more)
+	}
+	return wants + " " + strings.Join(fields, ", ")
+}
+
+// elicited reads the answer of a form: its content, or a result with an action; nil: it is no object.
+func elicited(raw json.RawMessage) *pb.ElicitResult {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
-		return nil, errors.New("the question is a form: give a JSON object with its fields")
+		return nil
 	}
 	var action string
 	_ = json.Unmarshal(members["action"], &action) // else it is a field of the form
 	switch action {
 	case "decline":
-		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_DECLINE}, nil
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_DECLINE}
 	case "cancel":
-		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_CANCEL}, nil
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_CANCEL}
 	case "accept":
-		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(members["content"])}, nil
+		return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(members["content"])}
 	}
-	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}, nil
+	return &pb.ElicitResult{Action: pb.ElicitAction_ELICIT_ACTION_ACCEPT, ContentJson: string(raw)}
 }
 
 // unused notes the answers that unknownName asked for.

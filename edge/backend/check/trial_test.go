@@ -97,6 +97,17 @@ func TestTrialAnswers(t *testing.T) {
 			t.Errorf("%s: %q, %s, %v", c.answer, how, said, err)
 		}
 	}
+	form.GetElicitForm().RequestedSchemaJson = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"odd\n":{}},"required":["name"]}`
+	for answer, want := range map[string]string{
+		`{"name":`: `--answer k: "{\"name\":" is no JSON: the question is a form: give a JSON object with its fields "name" (string), "age" (integer, optional), "odd\n" (any, optional)`,
+		`"Ann"`:    `--answer k: "\"Ann\"" is no object: the question is a form: give a JSON object with its fields "name" (string), `,
+		`null`:     `is no object: the question is a form`,
+	} {
+		p := &prober{findings: &findings{}, trial: &Trial{Answers: map[string]string{"k": answer}}}
+		if _, _, err := p.answer(form); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", answer, err, want)
+		}
+	}
 	p := &prober{findings: &findings{}}
 	if a, how, err := p.answer(form); err != nil || how != "declined" || a.GetElicit().GetAction() != pb.ElicitAction_ELICIT_ACTION_DECLINE {
 		t.Errorf("without an answer: %q, %v", how, err)

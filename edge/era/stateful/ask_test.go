@@ -212,6 +212,24 @@ func TestWaitingCallNeedsNoReplica(t *testing.T) {
 	})
 }
 
+// A client that answers in the words of the edge's own records has answered: the call goes on with it, and not as one whose question was
+// withdrawn.
+func TestAnswerThatSaysWithdrawn(t *testing.T) {
+	const own = `{"withdrawn":true}`
+	for _, version := range []string{v1125, "2025-06-18", "2025-03-26"} {
+		inWorld(t, Options{}, func(t *testing.T, w *world) {
+			s := w.initialize(version)
+			w.backend.tools["ask"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodCreateMessage, Params: []byte(`{}`)})
+			x := w.post(w.a, s, callTool(1, "ask"))
+			ids, _ := asked(t, x)
+			w.wantAccepted(w.post(w.b, s, answer(ids[0], own)))
+			if msgs := x.messages(); !x.ended() || msgs[len(msgs)-1] != `{"jsonrpc":"2.0","id":1,"result":{"text":"round 2 state memory k={\"withdrawn\":true}"}}` {
+				t.Errorf("%s: messages are %v", version, msgs)
+			}
+		})
+	}
+}
+
 func TestClientErrorAnswers(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

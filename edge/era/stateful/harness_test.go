@@ -1,6 +1,7 @@
 package stateful
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -188,7 +189,7 @@ func inLimits(t *testing.T, o Options, l state.Limits, test func(t *testing.T, w
 		b := budget.New(1 << 40)
 		w := &world{t: t, backend: newBackend(), medium: memory.New(l, memory.WithBudget(b)), header: header{}, memory: b}
 		o.Memory = b
-		o.Logger, o.SessionTTL = slog.New(slog.DiscardHandler), l.SessionTTL
+		o.Logger, o.SessionTTL = cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), l.SessionTTL
 		w.faults = &faults{}
 		w.a = w.era("a", o, w.faults)
 		w.b = w.era("b", o, nil)

@@ -93,7 +93,7 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		s.pipe.Store(true)
 	}
 	rec := s.rec.Load()
-	if !samePrincipal(rec.Principal, in.Principal) {
+	if !rec.Principal.Is(&in.Principal) {
 		if err := e.o.Telemetry.Foreign(ctx, in, in.Session); err != nil {
 			return nil, nil, mcp.AsError(err)
 		}
@@ -109,11 +109,6 @@ func (e *Era) hold(ctx context.Context, in *mcp.Incoming) (*localSession, *recor
 		s.cameWith(rec, &in.Principal)
 	}
 	return s, rec, nil
-}
-
-// samePrincipal compares keys without building them.
-func samePrincipal(a, b mcp.Principal) bool {
-	return a.Subject == b.Subject && (a.Subject == "" || a.Issuer == b.Issuer)
 }
 
 // session returns the held copy, loading it when there is none or it is stale.

@@ -60,6 +60,38 @@ func TestTakeoverRunsRepeatableCallsAgain(t *testing.T) {
 	})
 }
 
+// Whoever looks for a call in the logs finds who took it over: one line, of that replica, and none of a call that is lost by nobody.
+func TestTakeoverIsLogged(t *testing.T) {
+	var log strings.Builder
+	inWorld(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		w.backend.tools["slow"] = func(ctx context.Context, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+			_ = sink.Emit(ctx, progress(1))
+			if c.Attempt == 1 {
+				<-ctx.Done()
+			}
+			return text("ok"), nil
+		}
+		w.backend.tools["ask"] = asking(elicit("name"))
+		x := w.post(w.b, s, callTool(1, "ask"))
+		ids, _ := asked(t, x)
+		w.wantAccepted(w.post(w.b, s, answer(ids[0], `{}`)))
+		after(10 * time.Second)
+		const line = `level=INFO msg="took over a call from a lost replica"`
+		if !x.ended() || strings.Contains(log.String(), line) {
+			t.Fatalf("the call has ended: %v; before a replica is lost the log has\n%s", x.ended(), log.String())
+		}
+		w.post(w.a, s, callTool(2, "slow"))
+		w.lose()
+		after(20 * time.Second)
+		calls := w.backend.seen()
+		want := line + " call=" + calls[len(calls)-1].ID + " method=tools/call round=1"
+		if n := strings.Count(log.String(), line); n != 1 || !strings.Contains(log.String(), want) {
+			t.Errorf("%d lines, want one with %s:\n%s", n, want, log.String())
+		}
+	})
+}
+
 func TestTakeoverOfAnUnrepeatableCall(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)

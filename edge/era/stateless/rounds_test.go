@@ -65,6 +65,23 @@ func TestRounds(t *testing.T) {
 	contains(t, text, `"greeted":"secret"`, `"method":"elicitation/create"`)
 }
 
+// What a client answers is its answer, also where it reads like what the edge notes of a question that it withdrew.
+func TestAnswerThatSaysWithdrawn(t *testing.T) {
+	var heard []mcp.InputResponse
+	e := newEra(t, &fakeDispatch{call: func(ctx context.Context, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+		if heard = call.Responses; len(heard) > 0 {
+			return mcp.Reply{Result: json.RawMessage(`{}`)}, nil
+		}
+		return asker(ctx, call, sink)
+	}}, Options{})
+	_, state := ask(t, e, askParams, mcp.Principal{})
+	const own = `{"withdrawn":true}`
+	ask(t, e, askParams+`,"requestState":"`+state+`","inputResponses":{"user_name":`+own+`}`, mcp.Principal{})
+	if len(heard) != 1 || heard[0].Key != "user_name" || string(heard[0].Result) != own {
+		t.Errorf("the backend hears %+v", heard)
+	}
+}
+
 // Answers without a state start a call of their own: the backend sees them and decides.
 func TestVolunteeredAnswers(t *testing.T) {
 	e := newEra(t, &fakeDispatch{call: asker}, Options{})

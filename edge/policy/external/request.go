@@ -23,7 +23,7 @@ const (
 	MaxParams = 64 << 10
 	// MaxDepth is how deep params may be nested to be told. A level takes three of protobuf's, of which many servers read 100.
 	MaxDepth = 28
-	// CallerNamespace of the metadata that say who calls beside source.principal: issuer, client_id, scopes and roles.
+	// CallerNamespace of the metadata that say who calls beside source.principal: issuer, client_id, scopes, roles and subject_is_client.
 	CallerNamespace = "mcpedge.principal"
 	// MaxReason is the most characters of a reason.
 	MaxReason = 200
@@ -61,7 +61,7 @@ func request(call *mcp.Call) (*authv3.CheckRequest, error) {
 			Namespace: {Fields: about},
 			CallerNamespace: {Fields: map[string]*structpb.Value{
 				"issuer": structpb.NewStringValue(text(p.Issuer)), "client_id": structpb.NewStringValue(text(p.Client)),
-				"scopes": list(p.Scopes), "roles": list(p.Roles),
+				"scopes": list(p.Scopes), "roles": list(p.Roles), "subject_is_client": structpb.NewBoolValue(p.SubjectIsClient),
 			}},
 		}},
 	}}, nil

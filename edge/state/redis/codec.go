@@ -147,14 +147,15 @@ func packSession(s *state.Session) string {
 	p.text(s.Principal.Actor)
 	p.forwarded(s.Principal.Forwarded)
 	p.text(s.Principal.TokenID)
-	claims := s.Principal.Claims
-	if len(s.Tasks) > 0 || !s.Keep.IsZero() || claims != nil {
+	claims, kind := s.Principal.Claims, saysKind(&s.Principal)
+	if len(s.Tasks) > 0 || !s.Keep.IsZero() || claims != nil || kind {
 		p.texts(s.Tasks)
 		p.time(s.Keep)
 	}
-	if claims != nil {
+	if claims != nil || kind {
 		p.claims(claims)
 	}
+	p.kind(&s.Principal)
 	return string(p)
 }
 
@@ -184,10 +185,32 @@ func unpackSession(record string) (*state.Session, error) {
 	if u.more() {
 		s.Principal.Claims = u.claims()
 	}
+	u.kind(&s.Principal)
 	return s, u.err()
 }
 
-// principal keeps who called, without what only policies look at.
+// looksLikeClient reports whether a subject is the client's of the same credentials. It is how records say that the principal is that client,
+// those of releases too that knew no difference, which write records again without fields that they do not know.
+func looksLikeClient(who *mcp.Principal) bool { return who.Subject != "" && who.Subject == who.Client }
+
+// saysKind reports whether the record of a principal has a field that says whether it is a client, since looksLikeClient does not.
+func saysKind(who *mcp.Principal) bool { return who.SubjectIsClient != looksLikeClient(who) }
+
+// kind is the last field of a record with a principal.
+func (p *packer) kind(who *mcp.Principal) {
+	if saysKind(who) {
+		p.flag(who.SubjectIsClient)
+	}
+}
+
+func (u *unpacker) kind(who *mcp.Principal) {
+	who.SubjectIsClient = looksLikeClient(who)
+	if u.more() {
+		who.SubjectIsClient = u.number() == 1
+	}
+}
+
+// principal keeps who called, but for its kind.
 func (p *packer) principal(who *mcp.Principal) {
 	p.text(who.Subject)
 	p.text(who.Issuer)
@@ -255,6 +278,7 @@ func packCall(c *state.Call) string {
 	p.text(c.Trace)
 	p.time(c.Began)
 	p.principal(&c.Principal)
+	p.kind(&c.Principal)
 	return string(p)
 }
 
@@ -268,6 +292,7 @@ func unpackCall(id, record string) (state.Call, error) {
 	}
 	if u.more() {
 		c.Principal = u.principal()
+		u.kind(&c.Principal)
 	}
 	return c, u.err()
 }
@@ -301,6 +326,7 @@ func packAnswer(a state.Answer) string {
 	p.bytes(a.Error)
 	p.principal(&a.By)
 	p.flag(a.Withdrawn)
+	p.kind(&a.By)
 	return string(p)
 }
 
@@ -313,5 +339,6 @@ func unpackAnswer(record string) (state.Answer, error) {
 	if u.more() {
 		a.Withdrawn = u.number() == 1
 	}
+	u.kind(&a.By)
 	return a, u.err()
 }

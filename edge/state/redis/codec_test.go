@@ -1,9 +1,72 @@
 package redis
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
 )
+
+// Every record says whether its principal is a client, and has no field for that where credentials of that client say it.
+func TestRecordsTellClientsFromUsers(t *testing.T) {
+	claims := map[string]any{"region": "eu"}
+	for name, who := range map[string]mcp.Principal{
+		"nobody":                          {},
+		"a user":                          {Subject: "alice", Issuer: "https://id", Client: "desk"},
+		"a user of a client of that name": {Subject: "alice", Issuer: "https://id", Client: "alice"},
+		"a client":                        {Subject: "alice", Issuer: "https://id", Client: "alice", SubjectIsClient: true},
+		"a client by another name":        {Subject: "alice", Issuer: "https://id", Client: "desk", SubjectIsClient: true},
+		"one with claims":                 {Subject: "alice", Issuer: "https://id", Client: "desk", SubjectIsClient: true, Claims: claims},
+	} {
+		for _, tasks := range [][]string{nil, {"t1"}} {
+			s, err := unpackSession(packSession(&state.Session{ID: "s", Principal: who, Tasks: tasks}))
+			if err != nil || !cmp.Equal(s.Principal, who) || !cmp.Equal(s.Tasks, tasks) {
+				t.Errorf("%s, of a session: %+v, %v, %v", name, s.Principal, s.Tasks, err)
+			}
+		}
+		c, err := unpackCall("c", packCall(&state.Call{Principal: who}))
+		if err != nil || !cmp.Equal(c.Principal, who) {
+			t.Errorf("%s, of a call: %+v, %v", name, c.Principal, err)
+		}
+		for _, withdrawn := range []bool{false, true} {
+			a, err := unpackAnswer(packAnswer(state.Answer{By: who, Withdrawn: withdrawn, Result: json.RawMessage(`{}`)}))
+			if err != nil || !cmp.Equal(a.By, who) || a.Withdrawn != withdrawn {
+				t.Errorf("%s, of an answer: %+v, %v", name, a, err)
+			}
+		}
+	}
+}
+
+// Records of a release that did not tell clients from users are those of the client where the subject is its id, and else of a user.
+func TestRecordsFromBeforeClientsWereToldApart(t *testing.T) {
+	for name, c := range map[string]struct {
+		record string
+		want   string
+	}{
+		"a user, the oldest form": {"\x01\x01s\x00\x05alice\x02id\x01\x00\x00\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x00", "alice false"},
+		"a user":                  {packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: "desk"}}), "alice false"},
+		"a client":                {packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: "alice", SubjectIsClient: true}}), "alice true"},
+	} {
+		s, err := unpackSession(c.record)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if got := fmt.Sprint(s.Principal.Subject, " ", s.Principal.SubjectIsClient); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	of := func(isClient bool) int {
+		return len(packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: map[bool]string{true: "alice", false: "other"}[isClient], SubjectIsClient: isClient}}))
+	}
+	if of(true) != of(false) {
+		t.Errorf("the record of a client has %d bytes, a user's %d: an older release writes no such field", of(true), of(false))
+	}
+}
 
 // A time that no number of nanoseconds can have is kept as the last one that there is, not as one that is past.
 func TestTimesBeyondNanoseconds(t *testing.T) {

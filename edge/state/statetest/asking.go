@@ -1,6 +1,7 @@
 package statetest
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/google/go-cmp/cmp"
@@ -98,7 +99,9 @@ func setOnce(w *world) {
 	x := w.three()
 	x.park("q1", "q2", "q3")
 	ctx := w.Context()
-	buf := []byte(answer("second").Result)
+	second := answer("second")
+	second.Result = json.RawMessage(`{"withdrawn":true}`) // in the words of a client
+	buf := bytes.Clone(second.Result)
 	for _, step := range []struct {
 		s    *replica
 		ask  string
@@ -124,7 +127,7 @@ func setOnce(w *world) {
 		w.Fatalf("outcome %d, claim %v, want completed", out, c)
 	}
 	var want []medium.Question
-	for i, a := range []state.Answer{withdrawn, answer("second"), {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
+	for i, a := range []state.Answer{withdrawn, second, {Error: json.RawMessage(`{"code":-1,"message":"no"}`)}} {
 		want = append(want, medium.Question{Ask: asksOf("q1", "q2", "q3")[i], Answer: &a})
 	}
 	for i := range c.Asked {

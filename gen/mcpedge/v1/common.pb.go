@@ -515,7 +515,7 @@ func (x *Implementation) GetIcons() []*Icon {
 // An empty subject is an anonymous caller.
 type Principal struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Stable id of the caller at its issuer (the token's `sub`). Empty: anonymous.
+	// Stable id of the caller at its issuer: the token's `sub`, or the id of its client, see subject_is_client. Empty: anonymous.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Who vouches for the subject (the token's `iss`). Empty: anonymous or local.
 	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
@@ -528,9 +528,12 @@ type Principal struct {
 	// Who acts for the subject, at the issuer (the `sub` of the token's `act`, RFC 8693, section 4.1). Empty: the subject itself.
 	Actor string `protobuf:"bytes,6,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Other claims of the token: name, as the edge's setting `claims` of this backend has it, to a JSON value. A claim that the token lacks is missing.
-	ClaimsJson    map[string]string `protobuf:"bytes,7,rep,name=claims_json,json=claimsJson,proto3" json:"claims_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ClaimsJson map[string]string `protobuf:"bytes,7,rep,name=claims_json,json=claimsJson,proto3" json:"claims_json,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Whether the subject is the id of a client that acts for itself, and no user's. A user whose subject has the same text is somebody else:
+	// what a backend keeps for its callers is to be told apart by issuer, subject and this.
+	SubjectIsClient bool `protobuf:"varint,8,opt,name=subject_is_client,json=subjectIsClient,proto3" json:"subject_is_client,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Principal) Reset() {
@@ -610,6 +613,13 @@ func (x *Principal) GetClaimsJson() map[string]string {
 		return x.ClaimsJson
 	}
 	return nil
+}
+
+func (x *Principal) GetSubjectIsClient() bool {
+	if x != nil {
+		return x.SubjectIsClient
+	}
+	return false
 }
 
 // CacheHint is what clients are told about keeping an answer. The edge's own copy of a list does
@@ -1360,7 +1370,7 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\vdescription\x18\x04 \x01(\tR\vdescription\x12\x1f\n" +
 	"\vwebsite_url\x18\x05 \x01(\tR\n" +
 	"websiteUrl\x12&\n" +
-	"\x05icons\x18\x06 \x03(\v2\x10.mcpedge.v1.IconR\x05icons\"\xa5\x02\n" +
+	"\x05icons\x18\x06 \x03(\v2\x10.mcpedge.v1.IconR\x05icons\"\xd1\x02\n" +
 	"\tPrincipal\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
 	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12\x16\n" +
@@ -1369,7 +1379,8 @@ const file_mcpedge_v1_common_proto_rawDesc = "" +
 	"\tclient_id\x18\x05 \x01(\tR\bclientId\x12\x14\n" +
 	"\x05actor\x18\x06 \x01(\tR\x05actor\x12F\n" +
 	"\vclaims_json\x18\a \x03(\v2%.mcpedge.v1.Principal.ClaimsJsonEntryR\n" +
-	"claimsJson\x1a=\n" +
+	"claimsJson\x12*\n" +
+	"\x11subject_is_client\x18\b \x01(\bR\x0fsubjectIsClient\x1a=\n" +
 	"\x0fClaimsJsonEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +

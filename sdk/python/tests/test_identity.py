@@ -18,7 +18,7 @@ from mcpedge.capability.identity import Identities
 from mcpedge.capability.testing import Client, default_context
 from mcpedge.v1 import common_pb2, prompts_pb2, resources_pb2, tools_pb2
 
-WHO = "alice https://id a,b r desk agent acme"
+WHO = "alice https://id a,b r desk agent acme True"
 
 
 class Edge:
@@ -54,7 +54,7 @@ class Edge:
     def sign(self, *, typ: str = "mcp-identity+jwt", alg: str = "EdDSA", key: Any = None, **changes: Any) -> str:
         claims: dict[str, Any] = {
             "sub": "alice", "sub_id": {"iss": "https://id"}, "scope": "a b", "roles": ["r"], "client_id": "desk", "act": {"sub": "agent"},
-            "claims": {"tenant": "acme"}, "aud": "crm", "txn": "c1", "exp": time.time() + 60,
+            "subject_is_client": True, "claims": {"tenant": "acme"}, "aud": "crm", "txn": "c1", "exp": time.time() + 60,
         }  # fmt: skip
         claims = {name: value for name, value in {**claims, **changes}.items() if value is not None}
         return jwt.encode(claims, self.key if key is None else key, alg, {"kid": self.kid, "typ": typ})
@@ -70,7 +70,7 @@ def edge() -> Iterator[Edge]:
 
 def who(call: Call) -> str:
     p = call.principal
-    return f"{p.subject} {p.issuer} {','.join(p.scopes)} {','.join(p.roles)} {p.client_id} {p.actor} {call.claim('tenant')}"
+    return f"{p.subject} {p.issuer} {','.join(p.scopes)} {','.join(p.roles)} {p.client_id} {p.actor} {call.claim('tenant')} {p.subject_is_client}"
 
 
 def guarded(edge: Edge) -> Server:

@@ -59,6 +59,7 @@ export class Identities {
       roles: claims.roles,
       clientId: claims.client_id,
       actor: claims.act?.sub,
+      subjectIsClient: claims.subject_is_client,
       claimsJson: Object.fromEntries(Object.entries(claims.claims ?? {}).map(([k, v]) => [k, JSON.stringify(v)])),
     });
   }

@@ -454,9 +454,11 @@ type Principal struct {
 	// Who it is, to the issuer.
 	Subject string `protobuf:"bytes,1,opt,name=subject,proto3" json:"subject,omitempty"`
 	// Who vouches for it.
-	Issuer        string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Issuer string `protobuf:"bytes,2,opt,name=issuer,proto3" json:"issuer,omitempty"`
+	// Whether the subject is the id of a client that acts for itself, and no user's.
+	SubjectIsClient bool `protobuf:"varint,3,opt,name=subject_is_client,json=subjectIsClient,proto3" json:"subject_is_client,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Principal) Reset() {
@@ -503,6 +505,13 @@ func (x *Principal) GetIssuer() string {
 	return ""
 }
 
+func (x *Principal) GetSubjectIsClient() bool {
+	if x != nil {
+		return x.SubjectIsClient
+	}
+	return false
+}
+
 var File_mcpedge_admin_v1_sessions_proto protoreflect.FileDescriptor
 
 const file_mcpedge_admin_v1_sessions_proto_rawDesc = "" +
@@ -538,10 +547,11 @@ const file_mcpedge_admin_v1_sessions_proto_rawDesc = "" +
 	" \x01(\x05R\topenCalls\x12\x15\n" +
 	"\x06log_id\x18\f \x01(\tR\x05logId\x12;\n" +
 	"\vexpire_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"=\n" +
+	"expireTime\"i\n" +
 	"\tPrincipal\x12\x18\n" +
 	"\asubject\x18\x01 \x01(\tR\asubject\x12\x16\n" +
-	"\x06issuer\x18\x02 \x01(\tR\x06issuer2\xa1\x02\n" +
+	"\x06issuer\x18\x02 \x01(\tR\x06issuer\x12*\n" +
+	"\x11subject_is_client\x18\x03 \x01(\bR\x0fsubjectIsClient2\xa1\x02\n" +
 	"\x0eSessionService\x12]\n" +
 	"\fListSessions\x12%.mcpedge.admin.v1.ListSessionsRequest\x1a&.mcpedge.admin.v1.ListSessionsResponse\x12W\n" +
 	"\n" +

@@ -54,7 +54,7 @@ pub struct Implementation {
 /// An empty subject is an anonymous caller.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Principal {
-    /// Stable id of the caller at its issuer (the token's `sub`). Empty: anonymous.
+    /// Stable id of the caller at its issuer: the token's `sub`, or the id of its client, see subject_is_client. Empty: anonymous.
     #[prost(string, tag = "1")]
     pub subject: ::prost::alloc::string::String,
     /// Who vouches for the subject (the token's `iss`). Empty: anonymous or local.
@@ -78,6 +78,10 @@ pub struct Principal {
         ::prost::alloc::string::String,
         ::prost::alloc::string::String,
     >,
+    /// Whether the subject is the id of a client that acts for itself, and no user's. A user whose subject has the same text is somebody else:
+    /// what a backend keeps for its callers is to be told apart by issuer, subject and this.
+    #[prost(bool, tag = "8")]
+    pub subject_is_client: bool,
 }
 /// CacheHint is what clients are told about keeping an answer. The edge's own copy of a list does
 /// not follow it, but the change feed. Absent: ttl 0, private.

@@ -71,6 +71,7 @@ class Identities:
             roles=claims.get("roles"),
             client_id=claims.get("client_id"),
             actor=claims.get("act", {}).get("sub"),
+            subject_is_client=claims.get("subject_is_client", False),
             claims_json={name: json.dumps(value) for name, value in claims.get("claims", {}).items()},
         )
 

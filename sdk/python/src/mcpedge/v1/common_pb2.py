@@ -15,7 +15,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17mcpedge/v1/common.proto\x12\nmcpedge.v1\x1a\x1egoogle/protobuf/duration.proto\"D\n\x04Icon\x12\x0b\n\x03src\x18\x01 \x01(\t\x12\x11\n\tmime_type\x18\x02 \x01(\t\x12\r\n\x05sizes\x18\x03 \x03(\t\x12\r\n\x05theme\x18\x04 \x01(\t\"l\n\x0b\x41nnotations\x12\"\n\x08\x61udience\x18\x01 \x03(\x0e\x32\x10.mcpedge.v1.Role\x12\x15\n\x08priority\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rlast_modified\x18\x03 \x01(\tB\x0b\n\t_priority\"\x89\x01\n\x0eImplementation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x13\n\x0bwebsite_url\x18\x05 \x01(\t\x12\x1f\n\x05icons\x18\x06 \x03(\x0b\x32\x10.mcpedge.v1.Icon\"\xdc\x01\n\tPrincipal\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x0e\n\x06issuer\x18\x02 \x01(\t\x12\x0e\n\x06scopes\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12\x11\n\tclient_id\x18\x05 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\x12:\n\x0b\x63laims_json\x18\x07 \x03(\x0b\x32%.mcpedge.v1.Principal.ClaimsJsonEntry\x1a\x31\n\x0f\x43laimsJsonEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Z\n\tCacheHint\x12&\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x05scope\x18\x02 \x01(\x0e\x32\x16.mcpedge.v1.CacheScope\"\xc2\x02\n\x12\x43lientCapabilities\x12\x36\n\x0b\x65licitation\x18\x01 \x01(\x0b\x32!.mcpedge.v1.ElicitationCapability\x12\x30\n\x08sampling\x18\x02 \x01(\x0b\x32\x1e.mcpedge.v1.SamplingCapability\x12*\n\x05roots\x18\x03 \x01(\x0b\x32\x1b.mcpedge.v1.RootsCapability\x12K\n\x0f\x65xtensions_json\x18\x04 \x03(\x0b\x32\x32.mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry\x12\x12\n\nextra_json\x18\x05 \x01(\t\x1a\x35\n\x13\x45xtensionsJsonEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x15\x45licitationCapability\x12\x0c\n\x04\x66orm\x18\x01 \x01(\x08\x12\x0b\n\x03url\x18\x02 \x01(\x08\x12\x12\n\nextra_json\x18\x03 \x01(\t\"H\n\x12SamplingCapability\x12\x0f\n\x07\x63ontext\x18\x01 \x01(\x08\x12\r\n\x05tools\x18\x02 \x01(\x08\x12\x12\n\nextra_json\x18\x03 \x01(\t\";\n\x0fRootsCapability\x12\x14\n\x0clist_changed\x18\x01 \x01(\x08\x12\x12\n\nextra_json\x18\x02 \x01(\t\"^\n\x08Progress\x12\x10\n\x08progress\x18\x01 \x01(\x01\x12\x12\n\x05total\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x11\n\tmeta_json\x18\x04 \x01(\tB\x08\n\x06_total\"g\n\nLogMessage\x12#\n\x05level\x18\x01 \x01(\x0e\x32\x14.mcpedge.v1.LogLevel\x12\x0e\n\x06logger\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x11\n\tmeta_json\x18\x04 \x01(\t\"h\n\x07\x46\x61ilure\x12)\n\x06reason\x18\x01 \x01(\x0e\x32\x19.mcpedge.v1.FailureReason\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x0e\n\x06scopes\x18\x04 \x03(\t\"\xea\x02\n\x0eRequestContext\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12(\n\tprincipal\x18\x04 \x01(\x0b\x32\x15.mcpedge.v1.Principal\x12/\n\x0b\x63lient_info\x18\x05 \x01(\x0b\x32\x1a.mcpedge.v1.Implementation\x12;\n\x13\x63lient_capabilities\x18\x06 \x01(\x0b\x32\x1e.mcpedge.v1.ClientCapabilities\x12\'\n\tlog_level\x18\x07 \x01(\x0e\x32\x14.mcpedge.v1.LogLevel\x12\x17\n\x0fprogress_wanted\x18\x08 \x01(\x08\x12\x11\n\tmeta_json\x18\t \x01(\t\x12%\n\x04task\x18\n \x01(\x0b\x32\x17.mcpedge.v1.TaskContext\x12\x13\n\x0b\x63heckpoints\x18\x0b \x01(\x08\"\x19\n\x0bTaskContext\x12\n\n\x02id\x18\x01 \x01(\t*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\xd6\x01\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x14\n\x10LOG_LEVEL_NOTICE\x10\x03\x12\x15\n\x11LOG_LEVEL_WARNING\x10\x04\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x05\x12\x16\n\x12LOG_LEVEL_CRITICAL\x10\x06\x12\x13\n\x0fLOG_LEVEL_ALERT\x10\x07\x12\x17\n\x13LOG_LEVEL_EMERGENCY\x10\x08*Z\n\nCacheScope\x12\x1b\n\x17\x43\x41\x43HE_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43\x41\x43HE_SCOPE_PUBLIC\x10\x01\x12\x17\n\x13\x43\x41\x43HE_SCOPE_PRIVATE\x10\x02*\xca\x02\n\rFailureReason\x12\x1e\n\x1a\x46\x41ILURE_REASON_UNSPECIFIED\x10\x00\x12#\n\x1f\x46\x41ILURE_REASON_INVALID_ARGUMENT\x10\x01\x12\x1c\n\x18\x46\x41ILURE_REASON_NOT_FOUND\x10\x02\x12&\n\"FAILURE_REASON_FAILED_PRECONDITION\x10\x03\x12$\n FAILURE_REASON_PERMISSION_DENIED\x10\x04\x12%\n!FAILURE_REASON_RESOURCE_EXHAUSTED\x10\x05\x12\x1e\n\x1a\x46\x41ILURE_REASON_UNAVAILABLE\x10\x06\x12$\n FAILURE_REASON_DEADLINE_EXCEEDED\x10\x07\x12\x1b\n\x17\x46\x41ILURE_REASON_INTERNAL\x10\x08\x42\x46\n\rio.mcpedge.v1P\x01Z3github.com/mcpedge/mcpedge/gen/mcpedge/v1;mcpedgev1b\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17mcpedge/v1/common.proto\x12\nmcpedge.v1\x1a\x1egoogle/protobuf/duration.proto\"D\n\x04Icon\x12\x0b\n\x03src\x18\x01 \x01(\t\x12\x11\n\tmime_type\x18\x02 \x01(\t\x12\r\n\x05sizes\x18\x03 \x03(\t\x12\r\n\x05theme\x18\x04 \x01(\t\"l\n\x0b\x41nnotations\x12\"\n\x08\x61udience\x18\x01 \x03(\x0e\x32\x10.mcpedge.v1.Role\x12\x15\n\x08priority\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x15\n\rlast_modified\x18\x03 \x01(\tB\x0b\n\t_priority\"\x89\x01\n\x0eImplementation\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x13\n\x0bwebsite_url\x18\x05 \x01(\t\x12\x1f\n\x05icons\x18\x06 \x03(\x0b\x32\x10.mcpedge.v1.Icon\"\xf7\x01\n\tPrincipal\x12\x0f\n\x07subject\x18\x01 \x01(\t\x12\x0e\n\x06issuer\x18\x02 \x01(\t\x12\x0e\n\x06scopes\x18\x03 \x03(\t\x12\r\n\x05roles\x18\x04 \x03(\t\x12\x11\n\tclient_id\x18\x05 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x06 \x01(\t\x12:\n\x0b\x63laims_json\x18\x07 \x03(\x0b\x32%.mcpedge.v1.Principal.ClaimsJsonEntry\x12\x19\n\x11subject_is_client\x18\x08 \x01(\x08\x1a\x31\n\x0f\x43laimsJsonEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"Z\n\tCacheHint\x12&\n\x03ttl\x18\x01 \x01(\x0b\x32\x19.google.protobuf.Duration\x12%\n\x05scope\x18\x02 \x01(\x0e\x32\x16.mcpedge.v1.CacheScope\"\xc2\x02\n\x12\x43lientCapabilities\x12\x36\n\x0b\x65licitation\x18\x01 \x01(\x0b\x32!.mcpedge.v1.ElicitationCapability\x12\x30\n\x08sampling\x18\x02 \x01(\x0b\x32\x1e.mcpedge.v1.SamplingCapability\x12*\n\x05roots\x18\x03 \x01(\x0b\x32\x1b.mcpedge.v1.RootsCapability\x12K\n\x0f\x65xtensions_json\x18\x04 \x03(\x0b\x32\x32.mcpedge.v1.ClientCapabilities.ExtensionsJsonEntry\x12\x12\n\nextra_json\x18\x05 \x01(\t\x1a\x35\n\x13\x45xtensionsJsonEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"F\n\x15\x45licitationCapability\x12\x0c\n\x04\x66orm\x18\x01 \x01(\x08\x12\x0b\n\x03url\x18\x02 \x01(\x08\x12\x12\n\nextra_json\x18\x03 \x01(\t\"H\n\x12SamplingCapability\x12\x0f\n\x07\x63ontext\x18\x01 \x01(\x08\x12\r\n\x05tools\x18\x02 \x01(\x08\x12\x12\n\nextra_json\x18\x03 \x01(\t\";\n\x0fRootsCapability\x12\x14\n\x0clist_changed\x18\x01 \x01(\x08\x12\x12\n\nextra_json\x18\x02 \x01(\t\"^\n\x08Progress\x12\x10\n\x08progress\x18\x01 \x01(\x01\x12\x12\n\x05total\x18\x02 \x01(\x01H\x00\x88\x01\x01\x12\x0f\n\x07message\x18\x03 \x01(\t\x12\x11\n\tmeta_json\x18\x04 \x01(\tB\x08\n\x06_total\"g\n\nLogMessage\x12#\n\x05level\x18\x01 \x01(\x0e\x32\x14.mcpedge.v1.LogLevel\x12\x0e\n\x06logger\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x11\n\tmeta_json\x18\x04 \x01(\t\"h\n\x07\x46\x61ilure\x12)\n\x06reason\x18\x01 \x01(\x0e\x32\x19.mcpedge.v1.FailureReason\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x11\n\tdata_json\x18\x03 \x01(\t\x12\x0e\n\x06scopes\x18\x04 \x03(\t\"\xea\x02\n\x0eRequestContext\x12\x0f\n\x07\x63\x61ll_id\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\r\x12\r\n\x05round\x18\x03 \x01(\r\x12(\n\tprincipal\x18\x04 \x01(\x0b\x32\x15.mcpedge.v1.Principal\x12/\n\x0b\x63lient_info\x18\x05 \x01(\x0b\x32\x1a.mcpedge.v1.Implementation\x12;\n\x13\x63lient_capabilities\x18\x06 \x01(\x0b\x32\x1e.mcpedge.v1.ClientCapabilities\x12\'\n\tlog_level\x18\x07 \x01(\x0e\x32\x14.mcpedge.v1.LogLevel\x12\x17\n\x0fprogress_wanted\x18\x08 \x01(\x08\x12\x11\n\tmeta_json\x18\t \x01(\t\x12%\n\x04task\x18\n \x01(\x0b\x32\x17.mcpedge.v1.TaskContext\x12\x13\n\x0b\x63heckpoints\x18\x0b \x01(\x08\"\x19\n\x0bTaskContext\x12\n\n\x02id\x18\x01 \x01(\t*?\n\x04Role\x12\x14\n\x10ROLE_UNSPECIFIED\x10\x00\x12\r\n\tROLE_USER\x10\x01\x12\x12\n\x0eROLE_ASSISTANT\x10\x02*\xd6\x01\n\x08LogLevel\x12\x19\n\x15LOG_LEVEL_UNSPECIFIED\x10\x00\x12\x13\n\x0fLOG_LEVEL_DEBUG\x10\x01\x12\x12\n\x0eLOG_LEVEL_INFO\x10\x02\x12\x14\n\x10LOG_LEVEL_NOTICE\x10\x03\x12\x15\n\x11LOG_LEVEL_WARNING\x10\x04\x12\x13\n\x0fLOG_LEVEL_ERROR\x10\x05\x12\x16\n\x12LOG_LEVEL_CRITICAL\x10\x06\x12\x13\n\x0fLOG_LEVEL_ALERT\x10\x07\x12\x17\n\x13LOG_LEVEL_EMERGENCY\x10\x08*Z\n\nCacheScope\x12\x1b\n\x17\x43\x41\x43HE_SCOPE_UNSPECIFIED\x10\x00\x12\x16\n\x12\x43\x41\x43HE_SCOPE_PUBLIC\x10\x01\x12\x17\n\x13\x43\x41\x43HE_SCOPE_PRIVATE\x10\x02*\xca\x02\n\rFailureReason\x12\x1e\n\x1a\x46\x41ILURE_REASON_UNSPECIFIED\x10\x00\x12#\n\x1f\x46\x41ILURE_REASON_INVALID_ARGUMENT\x10\x01\x12\x1c\n\x18\x46\x41ILURE_REASON_NOT_FOUND\x10\x02\x12&\n\"FAILURE_REASON_FAILED_PRECONDITION\x10\x03\x12$\n FAILURE_REASON_PERMISSION_DENIED\x10\x04\x12%\n!FAILURE_REASON_RESOURCE_EXHAUSTED\x10\x05\x12\x1e\n\x1a\x46\x41ILURE_REASON_UNAVAILABLE\x10\x06\x12$\n FAILURE_REASON_DEADLINE_EXCEEDED\x10\x07\x12\x1b\n\x17\x46\x41ILURE_REASON_INTERNAL\x10\x08\x42\x46\n\rio.mcpedge.v1P\x01Z3github.com/mcpedge/mcpedge/gen/mcpedge/v1;mcpedgev1b\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -27,14 +27,14 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PRINCIPAL_CLAIMSJSONENTRY']._serialized_options = b'8\001'
   _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._loaded_options = None
   _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._serialized_options = b'8\001'
-  _globals['_ROLE']._serialized_start=1937
-  _globals['_ROLE']._serialized_end=2000
-  _globals['_LOGLEVEL']._serialized_start=2003
-  _globals['_LOGLEVEL']._serialized_end=2217
-  _globals['_CACHESCOPE']._serialized_start=2219
-  _globals['_CACHESCOPE']._serialized_end=2309
-  _globals['_FAILUREREASON']._serialized_start=2312
-  _globals['_FAILUREREASON']._serialized_end=2642
+  _globals['_ROLE']._serialized_start=1964
+  _globals['_ROLE']._serialized_end=2027
+  _globals['_LOGLEVEL']._serialized_start=2030
+  _globals['_LOGLEVEL']._serialized_end=2244
+  _globals['_CACHESCOPE']._serialized_start=2246
+  _globals['_CACHESCOPE']._serialized_end=2336
+  _globals['_FAILUREREASON']._serialized_start=2339
+  _globals['_FAILUREREASON']._serialized_end=2669
   _globals['_ICON']._serialized_start=71
   _globals['_ICON']._serialized_end=139
   _globals['_ANNOTATIONS']._serialized_start=141
@@ -42,29 +42,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_IMPLEMENTATION']._serialized_start=252
   _globals['_IMPLEMENTATION']._serialized_end=389
   _globals['_PRINCIPAL']._serialized_start=392
-  _globals['_PRINCIPAL']._serialized_end=612
-  _globals['_PRINCIPAL_CLAIMSJSONENTRY']._serialized_start=563
-  _globals['_PRINCIPAL_CLAIMSJSONENTRY']._serialized_end=612
-  _globals['_CACHEHINT']._serialized_start=614
-  _globals['_CACHEHINT']._serialized_end=704
-  _globals['_CLIENTCAPABILITIES']._serialized_start=707
-  _globals['_CLIENTCAPABILITIES']._serialized_end=1029
-  _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._serialized_start=976
-  _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._serialized_end=1029
-  _globals['_ELICITATIONCAPABILITY']._serialized_start=1031
-  _globals['_ELICITATIONCAPABILITY']._serialized_end=1101
-  _globals['_SAMPLINGCAPABILITY']._serialized_start=1103
-  _globals['_SAMPLINGCAPABILITY']._serialized_end=1175
-  _globals['_ROOTSCAPABILITY']._serialized_start=1177
-  _globals['_ROOTSCAPABILITY']._serialized_end=1236
-  _globals['_PROGRESS']._serialized_start=1238
-  _globals['_PROGRESS']._serialized_end=1332
-  _globals['_LOGMESSAGE']._serialized_start=1334
-  _globals['_LOGMESSAGE']._serialized_end=1437
-  _globals['_FAILURE']._serialized_start=1439
-  _globals['_FAILURE']._serialized_end=1543
-  _globals['_REQUESTCONTEXT']._serialized_start=1546
-  _globals['_REQUESTCONTEXT']._serialized_end=1908
-  _globals['_TASKCONTEXT']._serialized_start=1910
-  _globals['_TASKCONTEXT']._serialized_end=1935
+  _globals['_PRINCIPAL']._serialized_end=639
+  _globals['_PRINCIPAL_CLAIMSJSONENTRY']._serialized_start=590
+  _globals['_PRINCIPAL_CLAIMSJSONENTRY']._serialized_end=639
+  _globals['_CACHEHINT']._serialized_start=641
+  _globals['_CACHEHINT']._serialized_end=731
+  _globals['_CLIENTCAPABILITIES']._serialized_start=734
+  _globals['_CLIENTCAPABILITIES']._serialized_end=1056
+  _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._serialized_start=1003
+  _globals['_CLIENTCAPABILITIES_EXTENSIONSJSONENTRY']._serialized_end=1056
+  _globals['_ELICITATIONCAPABILITY']._serialized_start=1058
+  _globals['_ELICITATIONCAPABILITY']._serialized_end=1128
+  _globals['_SAMPLINGCAPABILITY']._serialized_start=1130
+  _globals['_SAMPLINGCAPABILITY']._serialized_end=1202
+  _globals['_ROOTSCAPABILITY']._serialized_start=1204
+  _globals['_ROOTSCAPABILITY']._serialized_end=1263
+  _globals['_PROGRESS']._serialized_start=1265
+  _globals['_PROGRESS']._serialized_end=1359
+  _globals['_LOGMESSAGE']._serialized_start=1361
+  _globals['_LOGMESSAGE']._serialized_end=1464
+  _globals['_FAILURE']._serialized_start=1466
+  _globals['_FAILURE']._serialized_end=1570
+  _globals['_REQUESTCONTEXT']._serialized_start=1573
+  _globals['_REQUESTCONTEXT']._serialized_end=1935
+  _globals['_TASKCONTEXT']._serialized_start=1937
+  _globals['_TASKCONTEXT']._serialized_end=1962
 # @@protoc_insertion_point(module_scope)

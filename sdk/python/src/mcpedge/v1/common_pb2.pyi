@@ -106,7 +106,7 @@ class Implementation(_message.Message):
     def __init__(self, name: _Optional[str] = ..., version: _Optional[str] = ..., title: _Optional[str] = ..., description: _Optional[str] = ..., website_url: _Optional[str] = ..., icons: _Optional[_Iterable[_Union[Icon, _Mapping]]] = ...) -> None: ...
 
 class Principal(_message.Message):
-    __slots__ = ("subject", "issuer", "scopes", "roles", "client_id", "actor", "claims_json")
+    __slots__ = ("subject", "issuer", "scopes", "roles", "client_id", "actor", "claims_json", "subject_is_client")
     class ClaimsJsonEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -121,6 +121,7 @@ class Principal(_message.Message):
     CLIENT_ID_FIELD_NUMBER: _ClassVar[int]
     ACTOR_FIELD_NUMBER: _ClassVar[int]
     CLAIMS_JSON_FIELD_NUMBER: _ClassVar[int]
+    SUBJECT_IS_CLIENT_FIELD_NUMBER: _ClassVar[int]
     subject: str
     issuer: str
     scopes: _containers.RepeatedScalarFieldContainer[str]
@@ -128,7 +129,8 @@ class Principal(_message.Message):
     client_id: str
     actor: str
     claims_json: _containers.ScalarMap[str, str]
-    def __init__(self, subject: _Optional[str] = ..., issuer: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., client_id: _Optional[str] = ..., actor: _Optional[str] = ..., claims_json: _Optional[_Mapping[str, str]] = ...) -> None: ...
+    subject_is_client: bool
+    def __init__(self, subject: _Optional[str] = ..., issuer: _Optional[str] = ..., scopes: _Optional[_Iterable[str]] = ..., roles: _Optional[_Iterable[str]] = ..., client_id: _Optional[str] = ..., actor: _Optional[str] = ..., claims_json: _Optional[_Mapping[str, str]] = ..., subject_is_client: bool = ...) -> None: ...
 
 class CacheHint(_message.Message):
     __slots__ = ("ttl", "scope")

@@ -124,7 +124,7 @@ export interface Implementation {
  * An empty subject is an anonymous caller.
  */
 export interface Principal {
-  /** Stable id of the caller at its issuer (the token's `sub`). Empty: anonymous. */
+  /** Stable id of the caller at its issuer: the token's `sub`, or the id of its client, see subject_is_client. Empty: anonymous. */
   subject: string;
   /** Who vouches for the subject (the token's `iss`). Empty: anonymous or local. */
   issuer: string;
@@ -138,6 +138,11 @@ export interface Principal {
   actor: string;
   /** Other claims of the token: name, as the edge's setting `claims` of this backend has it, to a JSON value. A claim that the token lacks is missing. */
   claimsJson: { [key: string]: string };
+  /**
+   * Whether the subject is the id of a client that acts for itself, and no user's. A user whose subject has the same text is somebody else:
+   * what a backend keeps for its callers is to be told apart by issuer, subject and this.
+   */
+  subjectIsClient: boolean;
 }
 
 export interface Principal_ClaimsJsonEntry {
@@ -596,7 +601,16 @@ export const Implementation: MessageFns<Implementation> = {
 };
 
 function createBasePrincipal(): Principal {
-  return { subject: "", issuer: "", scopes: [], roles: [], clientId: "", actor: "", claimsJson: {} };
+  return {
+    subject: "",
+    issuer: "",
+    scopes: [],
+    roles: [],
+    clientId: "",
+    actor: "",
+    claimsJson: {},
+    subjectIsClient: false,
+  };
 }
 
 export const Principal: MessageFns<Principal> = {
@@ -622,6 +636,9 @@ export const Principal: MessageFns<Principal> = {
     globalThis.Object.entries(message.claimsJson).forEach(([key, value]: [string, string]) => {
       Principal_ClaimsJsonEntry.encode({ key: key as any, value }, writer.uint32(58).fork()).join();
     });
+    if (message.subjectIsClient !== false) {
+      writer.uint32(64).bool(message.subjectIsClient);
+    }
     return writer;
   },
 
@@ -697,6 +714,14 @@ export const Principal: MessageFns<Principal> = {
             }
             continue;
           }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.subjectIsClient = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -729,6 +754,7 @@ export const Principal: MessageFns<Principal> = {
       },
       {},
     );
+    message.subjectIsClient = object.subjectIsClient ?? false;
     return message;
   },
 };

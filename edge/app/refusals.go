@@ -1,0 +1,122 @@
+package app
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mcpedge/mcpedge/edge/audit"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// refusalsEvery is how often the refusals of one reason are logged at most, by each listener.
+const refusalsEvery = 10 * time.Second
+
+// observedAuthenticator logs, and records where there is an audit, which credentials another authenticator refuses.
+type observedAuthenticator struct {
+	web.Authenticator
+	listener string
+	proxies  web.Proxies
+	log      *refusals
+	// records may be nil.
+	records *audit.Log
+}
+
+// observed is an authenticator whose refusals are logged and recorded.
+func (a *App) observed(listener string, of web.Authenticator) web.Authenticator {
+	return observedAuthenticator{of, listener, a.proxies, &refusals{log: a.log}, a.audit}
+}
+
+// Authenticate implements web.Authenticator.
+func (o observedAuthenticator) Authenticate(r *http.Request) (mcp.Principal, *web.Denial) {
+	p, denied := o.Authenticator.Authenticate(r)
+	if denied == nil {
+		return p, nil
+	}
+	address := o.proxies.Address(r)
+	o.log.refused(o.listener, address, denied)
+	if o.records == nil {
+		return mcp.Principal{}, denied
+	}
+	effect := audit.Deny
+	if len(denied.Missing) > 0 {
+		effect = audit.StepUp
+	}
+	who := audit.WhoOf(&denied.Caller)
+	who.Issuer = denied.Issuer
+	err := o.records.Decided(r.Context(), &audit.Record{
+		Who: who, Listener: o.listener, Address: addressText(address), Trace: telemetry.TraceOf(r.Header),
+		Verdict: audit.Verdict{Effect: effect, By: audit.ByAuthentication, Rule: denied.Reason, Missing: denied.Missing},
+	}, nil)
+	if err != nil {
+		e := mcp.AsError(err)
+		return mcp.Principal{}, &web.Denial{Status: http.StatusServiceUnavailable, Message: e.Message, RetryAfter: e.RetryAfter}
+	}
+	return mcp.Principal{}, denied
+}
+
+// addressText is an address as records have it; empty: it has none, as that of a Unix socket.
+func addressText(a netip.Addr) string {
+	if !a.IsValid() {
+		return ""
+	}
+	return a.String()
+}
+
+// Watch implements web.Watcher, as far as the other authenticator does.
+func (o observedAuthenticator) Watch(authorization string, fn func()) (stop func()) {
+	if w, ok := o.Authenticator.(web.Watcher); ok {
+		return w.Watch(authorization, fn)
+	}
+	return nil
+}
+
+// Challenge implements web.Challenger, as far as the other authenticator does. What was decided is recorded already.
+func (o observedAuthenticator) Challenge(path string, c *mcp.Challenge) *web.Denial {
+	if by, ok := o.Authenticator.(web.Challenger); ok {
+		return by.Challenge(path, c)
+	}
+	return nil
+}
+
+// refusals logs refused credentials: the first of a reason at once, and then one every refusalsEvery, with how many there were since, so
+// that nobody can fill the log with them. Safe for concurrent use.
+type refusals struct {
+	log *slog.Logger
+
+	mu sync.Mutex
+	// reasons are those that there were, of the few that Denial.Reason has.
+	reasons map[string]*refusalsOf
+}
+
+// refusalsOf are those of one reason. times are since the last line. Guarded by refusals.mu.
+type refusalsOf struct {
+	sometimes rate.Sometimes
+	times     int
+}
+
+// refused logs a refusal. It holds nothing of the credentials.
+func (f *refusals) refused(listener string, address netip.Addr, d *web.Denial) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	of := f.reasons[d.Reason]
+	if of == nil {
+		if f.reasons == nil {
+			f.reasons = map[string]*refusalsOf{}
+		}
+		of = &refusalsOf{sometimes: rate.Sometimes{Interval: refusalsEvery}}
+		f.reasons[d.Reason] = of
+	}
+	of.times++
+	of.sometimes.Do(func() {
+		f.log.Info("credentials were refused", "reason", d.Reason, "status", d.Status, "listener", listener, "address", addressText(address),
+			"issuer", d.Issuer, "error", d.Message, "refused", of.times)
+		of.times = 0
+	})
+}

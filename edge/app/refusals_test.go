@@ -1,0 +1,50 @@
+package app
+
+import (
+	"log/slog"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// A flood of refusals is a line every ten seconds for each reason, with how many there were, and what is refused for another reason has its
+// line at once.
+func TestRefusalsAreLoggedSometimes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		f := &refusals{log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelInfo}))}
+		lines := func(want ...string) {
+			t.Helper()
+			got := strings.Split(strings.TrimSuffix(log.String(), "\n"), "\n")
+			if log.Reset(); len(got) != len(want) {
+				t.Fatalf("there are %d lines, want %d:\n%s", len(got), len(want), strings.Join(got, "\n"))
+			}
+			for i := range want {
+				if !strings.Contains(got[i], want[i]) {
+					t.Errorf("%s does not have %s", got[i], want[i])
+				}
+			}
+		}
+		from := netip.MustParseAddr("192.0.2.7")
+		expired := &web.Denial{Status: 401, Reason: "expired", Issuer: "https://id", Message: "the access token has expired: get a new one"}
+		for range 1000 {
+			f.refused("mcp", from, expired)
+		}
+		f.refused("mcp", netip.Addr{}, &web.Denial{Status: 401, Reason: "missing", Message: "who?"})
+		lines(
+			`level=INFO msg="credentials were refused" reason=expired status=401 listener=mcp address=192.0.2.7 issuer=https://id error="the access token has expired: get a new one" refused=1`,
+			`reason=missing status=401 listener=mcp address="" issuer="" error=who? refused=1`,
+		)
+		time.Sleep(refusalsEvery)
+		f.refused("mcp", from, expired)
+		f.refused("mcp", from, expired)
+		lines("refused=1000")
+		time.Sleep(refusalsEvery)
+		f.refused("mcp", from, expired)
+		lines("refused=2")
+	})
+}
