@@ -97,7 +97,7 @@ func exercise(t *testing.T, o observer) *exported {
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
 	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit.jsonl"))
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
-	redis := redisserver.ForTest(t).URL()
+	redis := redisserver.ForTest(t, "--maxmemory", "100mb").URL() // there is no panel about memory without a bound
 	group, err := replicas.New(replicas.Options{
 		Program: dir + "/edge", Dir: t.TempDir(), Redis: redis, Count: 2,
 		Flags: func(int) []string {

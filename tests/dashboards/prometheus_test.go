@@ -128,7 +128,7 @@ func (p *prometheus) see(e *replicas.Edge) {
 	p.t.Helper()
 	from := seconds(time.Now())
 	await.Until(p.t, "a scrape of "+e.Name(), func() bool {
-		at, err := p.values("/api/v1/query", url.Values{"query": {fmt.Sprintf("timestamp(up{instance=%q} == 1)", e.Admin)}})
+		at, err := p.values("/api/v1/query", url.Values{"query": {fmt.Sprintf("timestamp(mcpedge_ready{instance=%q})", e.Admin)}})
 		if err != nil {
 			p.t.Fatal(err)
 		}

@@ -100,8 +100,8 @@ func (d *deployment) edge(t *testing.T, name string, env []string, flags ...stri
 	return r
 }
 
-// unsampled is the context of a client that does not want its trace kept.
-const unsampled = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+// unsampled is the context of calls that are not looked at.
+const unsampled = "00-" + clientTrace + "-b7ad6b7169203331-00"
 
 // log is where a replica writes its log.
 func (d *deployment) log(name string) string { return filepath.Join(d.dir, "edge-"+name+".log") }

@@ -113,11 +113,11 @@ func (j *jaeger) find(t *testing.T, service string, attributes map[string]string
 	return ids
 }
 
-// trace is the spans of a trace that have arrived.
+// trace is the spans of a trace that have arrived, without what Jaeger remarks on them.
 func (j *jaeger) trace(t *testing.T, id string) tracetest.SpanStubs {
 	t.Helper()
 	var out struct{ Result otlpTraces }
-	j.ask(t, "/api/v3/traces/"+id, nil, &out)
+	j.ask(t, "/api/v3/traces/"+id, url.Values{"raw_traces": {"true"}}, &out)
 	spans, err := out.Result.stubs()
 	if err != nil {
 		t.Fatalf("the trace %s: %v", id, err)

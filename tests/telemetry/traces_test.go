@@ -23,12 +23,16 @@ import (
 	"github.com/mcpedge/mcpedge/tests/await"
 )
 
+// unwanted is a trace that its client does not want kept.
+const unwanted = "2222222222222222222222222222222b"
+
 // What docs/telemetry.md says of traces, as Jaeger tells it of edges and services that are processes with the standard
 // environment.
 func TestJaeger(t *testing.T) {
 	d := deploy(t)
 	a := d.edge(t, "a", nil)
 	b := d.edge(t, "b", []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + d.jaeger.grpc, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"})
+	callModern(t, a.url, "greet", `,"arguments":{"name":"Ada"}`, `,"traceparent":"00-`+unwanted+`-b7ad6b7169203331-00"`).response()
 	for name, test := range map[string]func(*testing.T, *deployment, *replica, *replica){
 		"call": traceOfCall, "http": traceOfHTTP, "session": traceOfSession, "resumed": traceOfResumed,
 		"elicitation": traceOfElicitation, "everything asked": traceOfAllQuestions, "rounds": traceOfRounds,
@@ -49,7 +53,7 @@ func TestJaeger(t *testing.T) {
 			t.Errorf("Jaeger knows the operations %v of %s, not %s", got, service, operation)
 		}
 	}
-	if spans := d.jaeger.trace(t, strings.Split(unsampled, "-")[1]); len(spans) != 0 {
+	if spans := d.jaeger.trace(t, unwanted); len(spans) != 0 {
 		t.Errorf("a trace that its client does not want is kept:\n%s", tree(spans))
 	}
 }
