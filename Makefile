@@ -179,14 +179,14 @@ kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled
 	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
 	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; (exit $$code); }; $(END)
 
-traces: ## Have Jaeger, built from source, receive the spans of clients, edges and services that are processes, and ask it for what docs/telemetry.md says; by hand
+traces: ## Have Jaeger, built from source, receive the spans of clients, edges and services that are processes, and ask it for what docs/telemetry.md says
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=jaeger ./tests/telemetry && \
 	$(GO) build -C tools/jaeger -ldflags='-s -w' -o ../../bin/jaeger github.com/jaegertracing/jaeger/cmd/jaeger && \
 	export JAEGER_BINARY="$$PWD/bin/jaeger" && $(NEEDS_REDIS) && \
 	bin/gotest -race -count=1 -timeout=10m -tags=jaeger -run='^TestJaeger$$' $(TESTFLAGS) ./tests/telemetry; $(END)
 
 # Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
-dashboards: ## Have Prometheus, built from source, scrape edges, and ask its API every query of the dashboards, alerts and documentation; by hand
+dashboards: ## Have Prometheus, built from source, scrape edges, and ask its API every query of the dashboards, alerts and documentation
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/dashboards && \
 	$(GO) build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus && \
 	export PROMETHEUS_BINARY="$$PWD/bin/prometheus" && $(NEEDS_REDIS) && \
