@@ -37,7 +37,7 @@ receivers:
   otlp: {protocols: {grpc: {endpoint: %q}, http: {endpoint: %q}}}
 extensions:
   jaeger_storage: {backends: {memory: {memory: {max_traces: 1000}}}}
-  jaeger_query: {storage: {traces: memory}, http: {endpoint: %q}, grpc: {endpoint: %q}}
+  jaeger_query: {enable_tracing: false, storage: {traces: memory}, http: {endpoint: %q}, grpc: {endpoint: %q}}
 exporters:
   jaeger_storage_exporter: {trace_storage: memory}
 `
@@ -58,7 +58,11 @@ func startJaeger(t *testing.T) *jaeger {
 	if err := os.WriteFile(file, fmt.Appendf(nil, jaegerConfig, addrs[0], addrs[1], addrs[2], addrs[3]), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p := spawn(t, dir, program, nil, "--config="+file)
+	p, err := process.Start("jaeger", program, filepath.Join(dir, "jaeger.log"), "--config="+file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Kill() }) // it has nothing to keep
 	j := &jaeger{grpc: "http://" + addrs[0], http: "http://" + addrs[1], query: "http://" + addrs[2]}
 	if err := process.AwaitOK(t.Context(), j.query+"/api/services", p); err != nil {
 		t.Fatal(err)
