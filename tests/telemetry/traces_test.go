@@ -38,7 +38,7 @@ func TestJaeger(t *testing.T) {
 		t.Run(name, func(t *testing.T) { test(t, d, a, b) })
 	}
 	// What is asked first when something is looked for.
-	for _, service := range []string{"client", "mcpedge", "everything", "tools", "front"} {
+	for _, service := range []string{"client", "mcpedge", "everything", "tools"} {
 		if got := d.jaeger.services(t); !slices.Contains(got, service) {
 			t.Errorf("Jaeger knows the services %v, not %s", got, service)
 		}
