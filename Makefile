@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk traces dashboards
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -181,6 +181,19 @@ kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled
 	rm -f bin/kubernetes-figures; export GOTEST_LEFT_OUT="$$PWD/bin/left-out" KUBERNETES_FIGURES="$$PWD/bin/kubernetes-figures" && \
 	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
 	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; (exit $$code); }; $(END)
+
+traces: ## Have Jaeger, built from source, receive the spans of clients, edges and services that are processes, and ask it for what docs/telemetry.md says
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=jaeger ./tests/telemetry && \
+	$(GO) build -C tools/jaeger -ldflags='-s -w' -o ../../bin/jaeger github.com/jaegertracing/jaeger/cmd/jaeger && \
+	export JAEGER_BINARY="$$PWD/bin/jaeger" && $(NEEDS_REDIS) && \
+	bin/gotest -race -count=1 -timeout=10m -tags=jaeger -run='^TestJaeger$$' $(TESTFLAGS) ./tests/telemetry; $(END)
+
+# Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
+dashboards: ## Have Prometheus, built from source, scrape edges, and ask its API every query of the dashboards, alerts and documentation
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/dashboards && \
+	$(GO) build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus && \
+	export PROMETHEUS_BINARY="$$PWD/bin/prometheus" && $(NEEDS_REDIS) && \
+	bin/gotest -race -count=1 -timeout=10m -tags=prometheus -run='^TestPrometheus$$' $(TESTFLAGS) ./tests/dashboards; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =

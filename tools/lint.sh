@@ -39,7 +39,8 @@ format() {
 
 vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
 static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose && tool staticcheck -tags=access ./tests/access && tool staticcheck -tags=apps ./tests/apps &&
-  tool staticcheck -tags=versions ./tests/versions && tool staticcheck -tags=release ./tests/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/engine ./tests/images ./tests/composedocker ./tests/kubernetes; }
+  tool staticcheck -tags=versions ./tests/versions && tool staticcheck -tags=release ./tests/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/engine ./tests/images ./tests/composedocker ./tests/kubernetes &&
+  tool staticcheck -tags=jaeger ./tests/telemetry && tool staticcheck -tags=prometheus ./tests/dashboards; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
 
 # Each module builds as it is, without changes to its go.mod.

@@ -46,7 +46,10 @@ type panel struct {
 			}
 		}
 	}
-	Targets         []struct{ RefID, Expr, LegendFormat, Format string }
+	Targets []struct {
+		RefID, Expr, LegendFormat, Format string
+		Instant                           bool
+	}
 	Transformations []struct {
 		ID      string
 		Options struct {

@@ -50,8 +50,19 @@ const minute = 60
 
 // exported is what the replicas served: the series with their labels, and each scrape.
 type exported struct {
+	observer
 	series  series
 	scrapes []scraped
+}
+
+// observer is told of the replicas that exercise runs. Its zero value looks at nothing.
+type observer struct {
+	// ready is called once the replicas, and the Redis at this URL, are.
+	ready func(group replicas.Group, redis string)
+	// see is called whenever what a replica serves at /metrics is to be looked at; what comes next waits for it.
+	see func(*replicas.Edge)
+	// over is called when all is done; one replica still runs.
+	over func()
 }
 
 // keep scrapes a replica as of so many minutes.
@@ -59,12 +70,15 @@ func (x *exported) keep(t *testing.T, e *replicas.Edge, minutes int64) map[strin
 	t.Helper()
 	families, text := scrape(t, e, x.series)
 	x.scrapes = append(x.scrapes, scraped{At: minutes * minute, Labels: map[string]string{"job": "mcpedge", "instance": e.Name()}, Text: text})
+	if x.see != nil {
+		x.see(e)
+	}
 	return families
 }
 
 // exercise runs two replicas on a Redis, has happen to them what makes series appear, a lost replica
 // included, and returns what they exported.
-func exercise(t *testing.T) *exported {
+func exercise(t *testing.T, o observer) *exported {
 	t.Helper()
 	runtime.LockOSThread() // to which the replicas are bound
 	defer runtime.UnlockOSThread()
@@ -83,8 +97,9 @@ func exercise(t *testing.T) *exported {
 		authority.File(t, filepath.Join(dir, "keys.yaml"), []byte("[]")), id.URL, id.IntrospectionURL(), id.JWKSFile(t))
 	settings += fmt.Sprintf("audit: {file: %q}\n", filepath.Join(dir, "audit.jsonl"))
 	file := authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))
+	redis := redisserver.ForTest(t, "--maxmemory", "100mb").URL() // there is no panel about memory without a bound
 	group, err := replicas.New(replicas.Options{
-		Program: dir + "/edge", Dir: t.TempDir(), Redis: redisserver.ForTest(t).URL(), Count: 2,
+		Program: dir + "/edge", Dir: t.TempDir(), Redis: redis, Count: 2,
 		Flags: func(int) []string {
 			return []string{"--config=" + file, "--lease=1s", "--stream-after=10ms", "--argument-values=8"}
 		},
@@ -96,7 +111,10 @@ func exercise(t *testing.T) *exported {
 		t.Fatal(err)
 	}
 	first, second := group[0], group[1]
-	out := &exported{series: series{}}
+	out := &exported{observer: o, series: series{}}
+	if o.ready != nil {
+		o.ready(group, redis)
+	}
 	// Twice, for rates: a counter that appears with its first value has none.
 	for minutes := range int64(2) {
 		for _, version := range []string{v2025, v2026} {
@@ -128,6 +146,9 @@ func exercise(t *testing.T) *exported {
 		if least < 1 {
 			t.Errorf("%s is %v, want each series to be at least 1", name, families[name].GetMetric())
 		}
+	}
+	if out.over != nil {
+		out.over()
 	}
 	if err := second.Stop(); err != nil {
 		t.Error(err)

@@ -19,6 +19,10 @@ type query struct {
 	Labels []string `json:"labels"`
 	// alert: it gives nothing as long as all is well, or nothing happens.
 	alert bool
+	// instant: it is asked of one time, not of a range.
+	instant bool
+	// variable: asked are the values of the only one of Labels.
+	variable bool
 	needs
 }
 
@@ -28,7 +32,9 @@ type needs struct {
 		Metric string
 		Labels []string
 	} `json:"selectors"`
-	Error string `json:"error"`
+	// Compared is the query with comparisons that give 0 or 1.
+	Compared string `json:"compared"`
+	Error    string `json:"error"`
 }
 
 var (
@@ -102,7 +108,7 @@ func (b *board) queries(t *testing.T) (all []query) {
 			}
 		}
 		for _, q := range p.Targets {
-			all = append(all, query{where: b.file + ": " + p.Title, Expr: q.Expr, Labels: append(labels(legendLabel, q.LegendFormat), columns...)})
+			all = append(all, query{where: b.file + ": " + p.Title, Expr: q.Expr, Labels: append(labels(legendLabel, q.LegendFormat), columns...), instant: q.Instant})
 		}
 	}
 	for _, a := range b.Annotations.List {
@@ -119,18 +125,23 @@ func (b *board) queries(t *testing.T) (all []query) {
 			t.Errorf("%s: the variable %s is %q, which is not understood", b.file, v.Name, v.Definition)
 			continue
 		}
-		all = append(all, query{where: b.file + ": $" + v.Name, Expr: m[1], Labels: m[2:]})
+		all = append(all, query{where: b.file + ": $" + v.Name, Expr: m[1], Labels: m[2:], variable: true})
 	}
 	return all
 }
 
-// parse has Prometheus's parser say what queries need. What Grafana fills in is filled in.
+// grafana has what Grafana puts into queries, for the fixture where a backend is asked about.
+var grafana = strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$backend", "fixture")
+
+// fill puts into a query what Grafana does; other variables stand for all there is.
+func fill(expr string) string { return used.ReplaceAllString(grafana.Replace(expr), ".*") }
+
+// parse has Prometheus's parser say what queries need.
 func parse(t *testing.T, all []query) {
 	t.Helper()
-	fill := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h")
 	asked := slices.Clone(all)
 	for i := range asked {
-		asked[i].Expr = used.ReplaceAllString(fill.Replace(asked[i].Expr), "x")
+		asked[i].Expr = fill(asked[i].Expr)
 		if left := builtIn.FindString(asked[i].Expr); left != "" {
 			t.Errorf("%s uses %s: tell this test what Grafana puts there", asked[i].where, left)
 		}
@@ -168,7 +179,7 @@ var foreign = map[string]bool{"up": true, "redis_memory_used_bytes": true, "redi
 // Every metric that a panel, an alert or the documentation names, and each label it uses of it, is one that edges
 // export; and each query gives something.
 func TestQueriesNeedWhatEdgesExport(t *testing.T) {
-	x := exercise(t)
+	x := exercise(t, observer{})
 	exported, all := x.series, queries(t)
 	defer x.evaluate(t, all)
 	named := map[string]bool{}

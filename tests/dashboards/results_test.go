@@ -44,10 +44,9 @@ var told = map[string][]struct{ begins, label, value string }{
 // something to compare.
 func (x *exported) evaluate(t *testing.T, all []query) {
 	t.Helper()
-	fill := strings.NewReplacer("$__rate_interval", "5m", "$__range", "1h", "$backend", "fixture")
 	asked := make([]expression, len(all))
 	for i, q := range all {
-		asked[i] = expression{Expr: used.ReplaceAllString(fill.Replace(q.Expr), ".*"), Compared: q.alert}
+		asked[i] = expression{Expr: fill(q.Expr), Compared: q.alert}
 	}
 	var results []result
 	promql(t, map[string]any{"scrapes": x.scrapes, "at": 3 * minute, "queries": asked}, &results, "eval")

@@ -22,8 +22,8 @@ type library struct {
 }
 
 var libraries = []library{
-	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py"}, 2000, 86, pythonCode},
-	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 138, slashedCode},
+	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py"}, 2000, 87, pythonCode},
+	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 139, slashedCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, 0, slashedCode},
 	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, 0, slashedCode},
 }

@@ -117,7 +117,7 @@ type session struct {
 func newSession(t *testing.T, url string) *session {
 	t.Helper()
 	x := open(t, http.MethodPost, url, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"`+legacy+
-		`","capabilities":{"elicitation":{}},"clientInfo":{"name":"test","version":"1"}}}`)
+		`","capabilities":{"elicitation":{},"sampling":{},"roots":{}},"clientInfo":{"name":"test","version":"1"}}}`)
 	if m := x.next(); m.Result == nil {
 		t.Fatalf("initialize: %s", m.Error)
 	}

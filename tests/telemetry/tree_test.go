@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing"
 
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
@@ -18,25 +19,32 @@ import (
 
 var update = flag.Bool("update", false, "write the trees of spans anew")
 
-// awaitTree waits for n spans and compares them with the tree in testdata/NAME.txt. Lines that begin with
-// "+" are attributes of the span above, "*" its events, "~" its links.
+// awaitTree waits for n spans and compares them with the tree in testdata/NAME.txt.
 func (r *rig) awaitTree(n int, name string) {
 	r.t.Helper()
 	await.Until(r.t, fmt.Sprintf("%d spans", n), func() bool { return len(r.spans.GetSpans()) >= n })
-	got, file := tree(r.spans.GetSpans()), "testdata/"+name+".txt"
+	spans := r.spans.GetSpans()
 	r.spans.Reset()
+	compareTree(r.t, spans, name)
+}
+
+// compareTree holds spans against the tree in testdata/NAME.txt. Lines that begin with "+" are attributes of the span
+// above, "*" its events, "~" its links.
+func compareTree(t *testing.T, spans tracetest.SpanStubs, name string) {
+	t.Helper()
+	got, file := tree(spans), "testdata/"+name+".txt"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			r.t.Fatal(err)
+			t.Fatal(err)
 		}
 		return
 	}
 	want, err := os.ReadFile(file)
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if got != string(want) {
-		r.t.Errorf("%s: spans are\n%s\nwant\n%s", name, got, want)
+		t.Errorf("%s: spans are\n%s\nwant\n%s", name, got, want)
 	}
 }
 
@@ -121,6 +129,10 @@ func (p *printer) name(i int) string {
 	text := s.SpanKind.String() + " " + s.Name
 	if replica := attr(s, "service.instance.id"); replica != "" {
 		text += " on " + replica
+	}
+	// The edge's own spans, and those of an SDK that was told no name, say nothing of it.
+	if service := attr(s, "service.name"); service != "" && service != "mcpedge" && !strings.HasPrefix(service, "unknown_service") {
+		text += " of " + service
 	}
 	for _, kv := range s.Attributes {
 		if kv.Key == telemetry.AttrOutcome {

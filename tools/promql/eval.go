@@ -74,13 +74,7 @@ func evaluate(engine *promql.Engine, m *memory, q Expression, at time.Time) Resu
 		if err != nil {
 			return Result{Error: err.Error()}
 		}
-		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
-			if b, ok := n.(*parser.BinaryExpr); ok && b.Op.IsComparisonOperator() {
-				b.ReturnBool = true
-			}
-			return nil
-		})
-		text = expr.String()
+		text = compared(expr)
 	}
 	query, err := engine.NewInstantQuery(context.Background(), m, nil, text, at)
 	if err != nil {
@@ -102,6 +96,17 @@ func evaluate(engine *promql.Engine, m *memory, q Expression, at time.Time) Resu
 		return r
 	}
 	return Result{Error: fmt.Sprintf("%s is no value at one time, but a %s", text, got.Value.Type())}
+}
+
+// compared changes the comparisons of an expression to those that give 0 or 1, and returns its text.
+func compared(expr parser.Expr) string {
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		if b, ok := n.(*parser.BinaryExpr); ok && b.Op.IsComparisonOperator() {
+			b.ReturnBool = true
+		}
+		return nil
+	})
+	return expr.String()
 }
 
 func sampleOf(l labels.Labels, value float64) Sample {

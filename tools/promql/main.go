@@ -22,6 +22,8 @@ type Query struct {
 // Needs are what a Query cannot do without.
 type Needs struct {
 	Selectors []Selector `json:"selectors"`
+	// Compared is the expression with comparisons that give 0 or 1: see Expression.Compared. Empty: there is none.
+	Compared string `json:"compared,omitempty"`
 	// Error says why the query can never give what is asked of it; empty: it can.
 	Error string `json:"error,omitempty"`
 }

@@ -16,7 +16,7 @@ func needs(q Query) Needs {
 	}
 	w := &walk{}
 	w.visit(expr, setOf(q.Labels...))
-	return Needs{Selectors: w.selectors, Error: w.problem}
+	return Needs{Selectors: w.selectors, Compared: compared(expr), Error: w.problem}
 }
 
 // set is a set of label names.

@@ -56,10 +56,10 @@ func TestNeverThere(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(strings.NewReader(`[{"expr":"m","labels":["a"]},{"expr":"m["}]`), &out); err != nil {
+	if err := run(strings.NewReader(`[{"expr":"m > 1","labels":["a"]},{"expr":"m["}]`), &out); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.HasPrefix(out.String(), `[{"selectors":[{"metric":"m","labels":["a"]}]},{"selectors":null,"error":"`) {
+	if !strings.HasPrefix(out.String(), `[{"selectors":[{"metric":"m","labels":["a"]}],"compared":"m \u003e bool 1"},{"selectors":null,"error":"`) {
 		t.Errorf("it says %s", &out)
 	}
 	if err := run(strings.NewReader(`{}`), &out); err == nil || !strings.Contains(err.Error(), "list of queries") {
