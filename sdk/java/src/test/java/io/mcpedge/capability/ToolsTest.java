@@ -161,6 +161,12 @@ class ToolsTest {
     s.tool("error", "Fails", call -> {
       throw new StackOverflowError("secret");
     });
+    s.tool("wrapped", "Fails", call -> {
+      throw new IllegalStateException(new RuntimeException(new NullPointerException("secret")));
+    });
+    s.tool("outside", "Fails", call -> {
+      throw new java.io.UncheckedIOException(new java.io.IOException("the disk is full"));
+    });
     s.tool("status", "Fails", call -> {
       throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
     });
@@ -172,6 +178,8 @@ class ToolsTest {
       assertEquals("{\"retry\":1}", client.callTool("failure").failure().getDataJson());
       assertEquals(List.of("a", "b"), client.callTool("scopes").failure().getScopesList());
       assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
+      assertEquals("tool wrapped failed by a fault of the service", client.callTool("wrapped").failure().getMessage());
+      assertEquals("the disk is full", client.callTool("outside").text());
       assertEquals("tool encode failed by a fault of the service", client.callTool("encode").failure().getMessage());
       assertEquals("tool error failed by a fault of the service", client.callTool("error").failure().getMessage());
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
