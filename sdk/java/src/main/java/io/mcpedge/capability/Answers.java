@@ -8,6 +8,8 @@ import java.util.function.Predicate;
 
 /** What a call remembers from one of its rounds to the next: the client's answers so far, and what this round found missing. */
 final class Answers {
+  private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
+
   /** Bytes of one state. */
   static final int MAX_STATE = 64 << 10;
 
@@ -75,11 +77,12 @@ final class Answers {
     return found;
   }
 
-  /** Notes the questions that have no answer; false: all have one. Once some have none the round ends in questions. */
-  synchronized boolean miss(List<Question<?>> questions) {
+  /** Notes the questions that have no answer, of a call; false: all have one. Once some have none the round ends in questions. */
+  synchronized boolean miss(List<Question<?>> questions, String call) {
     for (Question<?> q : questions) {
-      if (find(q.request.getKey(), q::fits) == null) {
-        missing.put(q.request.getKey(), q.request);
+      String key = q.request.getKey();
+      if (find(key, q::fits) == null && missing.put(key, q.request) == null && latest.containsKey(key)) {
+        LOG.log(System.Logger.Level.INFO, "call " + call + " asks again: the answer to " + Json.quote(key) + " does not fit: " + q.misfit(latest.get(key)));
       }
     }
     return unwound();

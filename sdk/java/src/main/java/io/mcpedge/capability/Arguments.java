@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.util.List;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; what is checked again is what would
@@ -16,10 +17,33 @@ import java.util.stream.Collectors;
 final class Arguments<A> {
   private final Class<A> type;
   private final JsonNode schema;
+  private final String noun; // of a member, in messages
+  private final String member; // whose value is read; null: the object is
 
   Arguments(Class<A> type, ObjectNode schema) {
+    this(type, schema, "argument", null);
+  }
+
+  private Arguments(Class<A> type, ObjectNode schema, String noun, String member) {
     this.type = type;
     this.schema = schema;
+    this.noun = noun;
+    this.member = member;
+  }
+
+  /** Reads the content of forms: as an A, or, where member is not null, the value of that member. */
+  static <A> Arguments<A> ofForm(Class<A> type, ObjectNode schema, String member) {
+    return new Arguments<>(type, schema, "member", member);
+  }
+
+  /** Why the text does not fit; null: it fits. */
+  String misfit(String text) {
+    try {
+      read(text);
+      return null;
+    } catch (Failure e) {
+      return e.getMessage();
+    }
   }
 
   /** Throws Failure INVALID_ARGUMENT when the text does not fit. Empty text is an empty object. */
@@ -28,41 +52,37 @@ final class Arguments<A> {
     try {
       node = Json.tree(text.isEmpty() ? "{}" : text);
     } catch (IllegalArgumentException e) {
-      throw invalid("the arguments do not fit: " + e.getMessage());
+      throw invalid("the " + noun + "s do not fit: " + e.getMessage());
     }
     if (!node.isObject()) {
-      throw invalid("the arguments must be a JSON object, not " + node.getNodeType().name().toLowerCase(java.util.Locale.ROOT));
+      throw invalid("the " + noun + "s must be a JSON object, not " + node.getNodeType().name().toLowerCase(java.util.Locale.ROOT));
     }
     if (type == RawJson.class) {
       return type.cast(new RawJson(text.isEmpty() ? "{}" : text));
     }
     complete((ObjectNode) node, schema, "");
     try {
-      return Json.MAPPER.treeToValue(node, type);
+      return Json.MAPPER.treeToValue(member == null ? node : node.path(member), type);
     } catch (ValueInstantiationException e) {
       if (e.getCause() instanceof Failure failure) {
         throw failure;
       }
-      throw invalid("the arguments do not fit: " + (e.getCause() == null ? e.getOriginalMessage() : e.getCause().getMessage()));
+      throw invalid("the " + noun + "s do not fit: " + (e.getCause() == null ? e.getOriginalMessage() : e.getCause().getMessage()));
     } catch (JsonMappingException e) {
-      String path = e.getPath().stream().map(r -> r.getFieldName() == null ? "" + r.getIndex() : r.getFieldName()).collect(Collectors.joining("."));
-      throw invalid("the argument \"" + path + "\" must be " + wanted(rule(e.getPath())));
+      List<String> path = Stream.concat(Stream.ofNullable(member),
+          e.getPath().stream().map(r -> r.getFieldName() == null ? "" + r.getIndex() : r.getFieldName())).toList();
+      JsonNode value = node.at("/" + path.stream().map(step -> step.replace("~", "~0").replace("/", "~1")).collect(Collectors.joining("/")));
+      throw invalid("the " + noun + " \"" + String.join(".", path) + "\" must be " + Rules.wanted(rule(path), value));
     } catch (JsonProcessingException e) {
-      throw invalid("the arguments do not fit");
+      throw invalid("the " + noun + "s do not fit");
     }
   }
 
-  /** What a value has to be, for whom sent another. */
-  private static String wanted(JsonNode rule) {
-    String type = rule.path("type").asText("of another type");
-    String article = "integer array object".contains(type) ? "an " : rule.has("type") ? "a " : "";
-    return rule.has("enum") ? "one of " + rule.get("enum") : article + type;
-  }
-
-  private JsonNode rule(List<JsonMappingException.Reference> path) {
+  private JsonNode rule(List<String> path) {
     JsonNode rule = schema;
-    for (var at : path) {
-      rule = resolved(at.getFieldName() == null ? rule.path("items") : rule.path("properties").path(at.getFieldName()));
+    for (String step : path) {
+      JsonNode named = rule.path("properties").path(step);
+      rule = resolved(rule.has("items") ? rule.get("items") : named.isMissingNode() ? rule.path("additionalProperties") : named);
     }
     return rule;
   }
@@ -82,10 +102,10 @@ final class Arguments<A> {
     for (JsonNode name : resolved(by).path("required")) {
       JsonNode value = node.get(name.asText());
       if (value == null) {
-        throw invalid("the argument \"" + path + name.asText() + "\" is missing; it is required");
+        throw invalid("the " + noun + " \"" + path + name.asText() + "\" is missing; it is required");
       }
       if (value.isNull() && properties.path(name.asText()).has("type")) {
-        throw invalid("the argument \"" + path + name.asText() + "\" is null; it is required");
+        throw invalid("the " + noun + " \"" + path + name.asText() + "\" is null; it is required");
       }
     }
   }

@@ -277,7 +277,7 @@ public final class Call {
     if (events == null) {
       throw new DefinitionException("the client cannot be asked here: only tools, reads and prompts can");
     }
-    if (answers.miss(List.of(questions))) {
+    if (answers.miss(List.of(questions), id())) {
       throw new Unwound();
     }
   }

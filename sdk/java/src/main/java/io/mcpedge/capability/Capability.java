@@ -38,6 +38,7 @@ public final class Capability {
   final Registry<Resources.Template> templates = new Registry<>("template", resourceFeed);
   final List<Provided> providers = new CopyOnWriteArrayList<>();
   final Map<String, CancelHandler> cancels = new ConcurrentHashMap<>();
+  private final Rounds.Running running = new Rounds.Running();
 
   /** Name and version are shown to operators, and to clients when this is the edge's only backend. */
   public Capability(String name, String version) {
@@ -241,7 +242,7 @@ public final class Capability {
   /** The contract's services, for a gRPC server of one's own. Call {@link #close} when that begins to stop. */
   public List<ServerServiceDefinition> services() {
     var tracing = new Tracing(telemetry);
-    var rounds = new Rounds(executor, tracing);
+    var rounds = new Rounds(executor, tracing, running);
     List<BindableService> all =
         List.of(new BackendService(this), new ToolService(this, rounds), new ResourceService(this, rounds), new PromptService(this, rounds));
     return all.stream().map(s -> ServerInterceptors.intercept(s, tracing)).toList();
@@ -250,6 +251,11 @@ public final class Capability {
   /** Ends the change feeds that are open, for which a server that stops would wait. */
   public void close() {
     List.of(toolFeed, promptFeed, resourceFeed, updates).forEach(Feed::close);
+  }
+
+  /** Ends the calls that run. */
+  void endCalls() {
+    running.end();
   }
 
   /**

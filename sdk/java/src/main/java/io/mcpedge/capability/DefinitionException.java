@@ -11,4 +11,14 @@ public final class DefinitionException extends IllegalArgumentException {
   DefinitionException(String message, Throwable cause) {
     super(message, cause);
   }
+
+  /** Throws it for a name or a description of null. */
+  static void unlessNamed(String what, String name, String description) {
+    if (name == null) {
+      throw new DefinitionException("a " + what + "'s name is null; give a text");
+    }
+    if (description == null) {
+      throw new DefinitionException(what + " " + name + ": the description is null; give a text, or \"\"");
+    }
+  }
 }

@@ -22,11 +22,16 @@ final class JsonLog extends Formatter {
     }
   }
 
+  /** The names that collectors of logs know, of the levels that java.util.logging numbers. */
+  private static String level(int value) {
+    return value >= 1000 ? "ERROR" : value >= 900 ? "WARN" : value >= 800 ? "INFO" : "DEBUG";
+  }
+
   @Override
   public String format(LogRecord record) {
     Map<String, Object> out = new LinkedHashMap<>();
     out.put("time", record.getInstant().toString());
-    out.put("level", record.getLevel().getName());
+    out.put("level", level(record.getLevel().intValue()));
     out.put("msg", formatMessage(record));
     out.put("logger", record.getLoggerName());
     if (record.getThrown() != null) {

@@ -3,21 +3,27 @@ package io.mcpedge.capability;
 import io.grpc.ServerCredentials;
 import java.io.File;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.lang.System.Logger;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.security.GeneralSecurityException;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 
 /** The rest of a main method. */
 final class Program {
-  private static final Map<String, String> FLAGS = Map.of(
-      "listen", "ADDR  serve gRPC on host:port or unix:/path (default: 127.0.0.1:50051)",
-      "tls-cert", "FILE  certificate chain in PEM, with --tls-key",
-      "tls-key", "FILE  its key in PEM",
-      "tls-client-ca", "FILE  CA in PEM that clients need a certificate of");
+  private static final Map<String, String> FLAGS = new LinkedHashMap<>();
+
+  static {
+    FLAGS.put("listen", "ADDR  serve gRPC on host:port or unix:/path (default: 127.0.0.1:50051)");
+    FLAGS.put("tls-cert", "FILE  certificate chain in PEM, with --tls-key");
+    FLAGS.put("tls-key", "FILE  its key in PEM");
+    FLAGS.put("tls-client-ca", "FILE  CA in PEM that clients need a certificate of");
+  }
 
   private Program() {}
 
@@ -48,23 +54,31 @@ final class Program {
   private static Map<String, String> parse(String name, String... argv) {
     Map<String, String> flags = new HashMap<>();
     for (int i = 0; i < argv.length; i++) {
+      if (List.of("--help", "-help", "-h").contains(argv[i])) {
+        usage(name, System.out, 0);
+      }
       String[] parts = argv[i].replaceFirst("^--?", "").split("=", 2);
       boolean known = argv[i].startsWith("-") && FLAGS.containsKey(parts[0]);
       if (!known || (parts.length == 1 && i + 1 == argv.length)) {
-        usage(name, (known ? "a value is missing after " : "unknown argument ") + argv[i]);
+        refuse(name, (known ? "a value is missing after " : "unknown argument ") + argv[i]);
       }
       flags.put(parts[0], parts.length == 2 ? parts[1] : argv[++i]);
     }
     if (flags.containsKey("tls-cert") != flags.containsKey("tls-key") || (flags.containsKey("tls-client-ca") && !flags.containsKey("tls-cert"))) {
-      usage(name, "--tls-cert and --tls-key go together, and --tls-client-ca with them");
+      refuse(name, "--tls-cert and --tls-key go together, and --tls-client-ca with them");
     }
     return flags;
   }
 
-  private static void usage(String name, String problem) {
-    System.err.println(problem + "\nServes " + name + " to MCP Edge. Flags:");
-    FLAGS.forEach((flag, text) -> System.err.println("  --" + flag + " " + text));
-    System.exit(2);
+  private static void refuse(String name, String problem) {
+    System.err.println(problem);
+    usage(name, System.err, 2);
+  }
+
+  private static void usage(String name, PrintStream to, int status) {
+    to.println("Serves " + name + " to MCP Edge. Flags:");
+    FLAGS.forEach((flag, text) -> to.println("  --" + flag + " " + text));
+    System.exit(status);
   }
 
   private static File file(Map<String, String> flags, String name) {

@@ -16,6 +16,7 @@ final class Prompts {
   }
 
   static <A> Entry of(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
+    DefinitionException.unlessNamed("prompt", name, description);
     String what = "prompt " + name;
     ObjectNode schema = Schemas.ofArguments(what, arguments);
     Prompt.Builder prompt = Prompt.newBuilder().setName(name).setDescription(description);

@@ -6,7 +6,6 @@ import io.mcpedge.v1.*;
 import java.util.*;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
-import java.util.function.Predicate;
 
 /**
  * Something to ask of the client, under a key that is its own within the call, with an answer of type T. {@link Call#askAll} asks
@@ -17,17 +16,37 @@ public final class Question<T> {
   private static final Map<Class<?>, ObjectNode> FORMS = new ConcurrentHashMap<>();
 
   final InputRequest request;
-  private final Predicate<InputResponse> fits;
+  private final Function<InputResponse, String> misfit;
   private final Function<InputResponse, T> read;
 
-  private Question(InputRequest.Builder request, Predicate<InputResponse> fits, Function<InputResponse, T> read) {
+  private Question(InputRequest.Builder request, Function<InputResponse, String> misfit, Function<InputResponse, T> read) {
     this.request = request.build();
-    this.fits = fits;
+    this.misfit = misfit;
     this.read = read;
   }
 
   boolean fits(InputResponse response) {
-    return fits.test(response);
+    return misfit(response) == null;
+  }
+
+  /** What is wrong with a response, which is then asked for again; null: it fits. */
+  String misfit(InputResponse response) {
+    return misfit.apply(response);
+  }
+
+  /**
+   * What is wrong with an answer to a question as it was sent; null: it fits. A form's schema decides, with the formats date,
+   * date-time and uri. {@link Call#ask} asks again for what does not fit.
+   */
+  public static String misfit(InputRequest question, InputResponse answer) {
+    String key = question.getKey();
+    return switch (question.getRequestCase()) {
+      case ELICIT_FORM -> formSchema(key, "", question.getElicitForm().getRequestedSchemaJson()).misfit(answer);
+      case ELICIT_URL -> openUrl(key, "", "").misfit(answer);
+      case CREATE_MESSAGE -> sampling(key, question.getCreateMessage()).misfit(answer);
+      case LIST_ROOTS -> listRoots(key).misfit(answer);
+      default -> raw(key, new RawJson("{}")).misfit(answer);
+    };
   }
 
   /** The answer in a response that fits. It may throw Declined or Cancelled. */
@@ -44,17 +63,17 @@ public final class Question<T> {
     boolean single = !type.isRecord();
     ObjectNode schema = single ? singleForm(key, type) : FORMS.computeIfAbsent(type, t -> flat(Schemas.ofArguments("the form " + key, t)));
     Rules rules = new Rules(schema);
-    Arguments<T> arguments = new Arguments<>(type, schema);
-    return elicitation(formRequest(key, message, schema.toString()), r -> accepted(r, rules), r -> {
-      String content = elicited(r).orThrow().content().text();
-      return single ? Json.decode(Json.tree(content).path(key).toString(), type) : arguments.read(content);
-    });
+    Arguments<T> content = Arguments.ofForm(type, schema, single ? key : null);
+    return elicitation(formRequest(key, message, schema.toString()), text -> {
+      String wrong = rules.misfit(text);
+      return wrong == null ? content.misfit(text) : wrong;
+    }, r -> content.read(elicited(r).orThrow().content().text()));
   }
 
   /** A form by a flat JSON Schema object of primitive properties, sent as it is. */
   public static Question<ElicitResult> formSchema(String key, String message, String schema) {
     Rules rules = new Rules(Json.object("the schema of the form " + key, schema));
-    return elicitation(formRequest(key, message, schema), r -> accepted(r, rules), Question::elicited);
+    return elicitation(formRequest(key, message, schema), rules::misfit, Question::elicited);
   }
 
   /**
@@ -63,13 +82,13 @@ public final class Question<T> {
    */
   public static Question<ElicitResult> openUrl(String key, String message, String url) {
     var request = InputRequest.newBuilder().setKey(key).setElicitUrl(ElicitUrl.newBuilder().setMessage(message).setUrl(url));
-    return elicitation(request, r -> true, Question::elicited);
+    return elicitation(request, text -> null, Question::elicited);
   }
 
   /** Asks the client's model. MCP: sampling/createMessage. */
   public static Question<CreateMessageResult> sampling(String key, CreateMessage request) {
     return new Question<>(InputRequest.newBuilder().setKey(key).setCreateMessage(request),
-        r -> r.getCreateMessage().getContentCount() > 0, InputResponse::getCreateMessage);
+        r -> r.getCreateMessage().getContentCount() > 0 ? null : "it must be a message of a model", InputResponse::getCreateMessage);
   }
 
   /** As above, with one message of the user and at most so many tokens. */
@@ -80,30 +99,27 @@ public final class Question<T> {
   /** Asks for the directories and files that the client works on. MCP: roots/list. */
   public static Question<List<Root>> listRoots(String key) {
     return new Question<>(InputRequest.newBuilder().setKey(key).setListRoots(ListRoots.getDefaultInstance()),
-        InputResponse::hasListRoots, r -> r.getListRoots().getRootsList());
+        r -> r.hasListRoots() ? null : "it must be a list of roots", r -> r.getListRoots().getRootsList());
   }
 
   /** Any other request that the client may know: a JSON object with method and params. The answer is the client's result. */
   public static Question<RawJson> raw(String key, RawJson request) {
     Json.object("the question " + key, request.text());
     return new Question<>(InputRequest.newBuilder().setKey(key).setRawJson(request.text()),
-        r -> !r.getRawJson().isEmpty(), r -> new RawJson(r.getRawJson()));
+        r -> r.getRawJson().isEmpty() ? "it must be JSON" : null, r -> new RawJson(r.getRawJson()));
   }
 
   private static InputRequest.Builder formRequest(String key, String message, String schema) {
     return InputRequest.newBuilder().setKey(key).setElicitForm(ElicitForm.newBuilder().setMessage(message).setRequestedSchemaJson(schema));
   }
 
-  private static <T> Question<T> elicitation(InputRequest.Builder request, Predicate<InputResponse> admits, Function<InputResponse, T> read) {
+  /** misfit says what is wrong with the content of a form; null: nothing is. */
+  private static <T> Question<T> elicitation(InputRequest.Builder request, Function<String, String> misfit, Function<InputResponse, T> read) {
     return new Question<>(request, r -> switch (r.getElicit().getAction()) {
-      case ELICIT_ACTION_ACCEPT -> admits.test(r);
-      case ELICIT_ACTION_DECLINE, ELICIT_ACTION_CANCEL -> true;
-      default -> false;
+      case ELICIT_ACTION_ACCEPT -> misfit.apply(r.getElicit().getContentJson());
+      case ELICIT_ACTION_DECLINE, ELICIT_ACTION_CANCEL -> null;
+      default -> "it must accept, decline or cancel";
     }, read);
-  }
-
-  private static boolean accepted(InputResponse response, Rules rules) {
-    return rules.admit(response.getElicit().getContentJson());
   }
 
   private static ElicitResult elicited(InputResponse response) {

@@ -9,7 +9,9 @@ import io.mcpedge.v1.InputResponse;
 import io.mcpedge.v1.RequestContext;
 import java.lang.System.Logger;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.*;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Runs handlers, each in a thread of its own, and sorts how they end. */
@@ -21,12 +23,27 @@ final class Rounds {
     R run(Call call) throws Exception;
   }
 
+  /** The calls that run, each by what ends it with a status. */
+  static final class Running {
+    private final Map<Call, Consumer<Status>> calls = new ConcurrentHashMap<>();
+
+    /** Ends them as UNAVAILABLE, and cancels their handlers. */
+    void end() {
+      calls.forEach((call, end) -> {
+        end.accept(Status.UNAVAILABLE.withDescription("the service stopped before the call had ended; call again"));
+        call.cancel();
+      });
+    }
+  }
+
   private final Executor executor;
   private final Tracing tracing;
+  private final Running running;
 
-  Rounds(Executor executor, Tracing tracing) {
+  Rounds(Executor executor, Tracing tracing, Running running) {
     this.executor = executor;
     this.tracing = tracing;
+    this.running = running;
   }
 
   /**
@@ -47,6 +64,7 @@ final class Rounds {
       return;
     }
     to.setOnCancelHandler(call::cancel);
+    running.calls.put(call, events::fail);
     executor.execute(Context.current().wrap(() -> tracing.span(response, span -> {
       try {
         Message result = invoke(call, work);
@@ -56,6 +74,8 @@ final class Rounds {
         events.end("result", result);
       } catch (Throwable e) {
         end(what, call, events, e, plain, span);
+      } finally {
+        running.calls.remove(call);
       }
     })));
   }
@@ -178,8 +198,10 @@ final class Rounds {
     return e instanceof Error || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
   }
 
+  /** What an exception stands for: of those that wait for others, and of those with no message of their own, as new RuntimeException(e), the cause. */
   private static Throwable unwrapped(Throwable e) {
-    boolean wraps = e instanceof ExecutionException || e instanceof CompletionException;
+    boolean wraps = e instanceof ExecutionException || e instanceof CompletionException
+        || (e instanceof Exception && e.getCause() != null && e.getCause().toString().equals(e.getMessage()));
     return wraps && e.getCause() != null ? unwrapped(e.getCause()) : e;
   }
 

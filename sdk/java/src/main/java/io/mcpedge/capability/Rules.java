@@ -2,31 +2,92 @@ package io.mcpedge.capability;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.net.URI;
+import java.time.LocalDate;
+import java.time.format.DateTimeFormatter;
+import java.util.*;
+import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
 
-/** The keywords of a flat form that an answer is held to. */
+/** The keywords of a flat form that an answer is held to, and what they want in words. */
 final class Rules {
+  /** The formats of strings that are checked: each throws for a string that is none. */
+  private static final Map<String, Consumer<String>> CHECKED =
+      Map.of("date", LocalDate::parse, "date-time", DateTimeFormatter.ISO_DATE_TIME::parse, "uri", URI::create);
+  private static final Map<String, String> FORMATS = Map.of(
+      "date", "a date such as 2026-11-24",
+      "date-time", "a date and time such as 2026-11-24T17:20:00Z",
+      "time", "a time such as 17:20:00Z",
+      "duration", "a duration such as PT1H30M",
+      "uri", "a URI such as https://example.com/a",
+      "uuid", "a UUID");
+  private static final Map<String, String> BOUNDS = new LinkedHashMap<>();
+
+  static {
+    BOUNDS.put("minimum", "at least %s");
+    BOUNDS.put("maximum", "at most %s");
+    BOUNDS.put("minLength", "with %s characters or more");
+    BOUNDS.put("maxLength", "with at most %s characters");
+    BOUNDS.put("minItems", "with %s items or more");
+    BOUNDS.put("maxItems", "with at most %s items");
+    BOUNDS.put("pattern", "that matches %s");
+  }
+
   private final ObjectNode schema;
 
   Rules(ObjectNode schema) {
     this.schema = schema;
   }
 
-  /** Whether content is an object with the required members, whose values keep types, choices and bounds. */
-  boolean admit(String content) {
+  /** What is wrong with content; null: it is an object with the required members, whose values keep types, choices, formats and bounds. */
+  String misfit(String content) {
     JsonNode value;
     try {
       value = Json.tree(content);
     } catch (IllegalArgumentException e) {
-      return false;
+      return e.getMessage();
+    }
+    if (!value.isObject()) {
+      return "it must be a JSON object of the members " + String.join(", ", names(schema.path("properties")));
     }
     for (JsonNode name : schema.path("required")) {
       if (!value.has(name.asText())) {
-        return false;
+        return "the member " + Json.quote(name.asText()) + " is missing; it is required";
       }
     }
-    return value.isObject() && value.properties().stream().allMatch(m -> admits(schema.path("properties").path(m.getKey()), m.getValue()));
+    for (var member : value.properties()) {
+      JsonNode rule = schema.path("properties").path(member.getKey());
+      if (!admits(rule, member.getValue())) {
+        return "the member " + Json.quote(member.getKey()) + " must be " + wanted(rule, member.getValue());
+      }
+    }
+    return null;
+  }
+
+  private static List<String> names(JsonNode object) {
+    return object.properties().stream().map(Map.Entry::getKey).toList();
+  }
+
+  /** What a value has to be by its rule, for whom sent another. */
+  static String wanted(JsonNode rule, JsonNode value) {
+    if (rule.has("enum")) {
+      return "one of " + rule.get("enum");
+    }
+    JsonNode choices = rule.has("oneOf") ? rule.get("oneOf") : rule.path("anyOf");
+    if (choices.path(0).has("const")) {
+      return "one of " + choices.findValues("const");
+    }
+    String type = rule.path("type").asText("of another type");
+    if (FORMATS.containsKey(rule.path("format").asText())) {
+      return FORMATS.get(rule.path("format").asText());
+    }
+    StringBuilder out = new StringBuilder("integer array object".contains(type) ? "an " : rule.has("type") ? "a " : "").append(type);
+    if (type.equals("integer") && value.isIntegralNumber() && !rule.has("maximum")) {
+      out.append(" of 64 bits");
+    }
+    BOUNDS.forEach((keyword, text) -> out.append(rule.has(keyword) ? ", " + text.formatted(rule.get(keyword).asText()) : ""));
+    return out + (rule.at("/items/enum").isArray() ? " of " + rule.at("/items/enum") : "");
   }
 
   private static boolean admits(JsonNode rule, JsonNode value) {
@@ -80,9 +141,12 @@ final class Rules {
   /** A pattern that Java cannot match bounds nothing. */
   private static boolean matches(JsonNode rule, JsonNode value) {
     try {
+      CHECKED.getOrDefault(rule.path("format").asText(), text -> {}).accept(value.asText());
       return !rule.has("pattern") || Pattern.compile(rule.get("pattern").asText()).matcher(value.asText()).find();
     } catch (PatternSyntaxException e) {
       return true;
+    } catch (java.time.DateTimeException | IllegalArgumentException e) {
+      return false;
     }
   }
 }

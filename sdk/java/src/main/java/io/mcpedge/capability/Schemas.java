@@ -13,6 +13,11 @@ import java.util.*;
 final class Schemas {
   private static final Map<Class<?>, Class<?>> OPTIONALS = Map.of(
       Optional.class, Object.class, OptionalInt.class, Integer.class, OptionalLong.class, Long.class, OptionalDouble.class, Double.class);
+  /** Which keywords bound values of which types; integers are numbers. */
+  private static final Map<String, String> BOUNDS = Map.of("minimum", "number", "maximum", "number", "minLength", "string", "maxLength", "string",
+      "pattern", "string", "minItems", "array", "maxItems", "array");
+  /** The integers of Java whose bounds every client can hold: a long has more digits than the numbers of JavaScript. */
+  private static final Map<Class<?>, long[]> INTEGERS = new HashMap<>();
   private static final SchemaGenerator INPUT;
   private static final SchemaGenerator OUTPUT;
 
@@ -21,6 +26,9 @@ final class Schemas {
     if (System.getProperty("slf4j.internal.verbosity") == null) {
       System.setProperty("slf4j.internal.verbosity", "ERROR");
     }
+    List.of(int.class, Integer.class).forEach(type -> INTEGERS.put(type, new long[] {Integer.MIN_VALUE, Integer.MAX_VALUE}));
+    List.of(short.class, Short.class).forEach(type -> INTEGERS.put(type, new long[] {Short.MIN_VALUE, Short.MAX_VALUE}));
+    List.of(byte.class, Byte.class).forEach(type -> INTEGERS.put(type, new long[] {Byte.MIN_VALUE, Byte.MAX_VALUE}));
     INPUT = generator(false);
     OUTPUT = generator(true);
   }
@@ -35,6 +43,7 @@ final class Schemas {
     try {
       ObjectNode schema = (output ? OUTPUT : INPUT).generateSchema(type);
       schema.remove("$schema");
+      checkLimits("", schema);
       return schema;
     } catch (DefinitionException e) {
       throw new DefinitionException(what + ": " + e.getMessage(), e);
@@ -43,7 +52,7 @@ final class Schemas {
     }
   }
 
-  /** As of, of what is an object; its type is checked to be one that Jackson reads. */
+  /** As of, of what is an object. */
   static ObjectNode ofArguments(String what, Class<?> type) {
     ObjectNode schema = of(what, type, false);
     if (schema.isEmpty()) {
@@ -52,26 +61,18 @@ final class Schemas {
     if (!schema.path("type").asText().equals("object")) {
       throw new DefinitionException(what + ": arguments are a JSON object; take a record or a Map, not " + type.getName());
     }
-    try {
-      Json.MAPPER.readerFor(type).readValue("{}");
-    } catch (com.fasterxml.jackson.databind.exc.InvalidDefinitionException e) {
-      throw new DefinitionException(what + ": " + type.getName() + " cannot be read; take a record: " + e.getOriginalMessage(), e);
-    } catch (JsonProcessingException e) {
-      return schema; // what it lacks comes with a call
-    }
     return schema;
   }
 
   private static SchemaGenerator generator(boolean output) {
-    var config = new SchemaGeneratorConfigBuilder(SchemaVersion.DRAFT_2020_12, OptionPreset.PLAIN_JSON)
-        .with(new JacksonModule(JacksonOption.FLATTENED_ENUMS_FROM_JSONPROPERTY, JacksonOption.FLATTENED_ENUMS_FROM_JSONVALUE))
-        .with(Option.MAP_VALUES_AS_ADDITIONAL_PROPERTIES, Option.INLINE_NULLABLE_SCHEMAS)
-        .without(Option.SCHEMA_VERSION_INDICATOR, Option.FLATTENED_OPTIONALS);
+    var config = new SchemaGeneratorConfigBuilder(SchemaVersion.DRAFT_2020_12, OptionPreset.PLAIN_JSON);
     config.forTypesInGeneral()
         .withPropertySorter((a, b) -> 0) // as declared
         .withDescriptionResolver(scope -> scope.getType() == null ? null : valueOf(scope.getType().getErasedType().getAnnotation(Description.class)))
-        .withCustomDefinitionProvider((type, context) -> type.isInstanceOf(RawJson.class) || type.isInstanceOf(JsonNode.class)
-            ? new CustomDefinition(context.getGeneratorConfig().createObjectNode(), true) : null);
+        .withCustomDefinitionProvider(new Definitions(output)); // before those of Jackson's module, which would make references of enums
+    config.with(new JacksonModule(JacksonOption.FLATTENED_ENUMS_FROM_JSONPROPERTY, JacksonOption.FLATTENED_ENUMS_FROM_JSONVALUE))
+        .with(Option.MAP_VALUES_AS_ADDITIONAL_PROPERTIES, Option.INLINE_NULLABLE_SCHEMAS)
+        .without(Option.SCHEMA_VERSION_INDICATOR, Option.FLATTENED_OPTIONALS);
     config.forFields()
         .withTargetTypeOverridesResolver(field -> isOptional(field) ? List.of(within(field)) : null)
         .withRequiredCheck(field -> output || !mayBeMissing(field))
@@ -79,6 +80,53 @@ final class Schemas {
         .withDescriptionResolver(field -> field.isFakeContainerItemScope() ? null : valueOf(field.getAnnotation(Description.class)))
         .withInstanceAttributeOverride((node, field, context) -> restrict(node, field));
     return new SchemaGenerator(config.build());
+  }
+
+  /** What is not made as the generator would. Of what is read (not of output), a type that Jackson cannot read is a DefinitionException. */
+  private record Definitions(boolean output) implements CustomDefinitionProviderV2 {
+    @Override
+    public CustomDefinition provideCustomSchemaDefinition(ResolvedType type, SchemaGenerationContext context) {
+      if (type.isInstanceOf(RawJson.class) || type.isInstanceOf(JsonNode.class)) {
+        return new CustomDefinition(context.getGeneratorConfig().createObjectNode(), true);
+      }
+      if (output) {
+        return type.isInstanceOf(Enum.class) ? new CustomDefinition(context.createStandardDefinition(type, this), true) : null;
+      }
+      checkRead(type.getErasedType());
+      long[] bounds = INTEGERS.get(type.getErasedType());
+      if (bounds == null && !type.isInstanceOf(Enum.class)) {
+        return null;
+      }
+      ObjectNode node = context.createStandardDefinition(type, this);
+      return new CustomDefinition(bounds == null ? node : node.put("minimum", bounds[0]).put("maximum", bounds[1]), true);
+    }
+  }
+
+  private static void checkRead(Class<?> type) {
+    try {
+      Json.MAPPER.readerFor(type).readValue("{}");
+    } catch (com.fasterxml.jackson.databind.exc.InvalidDefinitionException e) {
+      throw new DefinitionException(type.getName() + " cannot be read; take a record: " + e.getOriginalMessage(), e);
+    } catch (JsonProcessingException e) {
+      return; // it is read of something else than an empty object
+    }
+  }
+
+  /** Throws DefinitionException for a bound of values of another type, and for one that no value keeps. */
+  private static void checkLimits(String path, JsonNode schema) {
+    String type = schema.path("type").isTextual() ? schema.get("type").asText().replace("integer", "number") : "";
+    BOUNDS.forEach((keyword, of) -> {
+      if (schema.path(keyword).isValueNode() && !type.isEmpty() && !type.equals(of)) {
+        throw new DefinitionException("@Limits" + path + ": " + keyword + " is of a" + (of.equals("array") ? "n " : " ") + of + ", and this is a" + (type.matches("[ao].*") ? "n " : " ") + type);
+      }
+      JsonNode most = schema.path(keyword.replace("min", "max"));
+      if (keyword.startsWith("min") && most.isNumber() && schema.path(keyword).asDouble() > most.asDouble()) {
+        throw new DefinitionException("@Limits" + path + ": no value is at least " + schema.get(keyword) + " and at most " + most);
+      }
+    });
+    if (schema instanceof ObjectNode object) {
+      object.properties().forEach(child -> checkLimits(List.of("properties", "items", "$defs").contains(child.getKey()) ? path : " of " + child.getKey(), child.getValue()));
+    }
   }
 
   private static String valueOf(Description description) {
@@ -107,7 +155,7 @@ final class Schemas {
     if (limits != null && !list) {
       restrictValues(node, limits);
     }
-    if (limits != null && list) {
+    if (limits != null && !item) {
       put(node, "minItems", limits.minItems());
       put(node, "maxItems", limits.maxItems());
       if (limits.uniqueItems()) {

@@ -17,7 +17,7 @@ import io.mcpedge.v1.*;
 import java.io.IOException;
 import java.net.*;
 import java.nio.channels.SocketChannel;
-import java.nio.file.Path;
+import java.nio.file.*;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -31,6 +31,10 @@ import java.util.logging.Logger;
 public final class Serving implements AutoCloseable {
   /** Bounds a message that comes. */
   static final int MESSAGE_BYTES = 16 << 20;
+
+  /** The bits of a file's mode that are its type, and those of a socket: see inode(7). */
+  private static final int FILE_TYPE = 0170000;
+  private static final int SOCKET = 0140000;
 
   /** It warns of each connection that is none of TCP: gRPC sets an option that only those have. */
   private static final Logger NETTY = Logger.getLogger("io.grpc.netty.shaded.io.netty.bootstrap");
@@ -97,7 +101,7 @@ public final class Serving implements AutoCloseable {
       if (!Epoll.isAvailable()) {
         throw new IOException("cannot listen on " + address + ": Unix sockets are served on Linux only; give host:port");
       }
-      refuseServed(path);
+      refuseTaken(path);
       EventLoopGroup group = new EpollEventLoopGroup();
       groups.add(group);
       return NettyServerBuilder.forAddress(new DomainSocketAddress(path.toFile()), credentials).channelType(EpollServerDomainSocketChannel.class)
@@ -113,12 +117,18 @@ public final class Serving implements AutoCloseable {
     }
   }
 
-  /** IOException when somebody serves the socket. Netty replaces it, whether anybody does. */
-  private static void refuseServed(Path path) throws IOException {
+  /** IOException when something else than a socket is there, or somebody serves it. Netty would delete either. */
+  private static void refuseTaken(Path path) throws IOException {
+    if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
+      return;
+    }
+    if (((int) Files.getAttribute(path, "unix:mode", LinkOption.NOFOLLOW_LINKS) & FILE_TYPE) != SOCKET) {
+      throw new IOException("cannot listen on unix:" + path + ": a file is there that is no socket; remove it, or give another path");
+    }
     try (SocketChannel probe = SocketChannel.open(StandardProtocolFamily.UNIX)) {
       probe.connect(UnixDomainSocketAddress.of(path));
     } catch (SocketException e) {
-      return; // it is not there, or nobody serves it
+      return; // nobody serves it
     }
     throw new IOException("the socket " + path + " is in use");
   }
@@ -135,7 +145,7 @@ public final class Serving implements AutoCloseable {
 
   /**
    * Stops gracefully: health says NOT_SERVING, change feeds end, and running calls have the capability's grace to finish. Those that
-   * have not are cancelled. It returns when all is over.
+   * have not end as UNAVAILABLE, their handlers interrupted. It returns when all is over.
    */
   @Override
   public void close() {
@@ -144,6 +154,7 @@ public final class Serving implements AutoCloseable {
     capability.close();
     try {
       if (!server.awaitTermination(capability.grace.toMillis(), TimeUnit.MILLISECONDS)) {
+        capability.endCalls();
         server.shutdownNow().awaitTermination(1, TimeUnit.SECONDS);
       }
     } catch (InterruptedException e) {

@@ -4,9 +4,10 @@ import io.grpc.ServerCredentials;
 import io.grpc.TlsServerCredentials;
 import io.grpc.util.AdvancedTlsX509KeyManager;
 import io.grpc.util.AdvancedTlsX509TrustManager;
-import java.io.File;
-import java.io.IOException;
-import java.security.GeneralSecurityException;
+import io.grpc.util.CertificateUtils;
+import java.io.*;
+import java.security.*;
+import java.security.cert.X509Certificate;
 import java.util.concurrent.*;
 
 /**
@@ -30,7 +31,14 @@ record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) impl
       return thread;
     });
     var own = new AdvancedTlsX509KeyManager();
-    own.updateIdentityCredentials(cert, key, 1, TimeUnit.MINUTES, reloads);
+    readPair(own, cert, key);
+    reloads.scheduleWithFixedDelay(() -> {
+      try {
+        readPair(own, cert, key);
+      } catch (IOException | GeneralSecurityException | RuntimeException e) {
+        System.getLogger("io.mcpedge.capability").log(System.Logger.Level.WARNING, "what was read last stays in use: " + Rounds.text(e));
+      }
+    }, 1, 1, TimeUnit.MINUTES);
     var credentials = TlsServerCredentials.newBuilder().keyManager(own);
     if (clientCa != null) {
       var trust = AdvancedTlsX509TrustManager.newBuilder().setVerification(AdvancedTlsX509TrustManager.Verification.CERTIFICATE_ONLY_VERIFICATION).build();
@@ -38,6 +46,44 @@ record Tls(ServerCredentials credentials, ScheduledExecutorService reloads) impl
       credentials.trustManager(trust).clientAuth(TlsServerCredentials.ClientAuth.REQUIRE);
     }
     return new Tls(credentials.build(), reloads);
+  }
+
+  /** Has the certificate and its key used from now on. An error names the file, and changes nothing. */
+  private static void readPair(AdvancedTlsX509KeyManager own, File cert, File key) throws IOException, GeneralSecurityException {
+    X509Certificate[] chain = read(cert, "certificate", CertificateUtils::getX509Certificates);
+    PrivateKey secret = read(key, "private key (RSA or EC, PKCS #8)", CertificateUtils::getPrivateKey);
+    if (chain.length == 0) {
+      throw new IOException("the file " + cert + " holds no certificate in PEM");
+    }
+    if (!signs(secret, chain[0].getPublicKey())) {
+      throw new IOException("the key in " + key + " is not that of the certificate in " + cert + " (of a chain, the first): give the pair");
+    }
+    own.updateIdentityCredentials(chain, secret);
+  }
+
+  /** Reads PEM. */
+  private interface Reader<T> {
+    T read(InputStream in) throws IOException, GeneralSecurityException;
+  }
+
+  private static <T> T read(File file, String what, Reader<T> reader) throws IOException {
+    try (InputStream in = new FileInputStream(file)) {
+      return reader.read(in);
+    } catch (GeneralSecurityException | RuntimeException e) {
+      throw new IOException("the file " + file + " holds no " + what + " in PEM", e);
+    }
+  }
+
+  private static boolean signs(PrivateKey secret, PublicKey key) throws GeneralSecurityException {
+    Signature signature = Signature.getInstance(secret.getAlgorithm().equals("EC") ? "SHA256withECDSA" : "SHA256withRSA");
+    signature.initSign(secret);
+    byte[] signed = signature.sign();
+    try {
+      signature.initVerify(key);
+      return signature.verify(signed);
+    } catch (InvalidKeyException | SignatureException e) {
+      return false; // of another algorithm, or another size
+    }
   }
 
   @Override

@@ -19,6 +19,7 @@ final class Tools {
 
   /** A null result type: what the value is decides, and there is no output schema. */
   static <A, R> Entry of(String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
+    DefinitionException.unlessNamed("tool", name, description);
     String what = "tool " + checked(name);
     Tool.Builder tool = Tool.newBuilder().setName(name).setDescription(description);
     var schema = Schemas.ofArguments(what, arguments);

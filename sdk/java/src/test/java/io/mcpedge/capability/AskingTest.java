@@ -9,15 +9,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.mcpedge.capability.testing.Answer;
 import io.mcpedge.capability.testing.TestClient;
+import io.mcpedge.v1.CallToolRequest;
 import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.InputResponse;
+import io.mcpedge.v1.ToolServiceGrpc;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayDeque;
+import java.time.LocalDate;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 
 class AskingTest {
@@ -67,15 +72,111 @@ class AskingTest {
     }
   }
 
+  record Lending(Size from, Optional<Size> to, LocalDate until) {
+    Lending {
+      if (until.getYear() < 2000) {
+        throw new IllegalArgumentException("the year must be 2000 or later");
+      }
+    }
+  }
+
+  private static InputResponse accepted(String key, String content) {
+    return InputResponse.newBuilder().setKey(key)
+        .setElicit(io.mcpedge.v1.ElicitResult.newBuilder().setAction(io.mcpedge.v1.ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson(content)).build();
+  }
+
+  /** Each is asked for again, with a reason that names the member. */
+  @Test
+  void whatDoesNotFitIsSaid() {
+    var order = Question.form("order", "What?", Order.class);
+    var lending = Question.form("lending", "Until?", Lending.class);
+    var one = Question.form("n", "How many?", int.class);
+    var day = Question.form("day", "When?", LocalDate.class);
+    Map.of("{\"size\":\"small\",\"count\":9}", "the member \"count\" must be an integer, at least 1, at most 5",
+        "{\"size\":\"small\",\"count\":\"2\"}", "the member \"count\" must be an integer, at least 1, at most 5",
+        "{\"count\":2}", "the member \"size\" is missing; it is required",
+        "{\"size\":\"huge\",\"count\":2}", "the member \"size\" must be one of [\"small\",\"large\"]",
+        "{\"size\":\"small\",\"count\":2,\"extras\":[\"salt\"]}", "the member \"extras\" must be an array of [\"milk\",\"sugar\"]",
+        "3", "it must be a JSON object of the members size, count, extras, note").forEach((content, wrong) -> assertEquals(wrong, order.misfit(accepted("order", content))));
+    assertEquals("the member \"until\" must be a date such as 2026-11-24", lending.misfit(accepted("lending", "{\"from\":\"small\",\"until\":\"soon\"}")));
+    assertEquals("the members do not fit: the year must be 2000 or later",
+        lending.misfit(accepted("lending", "{\"from\":\"small\",\"until\":\"1999-01-01\"}")));
+    assertNull(lending.misfit(accepted("lending", "{\"from\":\"small\",\"to\":\"small\",\"until\":\"2026-11-24\"}")));
+    assertEquals("the member \"n\" must be an integer, at least -2147483648, at most 2147483647", one.misfit(accepted("n", "{\"n\":99999999999}")));
+    assertEquals("the member \"day\" must be a date such as 2026-11-24", day.misfit(accepted("day", "{\"day\":\"2026-02-30\"}")));
+    assertEquals(LocalDate.of(2026, 2, 3), day.read(accepted("day", "{\"day\":\"2026-02-03\"}")));
+  }
+
+  /** The user is asked again, and the log says why. */
   @Test
   void whatDoesNotFitIsAskedAgain() {
     s.tool("order", "Orders", call -> "" + call.ask("order", "What?", Order.class).count());
-    var given = new ArrayDeque<>(List.<Map<String, ?>>of(Map.of("size", "small", "count", 9), Map.of("size", "small", "count", "2"), Map.of("count", 2),
-        Map.of("size", "huge", "count", 2), Map.of("size", "small", "count", 1.5), Map.of("size", "small", "count", 2)));
-    try (var client = new TestClient(s).answer("order", q -> Answer.accepted(given.remove()).to(q))) {
-      var out = client.callTool("order");
-      assertEquals("2", out.text());
-      assertEquals(7, out.rounds());
+    List<String> said = new java.util.concurrent.CopyOnWriteArrayList<>();
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    Handler handler = new Handler() {
+      @Override
+      public void publish(LogRecord record) {
+        said.add(record.getMessage());
+      }
+
+      @Override
+      public void flush() {}
+
+      @Override
+      public void close() {}
+    };
+    log.addHandler(handler);
+    try (var client = new TestClient(s)) {
+      var request = CallToolRequest.newBuilder().setName("order").setContext(TestClient.defaultContext());
+      var stub = ToolServiceGrpc.newBlockingStub(client.channel());
+      for (String wrong : List.of("{\"size\":\"small\",\"count\":9}", "{\"size\":\"small\",\"count\":1.5}")) {
+        var again = stub.callTool(request.clone().addInputResponses(accepted("order", wrong)).build()).next().getInputRequired();
+        assertEquals("order", again.getRequests(0).getKey());
+      }
+      var result = stub.callTool(request.clone().addInputResponses(accepted("order", "{\"size\":\"small\",\"count\":2}")).build()).next().getResult();
+      assertEquals("2", result.getContent(0).getText().getText());
+      String want = "call test asks again: the answer to \"order\" does not fit: the member \"count\" must be an integer, at least 1, at most 5";
+      assertEquals(List.of(want, want), said);
+    } finally {
+      log.removeHandler(handler);
+    }
+  }
+
+  /** The kit fails at once, rather than to ask in vain. */
+  @Test
+  void scriptedAnswersHaveToFit() {
+    s.tool("sure", "Asks", call -> call.ask("sure", "Sure?", boolean.class));
+    s.tool("roots", "Asks", call -> call.roots("roots").size());
+    s.tool("model", "Asks", call -> Content.said(call.sample("model", "Hello", 10)));
+    s.tool("year", "Asks", call -> call.ask("year", "Until?", Lending.class).until());
+    try (var client = new TestClient(s).answer("sure", Answer.accepted(true)).answer("roots", Answer.sampled("a")).answer("model", Answer.declined())
+        .answer("year", Answer.accepted(Map.of("from", "small", "until", "1999-01-01")))) {
+      for (var tried : Map.of(
+          "sure", "the answer to \"sure\" does not fit: it must be a JSON object of the members sure",
+          "roots", "the answer to \"roots\" does not fit: it must be a list of roots",
+          "model", "the answer to \"model\" does not fit: it must be a message of a model",
+          "year", "the call still asks for \"year\" after 32 rounds; the log says which answer did not fit, and why").entrySet()) {
+        assertEquals(tried.getValue(), assertThrows(AssertionError.class, () -> client.callTool(tried.getKey())).getMessage());
+      }
+    }
+  }
+
+  @Test
+  void outcomesSayWhatTheyAre() {
+    s.tool("fails", "Fails", call -> {
+      throw new Failure(Reason.UNAVAILABLE, "off");
+    });
+    s.prompt("greet", "Greets", call -> "Hello");
+    try (var client = new TestClient(s)) {
+      var out = client.callTool("fails");
+      for (org.junit.jupiter.api.function.Executable wrong : List.<org.junit.jupiter.api.function.Executable>of(out::text, out::structured, out::toolResult)) {
+        String message = assertThrows(AssertionError.class, wrong).getMessage();
+        assertTrue(message.startsWith("the call has no CallToolResult: failure ") && message.contains("off"), message);
+      }
+      assertTrue(out.toString().contains("off"), out.toString());
+      var prompt = client.getPrompt("greet", Map.of());
+      assertTrue(assertThrows(AssertionError.class, prompt::text).getMessage().contains("Hello"));
+      assertTrue(prompt.toString().startsWith("result "), prompt.toString());
     }
   }
 

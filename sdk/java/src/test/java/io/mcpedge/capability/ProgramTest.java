@@ -47,7 +47,7 @@ class ProgramTest {
   private void start(String... flags) throws IOException {
     List<String> command = new ArrayList<>(List.of(java("java"), "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
     command.addAll(List.of(flags));
-    process = new ProcessBuilder(command).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
+    process = new ProcessBuilder(command).start();
     log = process.errorReader(StandardCharsets.UTF_8);
   }
 
@@ -101,6 +101,31 @@ class ProgramTest {
     String line = log.readLine();
     assertTrue(line.contains("program failed") && line.contains("none.pem"), line);
     assertEquals(1, status());
+  }
+
+  @Test
+  void helpIsNoMistake() throws Exception {
+    start("--help");
+    assertEquals(0, status());
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    int[] at = List.of("Serves program", "--listen ADDR", "--tls-cert FILE", "--tls-key FILE", "--tls-client-ca FILE").stream().mapToInt(said::indexOf).toArray();
+    assertTrue(at[0] >= 0 && at[0] < at[1] && at[1] < at[2] && at[2] < at[3] && at[3] < at[4], said);
+  }
+
+  @Test
+  void pairsThatAreNoneAreSaid() throws Exception {
+    certificate("server");
+    certificate("other");
+    for (var wrong : java.util.Map.of(
+        List.of("server.crt", "other.key"), "the key in " + pem("other.key") + " is not that of the certificate in " + pem("server.crt"),
+        List.of("server.key", "server.crt"), "the file " + pem("server.key") + " holds no certificate in PEM",
+        List.of("server.crt", "server.crt"), "the file " + pem("server.crt") + " holds no private key (RSA or EC, PKCS #8) in PEM").entrySet()) {
+      start("--listen=127.0.0.1:0", "--tls-cert", pem(wrong.getKey().get(0)), "--tls-key", pem(wrong.getKey().get(1)));
+      String line = log.readLine();
+      assertTrue(line.contains(wrong.getValue()), line);
+      assertEquals("ERROR", Json.tree(line).path("level").asText());
+      assertEquals(1, status());
+    }
   }
 
   @Test

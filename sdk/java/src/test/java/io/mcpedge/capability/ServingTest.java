@@ -291,6 +291,7 @@ class ServingTest {
     assertTrue(quick.next().contains("in time"));
     stop.join();
     assertTrue(ended.get(30, TimeUnit.SECONDS));
+    assertEquals("UNAVAILABLE", gate.next());
     channel.shutdownNow();
   }
 
@@ -313,6 +314,18 @@ class ServingTest {
     for (String wrong : List.of("nowhere", "127.0.0.1:x", "127.0.0.1:70000")) {
       assertThrows(java.io.IOException.class, () -> s.start(wrong), wrong);
     }
+  }
+
+  @Test
+  void whatIsNoSocketIsLeftAlone(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("file");
+    java.nio.file.Files.writeString(file, "precious");
+    Path link = java.nio.file.Files.createSymbolicLink(folder.resolve("link"), file);
+    for (Path path : List.of(file, link, folder)) {
+      var e = assertThrows(java.io.IOException.class, () -> s.start("unix:" + path));
+      assertTrue(e.getMessage().contains(path + ": a file is there that is no socket"), e.getMessage());
+    }
+    assertEquals("precious", java.nio.file.Files.readString(link));
   }
 
   @Test

@@ -13,11 +13,15 @@ import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.Tool;
 import io.mcpedge.v1.ToolServiceGrpc;
+import java.net.URI;
+import java.time.Duration;
 import java.time.LocalDate;
+import java.time.OffsetDateTime;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.UUID;
 import java.util.concurrent.ExecutionException;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
@@ -43,6 +47,12 @@ class ToolsTest {
   record Weather(double degrees, Optional<String> note, List<String> tags) {}
 
   record Wrong(@Default("x") int count) {}
+
+  record Runs(Runnable task) {}
+
+  record WrongText(@Limits(min = 2) String text) {}
+
+  record Empty(@Limits(min = 5, max = 3) int count) {}
 
   record Validated(int count) {
     Validated {
@@ -80,7 +90,7 @@ class ToolsTest {
       assertEquals(Json.tree("{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"default\":\"green\"}"), schema.at("/properties/color"));
       assertEquals(Json.tree("{\"type\":\"array\",\"minItems\":1,\"uniqueItems\":true,\"items\":{\"type\":\"number\",\"minimum\":0.5}}"),
           schema.at("/properties/shares"));
-      assertEquals("{\"type\":\"integer\"}", schema.at("/properties/maybe").toString());
+      assertEquals(Json.tree("{\"type\":\"integer\",\"minimum\":-2147483648,\"maximum\":2147483647}"), schema.at("/properties/maybe"));
       assertEquals("Region", schema.at("/properties/region/x-mcp-header").asText());
       assertEquals("date", schema.at("/properties/day/format").asText());
       var output = Json.tree(tool.getOutputSchemaJson());
@@ -115,16 +125,59 @@ class ToolsTest {
       for (var tried : Map.of(
           "the argument \"count\" is missing; it is required", Map.of(),
           "the argument \"inner.numbers\" is missing; it is required", Map.of("count", 1, "inner", Map.of()),
-          "the argument \"count\" must be an integer", Map.of("count", "1"),
+          "the argument \"count\" must be an integer, at least 1, at most 9007199254740991", Map.of("count", "1"),
           "the argument \"color\" must be one of [\"red\",\"green\"]", Map.of("count", 1, "color", "blue"),
           "the argument \"inner.numbers.1\" must be an integer", Map.of("count", 1, "inner", Map.of("numbers", List.of(1, 1.5))),
-          "the argument \"shares\" must be an array", Map.of("count", 1, "shares", "all")).entrySet()) {
+          "the argument \"day\" must be a date such as 2026-11-24", Map.of("count", 1, "day", "2026-02-30"),
+          "the argument \"inner.seven\" must be an integer, at least -2147483648, at most 2147483647",
+          Map.of("count", 1, "inner", Map.of("numbers", List.of(), "seven", 99999999999L)),
+          "the argument \"shares\" must be an array, with 1 items or more", Map.of("count", 1, "shares", "all")).entrySet()) {
         var failure = client.callTool("t", tried.getValue()).failure();
         assertEquals(FailureReason.FAILURE_REASON_INVALID_ARGUMENT, failure.getReason());
         assertEquals(tried.getKey(), failure.getMessage());
       }
       assertEquals("the arguments do not fit: at most 3, not 4", client.callTool("v", Map.of("count", 4)).failure().getMessage());
     }
+  }
+
+  record Bounded(@Limits(min = 2, max = 4) int count, @Limits(min = 1) Optional<Integer> more, short small, Color a, @Description("B") Optional<Color> b) {}
+
+  record Formats(
+      Optional<OffsetDateTime> at, Optional<Duration> time, Optional<URI> uri, Optional<Map<String, Integer>> map, Optional<Long> large, Optional<UUID> id) {}
+
+  /** Two members of one type say the same as one does, and what Java cannot hold is out of bounds. */
+  @Test
+  void membersStandForThemselves() {
+    var schema = Json.tree(Schemas.ofArguments("t", Bounded.class).toString());
+    assertEquals(Json.tree("{\"type\":\"integer\",\"minimum\":2,\"maximum\":4}"), schema.at("/properties/count"));
+    assertEquals(Json.tree("{\"type\":\"integer\",\"minimum\":1,\"maximum\":2147483647}"), schema.at("/properties/more"));
+    assertEquals(Json.tree("{\"type\":\"integer\",\"minimum\":-32768,\"maximum\":32767}"), schema.at("/properties/small"));
+    assertEquals(Json.tree("{\"type\":\"string\",\"enum\":[\"red\",\"green\"]}"), schema.at("/properties/a"));
+    assertEquals(Json.tree("{\"type\":\"string\",\"enum\":[\"red\",\"green\"],\"description\":\"B\"}"), schema.at("/properties/b"));
+    assertFalse(Schemas.of("r", Inner.class, true).at("/properties/seven").has("maximum")); // of what it writes Java sees to it
+  }
+
+  record Moods(Color a, Optional<Color> b) {}
+
+  @Test
+  void promptsTakeOneEnumTwice() {
+    s.prompt("p", "", Moods.class, (call, in) -> in.a() + " " + in.b());
+    try (var client = new TestClient(s)) {
+      var out = client.getPrompt("p", Map.of("a", "red", "b", "green"));
+      assertEquals("red Optional[green]", out.promptResult().getMessages(0).getContent().getText().getText());
+    }
+  }
+
+  @Test
+  void whatDoesNotParseIsSaid() {
+    var read = new Arguments<>(Formats.class, Schemas.ofArguments("t", Formats.class));
+    Map.of("{\"at\":\"soon\"}", "the argument \"at\" must be a date and time such as 2026-11-24T17:20:00Z",
+        "{\"time\":\"\"}", "the argument \"time\" must be a duration such as PT1H30M",
+        "{\"uri\":\"a b\"}", "the argument \"uri\" must be a URI such as https://example.com/a",
+        "{\"id\":\"x\"}", "the argument \"id\" must be a UUID",
+        "{\"map\":{\"a\":\"x\"}}", "the argument \"map.a\" must be an integer, at least -2147483648, at most 2147483647",
+        "{\"large\":99999999999999999999}", "the argument \"large\" must be an integer of 64 bits")
+        .forEach((text, wrong) -> assertEquals(wrong, read.misfit(text)));
   }
 
   @Test
@@ -161,6 +214,12 @@ class ToolsTest {
     s.tool("error", "Fails", call -> {
       throw new StackOverflowError("secret");
     });
+    s.tool("wrapped", "Fails", call -> {
+      throw new IllegalStateException(new RuntimeException(new NullPointerException("secret")));
+    });
+    s.tool("outside", "Fails", call -> {
+      throw new java.io.UncheckedIOException(new java.io.IOException("the disk is full"));
+    });
     s.tool("status", "Fails", call -> {
       throw Status.RESOURCE_EXHAUSTED.withDescription("full").asRuntimeException();
     });
@@ -172,6 +231,8 @@ class ToolsTest {
       assertEquals("{\"retry\":1}", client.callTool("failure").failure().getDataJson());
       assertEquals(List.of("a", "b"), client.callTool("scopes").failure().getScopesList());
       assertEquals("tool fault failed by a fault of the service", client.callTool("fault").failure().getMessage());
+      assertEquals("tool wrapped failed by a fault of the service", client.callTool("wrapped").failure().getMessage());
+      assertEquals("the disk is full", client.callTool("outside").text());
       assertEquals("tool encode failed by a fault of the service", client.callTool("encode").failure().getMessage());
       assertEquals("tool error failed by a fault of the service", client.callTool("error").failure().getMessage());
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
@@ -199,6 +260,19 @@ class ToolsTest {
         () -> s.resource("notes", "n", "", (call, uri) -> "")).entrySet()) {
       var e = assertThrows(DefinitionException.class, wrong.getValue()::run);
       assertTrue(e.getMessage().startsWith(wrong.getKey()), e.getMessage());
+    }
+  }
+
+  @Test
+  void typesThatNothingFitsAreRefused() {
+    for (var wrong : Map.<String, Runnable>of(
+        "tool runs: java.lang.Runnable cannot be read; take a record: ", () -> s.tool("runs", "", Runs.class, (call, in) -> ""),
+        "tool text: @Limits of text: minimum is of a number, and this is a string", () -> s.tool("text", "", WrongText.class, (call, in) -> ""),
+        "tool empty: @Limits of count: no value is at least 5 and at most 3", () -> s.tool("empty", "", Empty.class, (call, in) -> ""),
+        "tool nothing: the description is null; give a text, or \"\"", () -> s.tool("nothing", null, call -> ""),
+        "a tool's name is null; give a text", () -> s.tool(null, "", call -> ""),
+        "prompt nothing: the description is null; give a text, or \"\"", () -> s.prompt("nothing", null, call -> "")).entrySet()) {
+      assertTrue(assertThrows(DefinitionException.class, wrong.getValue()::run).getMessage().startsWith(wrong.getKey()), wrong.getKey());
     }
   }
 

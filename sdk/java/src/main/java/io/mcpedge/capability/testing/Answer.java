@@ -10,7 +10,10 @@ import java.util.List;
 public interface Answer {
   InputResponse to(InputRequest question);
 
-  /** Of a user who filled in a form: any value that encodes as a JSON object. */
+  /**
+   * Of a user who filled in a form: any value that encodes as a JSON object. A question for one value wants it under its own key: {@code
+   * accepted(Map.of("sure", true))} of {@code call.ask("sure", …, boolean.class)}.
+   */
   static Answer accepted(Object content) {
     String text = new ObjectMapper().valueToTree(content).toString();
     return of(ElicitResult.newBuilder().setAction(ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson(text));

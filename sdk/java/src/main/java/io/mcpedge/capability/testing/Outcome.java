@@ -20,26 +20,30 @@ public final class Outcome {
 
   Outcome() {}
 
-  /** The result of a tool. */
+  private <R> R result(Class<R> type) {
+    if (!type.isInstance(result)) {
+      throw new AssertionError("the call has no " + type.getSimpleName() + ": " + this);
+    }
+    return type.cast(result);
+  }
+
+  /** The result of a tool. AssertionError when the call ended otherwise; so do the other results. */
   public CallToolResult toolResult() {
-    return (CallToolResult) result;
+    return result(CallToolResult.class);
   }
 
   /** The result of a read. */
   public ReadResourceResult readResult() {
-    return (ReadResourceResult) result;
+    return result(ReadResourceResult.class);
   }
 
   /** The result of a prompt. */
   public GetPromptResult promptResult() {
-    return (GetPromptResult) result;
+    return result(GetPromptResult.class);
   }
 
   /** The texts of a tool's content, one line for each. */
   public String text() {
-    if (result == null) {
-      throw new AssertionError("the call has no result: " + (failure == null ? inputRequired : failure));
-    }
     return toolResult().getContentList().stream().filter(c -> c.hasText()).map(c -> c.getText().getText()).collect(Collectors.joining("\n"));
   }
 
@@ -48,10 +52,18 @@ public final class Outcome {
     return new RawJson(toolResult().getStructuredContentJson());
   }
 
+  /** How the call ended. */
+  @Override
+  public String toString() {
+    return result != null ? "result " + result : failure != null ? "failure " + failure : "questions " + inputRequired;
+  }
+
+  /** Null: the call did not end in questions. */
   public InputRequired inputRequired() {
     return inputRequired;
   }
 
+  /** Null: the call did not fail. */
   public Failure failure() {
     return failure;
   }

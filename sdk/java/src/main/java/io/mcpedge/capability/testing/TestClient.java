@@ -8,10 +8,12 @@ import io.grpc.Server;
 import io.grpc.inprocess.InProcessChannelBuilder;
 import io.grpc.inprocess.InProcessServerBuilder;
 import io.mcpedge.capability.Capability;
+import io.mcpedge.capability.Question;
 import io.mcpedge.v1.*;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.*;
+import java.util.stream.Collectors;
 
 /** A client of a Capability, in process. */
 public final class TestClient implements AutoCloseable {
@@ -45,7 +47,10 @@ public final class TestClient implements AutoCloseable {
         .build();
   }
 
-  /** Answers the question of a key from now on; one without an answer ends its call in the questions. */
+  /**
+   * Answers the question of a key from now on; one without an answer ends its call in the questions. A call whose question the answer
+   * does not fit is an AssertionError that says why: a user would be asked again.
+   */
   public TestClient answer(String key, Answer answer) {
     answers.put(key, answer);
     return this;
@@ -106,7 +111,7 @@ public final class TestClient implements AutoCloseable {
       for (InputRequest question : out.inputRequired.getRequestsList()) {
         InputResponse answer = answers.getOrDefault(question.getKey(), q -> null).to(question);
         if (answer != null) {
-          given.add(answer.toBuilder().setKey(question.getKey()).build());
+          given.add(fitting(question, answer.toBuilder().setKey(question.getKey()).build()));
         }
       }
       if (given.isEmpty() && out.inputRequired.getRequestsCount() > 0) {
@@ -114,7 +119,16 @@ public final class TestClient implements AutoCloseable {
       }
       state = out.inputRequired.getState();
     }
-    throw new AssertionError("the call still asks after " + MAX_ROUNDS + " rounds");
+    String keys = out.inputRequired.getRequestsList().stream().map(q -> '"' + q.getKey() + '"').collect(Collectors.joining(", "));
+    throw new AssertionError("the call still asks for " + keys + " after " + MAX_ROUNDS + " rounds; the log says which answer did not fit, and why");
+  }
+
+  private static InputResponse fitting(InputRequest question, InputResponse answer) {
+    String wrong = Question.misfit(question, answer);
+    if (wrong != null) {
+      throw new AssertionError("the answer to \"" + question.getKey() + "\" does not fit: " + wrong);
+    }
+    return answer;
   }
 
   /** Reads one round: events, then one outcome, then the end. AssertionError when the contract is broken. */
