@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/signal"
@@ -88,7 +90,7 @@ func (s *Server) stop(server *grpc.Server) {
 }
 
 // Listen listens on a TCP address ("127.0.0.1:50051"), or on a Unix socket ("unix:/run/x.sock"),
-// where a socket that nobody serves any more is replaced.
+// where a socket that nobody serves any more is replaced. Whatever else has that path is left as it is: an error.
 func Listen(address string) (net.Listener, error) {
 	path, unix := strings.CutPrefix(address, "unix:")
 	if !unix {
@@ -96,17 +98,21 @@ func Listen(address string) (net.Listener, error) {
 	}
 	path = strings.TrimPrefix(path, "//") // unix:///absolute/path
 	l, err := net.Listen("unix", path)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		probe, perr := net.DialTimeout("unix", path, time.Second)
-		if perr == nil {
-			_ = probe.Close()
-			return nil, err
-		}
-		if errors.Is(perr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
-			return net.Listen("unix", path)
-		}
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return l, err
 	}
-	return l, err
+	if info, serr := os.Lstat(path); serr == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil, fmt.Errorf("cannot listen on %s: %s is there and is no socket: remove it, or name another path", address, path)
+	}
+	probe, perr := net.DialTimeout("unix", path, time.Second)
+	if perr == nil {
+		_ = probe.Close()
+		return nil, fmt.Errorf("cannot listen on %s: another process serves there: stop it, or name another path: %w", address, err)
+	}
+	if errors.Is(perr, syscall.ECONNREFUSED) && os.Remove(path) == nil {
+		return net.Listen("unix", path)
+	}
+	return nil, err
 }
 
 // Main is the rest of a main function: it parses the command line with the flags --listen (default

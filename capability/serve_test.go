@@ -213,6 +213,33 @@ func TestListenReplacesOnlyADeadSocket(t *testing.T) {
 	_ = again.Close()
 }
 
+// What is no socket is somebody's file, and stays.
+func TestListenRemovesNothingButSockets(t *testing.T) {
+	dir := t.TempDir()
+	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+	if err := os.WriteFile(file, []byte("precious"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{file, link, dir} {
+		l, err := capability.Listen("unix:" + path)
+		if err == nil {
+			_ = l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), path+" is there and is no socket") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if data, err := os.ReadFile(file); err != nil || string(data) != "precious" { // #nosec G304 -- its own
+		t.Errorf("the file: %q, %v", data, err)
+	}
+	if target, err := os.Readlink(link); err != nil || target != file {
+		t.Errorf("the link: %q, %v", target, err)
+	}
+}
+
 // TestTheServiceOfTheDocumentation builds and runs what the package comment shows.
 func TestTheServiceOfTheDocumentation(t *testing.T) {
 	source, err := os.ReadFile("example/greeter/main.go")

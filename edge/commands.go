@@ -69,21 +69,39 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(append(errs, trial.Unlisted())...)
 }
 
-// trialUsage describes the flags of check that takePairs takes, as package flag describes the others.
+// trialUsage describes the flags of check that takeFlag takes, as package flag describes the others.
 const trialUsage = `And, repeatable, without a twin in the environment:
   -call NAME=JSON
-    	also calls the tool NAME, which need not be marked read-only, with these arguments
+    	also calls the tool NAME, which need not be marked read-only, with these arguments;
+    	again with others: each is a call
   -answer KEY=JSON
-    	answers the question KEY that a tool asks
+    	answers the question KEY that a tool asks, once for each key: what the form asks for, as '{"sure":true}', or
+    	'{"action":"decline"}'; without one it is declined
+  -timeout DURATION
+    	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
 `
 
 // checkSettings reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
 func checkSettings(args []string, usage io.Writer) (cfg config.Config, trial *check.Trial, err error) {
-	trial = &check.Trial{}
-	if trial.Calls, args, err = takePairs("call", "NAME=JSON, a tool and its arguments", args); err != nil {
+	trial = &check.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
+	calls, args, err := takePairs("call", "NAME=JSON, a tool and its arguments", args)
+	if err != nil {
 		return cfg, nil, err
 	}
-	if trial.Answers, args, err = takePairs("answer", "KEY=JSON, the key of a question and its answer", args); err != nil {
+	for _, c := range calls {
+		trial.Calls[c.name] = append(trial.Calls[c.name], c.json)
+	}
+	answers, args, err := takePairs("answer", "KEY=JSON, the key of a question and its answer", args)
+	if err != nil {
+		return cfg, nil, err
+	}
+	for _, a := range answers {
+		if first, twice := trial.Answers[a.name]; twice {
+			return cfg, nil, fmt.Errorf("check: --answer %s is given twice, as %.80q and %.80q: give one, and run check again for the other", a.name, first, a.json)
+		}
+		trial.Answers[a.name] = a.json
+	}
+	if trial.Timeout, args, err = takeTimeout(args); err != nil {
 		return cfg, nil, err
 	}
 	if cfg, err = config.Load("check", args, os.LookupEnv, usage); errors.Is(err, flag.ErrHelp) {
@@ -107,10 +125,42 @@ func ready(ctx context.Context, args []string) error {
 	return admin.Ask(ctx, cfg.Admin, cfg.AdminTLS.Enabled())
 }
 
-// takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check. It
-// is no setting, so the environment and the file do not have it. The last of equal names counts.
-func takePairs(flag, want string, args []string) (pairs map[string]string, rest []string, err error) {
-	pairs = map[string]string{}
+// pair is a name and JSON.
+type pair struct{ name, json string }
+
+// takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check, in their order.
+func takePairs(flag, want string, args []string) (pairs []pair, rest []string, err error) {
+	values, rest, err := takeFlag(flag, want, args)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, value := range values {
+		name, text, found := strings.Cut(value, "=")
+		if !found || name == "" {
+			return nil, nil, fmt.Errorf("check: --%s %q: give %s", flag, value, want)
+		}
+		pairs = append(pairs, pair{name, text})
+	}
+	return pairs, rest, nil
+}
+
+// takeTimeout takes --timeout out of the arguments of check; 0: it is not there. Of several the last counts.
+func takeTimeout(args []string) (timeout time.Duration, rest []string, err error) {
+	const want = "a duration above 0, as 2m"
+	values, rest, err := takeFlag("timeout", want, args)
+	if err != nil || len(values) == 0 {
+		return 0, rest, err
+	}
+	last := values[len(values)-1]
+	if timeout, err = time.ParseDuration(last); err != nil || timeout <= 0 {
+		return 0, nil, fmt.Errorf("check: --timeout %q: give %s", last, want)
+	}
+	return timeout, rest, nil
+}
+
+// takeFlag takes the values of a flag out of the arguments of check. It is no setting, so the environment and the file do
+// not have it.
+func takeFlag(flag, want string, args []string) (values, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
 		switch {
@@ -124,13 +174,9 @@ func takePairs(flag, want string, args []string) (pairs map[string]string, rest 
 			i++
 			value = args[i]
 		}
-		name, arguments, found := strings.Cut(value, "=")
-		if !found || name == "" {
-			return nil, nil, fmt.Errorf("check: --%s %q: give %s", flag, value, want)
-		}
-		pairs[name] = arguments
+		values = append(values, value)
 	}
-	return pairs, rest, nil
+	return values, rest, nil
 }
 
 // writeProto writes the contract's files for teams that generate stubs.

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -84,12 +84,30 @@ func serveTools(t *testing.T, s *capability.Server) string {
 func TestTakePairs(t *testing.T) {
 	calls, rest, err := takePairs("call", "NAME=JSON", []string{"--backend", "a=x:1", "--call", `t={"a":"b=c"}`, "-call=u={}", "--log-level=warn", "--call=v={}"})
 	if err != nil || !slices.Equal(rest, []string{"--backend", "a=x:1", "--log-level=warn"}) ||
-		!maps.Equal(calls, map[string]string{"t": `{"a":"b=c"}`, "u": "{}", "v": "{}"}) {
+		!slices.Equal(calls, []pair{{"t", `{"a":"b=c"}`}, {"u", "{}"}, {"v", "{}"}}) {
 		t.Errorf("calls %v, rest %q, %v", calls, rest, err)
 	}
 	for _, bad := range [][]string{{"--call"}, {"--call", "tool"}, {"--call=={}"}} {
 		if _, _, err := takePairs("call", "NAME=JSON", bad); err == nil {
 			t.Errorf("no error for %q", bad)
+		}
+	}
+}
+
+// Every call that was asked for is made, one answer is given to a key, and a deadline can be chosen.
+func TestCheckSettingsOfTrials(t *testing.T) {
+	_, trial, err := checkSettings([]string{"--call", `t={"n":1}`, "--call=u={}", "--call", `t={"n":2}`, "--timeout", "2m", "--answer=k={}"}, io.Discard)
+	if err != nil || !slices.Equal(trial.Calls["t"], []string{`{"n":1}`, `{"n":2}`}) || len(trial.Calls["u"]) != 1 || trial.Timeout != 2*time.Minute {
+		t.Errorf("%+v, %v", trial, err)
+	}
+	for want, args := range map[string][]string{
+		`--answer k is given twice, as "{}" and "1"`: {"--answer=k={}", "--answer", "k=1"},
+		`--timeout "soon": give a duration`:          {"--timeout=soon"},
+		`--timeout "0s": give a duration above 0`:    {"--timeout=0s"},
+		`--timeout lacks a duration`:                 {"--timeout"},
+	} {
+		if _, _, err := checkSettings(args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", args, err, want)
 		}
 	}
 }
@@ -100,7 +118,7 @@ func TestCheckHelp(t *testing.T) {
 	if _, _, err := checkSettings([]string{"--help"}, &usage); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"\n  -call NAME=JSON\n", "\n  -answer KEY=JSON\n", "\n  -backend NAME=TARGET\n"} {
+	for _, want := range []string{"\n  -call NAME=JSON\n", "\n  -answer KEY=JSON\n", "\n  -timeout DURATION\n", "\n  -backend NAME=TARGET\n"} {
 		if !strings.Contains(usage.String(), want) {
 			t.Errorf("the help lacks %q:\n%s", want, &usage)
 		}

@@ -27,10 +27,10 @@ import (
 // The checks of `mcpedge check` find nothing that breaks the contract, also in rounds of the tools that ask.
 func TestContract(t *testing.T) {
 	trial := &check.Trial{
-		Calls: map[string]string{
-			"counter": `{"name":"x"}`, "interview": "{}", "ask_all": "{}", "stubborn": "{}", "keep": "{}", "open_url": "{}", "content": "{}",
-			"typed": `{"count":1,"share":0.5,"text":"x"}`, "count": `{"to":3}`, "log": "{}", "large": `{"bytes":1048576}`, "job": `{"steps":2}`,
-			"echo": `{"a":1}`, "sample": `{"prompt":"x"}`,
+		Calls: map[string][]string{
+			"counter": {`{"name":"x"}`}, "interview": {"{}"}, "ask_all": {"{}"}, "stubborn": {"{}"}, "keep": {"{}"}, "open_url": {"{}"},
+			"content": {"{}"}, "typed": {`{"count":1,"share":0.5,"text":"x"}`}, "count": {`{"to":3}`}, "log": {"{}"},
+			"large": {`{"bytes":1048576}`}, "job": {`{"steps":2}`}, "echo": {`{"a":1}`}, "sample": {`{"prompt":"x"}`},
 		},
 		Answers: map[string]string{"name": `{"first":"Ada"}`, "age": `{"years":36}`, "ok": `{"ok":true}`, "roots": `["file:///a"]`, "model": `"roses"`},
 	}

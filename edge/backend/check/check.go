@@ -60,7 +60,10 @@ func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, tim
 		_, _ = fmt.Fprintf(w, "  Describe fails: %v\n", err)
 		return fmt.Errorf("backend %q: Describe fails: %w", cfg.Name, err)
 	}
-	found := &findings{}
+	found := &findings{work: timing.reach, backend: b.Timeout()}
+	if trial != nil && trial.Timeout > 0 {
+		found.work = trial.Timeout
+	}
 	found.overview(survey, cfg)
 	if trial != nil {
 		trial.listed = append(trial.listed, collect(survey.Catalog.Tools, (*pb.Tool).GetName)...)

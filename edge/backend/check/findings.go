@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -14,6 +15,8 @@ type findings struct {
 	breaches int
 	// first is the first breach.
 	first string
+	// work bounds a round of work, and backend is the backend's own timeout: the shorter counts.
+	work, backend time.Duration
 	// mistake is the first thing that is wrong with what was to be tried.
 	mistake string
 }

@@ -77,6 +77,11 @@ func (p *prober) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, min(p.b.Timeout(), p.timing.reach))
 }
 
+// working limits ctx to the time of one round of work.
+func (p *prober) working(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, min(p.b.Timeout(), p.work))
+}
+
 // request is the context of one round of a client that can be asked everything.
 func (p *prober) request(call string, round uint32) *pb.RequestContext {
 	return &pb.RequestContext{

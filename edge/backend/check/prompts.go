@@ -2,7 +2,11 @@ package check
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -36,7 +40,7 @@ func (p *prober) prompts(ctx context.Context, list []*pb.Prompt) {
 }
 
 func (p *prober) getPrompt(ctx context.Context, what, name string, given map[string]string) outcome[pb.GetPromptResult] {
-	ctx, cancel := p.bounded(ctx)
+	ctx, cancel := p.working(ctx)
 	defer cancel()
 	about := p.request(newCall(), 1)
 	stream, err := p.b.Prompts().GetPrompt(p.shown(ctx, about), &pb.GetPromptRequest{Name: name, Arguments: given, Context: about})
@@ -51,13 +55,13 @@ func (p *prober) getListed(ctx context.Context, what, name string, given map[str
 	o := p.getPrompt(ctx, what, name, given)
 	switch {
 	case o.failure != nil:
-		p.note("%s with %v: a failure, %s: %.120s", what, given, o.failure.GetReason(), o.failure.GetMessage())
+		p.note("%s %s: a failure, %s: %.120s", what, with(given), o.failure.GetReason(), o.failure.GetMessage())
 		return ""
 	case o.required != nil:
 		return what + ": asks the client first"
 	case o.result == nil:
-		if o.err != nil && !crashed(o.err) {
-			p.note("%s with %v: %s", what, given, statusText(o.err))
+		if o.err != nil && !crashed(o.err) && status.Code(o.err) != codes.DeadlineExceeded {
+			p.note("%s %s: %s", what, with(given), statusText(o.err))
 		}
 		return ""
 	}
@@ -71,4 +75,16 @@ func (p *prober) getListed(ctx context.Context, what, name string, given map[str
 		p.breaks("%s: the result: %v", what, err)
 	}
 	return fmt.Sprintf("%s: %d messages", what, len(o.result.GetMessages()))
+}
+
+// with says which arguments a prompt was given.
+func with(given map[string]string) string {
+	if len(given) == 0 {
+		return "without arguments"
+	}
+	text, err := json.Marshal(given)
+	if err != nil {
+		return "with arguments that are no JSON"
+	}
+	return fmt.Sprintf("with %.200s", text)
 }

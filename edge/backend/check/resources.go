@@ -35,7 +35,7 @@ func (p *prober) resources(ctx context.Context, listed []*pb.Resource, templates
 }
 
 func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.ReadResourceResult] {
-	ctx, cancel := p.bounded(ctx)
+	ctx, cancel := p.working(ctx)
 	defer cancel()
 	about := p.request(newCall(), 1)
 	stream, err := p.b.Resources().ReadResource(p.shown(ctx, about), &pb.ReadResourceRequest{Uri: uri, Context: about})
@@ -55,7 +55,7 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 	case o.required != nil:
 		return what + ": asks the client first"
 	case o.result == nil:
-		if o.err != nil && !crashed(o.err) {
+		if o.err != nil && !crashed(o.err) && status.Code(o.err) != codes.DeadlineExceeded { // that is noted already
 			p.note("%s: %s", what, statusText(o.err))
 		}
 		return ""

@@ -25,7 +25,11 @@ func report(t *testing.T, addr string, calls map[string]string) (string, error) 
 func reportWithin(t *testing.T, addr string, calls map[string]string, timing timing) (string, error) {
 	t.Helper()
 	var out strings.Builder
-	err := run(t.Context(), backend.Config{Name: "x", Target: addr}, &Trial{Calls: calls}, &out, &timing)
+	trial := &Trial{Calls: map[string][]string{}}
+	for name, arguments := range calls {
+		trial.Calls[name] = []string{arguments}
+	}
+	err := run(t.Context(), backend.Config{Name: "x", Target: addr}, trial, &out, &timing)
 	return out.String(), err
 }
 

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -27,11 +30,11 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 	})
 	tried := 0
 	for _, t := range listed {
-		arguments, asked := p.trial.call(t.Name)
+		calls := p.trial.calls(t.Name)
 		readOnly := t.GetAnnotations().GetReadOnly()
 		what := fmt.Sprintf("CallTool %q", t.Name)
 		switch {
-		case asked:
+		case len(calls) > 0:
 		case !readOnly:
 			p.note("%s: not called, since it is not marked read_only; to call it: --call '%s={…}'", what, t.Name)
 			continue
@@ -42,12 +45,18 @@ func (p *prober) tools(ctx context.Context, listed []*pb.Tool) {
 			p.note("%d read-only tools were called, the others were not", maxTried)
 			return
 		default:
-			arguments = "{}"
+			calls = []string{"{}"}
 			tried++
 		}
-		p.try(func() string { return p.callThrough(ctx, what, t, arguments) })
-		if readOnly && refuses(t, arguments) == nil {
-			p.try(func() string { return p.abandonTool(ctx, what, t, arguments) })
+		for _, arguments := range calls {
+			call := what
+			if len(calls) > 1 {
+				call = fmt.Sprintf("%s with %.80s", what, arguments)
+			}
+			p.try(func() string { return p.callThrough(ctx, call, t, arguments) })
+		}
+		if readOnly && refuses(t, calls[0]) == nil {
+			p.try(func() string { return p.abandonTool(ctx, what, t, calls[0]) })
 		}
 		if p.unresponsive {
 			return
@@ -61,7 +70,7 @@ func needsArguments(t *pb.Tool) bool {
 }
 
 func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolRequest) outcome[pb.CallToolResult] {
-	ctx, cancel := p.bounded(ctx)
+	ctx, cancel := p.working(ctx)
 	defer cancel()
 	stream, err := p.b.Tools().CallTool(p.shown(ctx, r.Context), r)
 	if err != nil {
@@ -80,6 +89,7 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 	r := &pb.CallToolRequest{Name: t.Name, ArgumentsJson: arguments}
 	id := newCall()
 	var asks []string
+	given := answered{}
 	for round := uint32(1); round <= maxRounds; round++ {
 		r.Context = p.request(id, round)
 		o := p.callTool(ctx, what, r)
@@ -91,14 +101,14 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 				how = "a result that is an error"
 			}
 			well := fmt.Sprintf("%s: %s after %s and %s%s", what, how, count(int(round), "round"), count(o.events, "event"), strings.Join(asks, ""))
-			if _, asked := p.trial.call(t.Name); asked {
+			if len(p.trial.calls(t.Name)) > 0 {
 				well += ": " + shorten(o.result)
 			}
 			return well
 		case o.failure != nil:
 			return fmt.Sprintf("%s: a failure, %s: %.120s%s", what, o.failure.GetReason(), o.failure.GetMessage(), strings.Join(asks, ""))
 		case o.required == nil:
-			if o.err != nil {
+			if o.err != nil && status.Code(o.err) != codes.DeadlineExceeded { // that is noted already
 				return fmt.Sprintf("%s: %s", what, statusText(o.err))
 			}
 			return ""
@@ -106,6 +116,9 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 		r.State, r.InputResponses = o.required.State, nil
 		for _, q := range o.required.Requests {
 			a, how, err := p.answer(q)
+			if err == nil && how == answeredBy {
+				err = given.fits(q, a)
+			}
 			if err != nil {
 				p.wrong("%s: %v", what, err)
 				return ""

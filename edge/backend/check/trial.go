@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -16,12 +17,14 @@ import (
 
 // Trial is what Check tries beside what it does by itself. A nil one is nothing.
 type Trial struct {
-	// Calls are tools to call, by name, each with its arguments, a JSON object.
-	Calls map[string]string
+	// Calls are tools to call, by name, each with the arguments of every call, JSON objects.
+	Calls map[string][]string
 	// Answers are by the key of the question, JSON: what a form asks for as an object, or a whole result
 	// of elicitation with its action; a text of a model as a string; roots as an array of URIs. What has
 	// no answer is declined.
 	Answers map[string]string
+	// Timeout bounds each round of work, unless the backend's own timeout is shorter; 0: 10 s.
+	Timeout time.Duration
 	// Pages, unless nil, is given what the backend serves and returns, a sentence each, what clients may not see of
 	// it: they are noted.
 	Pages func(*backend.Backend, *backend.Catalog) []string
@@ -52,12 +55,12 @@ func (t *Trial) Unlisted() error {
 	return errors.Join(errs...)
 }
 
-func (t *Trial) call(tool string) (arguments string, ok bool) {
+// calls are the arguments that a tool is to be called with; none: the tool was not named.
+func (t *Trial) calls(tool string) []string {
 	if t == nil {
-		return "", false
+		return nil
 	}
-	arguments, ok = t.Calls[tool]
-	return arguments, ok
+	return t.Calls[tool]
 }
 
 // refuses says what is wrong with arguments by a tool's schema, before the backend sees them.
@@ -122,7 +125,7 @@ func (p *prober) answer(q *pb.InputRequest) (a *pb.InputResponse, how string, er
 		}
 		a.Response = &pb.InputResponse_Elicit{Elicit: result}
 	}
-	return a, "answered", nil
+	return a, answeredBy, nil
 }
 
 // wantsForm says what the answer of a form is, with the fields that it has; nil: of a URL.

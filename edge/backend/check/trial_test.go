@@ -3,6 +3,7 @@ package check
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -38,7 +39,7 @@ func TestTrialOfArgumentsThatDoNotFit(t *testing.T) {
 
 // A tool that no backend lists is the caller's mistake, whatever backend is checked first.
 func TestTrialOfToolsThatAreNotListed(t *testing.T) {
-	trial := &Trial{Calls: map[string]string{"look": `{}`, "lok": `{}`}}
+	trial := &Trial{Calls: map[string][]string{"look": {`{}`}, "lok": {`{}`}}}
 	other := newSample()
 	other.tools = []*pb.Tool{{Name: "seek"}}
 	for name, x := range map[string]*sample{"one": newSample(), "other": other} {
@@ -69,6 +70,82 @@ func TestTrialShowsResults(t *testing.T) {
 	out, err := report(t, x.serve(t, 0), map[string]string{"change": `{}`})
 	if err != nil || !strings.Contains(out, `CallTool "change": a result that is an error after 1 round and 0 events: there is no order 9 é`) || len(out) > 4000 {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// A tool that was named several times is called as often.
+func TestTrialMakesEveryCall(t *testing.T) {
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if r.GetName() != "change" {
+			return s.Send(notThere())
+		}
+		return s.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Result{Result: &pb.CallToolResult{
+			Content: []*pb.ContentBlock{text("got " + r.GetArgumentsJson())}}}})
+	}
+	var out strings.Builder
+	trial := &Trial{Calls: map[string][]string{"change": {`{"steps":1}`, `{"steps":2}`}}}
+	err := run(t.Context(), backend.Config{Name: "x", Target: x.serve(t, 0)}, trial, &out, &patient)
+	for _, want := range []string{`CallTool "change" with {"steps":1}: a result after`, `got {"steps":1}`, `CallTool "change" with {"steps":2}: a result after`, `got {"steps":2}`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing (%v) in:\n%s", want, err, &out)
+		}
+	}
+}
+
+// A tool that takes its time breaks nothing: the report says how to give it more.
+func TestTrialOfSlowTools(t *testing.T) {
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if r.GetName() != "change" {
+			return s.Send(notThere())
+		}
+		<-s.Context().Done()
+		return s.Context().Err()
+	}
+	at := x.serve(t, 0)
+	for name, c := range map[string]struct {
+		trial Trial
+		cfg   backend.Config
+		want  string
+	}{
+		"the trial's":   {Trial{Timeout: 100 * time.Millisecond}, backend.Config{}, "no outcome within 100ms: give it more time, as with --timeout=1m0s"},
+		"the backend's": {Trial{Timeout: time.Minute}, backend.Config{Timeout: 200 * time.Millisecond}, "no outcome within 200ms, the timeout of this backend"},
+	} {
+		var out strings.Builder
+		c.trial.Calls = map[string][]string{"change": {`{}`}}
+		c.cfg.Name, c.cfg.Target = "x", at
+		err := run(t.Context(), c.cfg, &c.trial, &out, &patient)
+		if err != nil || !strings.Contains(out.String(), `note    CallTool "change": `+c.want) || strings.Contains(out.String(), `ok      CallTool "change"`) {
+			t.Errorf("%s: %v:\n%s", name, err, &out)
+		}
+	}
+}
+
+// An answer that does not fit is named with the reason, by the schema of the form, or as the backend asks the same again.
+func TestTrialOfAnswersThatDoNotFit(t *testing.T) {
+	const sure = `{"type":"object","properties":{"sure":{"type":"boolean"}},"required":["sure"]}`
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if r.GetName() != "change" {
+			return s.Send(notThere())
+		}
+		return s.Send(asks(&pb.InputRequest{Key: "terms", Request: &pb.InputRequest_ElicitForm{ElicitForm: &pb.ElicitForm{Message: "Sure?", RequestedSchemaJson: sure}}}))
+	}
+	at := x.serve(t, 0)
+	for answer, want := range map[string]string{
+		`{"sure":"x"}`:                  `--answer terms: the answer does not fit: `,
+		`{"answer":3}`:                  `missing`,
+		`{"action":"accept"}`:           "an accepted form has content",
+		`{"sure":true}`:                 "--answer terms: the answer does not fit: the tool asks the same again",
+		`{"sure":true,"note":"\u0000"}`: "the tool asks the same again",
+	} {
+		var out strings.Builder
+		trial := &Trial{Calls: map[string][]string{"change": {`{}`}}, Answers: map[string]string{"terms": answer}}
+		err := run(t.Context(), backend.Config{Name: "x", Target: at}, trial, &out, &patient)
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(out.String(), "wrong   CallTool") || strings.Contains(out.String(), "  breaks ") {
+			t.Errorf("%s: %v, want %q:\n%s", answer, err, want, &out)
+		}
 	}
 }
 

@@ -90,10 +90,19 @@ func (f *findings) status(what string, err error) {
 	case codes.Unknown:
 		f.breaks("%s: %s is what an unhandled exception becomes: say what was wrong, by a Failure or another code", what, statusText(err))
 	case codes.DeadlineExceeded:
-		f.breaks("%s: there is no outcome before the deadline", what)
+		f.slow(what)
 	case codes.Unimplemented:
 		f.breaks("%s: UNIMPLEMENTED, although its list is served", what)
 	}
+}
+
+// slow notes work that ended at its deadline, and says how to give it more time.
+func (f *findings) slow(what string) {
+	if f.backend < f.work {
+		f.note("%s: no outcome within %v, the timeout of this backend: a call that takes longer needs a longer backends[].timeout", what, f.backend)
+		return
+	}
+	f.note("%s: no outcome within %v: give it more time, as with --timeout=%v", what, f.work, max(6*f.work, time.Minute))
 }
 
 func (f *findings) log(what string, l *pb.LogMessage) {
@@ -167,6 +176,8 @@ func judgeUnknown[R any](f *findings, what string, o outcome[R]) (ok string) {
 		return what + ": NOT_FOUND"
 	case o.result != nil || o.required != nil:
 		f.breaks("%s: answered as if it were there: it must be a Failure NOT_FOUND", what)
+	case status.Code(o.err) == codes.DeadlineExceeded:
+		f.breaks("%s: no outcome before the deadline: it must be a Failure NOT_FOUND", what)
 	case o.err != nil && crashed(o.err):
 		if status.Code(o.err) == codes.Internal { // UNKNOWN is reported already
 			f.breaks("%s: %s: it must be a Failure NOT_FOUND", what, statusText(o.err))

@@ -2,7 +2,7 @@ import { Server as GrpcServer, ServerCredentials, type ServerOptions as GrpcOpti
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { ReflectionService } from "@grpc/reflection";
 import { HealthImplementation } from "grpc-health-check";
-import { existsSync, readFileSync, unlinkSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { parseArgs, promisify } from "node:util";
 import { messageOf } from "./failure.js";
@@ -83,6 +83,7 @@ function credentials(tls: TlsFiles | undefined): ServerCredentials {
 async function freeSocket(listen: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.*)$/.exec(listen)?.[1];
   if (!path || !existsSync(path)) return;
+  if (!lstatSync(path).isSocket()) throw new Error(`cannot listen on ${listen}: ${path} is there and is no socket`);
   const refused = await new Promise<boolean>((resolve) => {
     const probe = connect(path, () => resolve(false));
     probe.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));

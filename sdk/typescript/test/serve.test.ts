@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -324,4 +324,11 @@ test("health and reflection are served", async () => {
     assert.ok(services.includes(`mcpedge.v1.${name}`), name);
   }
   assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
+});
+
+test("what is no socket is not removed", async () => {
+  const file = join(mkdtempSync(join(tmpdir(), "mcpedge-")), "file");
+  writeFileSync(file, "precious");
+  await assert.rejects(start(make(), { listen: `unix:${file}` }), /is there and is no socket/);
+  assert.equal(readFileSync(file, "utf8"), "precious");
 });

@@ -1,0 +1,49 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/mcpedge/mcpedge/edge/schema"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// answeredBy is how a question was answered that has an answer in the trial.
+const answeredBy = "answered"
+
+// answered are the questions of one call that the trial answered, by key, as they were last asked.
+type answered map[string]*pb.InputRequest
+
+// fits says why a backend does not take an answer of the trial, by the schema of the form, or since it asked the very
+// same before; nil: it may take it.
+func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse) error {
+	if err := misfit(q.GetElicitForm(), a.GetElicit()); err != nil {
+		return fmt.Errorf("--answer %s: the answer does not fit: %w", q.GetKey(), err)
+	}
+	before := given[q.GetKey()]
+	given[q.GetKey()] = q
+	if before != nil && proto.Equal(before, q) {
+		return fmt.Errorf("--answer %s: the answer does not fit: the tool asks the same again, and gives no reason", q.GetKey())
+	}
+	return nil
+}
+
+// misfit says how accepted content breaks the form's schema; nil: it does not, or the schema is not to be judged here.
+func misfit(form *pb.ElicitForm, result *pb.ElicitResult) error {
+	if form == nil || result.GetAction() != pb.ElicitAction_ELICIT_ACTION_ACCEPT {
+		return nil
+	}
+	s, err := schema.Compile(form.GetRequestedSchemaJson())
+	if err != nil {
+		return nil // reported with the question
+	}
+	if result.GetContentJson() == "" {
+		return errors.New("an accepted form has content")
+	}
+	if err := s.Validate([]byte(result.GetContentJson())); err != nil && !errors.Is(err, schema.ErrCost) {
+		return err
+	}
+	return nil
+}
