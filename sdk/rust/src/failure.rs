@@ -128,7 +128,11 @@ pub(crate) fn cause<T: StdError + 'static>(error: &Error) -> Option<&T> {
         if let Some(found) = e.downcast_ref() {
             return Some(found);
         }
-        next = e.source();
+        // An io::Error has the source of what it holds, in place of that itself.
+        next = match e.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
+            Some(held) => Some(held),
+            None => e.source(),
+        };
     }
     None
 }

@@ -12,6 +12,7 @@ use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
+use tokio::task::JoinError;
 use tonic::Status;
 
 /// How a round ended; the kinds are those of the contract's streams, and a status.
@@ -46,17 +47,23 @@ pub(crate) async fn run<R>(
     let ended = ended.await;
     let ended = catch_unwind(AssertUnwindSafe(|| drop(work))).map_or_else(Ended::Panicked, |()| ended);
     match ended {
-        Ended::Panicked(panic) => {
-            log.error("a handler panicked", json!({"handler": what, "call": call.id(), "panic": panic_text(&*panic)}));
-            Outcome::Failure(Failure::new(Reason::Internal, format!("{what} failed by a fault of the service")))
-        }
+        Ended::Panicked(panic) => panicked(log, what, call, panic_text(&*panic)),
         Ended::Asked => {
             let requests = std::mem::take(&mut call.memory().answers.missing);
             required(call, InputRequired { requests, ..InputRequired::default() })
         }
         Ended::Returned(Ok(result)) => Outcome::Result(result),
-        Ended::Returned(Err(error)) => sorted(call, error, plain),
+        Ended::Returned(Err(error)) => match cause::<JoinError>(&error).filter(|e| e.is_panic()) {
+            Some(panic) => panicked(log, what, call, &panic.to_string()),
+            None => sorted(call, error, plain),
+        },
     }
+}
+
+/// The outcome of a panic of a handler, or of a task that it waited for: its text is for the log alone.
+fn panicked<R>(log: &Log, what: &str, call: &Call, panic: &str) -> Outcome<R> {
+    log.error("a handler panicked", json!({"handler": what, "call": call.id(), "panic": panic}));
+    Outcome::Failure(Failure::new(Reason::Internal, format!("{what} failed by a fault of the service")))
 }
 
 fn sorted<R>(call: &Call, error: Error, plain: impl FnOnce(Error) -> Result<R, Failure>) -> Outcome<R> {

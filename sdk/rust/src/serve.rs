@@ -10,6 +10,7 @@ use crate::server::Server;
 use crate::services::Service;
 use serde_json::json;
 use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use tokio::net::TcpListener;
 #[cfg(unix)]
@@ -43,7 +44,8 @@ pub enum Listener {
 }
 
 impl Listener {
-    /// Listens on host:port, or on unix:/path, where a socket that nobody serves any more is replaced.
+    /// Listens on host:port, on :port of all addresses, or on unix:/path, where a socket that nobody serves any more is replaced; any other
+    /// file there is an error.
     pub async fn bind(address: &str) -> io::Result<Self> {
         let failed = |e: io::Error| io::Error::new(e.kind(), format!("cannot listen on {address}: {e}"));
         #[cfg(unix)]
@@ -51,6 +53,9 @@ impl Listener {
             let path = path.strip_prefix("//").unwrap_or(path); // unix:///absolute/path
             let bound = match UnixListener::bind(path) {
                 Err(e) if e.kind() == io::ErrorKind::AddrInUse => match UnixStream::connect(path).await {
+                    Err(_) if !is_socket(path) => {
+                        Err(io::Error::new(e.kind(), "it is there and is no socket; remove it, or name another path"))
+                    }
                     Err(probe) if probe.kind() == io::ErrorKind::ConnectionRefused => {
                         std::fs::remove_file(path).and_then(|()| UnixListener::bind(path))
                     }
@@ -60,7 +65,28 @@ impl Listener {
             };
             return bound.map(Self::Unix).map_err(failed);
         }
-        TcpListener::bind(address).await.map(Self::Tcp).map_err(failed)
+        let (host, port) = address.rsplit_once(':').unwrap_or_default();
+        let Ok(port) = port.parse::<u16>() else {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it must be host:port, :port or unix:/path")));
+        };
+        let bound = match host {
+            "" => {
+                TcpListener::bind(&[(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()][..] as &[SocketAddr]).await
+            }
+            _ => TcpListener::bind(address).await,
+        };
+        bound.map(Self::Tcp).map_err(failed)
+    }
+
+    /// Removes the socket's file, so that nothing is left at its path.
+    fn removal(&self) -> impl FnOnce() + use<> {
+        let address = self.address();
+        move || {
+            if let Some(path) = address.strip_prefix("unix:") {
+                // Where it is gone already there is nothing to do.
+                let _ = std::fs::remove_file(path);
+            }
+        }
     }
 
     /// As a target of an edge: with the port that was chosen where that was 0.
@@ -74,6 +100,12 @@ impl Listener {
             }
         }
     }
+}
+
+#[cfg(unix)]
+fn is_socket(path: &str) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    std::fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket())
 }
 
 impl Server {
@@ -132,8 +164,11 @@ impl Server {
             self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
         let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
+        let remove = listener.removal();
         let stop = async {
             stop.await;
+            // While it still listens: later the path may be that of the next one.
+            remove();
             for name in names {
                 health.set_service_status(name, ServingStatus::NotServing).await;
             }

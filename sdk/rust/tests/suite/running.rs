@@ -127,3 +127,30 @@ async fn the_trace_of_the_edge_goes_on() {
     let Some(contract::call_tool_response::Message::Result(result)) = message.message else { panic!() };
     assert_eq!(result.content, [mcpedge_capability::text("0af7651916cd43dd8448eb211c80319c")]);
 }
+
+#[tokio::test]
+async fn a_panic_elsewhere_is_for_the_log_alone() {
+    let logged = Arc::new(std::sync::Mutex::new(String::new()));
+    let into = logged.clone();
+    let s = server()
+        .logger(Arc::new(move |level, text, more| *into.lock().unwrap() = format!("{level} {text} {more}")))
+        .tool("blocking", "", || async { Ok::<_, Error>(tokio::task::spawn_blocking(|| -> String { panic!("secret") }).await?) })
+        .tool("wrapped", "", || async {
+            let ended = tokio::spawn(async {
+                if true {
+                    panic!("secret")
+                }
+            })
+            .await;
+            ended.map_err(std::io::Error::other)
+        });
+    for name in ["blocking", "wrapped"] {
+        let failure = Client::new(&s).call_tool(name, json!({})).await.unwrap().failure.expect("a failure");
+        assert_eq!(
+            (failure.reason(), failure.message),
+            (contract::FailureReason::Internal, format!("tool {name} failed by a fault of the service"))
+        );
+        let logged = std::mem::take(&mut *logged.lock().unwrap());
+        assert!(logged.starts_with("ERROR a handler panicked") && logged.contains("secret"), "{logged}");
+    }
+}

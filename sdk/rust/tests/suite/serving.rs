@@ -74,6 +74,29 @@ async fn a_unix_socket_that_nobody_serves_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_unix_socket_replaces_no_other_file_and_is_removed_at_the_end() {
+    let path = std::env::temp_dir().join(format!("mcpedge-rust-file-{}", std::process::id()));
+    let address = format!("unix:{}", path.display());
+    std::fs::write(&path, "precious").unwrap();
+    let said = Listener::bind(&address).await.unwrap_err().to_string();
+    assert!(said.contains(&address) && said.contains("is there and is no socket"), "{said}");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+    std::fs::remove_file(&path).unwrap();
+    let listener = Listener::bind(&address).await.unwrap();
+    Server::new("test", "1.0.0").serve_on(listener, None, async {}).await.unwrap();
+    assert!(!path.exists(), "the socket is left");
+}
+
+#[tokio::test]
+async fn addresses_are_host_and_port_or_port_alone() {
+    assert!(Listener::bind(":0").await.unwrap().address().rsplit_once(':').unwrap().1 != "0");
+    for wrong in ["foo", "a:x", ""] {
+        let said = Listener::bind(wrong).await.unwrap_err().to_string();
+        assert!(said.contains("must be host:port, :port or unix:/path"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_offered_is_unimplemented() {
     use contract::resource_service_server::ResourceService;
     use mcpedge_capability::contract;
