@@ -23,7 +23,7 @@ type library struct {
 
 var libraries = []library{
 	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py"}, 2000, 87, pythonCode},
-	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 139, slashedCode},
+	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 140, slashedCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, 0, slashedCode},
 	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, 0, slashedCode},
 }

@@ -129,10 +129,7 @@ pub(crate) fn cause<T: StdError + 'static>(error: &Error) -> Option<&T> {
             return Some(found);
         }
         // An io::Error has the source of what it holds, in place of that itself.
-        next = match e.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
-            Some(held) => Some(held),
-            None => e.source(),
-        };
+        next = e.downcast_ref::<io::Error>().and_then(io::Error::get_ref).map(|held| held as _).or_else(|| e.source());
     }
     None
 }

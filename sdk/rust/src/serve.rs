@@ -69,24 +69,9 @@ impl Listener {
         let Ok(port) = port.parse::<u16>() else {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it must be host:port, :port or unix:/path")));
         };
-        let bound = match host {
-            "" => {
-                TcpListener::bind(&[(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()][..] as &[SocketAddr]).await
-            }
-            _ => TcpListener::bind(address).await,
-        };
+        let everywhere: [SocketAddr; 2] = [(Ipv6Addr::UNSPECIFIED, port).into(), (Ipv4Addr::UNSPECIFIED, port).into()];
+        let bound = if host.is_empty() { TcpListener::bind(&everywhere[..]).await } else { TcpListener::bind(address).await };
         bound.map(Self::Tcp).map_err(failed)
-    }
-
-    /// Removes the socket's file, so that nothing is left at its path.
-    fn removal(&self) -> impl FnOnce() + use<> {
-        let address = self.address();
-        move || {
-            if let Some(path) = address.strip_prefix("unix:") {
-                // Where it is gone already there is nothing to do.
-                let _ = std::fs::remove_file(path);
-            }
-        }
     }
 
     /// As a target of an edge: with the port that was chosen where that was 0.
@@ -164,11 +149,13 @@ impl Server {
             self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
         let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
-        let remove = listener.removal();
+        let address = listener.address();
         let stop = async {
             stop.await;
             // While it still listens: later the path may be that of the next one.
-            remove();
+            if let Some(path) = address.strip_prefix("unix:") {
+                let _ = std::fs::remove_file(path); // where it is gone already there is nothing to do
+            }
             for name in names {
                 health.set_service_status(name, ServingStatus::NotServing).await;
             }
