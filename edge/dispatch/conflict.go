@@ -19,7 +19,11 @@ func (d *Dispatch) Conflicts() []Conflict {
 }
 
 func (r *reporter) conflict(c Conflict) {
+	advice := "rename one"
+	if c.What == "tool" || c.What == "prompt" { // what a backend's prefix is put before
+		advice += ", or configure a prefix"
+	}
 	r.once("conflict\x00"+c.What+"\x00"+c.Key+"\x00"+c.Kept+"\x00"+c.Dropped,
-		"two backends serve the same "+c.What+": the first keeps it; rename one, or configure a prefix",
+		"two backends serve the same "+c.What+": the first keeps it; "+advice,
 		"key", c.Key, "kept", c.Kept, "dropped", c.Dropped)
 }

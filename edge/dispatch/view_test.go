@@ -54,6 +54,10 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 	if n := strings.Count(log.String(), "two backends serve the same"); n != len(want) {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
+	// A prefix is put before the names of tools and prompts, and before nothing else.
+	if n := strings.Count(log.String(), "configure a prefix"); n != 3 {
+		t.Errorf("%d reports advise a prefix, want those of two tools and a prompt: %s", n, log.String())
+	}
 }
 
 func TestDescribe(t *testing.T) {

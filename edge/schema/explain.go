@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -51,7 +52,8 @@ func explain(err error, doc any) error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// shorten cuts what a violation quotes of the value: it is shown in a line, and printing copies it several times.
+// shorten cuts what a violation quotes of the value: it is shown in a line, and printing copies it several times. What it quotes of the
+// schema becomes JSON.
 func shorten(e *jsonschema.ValidationError) {
 	for i, name := range e.InstanceLocation {
 		e.InstanceLocation[i] = cut(name, maxShown)
@@ -71,7 +73,27 @@ func shorten(e *jsonschema.ValidationError) {
 		}
 	case *kind.PropertyNames:
 		k.Property = cut(k.Property, maxShown)
+	case *kind.Enum:
+		k.Want = slices.Clone(k.Want) // the schema's
+		for i, v := range k.Want {
+			k.Want[i] = inJSON(v)
+		}
+	case *kind.Const:
+		k.Want = inJSON(k.Want)
 	}
+}
+
+// null is shown as JSON has it.
+type null struct{}
+
+func (null) String() string { return "null" }
+
+// inJSON is a value that a schema wants as a violation is to show it: nil would be Go's <nil>.
+func inJSON(v any) any {
+	if v == nil {
+		return null{}
+	}
+	return v
 }
 
 // clip keeps what a client or a backend sent from filling messages and logs.

@@ -39,6 +39,8 @@ func TestSchemas(t *testing.T) {
 		"cycle":               {`{"$ref":"#"}`, `1`, ``, `cycle`},
 		"several violations":  {`{"properties":{"a":{"type":"string"},"b":{"type":"string"}}}`, `{"a":1,"b":2}`, ``, `; `},
 		"unique of many":      {`{"uniqueItems":true}`, `[1,1.0]`, ``, `equal`},
+		"null in an enum":     {`{"enum":["a",null]}`, `"x"`, ``, `must be one of 'a', null`},
+		"null alone":          {`{"const":null}`, `"x"`, ``, `must be null`},
 		"format is no demand": {`{"format":"email"}`, `"x"`, ``, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
