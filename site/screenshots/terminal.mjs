@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 
 const root = new URL("../..", import.meta.url).pathname;
-const [columns, rows] = [112, 40];
+const [columns, rows] = [112, 50];
 
 /** What is typed, and what is printed once the next may be. */
 const session = [
   ["go run ./edge --log-level=warn &", /\/dev\r?\n/],
-  [`go run ./edge call http://127.0.0.1:8080/mcp calculator_arithmetic '{"expression":"2^10 + sqrt(2)"}'`, /\n1025\.\d+/],
+  [`go run ./edge call http://127.0.0.1:8080/mcp calculator_arithmetic '{"expression":"2^10 + sqrt(2)"}'`, /1025\.4\d+/],
   ["go run ./capability/example/greeter --listen 127.0.0.1:50051 &", /msg=serving|INFO serving/],
   [`go run ./edge check --backend greeter=127.0.0.1:50051 --call 'greet={"Name":"Ada"}'`, /nothing breaks the contract/],
 ];
@@ -33,6 +33,11 @@ async function record() {
   try {
     await wait(0, /\$ $|\$ \x1b/);
     for (const [command, shown] of session) {
+      if (printed.endsWith("\n")) { // what runs in the background has printed below the prompt
+        const below = printed.length;
+        child.stdin.write("\n");
+        await wait(below, /\$ $/);
+      }
       const from = printed.length;
       child.stdin.write(`${command}\n`);
       await wait(from + command.length, shown);
@@ -67,7 +72,7 @@ export async function takeTerminal({ browser, picture }) {
   const server = createServer((_, response) => response.setHeader("Content-Type", "text/html").end(html));
   await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
   for (const scheme of ["light", "dark"]) {
-    await picture(browser, "terminal", scheme, `http://127.0.0.1:${server.address().port}/`, { width: 1100, height: 900 }, async (tab) => {
+    await picture(browser, "terminal", scheme, `http://127.0.0.1:${server.address().port}/`, { width: 1100, height: 1000 }, async (tab) => {
       await tab.waitForFunction(() => globalThis.done && document.querySelector(".xterm-rows")?.innerText.includes("nothing breaks"));
       // Down to the last row that has text.
       return tab.evaluate(() => {

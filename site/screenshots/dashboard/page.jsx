@@ -57,7 +57,7 @@ createRoot(document.getElementById("root")).render(
     <QueryClientProvider client={queries}>
       <ThemeProvider theme={theme}>
         <CssBaseline />
-        <ChartsProvider chartsTheme={generateChartsTheme(theme, {})}>
+        <ChartsProvider chartsTheme={generateChartsTheme(theme, { echartsTheme: { grid: { bottom: 12 } } })}>
           <SnackbarProvider>
             <PluginRegistry pluginLoader={plugins} defaultPluginKinds={defaults}>
               <Page />
