@@ -57,7 +57,7 @@ createRoot(document.getElementById("root")).render(
     <QueryClientProvider client={queries}>
       <ThemeProvider theme={theme}>
         <CssBaseline />
-        <ChartsProvider chartsTheme={generateChartsTheme(theme, { echartsTheme: { grid: { bottom: 12 } } })}>
+        <ChartsProvider chartsTheme={generateChartsTheme(theme, {})}>
           <SnackbarProvider>
             <PluginRegistry pluginLoader={plugins} defaultPluginKinds={defaults}>
               <Page />
