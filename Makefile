@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk traces dashboards
+.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk traces dashboards screenshots
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -156,6 +156,9 @@ images: ## Build the images on a Docker engine of its own, for both platforms, r
 
 site: ## Build the documentation as a site in site/dist, and look at every page in headless Chromium and with Lighthouse (needs npm, chromium)
 	@$(RUN); site/build.sh && cd site && node check.mjs; $(END)
+
+screenshots: ## Take the pictures of docs/images anew, light and dark; by hand (Linux; needs npm, chromium, redis-server, prometheus, pngquant; a quarter of an hour)
+	@$(RUN); site/screenshots/run; $(END)
 
 browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR writes what it shows there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && $(GO) build -o bin/everything ./services/everything && \

@@ -73,10 +73,12 @@ export default defineConfig({
       {
         text: "Run it",
         items: [
+          { text: "Installation", link: "/install" },
           { text: "Configuration", link: "/configuration" },
           { text: "Access", link: "/access" },
           { text: "Security", link: "/security" },
           { text: "Production", link: "/production" },
+          { text: "Upgrading", link: "/upgrading" },
           { text: "Containers", link: "/containers" },
           { text: "Kubernetes", link: "/kubernetes" },
           { text: "Scaling", link: "/scaling" },
@@ -102,6 +104,7 @@ export default defineConfig({
           { text: "Metrics", link: "/reference/metrics" },
           { text: "Error codes", link: "/reference/errors" },
           { text: "Values of the chart", link: "/reference/values" },
+          { text: "Releasing", link: "/releasing" },
         ],
       },
     ],

@@ -30,7 +30,7 @@ func openTab(t *testing.T, url string) *tab {
 	t.Cleanup(stop)
 	ctx, closeTab := chromedp.NewContext(ctx)
 	b := &tab{t: t, ctx: ctx}
-	b.do(chromedp.EmulateViewport(width, height))
+	b.resize(width, height)
 	console := make(chan string, 100)
 	go func() {
 		defer close(console)
@@ -49,6 +49,16 @@ func openTab(t *testing.T, url string) *tab {
 	})
 	b.do(chromedp.Navigate(url), chromedp.WaitVisible(chromedp.CSS("#live[data-state=on]")))
 	return b
+}
+
+// resize gives the page so many pixels. Where DEV_PICTURES asks for pictures, they are drawn twice as fine.
+func (b *tab) resize(width, height int64) {
+	b.t.Helper()
+	scale := 1.0
+	if os.Getenv("DEV_PICTURES") != "" {
+		scale = 2
+	}
+	b.do(chromedp.EmulateViewport(width, height, chromedp.EmulateScale(scale)))
 }
 
 // patience bounds everything that is waited for.

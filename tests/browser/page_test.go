@@ -213,13 +213,13 @@ func TestPictures(t *testing.T) {
 		b.until(`document.querySelectorAll("#spans tr.round").length === 3`)
 		b.picture("dev" + suffix)
 		for _, size := range [][2]int64{{width, height}, {600, 800}} {
-			b.do(chromedp.EmulateViewport(size[0], size[1]))
+			b.resize(size[0], size[1])
 			if eval[bool](b, `document.documentElement.scrollWidth > innerWidth`) {
 				t.Errorf("%s, %d pixels wide: the page is wider", scheme, size[0])
 			}
 		}
 		b.picture("dev-narrow" + suffix)
-		b.do(chromedp.EmulateViewport(width, height))
+		b.resize(width, height)
 		b.click("#close")
 	}
 }

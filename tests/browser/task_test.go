@@ -164,7 +164,7 @@ func TestTaskOfLostReplica(t *testing.T) {
 		b.scheme(scheme)
 		b.picture("task-" + scheme)
 		for _, size := range [][2]int64{{600, 800}, {width, height}} {
-			b.do(chromedp.EmulateViewport(size[0], size[1]))
+			b.resize(size[0], size[1])
 			if eval[bool](b, `document.documentElement.scrollWidth > innerWidth || document.querySelector("#task").scrollWidth > document.querySelector("#task").clientWidth`) {
 				t.Errorf("%s, %d pixels wide: the page is wider", scheme, size[0])
 			}
