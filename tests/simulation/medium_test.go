@@ -24,8 +24,18 @@ func newMedium(w *world) *model.Medium {
 	return m
 }
 
-// refuse is what the store says to a step that it takes not for what it says.
+// refuse is what the store says to a step that it takes not for what it says. It says the same to each copy of it: a full session, or a name
+// that another call has, lasts longer than a copy is late.
 func (w *world) refuse(s *medium.Write) error {
+	err, said := w.refusals[s]
+	if !said {
+		err = w.refusal(s)
+		w.refusals[s] = err
+	}
+	return err
+}
+
+func (w *world) refusal(s *medium.Write) error {
 	switch {
 	case !w.refuses || len(s.Entries) == 0 || !w.maybe(2):
 		return nil

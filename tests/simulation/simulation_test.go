@@ -20,7 +20,7 @@ var pauses = [8]time.Duration{time.Millisecond, time.Millisecond, 5 * time.Milli
 
 // draw makes a history: who takes part, what is called, and which faults come.
 func draw(t *rapid.T, b bug) *world {
-	w := &world{t: t, hash: 14695981039346656037, bug: b, tracing: *tracing}
+	w := &world{t: t, hash: 14695981039346656037, bug: b, tracing: *tracing, refusals: map[*medium.Write]error{}}
 	w.judge.init(w)
 	w.config = &call.Config{MaxAttempts: 2, Render: func(c *medium.Record, f call.Failure, _ error) []byte {
 		return fmt.Appendf(nil, "failure %d of %s/%d/%d", f, c.ID, c.Round, c.Attempt)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/statetest/model"
 )
 
@@ -66,7 +67,8 @@ type world struct {
 	// silent: nobody is told that the store was away.
 	silent bool
 	// refuses: the store refuses some steps for what they say.
-	refuses bool
+	refuses  bool
+	refusals map[*medium.Write]error // what was said to each step, nil too
 	// idle is since when nobody waits for anything or runs anything.
 	idle time.Duration
 	// rewinds, stops (kills, pauses and drains) and outages that have happened.
