@@ -13,7 +13,7 @@ FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schem
 TESTFLAGS =
 TESTPKGS  = ./...
 # End-to-end tests about one process: its connections, its bounds, its drain.
-ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*|TestUnreadBodies|TestSilentClients.*|TestTooManyConnections|TestSessionsOfAnAddress)$$
+ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*|TestUnreadBodies|TestSilentClients.*|TestTooManyConnections|TestSessionsOfAnAddress|TestRefusedCredentialsAreLogged)$$
 
 # Builds from archives, worktrees and other people's checkouts need no version control.
 GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
