@@ -20,15 +20,16 @@ const (
 	// keysAskedEvery and keysReadEvery are the edge's own (docs/access.md, Keys of issuers): the least time between two
 	// fetches of keys that tokens cause, and the time between the others.
 	keysAskedEvery, keysReadEvery = 30 * time.Second, 5 * time.Minute
-	// loggedEvery is the least time between two lines of the log, on the average. A refusal has none.
-	loggedEvery = 5 * time.Second
+	// refusalsEvery is the edge's own (docs/access.md): the least time between two lines of the log about refusals for one reason. loggedEvery is
+	// that between two other lines, on the average.
+	refusalsEvery, loggedEvery = 10 * time.Second, 5 * time.Second
 )
 
 // asStranger is after how many requests an attacker goes on from another address: each is answered with the end of its
 // connection, and the ports of an address are few.
 const asStranger = 2000
 
-// floodTokens has no bogus token served, each refused for what is wrong with it, the issuer asked rarely and little logged.
+// floodTokens has no bogus token served, each refused for what is wrong with it, the issuer asked rarely and little logged, a line for each reason now and then.
 // When it is over those who have a key go on, with a proof or without.
 func floodTokens(ctx context.Context, s *site) error {
 	f, err := newForger(s.lock, s.edge.url())
@@ -69,7 +70,7 @@ func floodTokens(ctx context.Context, s *site) error {
 	if most := 2 + took/keysAskedEvery + took/keysReadEvery; fetches > int64(most) {
 		return fmt.Errorf("the issuer's keys were fetched %d times in %s, want %d at most", fetches, took, most)
 	}
-	if most := 1 + took/loggedEvery; lines > int(most) {
+	if most := len(before)*int(1+took/refusalsEvery) + int(1+took/loggedEvery); lines > most {
 		return fmt.Errorf("%d lines were logged in %s, want %d at most; see %s", lines, took, most, s.log())
 	}
 	after, err := s.refused(ctx)
