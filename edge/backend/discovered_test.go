@@ -90,9 +90,13 @@ func TestDismissedBackendEndsItsCalls(t *testing.T) {
 		}
 	}
 	release()
-	await.Until(t, "it to be closed", func() bool { return b.conn.GetState() == connectivity.Shutdown })
-	if _, err := b.Tools().ListTools(t.Context(), &pb.ListToolsRequest{}); status.Code(err) != codes.Canceled {
-		t.Errorf("a call of what is closed gives %v", err)
+	// A connection says that it is shut down before it takes no more calls.
+	await.Until(t, "it to refuse calls, as it is closed", func() bool {
+		_, err := b.Tools().ListTools(t.Context(), &pb.ListToolsRequest{})
+		return status.Code(err) == codes.Canceled
+	})
+	if state := b.conn.GetState(); state != connectivity.Shutdown {
+		t.Errorf("its connection is %v", state)
 	}
 }
 

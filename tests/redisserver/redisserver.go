@@ -81,6 +81,7 @@ func (s *Server) Restart() error {
 	s.out = new(bytes.Buffer)
 	s.cmd = exec.Command(path, append([]string{
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--save", "", "--dir", s.Dir, "--daemonize", "no",
+		"--repl-diskless-sync-delay", "0", // It waits five seconds for more replicas.
 	}, s.args...)...)
 	s.cmd.Stdout, s.cmd.Stderr = s.out, s.out
 	if err := s.cmd.Start(); err != nil {

@@ -20,14 +20,20 @@ import (
 	"github.com/mcpedge/mcpedge/tests/redisserver"
 )
 
-// replicate makes a Redis the replica of the one at addr, and waits until it has the data.
+// replicate makes a Redis the replica of the one at addr, and waits until it has the data and what is written after it: for up to a
+// second after its link is up, a replica that was sent no command yet may be sent none.
 func replicate(t *testing.T, c *goredis.Client, addr string) {
 	t.Helper()
 	host, port, _ := strings.Cut(addr, ":")
 	must(t, c.ReplicaOf(t.Context(), host, port).Err())
+	master, mark := connect(t, addr), fmt.Sprint("replicate ", time.Now().UnixNano())
+	must(t, master.Set(t.Context(), mark, "", 0).Err())
 	await.Until(t, "the replica has its master's data", func() bool {
-		return strings.Contains(c.Info(t.Context(), "replication").Val(), "master_link_status:up")
+		info := c.Info(t.Context(), "replication").Val()
+		return strings.Contains(info, "master_link_status:up") && c.Exists(t.Context(), mark).Val() == 1
 	})
+	must(t, master.Del(t.Context(), mark).Err())
+	await.Until(t, "the replica follows its master", func() bool { return c.Exists(t.Context(), mark).Val() == 0 })
 }
 
 // A replica is promoted that lacks the master's last writes: readers and writers are told, the writer gives back what was

@@ -9,7 +9,7 @@ import grpc
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from jwt.algorithms import ECAlgorithm, OKPAlgorithm
+from jwt.utils import base64url_encode
 from test_serving import session
 
 from mcpedge.capability import Call, DefinitionError, Server, StatusError
@@ -47,8 +47,14 @@ class Edge:
         threading.Thread(target=self.http.serve_forever, daemon=True).start()
 
     def jwks(self) -> bytes:
-        algorithm: Any = OKPAlgorithm if isinstance(self.key, ed25519.Ed25519PrivateKey) else ECAlgorithm
-        public = json.loads(algorithm.to_jwk(self.key.public_key()))
+        public: Any
+        if isinstance(self.key, ed25519.Ed25519PrivateKey):
+            raw = self.key.public_key().public_bytes_raw()
+            public = {"kty": "OKP", "crv": "Ed25519", "x": base64url_encode(raw).decode()}
+        else:  # As RFC 7518, section 6.2.1.2, has it; PyJWT before 2.10 leaves out zeros that a coordinate begins with.
+            n = self.key.public_key().public_numbers()
+            x, y = (base64url_encode(i.to_bytes(32, "big")).decode() for i in (n.x, n.y))
+            public = {"kty": "EC", "crv": "P-256", "x": x, "y": y}
         return json.dumps({"keys": [{**public, "kid": self.kid}, {"kty": "unknown", "kid": "other"}]}).encode()
 
     def sign(self, *, typ: str = "mcp-identity+jwt", alg: str = "EdDSA", key: Any = None, **changes: Any) -> str:
