@@ -18,20 +18,27 @@ const gcPercent = 400
 // kernel's buffers of connections, is beside it.
 const containerShare = 0.8
 
+// programSize is what the program itself has in memory, in bytes: the pages of its file that have run or been read. Go's
+// runtime does not count them. It is measured (RssFile in /proc/PID/status) and rounded up.
+const programSize = 48 << 20
+
 // limitMemory has Go's runtime keep to what the process may take, unless the operator set GOMEMLIMIT, and returns that:
-// the setting memory; with 0 GOMEMLIMIT, else a share of the container's limit, else half of the machine's memory. Where
-// none of these is known it returns 0 and limits nothing.
+// the setting memory, of which the runtime has what programSize leaves, or seven eighths of a small one; with 0
+// GOMEMLIMIT, else a share of the container's limit, else half of the machine's memory. Where none of these is known it
+// returns 0 and limits nothing.
 func limitMemory(setting config.Bytes) config.Bytes {
 	runtimeLimit := debug.SetMemoryLimit(-1) // GOMEMLIMIT, else the largest number
 	operator := os.Getenv("GOMEMLIMIT") != ""
 	if setting == 0 && operator && runtimeLimit < math.MaxInt64 {
 		return config.Bytes(runtimeLimit)
 	}
+	heap := setting - min(programSize, setting/8)
 	if setting == 0 {
 		setting = availableMemory()
+		heap = setting // a share, which leaves room for the program
 	}
 	if setting > 0 && !operator {
-		debug.SetMemoryLimit(int64(setting))
+		debug.SetMemoryLimit(int64(heap))
 	}
 	return setting
 }

@@ -35,7 +35,7 @@ func TestLimitMemory(t *testing.T) {
 	was := debug.SetMemoryLimit(-1)
 	defer debug.SetMemoryLimit(was)
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
-	const setting, operators = 512 << 20, 1 << 30
+	const setting, small, operators = 512 << 20, 128 << 20, 1 << 30
 	there := int64(availableMemory())
 	for _, c := range []struct {
 		name            string
@@ -43,7 +43,8 @@ func TestLimitMemory(t *testing.T) {
 		setting         int64
 		runtime, memory int64
 	}{
-		{"the setting", "", setting, setting, setting},
+		{"the setting", "", setting, 464 << 20, setting},
+		{"a small setting", "", small, 112 << 20, small},
 		{"neither", "", 0, there, there},
 		{"both", "1GiB", setting, operators, setting},
 		{"GOMEMLIMIT", "1GiB", 0, operators, operators},
