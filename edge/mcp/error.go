@@ -52,7 +52,7 @@ const (
 	KindTooLarge
 	// KindLimit: too many sessions, streams or calls at the edge; later it may work.
 	KindLimit
-	// KindQuota: the backend says that a quota is used up.
+	// KindQuota: the backend says that a quota is used up, or a call has had all its rounds.
 	KindQuota
 	// KindStateUnavailable: the durable state cannot be reached; nothing was begun.
 	KindStateUnavailable

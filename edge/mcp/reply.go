@@ -37,6 +37,15 @@ type InputRequired struct {
 	AwaitWithdrawal func(ctx context.Context) bool
 }
 
+// Beyond is the error that ends a call which asks in more rounds than it may; nil: it may ask. asked is in how many rounds
+// it has asked before, most in how many it may.
+func (in *InputRequired) Beyond(asked, most int) error {
+	if asked < most {
+		return nil
+	}
+	return Errorf(KindQuota, "the call asks %q after %d rounds of questions, and may have no more", in.Requests[0].Key, asked)
+}
+
 // InputRequest is one request to the client, rendered under the call's revision.
 type InputRequest struct {
 	Key    string

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -513,6 +514,25 @@ func TestCheckpoint(t *testing.T) {
 		close(w.backend.gate("c"))
 		if got := text(third.awaits(id, Completed)); got != "abc in attempt 2" {
 			t.Errorf("got %q", got)
+		}
+	})
+}
+
+// TestTaskRoundsAreBounded: a task asks in as many rounds as it may, and asking once more is its end.
+func TestTaskRoundsAreBounded(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["ask"] = asking() // in two rounds
+		for most, want := range map[int]Status{1: Failed, 2: Completed} {
+			a := w.replica(func(o *Options) { o.MaxRounds = most })
+			id := a.begin("ask", "")
+			for range most {
+				now := keys(a.awaits(id, InputRequired))
+				a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+now[0]+`":{"name":"N"}}`)
+				await.Until(t, "the answer to be heard", func() bool { return !slices.Contains(keys(a.get(id)), now[0]) })
+			}
+			if got := fmt.Sprint(a.awaits(id, want)); want == Failed && !strings.Contains(got, `asks "name" after 1 rounds`) {
+				t.Errorf("it ended with %s", got)
+			}
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // asks is what comes of a round that needs another one.
@@ -22,8 +23,10 @@ func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call
 		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}
 	case !x.isTask.Load(): // The era asks, and there is no task yet.
 		return x.answer(reply, nil)
-	case asked+2 > x.t.o.MaxRounds:
-		return x.ends(mcp.Reply{}, mcp.Errorf(mcp.KindLimit, "the task asked the client for the %dth time; it has at most %d rounds", asked+1, x.t.o.MaxRounds))
+	}
+	if err := in.Beyond(asked, x.t.o.MaxRounds); err != nil {
+		x.t.o.Telemetry.Hit(telemetry.BoundRounds)
+		return x.ends(mcp.Reply{}, err)
 	}
 	asks := make([]state.Ask, len(in.Requests))
 	for i, q := range in.Requests {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -88,7 +89,7 @@ func Status(err error, backend string) *mcp.Error {
 	}
 	message := row.text
 	if message == "" {
-		message = st.Message()
+		message = plainly(st.Message())
 	}
 	if message == "" {
 		message = "the backend answered " + row.name
@@ -97,6 +98,15 @@ func Status(err error, backend string) *mcp.Error {
 		Kind: row.kind, Message: message, Data: statusData(backend, row.name),
 		Err: &refusal{code: st.Code(), err: err},
 	}
+}
+
+// plainly is what a status says, in the words of a setting where gRPC itself refused to receive a message of a backend.
+func plainly(message string) string {
+	var size, most int
+	if n, err := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n < 2 || err != nil {
+		return message
+	}
+	return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
 }
 
 // Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller

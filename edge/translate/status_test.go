@@ -50,6 +50,18 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// What gRPC refuses to receive is told with the setting that bounds it; what a backend says of sizes itself is told as it is.
+func TestStatusOfLargeMessages(t *testing.T) {
+	for said, want := range map[string]string{
+		"grpc: received message larger than max (17 vs. 16)": "the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that",
+		"too many lines: 17 vs. 16":                          "too many lines: 17 vs. 16",
+	} {
+		if e := Status(status.Error(codes.ResourceExhausted, said), "b"); e.Message != want || e.Kind != mcp.KindQuota {
+			t.Errorf("kind %d, %q, want %q", e.Kind, e.Message, want)
+		}
+	}
+}
+
 func TestStatusOfOthers(t *testing.T) {
 	own := mcp.Errorf(mcp.KindLimit, "full")
 	for name, tt := range map[string]struct {

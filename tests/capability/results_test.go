@@ -3,6 +3,7 @@ package capability
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -96,6 +98,17 @@ func TestLargeResults(t *testing.T) {
 				t.Errorf("%d bytes came, want %d", len(got), n)
 			}
 		}
+	})
+}
+
+// A result that no message can hold is an error of the protocol, which no model can mend, and the next call is served.
+func TestTooLargeResults(t *testing.T) {
+	eras(t, func(t *testing.T, c *client) {
+		var wire *jsonrpc.Error
+		if r, err := c.try(limit(t), "large", object{"bytes": 17 << 20}); !errors.As(err, &wire) || wire.Code != -31429 {
+			t.Errorf("%v, %v, want code -31429", r, err)
+		}
+		c.want(t, "counted to 0", "count", object{"to": 0})
 	})
 }
 

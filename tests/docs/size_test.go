@@ -25,7 +25,7 @@ var libraries = []library{
 	{"sdk/python/src/mcpedge/capability", ".py", []string{"testing.py"}, 2000, 87, pythonCode},
 	{"sdk/typescript/src", ".ts", []string{"gen", "testing.ts"}, 2000, 140, slashedCode},
 	{"sdk/java/src/main/java", ".java", []string{"*/*/v1", "*/*/*/v1", "*/*/*/testing", "*/*/capability/testing"}, 3000, 0, slashedCode},
-	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, 0, slashedCode},
+	{"sdk/rust/src", ".rs", []string{"gen", "generated", "proto", "testing.rs", "testing", "tests"}, 3000, 0, rustCode},
 }
 
 // The libraries of other languages are small: lines that are neither blank nor comments or documentation alone.
@@ -100,6 +100,8 @@ var (
 	hashed        = regexp.MustCompile(`(?m)^[ \t]*#.*$`)
 	slashed       = regexp.MustCompile(`(?m)^[ \t]*//.*$`)
 	blockComments = regexp.MustCompile(`(?ms)^[ \t]*/\*.*?\*/`)
+	// The tests of a module stand at its end.
+	unitTests = regexp.MustCompile(`(?s)\n#\[cfg\(test\)\]\nmod tests \{.*\n\}\n$`)
 )
 
 func pythonCode(text string) string {
@@ -111,6 +113,9 @@ func slashedCode(text string) string {
 	return slashed.ReplaceAllString(blockComments.ReplaceAllString(text, ""), "")
 }
 
+// rustCode is without the unit tests, which have to stand in the file of what they test.
+func rustCode(text string) string { return slashedCode(unitTests.ReplaceAllString(text, "\n")) }
+
 func TestCodeIsCounted(t *testing.T) {
 	for _, c := range []struct {
 		code func(string) string
@@ -120,6 +125,7 @@ func TestCodeIsCounted(t *testing.T) {
 		{pythonCode, "\"\"\"Says.\n\nMore.\n\"\"\"\n\n# why\nx = 1  # one\n\n\ndef f() -> str:\n    \"\"\"Says \"x\".\"\"\"\n    return \"\"\"a\nb\"\"\"\n", 4},
 		{pythonCode, "MAX = 1\n\"\"\"Of all.\"\"\"\ny = (\n    \"a\"\n)\n", 4},
 		{slashedCode, "// why\n/** Says. */\nclass A {\n  /**\n   * Says.\n   */\n  /** @internal */ readonly a = 1; // one\n\n}\n", 3},
+		{rustCode, "//! Says.\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a_is() {}\n}\n", 1},
 		{slashedCode, "/* a\n b */\nconst url = \"https://x\";\n", 1},
 	} {
 		if got := countCode(c.code(c.text)); got != c.want {

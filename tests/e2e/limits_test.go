@@ -107,14 +107,31 @@ func TestTimes(t *testing.T) {
 	})
 }
 
-// TestRoundsBound: a call that asks again and again is ended.
+// TestRoundsBound: a call may ask in as many rounds as the setting says, in either era; asking once more ends it.
 func TestRoundsBound(t *testing.T) {
-	_, e := startFixture(t, func(c *config.Config) { c.Limits.Rounds = 2 })
-	s := newSession(t, e.URL, vNov)
-	stream := s.call("two_steps", "").events()
-	s.answer(stream.awaitMethod("elicitation/create"), answers["elicitation/create"])
-	if m := stream.message(); m.Error == nil || !strings.Contains(m.Error.Message, "2 rounds") {
-		t.Errorf("with a session: %s", m.raw)
+	for name, c := range map[string]struct {
+		rounds int
+		ends   bool
+	}{"as many as it asks in": {2, false}, "one fewer": {1, true}} {
+		t.Run(name, func(t *testing.T) {
+			_, e := startFixture(t, func(cfg *config.Config) { cfg.Limits.Rounds = c.rounds })
+			check := func(m message) {
+				t.Helper()
+				switch {
+				case !c.ends && m.Error != nil:
+					t.Errorf("it ended: %s", m.raw)
+				case c.ends && !strings.Contains(m.wantError(t, -31429).Error.Message, `asks "last" after 1 rounds of questions`):
+					t.Errorf("the error does not say which question was too many: %s", m.raw)
+				}
+			}
+			s := newSession(t, e.URL, vNov)
+			stream := s.call("two_steps", "").events()
+			s.answer(stream.awaitMethod("elicitation/create"), answers["elicitation/create"])
+			check(stream.message())
+			modern := newStateless(t, e.URL)
+			first := modern.call("two_steps", "").result()
+			check(modern.call("two_steps", "", retry(t, first, `{"first":`+answers["elicitation/create"]+`}`)).want(http.StatusOK).json())
+		})
 	}
 }
 

@@ -349,8 +349,10 @@ func TestRoundsAreBounded(t *testing.T) {
 			return mcp.Reply{Input: &mcp.InputRequired{Requests: []mcp.InputRequest{elicit("again")}}}, nil
 		}
 		x := w.post(w.a, s, callTool(1, "nag"))
-		ids, _ := asked(t, x)
-		w.post(w.a, s, answer(ids[0], `{}`))
+		for range 2 {
+			ids, _ := asked(t, x)
+			w.post(w.a, s, answer(ids[len(ids)-1], `{}`))
+		}
 		msgs := x.messages()
 		if got := msgs[len(msgs)-1]; !x.ended() || !strings.Contains(got, "-31429") {
 			t.Errorf("ended with %s", got)

@@ -141,9 +141,10 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 			Kind: call.Busy, Pause: max(reply.Input.RetryAfter, minRetry), Resumable: reply.Input.Repeatable,
 			State: keptState(asked, c.before, reply.Input.State),
 		}
-	case asked+2 > c.e.o.MaxRounds:
+	}
+	if err := reply.Input.Beyond(asked, c.e.o.MaxRounds); err != nil {
 		c.e.o.Telemetry.Hit(telemetry.BoundRounds)
-		return c.fail(mcp.Errorf(mcp.KindLimit, "the call asked the client for the %dth time; a call has at most %d rounds", asked+1, c.e.o.MaxRounds))
+		return c.fail(err)
 	}
 	c.withdrawal = reply.Input.AwaitWithdrawal
 	asks := c.asks(reply.Input.Requests, round.Open)

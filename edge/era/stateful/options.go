@@ -19,7 +19,7 @@ type Options struct {
 	// SessionStale is how long a held copy of a session serves while the state cannot be reached;
 	// 0: 30 s.
 	SessionStale time.Duration
-	// MaxRounds bounds the rounds of one call, the first included; 0: 10.
+	// MaxRounds bounds the rounds of one call that ask the client; 0: 10.
 	MaxRounds int
 	// CallLifetime bounds a call's whole life, the time its user takes to answer included; 0: 10 min.
 	CallLifetime time.Duration

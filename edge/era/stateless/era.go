@@ -18,7 +18,7 @@ type Options struct {
 	// Keys seal request states: 32 bytes each. The first seals, all open, so that a key can be
 	// rotated; replicas share them. None: a random key, good for one replica and one process.
 	Keys [][]byte
-	// MaxRounds bounds the rounds of one call; 0: 10. Rounds without questions do not count.
+	// MaxRounds bounds the rounds of one call that ask the client; 0: 10.
 	MaxRounds int
 	// CallLifetime bounds a call from its first round to its last; 0: 10 minutes.
 	CallLifetime time.Duration

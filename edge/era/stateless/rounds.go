@@ -89,10 +89,11 @@ func (e *Era) inputRequired(ctx context.Context, rules *revision.Rules, call *mc
 	state.State = in.State
 	state.Methods = make(map[string]mcp.Method, len(in.Requests))
 	if len(in.Requests) > 0 {
-		if state.Asked++; state.Asked > e.opts.MaxRounds {
+		if err := in.Beyond(state.Asked, e.opts.MaxRounds); err != nil {
 			e.opts.Telemetry.Hit(telemetry.BoundRounds)
-			return nil, mcp.Errorf(mcp.KindInternal, "the call asked for input in more than %d rounds and was given up", e.opts.MaxRounds)
+			return nil, err
 		}
+		state.Asked++
 	} else if err := wait(ctx, min(in.RetryAfter, maxStateWait)); err != nil {
 		return nil, err
 	}

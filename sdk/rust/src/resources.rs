@@ -208,9 +208,9 @@ impl ResourceTemplate {
         check_uri("resource template", uri, &self.listed.name)?;
         let template = self.template.as_ref().as_ref().map_err(|e| DefinitionError(format!("resource template {uri:?}: {e}")))?;
         if let Some(member) = self.unfit.first() {
+            let known = if template.variables.is_empty() { "it has none".to_string() } else { template.variables.join(", ") };
             return Err(DefinitionError(format!(
-                "resource template {uri:?}: the handler's argument {member:?} is no variable of it; its variables are {}",
-                template.variables.join(", ")
+                "resource template {uri:?}: the handler's argument {member:?} is none of its variables: {known}"
             )));
         }
         self.completers.check(&format!("resource template {uri:?}"), &template.variables)

@@ -9,6 +9,7 @@ use crate::failure::Error;
 use crate::server::Server;
 use crate::services::Service;
 use serde_json::json;
+use std::error::Error as StdError;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ use tonic::transport::server::{Router, TcpIncoming};
 use tonic_health::ServingStatus;
 
 /// Bounds a message in either direction.
-const MESSAGE_BYTES: usize = 16 << 20;
+pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
 const LISTEN: &str = "127.0.0.1:50051";
 
 /// The files of a server that speaks TLS, in PEM.
@@ -118,16 +119,15 @@ impl Server {
             println!("{}", Flags::usage(&self.about.info.name));
             return Ok(());
         }
-        let stop = stopped()?;
-        let listener = Listener::bind(&flags.listen).await?;
-        let tls = if flags.tls.is_some() { "with TLS" } else { "without TLS" };
-        let said = json!({"service": self.about.info.name, "address": listener.address(), "transport": tls});
-        self.log().info("serving", said);
-        self.serve_on(listener, flags.tls, stop).await
+        let served = async {
+            let stop = stopped()?;
+            self.serve_on(Listener::bind(&flags.listen).await?, flags.tls, stop).await
+        };
+        served.await.map_err(|e| in_words(&*e).into())
     }
 
     /// Serves until `stop` is ready: then health says NOT_SERVING, change feeds end, and running calls have the server's grace to finish. It has
-    /// the standard health service, reflection, and messages of up to 16 MiB.
+    /// the standard health service, reflection, and messages of up to 16 MiB. The log is told that it serves, and where.
     pub async fn serve_on(&self, listener: Listener, tls: Option<TlsFiles>, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let (health, health_service) = tonic_health::server::health_reporter();
         let names = [
@@ -145,11 +145,13 @@ impl Server {
                 .register_encoded_file_descriptor_set(DESCRIPTORS)
                 .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         };
+        let transport = if tls.is_some() { "with TLS" } else { "without TLS" };
         let routes =
             self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
         let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
         let address = listener.address();
+        self.log().info("serving", json!({"service": self.about.info.name, "address": address, "transport": transport}));
         let stop = async {
             stop.await;
             // While it still listens: later the path may be that of the next one.
@@ -208,6 +210,13 @@ fn with_tls(server: tonic::transport::Server, files: Option<TlsFiles>) -> Result
         None => Ok(server),
         Some(_) => Err("this program was built without TLS: add the feature `tls` of mcpedge-capability".into()),
     }
+}
+
+/// An error and its sources, each after a colon. What `main` returns is printed for debugging: a text is, with what it says, a `Box` of
+/// another error with what it is made of.
+fn in_words(error: &(dyn StdError + 'static)) -> String {
+    let all = std::iter::successors(Some(error), |&e| e.source());
+    all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
 /// Is ready at SIGTERM or SIGINT.

@@ -12,6 +12,7 @@ use crate::events::{Event, Events};
 use crate::failure::{Error, Failure};
 use crate::handler::Work;
 use crate::rounds::{Outcome, run};
+use crate::serve::MESSAGE_BYTES;
 use opentelemetry::KeyValue;
 use opentelemetry::context::FutureExt;
 use opentelemetry::trace::TraceContextExt;
@@ -26,7 +27,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Response, Status};
 
 /// A message of a stream of work.
-pub(crate) trait Message: Sized + Send + Unpin + 'static {
+pub(crate) trait Message: prost::Message + Sized + Unpin + 'static {
     /// What a handler's work comes to.
     type Result: Send + 'static;
     const METHOD: (&'static str, &'static str);
@@ -127,7 +128,7 @@ impl Service {
                 }),
             };
             closing.close();
-            told(outcome, &own)
+            fits(&what, told(outcome, &own)?)
         };
         let task = tokio::spawn(task.with_context(span));
         Ok(Response::new(Box::pin(WorkStream { events, call, task, outcome: None, ended: false })))
@@ -145,6 +146,16 @@ fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Statu
             Ok(M::failure(failure))
         }
         Outcome::Status(status) => Err(status),
+    }
+}
+
+/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge tells a model to act on.
+fn fits<M: prost::Message>(what: &str, message: M) -> Result<M, Status> {
+    match message.encoded_len() {
+        size if size > MESSAGE_BYTES => {
+            Err(Status::resource_exhausted(format!("{what} came to {size} bytes; a message has at most {MESSAGE_BYTES}: return less")))
+        }
+        _ => Ok(message),
     }
 }
 

@@ -108,7 +108,7 @@ async fn uri_templates_have_all_operators() {
         ("x://{city", "the brace at \"{city\" is of no expression"),
         ("x://{city}/{city}", "comes twice"),
         ("city/{city}{number}", "make its URI absolute"),
-        ("x://{city}", "the handler's argument \"number\" is no variable of it; its variables are city"),
+        ("x://{city}", "the handler's argument \"number\" is none of its variables: city"),
     ] {
         let error = s.add(ResourceTemplate::new(template, "t", |p: Place| async move { p.city })).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
