@@ -3,7 +3,8 @@
  * included: one for each thing that it probes, under the name and with the answer it expects.
  */
 import { fileURLToPath } from "node:url";
-import { serve, Server, SkillFolder } from "@mcpedge/capability";
+import { serve, Server } from "@mcpedge/capability";
+import { SkillFolder } from "@mcpedge/capability/skills";
 import { addAsking } from "./asking.js";
 import { addChanges } from "./changes.js";
 import { addContent } from "./content.js";

@@ -16,7 +16,6 @@ export type { Infer, InferInput, Schema } from "./schema.js";
 export { type ServeOptions, serve, type Serving, start, type TlsFiles } from "./serve.js";
 export { register } from "./services.js";
 export { Server, type ServerOptions } from "./server.js";
-export { SkillFolder } from "./skillfolder.js";
 export type { Arguments, RawToolConfig, TaskSupport, ToolAnnotations, ToolConfig, ToolOutput } from "./tools.js";
 export { errorResult, Result, structured } from "./tools.js";
 export { version } from "./version.js";

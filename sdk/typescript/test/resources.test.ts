@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
-import { SkillFolder } from "@mcpedge/capability";
+import { SkillFolder } from "@mcpedge/capability/skills";
 import { TestClient } from "@mcpedge/capability/testing";
 import { page } from "../dist/page.js";
 import { Feed } from "../dist/feed.js";

@@ -1,3 +1,4 @@
+/** The skills of a folder. It takes the package yaml beside this one: npm install yaml. */
 import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, relative } from "node:path/posix";
