@@ -222,6 +222,9 @@ def test_mistakes_in_reads_prompts_and_questions_are_found_when_defined() -> Non
     def unannotated(x) -> str:  # type: ignore[no-untyped-def]
         return str(x)
 
+    def listing(x: list[str] | None = None) -> str:
+        return str(x)
+
     async def stream() -> AsyncIterator[str]:
         yield ""
 
@@ -236,6 +239,8 @@ def test_mistakes_in_reads_prompts_and_questions_are_found_when_defined() -> Non
         (lambda: s.resource("a://n")(number), "number", "it returns <class 'int'>; return a text, bytes"),
         (lambda: s.prompt(unannotated), "unannotated", "the parameter 'x' has no annotation; add one, as x: str"),
         (lambda: s.resource("a://u/{x}")(unannotated), "unannotated", "the parameter 'x' has no annotation; add one"),
+        (lambda: s.prompt(listing), "listing", "a parameter cannot be read from a text, 'x', a list or an object; use str"),
+        (lambda: s.resource("a://l/{x}")(listing), "listing", "a parameter cannot be read from a text, 'x', a list or an object; use str"),
         (lambda: s.resource("a://t")(text), "text", "the parameter 'x' is no variable of the URI"),
         (lambda: s.resource("a://v/{y}")(nothing), "nothing", "the variable 'y' of 'a://v/{y}' is no parameter; add y: str"),
         (lambda: s.resource("nowhere")(nothing), "nothing", "must be absolute, as notes://today is"),

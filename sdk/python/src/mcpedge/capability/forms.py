@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from .failure import DefinitionError
-from .schema import Arguments, Param, Untitled, described, parse
+from .schema import Arguments, Param, Untitled, described, parse, referred
 
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
@@ -39,7 +39,7 @@ def form_of(form: Any, key: str) -> FormSpec:
 def _form_of(form: Any, key: str) -> FormSpec:
     what = f"the form {getattr(form, '__qualname__', form)}"
     adapter, schema = described(what, lambda: form, generator=Untitled if _is_model(form) else GenerateJsonSchema)
-    if _referred(schema, schema).get("type") == "object":
+    if referred(schema, schema).get("type") == "object":
         return FormSpec(_flat(what, schema), lambda text: parse(adapter, text))
     one = fields_of({key: form})
     return FormSpec(one.schema, lambda text: one.read(text)[key])
@@ -59,7 +59,7 @@ def fields_of(fields: Mapping[str, Any]) -> FormSpec:
 def _flat(what: str, schema: dict[str, Any]) -> str:
     """Prints a schema with its references and nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
     enumerated strings."""
-    root = _referred(schema, schema)
+    root = referred(schema, schema)
     properties = {}
     for name, member in root.get("properties", {}).items():
         member = _resolved(member, schema)
@@ -72,15 +72,9 @@ def _flat(what: str, schema: dict[str, Any]) -> str:
     return json.dumps({**flat, "properties": properties})
 
 
-def _referred(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """What a schema refers to, if it does, among the definitions of the whole; else itself."""
-    found: dict[str, Any] = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return found
-
-
 def _resolved(member: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     if "$ref" in member:
-        named = {k: v for k, v in _referred(member, whole).items() if k != "title"}
+        named = {k: v for k, v in referred(member, whole).items() if k != "title"}
         member = {**named, **{k: v for k, v in member.items() if k != "$ref"}}
     if "anyOf" in member:  # of X | None
         kinds = [m for m in member["anyOf"] if m.get("type") != "null"]

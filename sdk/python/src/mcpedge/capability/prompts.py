@@ -32,7 +32,7 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
     """Makes a prompt of a function. DefinitionError says what is wrong with it, and what to do."""
     signature = signature_of(function, Call)
     check_returns(signature, _RETURNS, "a text, messages, or a PromptResult")
-    arguments = Arguments(f"{signature.name}: a parameter", signature.params)
+    arguments = Arguments(f"{signature.name}: a parameter", signature.params, texts=True)
     schema = arguments.schema
     described = [
         PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))

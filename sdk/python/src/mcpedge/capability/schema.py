@@ -183,15 +183,25 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
     return (parsed.description or "").strip(), {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in parsed.params}
 
 
+def referred(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
+    """What a schema refers to, if it does, among the definitions of the whole; else itself."""
+    found: dict[str, Any] = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+    return found
+
+
 class Arguments:
     """The arguments of a handler: their schema, and how they are read."""
 
-    def __init__(self, what: str, params: Mapping[str, Param]) -> None:
-        """DefinitionError, which begins with what they are, when one has no schema."""
+    def __init__(self, what: str, params: Mapping[str, Param], *, texts: bool = False) -> None:
+        """DefinitionError, which begins with what they are, when one has no schema, or with texts, which all come as, is a list or an object."""
         self._names = list(params)
         fields: dict[str, Any] = {f"argument_{i}": param.field(name) for i, (name, param) in enumerate(params.items())}
         config = ConfigDict(protected_namespaces=(), populate_by_name=False)
         self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
+        for name, said in self.schema.get("properties", {}).items() if texts else ():
+            kinds = [referred(s, self.schema).get("type") for s in (said, *said.get("anyOf", ()))]
+            if "array" in kinds or "object" in kinds:
+                raise DefinitionError(f"{what} cannot be read from a text, {name!r}, a list or an object; use str, a number, bool or an enumeration")
 
     def read(self, text: str) -> dict[str, Any]:
         """Arguments by the names of the parameters. ValidationError when they do not fit."""
