@@ -50,7 +50,7 @@ test-versions: ## Run the latest release and this version together: replicas on 
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/versions && \
 	rm -f bin/versions-figures; export VERSIONS_FIGURES="$$PWD/bin/versions-figures" && $(NEEDS_REDIS) && \
 	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/versions -args -duration $(DURATION); code=$$?; \
-	test ! -s bin/versions-figures || cat bin/versions-figures; exit $$code; }; $(END)
+	test ! -s bin/versions-figures || cat bin/versions-figures; (exit $$code); }; $(END)
 
 version: ## Print the version of the libraries, the chart and the pages; make version VERSION=1.2.3 gives them another one
 	@$(GO) build -C tools -o ../bin/version ./version && bin/version $(VERSION)
@@ -69,7 +69,7 @@ release: ## Make all of a release, publish nothing, install each artefact where 
 	PATH="$$PWD/bin:$$PATH" HOMEBREW_TAP_TOKEN= bin/goreleaser release --snapshot --clean --parallelism=2 --skip=sign && \
 	rm -f bin/release-table; export RELEASE_TABLE="$$PWD/bin/release-table" && \
 	{ bin/gotest -count=1 -timeout=20m -tags=release $(TESTFLAGS) ./tests/release; code=$$?; \
-	test ! -s bin/release-table || cat bin/release-table; exit $$code; }; $(END)
+	test ! -s bin/release-table || cat bin/release-table; (exit $$code); }; $(END)
 
 generate: ## Write gen/ and the OpenAPI document anew from proto/
 	@$(RUN); $(TOOL) buf generate; $(END)

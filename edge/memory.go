@@ -35,7 +35,7 @@ func limitMemory(setting config.Bytes) config.Bytes {
 	heap := setting - min(programSize, setting/8)
 	if setting == 0 {
 		setting = availableMemory()
-		heap = setting // a share, which leaves room for the program
+		heap = setting // a share, which leaves room for the program, or for most of it where a container is small
 	}
 	if setting > 0 && !operator {
 		debug.SetMemoryLimit(int64(heap))

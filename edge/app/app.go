@@ -53,6 +53,7 @@ type App struct {
 	governing governing
 	limiting  rereadable          // the quotas
 	auth      *auth.Authenticator // nil: everybody is anonymous
+	callers   web.Authenticator   // the same with its refusals observed
 	audit     *audit.Log          // nil: nothing is recorded
 	telemetry *telemetry.Telemetry
 	proxies   web.Proxies

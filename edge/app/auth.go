@@ -103,12 +103,12 @@ func endpointOf(path string) string {
 	return endpointPath
 }
 
-// authenticator is what the transports ask who calls; nil: nobody.
+// authenticator is what the transports ask who calls, the same for all of them; nil: nobody.
 func (a *App) authenticator() web.Authenticator {
-	if a.auth == nil {
-		return nil // and no interface that holds nil
+	if a.callers == nil && a.auth != nil {
+		a.callers = a.observed("mcp", a.auth)
 	}
-	return a.observed("mcp", a.auth)
+	return a.callers
 }
 
 // adminAuthenticator is what the admin address asks; nil: nobody.

@@ -8,8 +8,21 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
+
+// The transports log refusals together: each of its own would have a line for every reason.
+func TestTransportsShareTheLogOfRefusals(t *testing.T) {
+	a := &App{auth: &auth.Authenticator{}}
+	first, second := a.authenticator().(observedAuthenticator), a.authenticator().(observedAuthenticator)
+	if first.log != second.log {
+		t.Error("two transports have a log of refusals each")
+	}
+	if (&App{}).authenticator() != nil {
+		t.Error("an edge that asks nobody who calls has an authenticator")
+	}
+}
 
 // A flood of refusals is a line every ten seconds for each reason, with how many there were, and what is refused for another reason has its
 // line at once.

@@ -143,7 +143,7 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 // status is a failed RPC as an error.
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
 	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
-	e := translate.Status(err, r.owner.Name())
+	e := translate.Status(err, r.owner.Name(), r.owner.MaxMessageBytes())
 	if e.Kind == mcp.KindCancelled && ctx.Err() == nil {
 		// Nobody here cancelled: the client waits for an answer.
 		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}

@@ -130,9 +130,9 @@ func readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int
 		switch {
 		case errs[n] == nil:
 		case ctx.Err() != nil:
-			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].backend.Name())
+			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
 		default:
-			failed = translate.Status(errs[n], parts[i].backend.Name())
+			failed = translate.Status(errs[n], parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
 			parts[i].catalog = absent(parts[i].catalog)
 		}
 	}

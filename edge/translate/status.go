@@ -70,8 +70,9 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // Status gives an error of a gRPC call its kind, by the one table. An *mcp.Error stays what it is, a
 // context's error counts as its status, and anything else is internal. Data is {"backend","status"}.
-// Messages that gRPC or a crash may have written are kept from clients; they remain in Err.
-func Status(err error, backend string) *mcp.Error {
+// Messages that gRPC or a crash may have written are kept from clients; they remain in Err. maxMessage is the most bytes
+// that a message of the backend may have.
+func Status(err error, backend string, maxMessage int) *mcp.Error {
 	var e *mcp.Error
 	if errors.As(err, &e) {
 		return e
@@ -89,7 +90,7 @@ func Status(err error, backend string) *mcp.Error {
 	}
 	message := row.text
 	if message == "" {
-		message = plainly(st.Message())
+		message = plainly(st.Message(), maxMessage)
 	}
 	if message == "" {
 		message = "the backend answered " + row.name
@@ -100,10 +101,11 @@ func Status(err error, backend string) *mcp.Error {
 	}
 }
 
-// plainly is what a status says, in the words of a setting where gRPC itself refused to receive a message of a backend.
-func plainly(message string) string {
+// plainly is what a status says, in the words of the setting where gRPC refused to receive a message of the backend. A service
+// that refused to receive one says the same, of a bound of its own.
+func plainly(message string, maxMessage int) string {
 	var size, most int
-	if n, err := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n < 2 || err != nil {
+	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n < 2 || most != maxMessage {
 		return message
 	}
 	return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)

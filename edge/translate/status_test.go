@@ -29,7 +29,7 @@ func TestStatus(t *testing.T) {
 	for code := codes.Canceled; code <= codes.Unauthenticated; code++ {
 		t.Run(code.String(), func(t *testing.T) {
 			cause := fmt.Errorf("calling: %w", status.Error(code, "10.0.0.1 said no"))
-			e := Status(cause, "b")
+			e := Status(cause, "b", 16)
 			want, ok := kinds[code]
 			if !ok {
 				want = mcp.KindInternal
@@ -54,9 +54,10 @@ func TestStatus(t *testing.T) {
 func TestStatusOfLargeMessages(t *testing.T) {
 	for said, want := range map[string]string{
 		"grpc: received message larger than max (17 vs. 16)": "the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that",
+		"grpc: received message larger than max (17 vs. 4)":  "grpc: received message larger than max (17 vs. 4)", // the service's own bound
 		"too many lines: 17 vs. 16":                          "too many lines: 17 vs. 16",
 	} {
-		if e := Status(status.Error(codes.ResourceExhausted, said), "b"); e.Message != want || e.Kind != mcp.KindQuota {
+		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want || e.Kind != mcp.KindQuota {
 			t.Errorf("kind %d, %q, want %q", e.Kind, e.Message, want)
 		}
 	}
@@ -77,7 +78,7 @@ func TestStatusOfOthers(t *testing.T) {
 		"nothing wrong": {nil, mcp.KindInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := Status(tt.err, "b")
+			e := Status(tt.err, "b", 16)
 			if e.Kind != tt.kind || e.Message == "" || e.Message == "secret" {
 				t.Errorf("got kind %d, %q", e.Kind, e.Message)
 			}
@@ -138,7 +139,7 @@ func TestFailureForScopes(t *testing.T) {
 }
 
 func TestForMethod(t *testing.T) {
-	missing := Status(status.Error(codes.NotFound, "no x"), "b")
+	missing := Status(status.Error(codes.NotFound, "no x"), "b", 16)
 	for m, kind := range map[mcp.Method]mcp.Kind{
 		mcp.MethodToolsCall: mcp.KindUnknownTool, mcp.MethodPromptsGet: mcp.KindUnknownPrompt,
 		mcp.MethodResourcesRead: mcp.KindResourceNotFound, mcp.MethodSubscribe: mcp.KindResourceNotFound,
@@ -155,7 +156,7 @@ func TestForMethod(t *testing.T) {
 	if missing.Kind != mcp.KindResourceNotFound || string(missing.Data) != `{"backend":"b","status":"NOT_FOUND"}` {
 		t.Errorf("the error was changed to %+v", missing)
 	}
-	for _, e := range []*mcp.Error{mcp.Errorf(mcp.KindResourceNotFound, "x"), Status(status.Error(codes.Internal, ""), "b")} {
+	for _, e := range []*mcp.Error{mcp.Errorf(mcp.KindResourceNotFound, "x"), Status(status.Error(codes.Internal, ""), "b", 16)} {
 		if ForMethod(e, mcp.MethodToolsCall, "t") != e {
 			t.Errorf("%+v was refined", e)
 		}
@@ -168,13 +169,13 @@ func TestToolError(t *testing.T) {
 		e    *mcp.Error
 		want byRevision
 	}{
-		"argument":     {Status(status.Error(codes.InvalidArgument, `a "b"`), "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
+		"argument":     {Status(status.Error(codes.InvalidArgument, `a "b"`), "b", 16), byRevision{0: result + `}`, 4: result + tail + `}`}},
 		"precondition": {Failure(&pb.Failure{Reason: pb.FailureReason_FAILURE_REASON_FAILED_PRECONDITION, Message: `a "b"`}, "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
-		"range":        {Status(status.Error(codes.OutOfRange, `a "b"`), "b"), byRevision{0: result + `}`, 4: result + tail + `}`}},
+		"range":        {Status(status.Error(codes.OutOfRange, `a "b"`), "b", 16), byRevision{0: result + `}`, 4: result + tail + `}`}},
 		"capability":   {mcp.Errorf(mcp.KindMissingCapability, `a "b"`), byRevision{0: result + `}`, 4: "none"}},
 		"our own":      {mcp.Errorf(mcp.KindInvalidParams, "x"), byRevision{"none"}},
-		"unavailable":  {Status(status.Error(codes.Unavailable, "x"), "b"), byRevision{"none"}},
-		"unknown tool": {ForMethod(Status(status.Error(codes.NotFound, "x"), "b"), mcp.MethodToolsCall, "t"), byRevision{"none"}},
+		"unavailable":  {Status(status.Error(codes.Unavailable, "x"), "b", 16), byRevision{"none"}},
+		"unknown tool": {ForMethod(Status(status.Error(codes.NotFound, "x"), "b", 16), mcp.MethodToolsCall, "t"), byRevision{"none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tt.want.each(t, func(t *testing.T, r *revision.Rules, want string) {

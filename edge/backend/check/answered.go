@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -14,17 +15,23 @@ import (
 const answeredBy = "answered"
 
 // answered are the questions of one call that the trial answered, by key, as they were last asked.
-type answered map[string]*pb.InputRequest
+type answered map[string]asked
+
+// asked is a question, and the state of the round that asked it.
+type asked struct {
+	question *pb.InputRequest
+	state    []byte
+}
 
 // fits says why a backend does not take an answer of the trial, by the schema of the form, or since it asked the very
-// same before; nil: it may take it.
-func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse) error {
+// same before and remembers no more than then; nil: it may take it. state is that of the round that asks.
+func (given answered) fits(q *pb.InputRequest, a *pb.InputResponse, state []byte) error {
 	if err := misfit(q.GetElicitForm(), a.GetElicit()); err != nil {
 		return fmt.Errorf("--answer %s: the answer does not fit: %w", q.GetKey(), err)
 	}
-	before := given[q.GetKey()]
-	given[q.GetKey()] = q
-	if before != nil && proto.Equal(before, q) {
+	before, again := given[q.GetKey()]
+	given[q.GetKey()] = asked{q, state}
+	if again && proto.Equal(before.question, q) && bytes.Equal(before.state, state) {
 		return fmt.Errorf("--answer %s: the answer does not fit: the tool asks the same again, and gives no reason", q.GetKey())
 	}
 	return nil

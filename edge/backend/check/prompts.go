@@ -45,10 +45,10 @@ func (p *prober) getPrompt(ctx context.Context, what, name string, given map[str
 	about := p.request(newCall(), 1)
 	stream, err := p.b.Prompts().GetPrompt(p.shown(ctx, about), &pb.GetPromptRequest{Name: name, Arguments: given, Context: about})
 	if err != nil {
-		p.status(what, err)
+		p.status(ctx, what, err)
 		return outcome[pb.GetPromptResult]{err: err}
 	}
-	return drain(p.findings, what, stream.Recv, (*pb.GetPromptResponse).GetResult)
+	return drain(ctx, p.findings, what, stream.Recv, (*pb.GetPromptResponse).GetResult)
 }
 
 func (p *prober) getListed(ctx context.Context, what, name string, given map[string]string) (ok string) {

@@ -40,10 +40,10 @@ func (p *prober) readResource(ctx context.Context, what, uri string) outcome[pb.
 	about := p.request(newCall(), 1)
 	stream, err := p.b.Resources().ReadResource(p.shown(ctx, about), &pb.ReadResourceRequest{Uri: uri, Context: about})
 	if err != nil {
-		p.status(what, err)
+		p.status(ctx, what, err)
 		return outcome[pb.ReadResourceResult]{err: err}
 	}
-	return drain(p.findings, what, stream.Recv, (*pb.ReadResourceResponse).GetResult)
+	return drain(ctx, p.findings, what, stream.Recv, (*pb.ReadResourceResponse).GetResult)
 }
 
 func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {

@@ -74,10 +74,10 @@ func (p *prober) callTool(ctx context.Context, what string, r *pb.CallToolReques
 	defer cancel()
 	stream, err := p.b.Tools().CallTool(p.shown(ctx, r.Context), r)
 	if err != nil {
-		p.status(what, err)
+		p.status(ctx, what, err)
 		return outcome[pb.CallToolResult]{err: err}
 	}
-	return drain(p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
+	return drain(ctx, p.findings, what, stream.Recv, (*pb.CallToolResponse).GetResult)
 }
 
 // callThrough calls a tool through all its rounds and answers what it asks, or declines.
@@ -117,7 +117,7 @@ func (p *prober) callThrough(ctx context.Context, what string, t *pb.Tool, argum
 		for _, q := range o.required.Requests {
 			a, how, err := p.answer(q)
 			if err == nil && how == answeredBy {
-				err = given.fits(q, a)
+				err = given.fits(q, a, o.required.State)
 			}
 			if err != nil {
 				p.wrong("%s: %v", what, err)

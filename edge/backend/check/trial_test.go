@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -119,6 +121,45 @@ func TestTrialOfSlowTools(t *testing.T) {
 		if err != nil || !strings.Contains(out.String(), `note    CallTool "change": `+c.want) || strings.Contains(out.String(), `ok      CallTool "change"`) {
 			t.Errorf("%s: %v:\n%s", name, err, &out)
 		}
+	}
+}
+
+// A status DEADLINE_EXCEEDED of the tool's own is told as it is: more time does not help.
+func TestTrialOfDeadlinesOfTheService(t *testing.T) {
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		if r.GetName() != "change" {
+			return s.Send(notThere())
+		}
+		return status.Error(codes.DeadlineExceeded, "the database did not answer in 50ms")
+	}
+	var out strings.Builder
+	trial := &Trial{Timeout: time.Minute, Calls: map[string][]string{"change": {`{}`}}}
+	err := run(t.Context(), backend.Config{Name: "x", Target: x.serve(t, 0)}, trial, &out, &patient)
+	if err != nil || !strings.Contains(out.String(), "the database did not answer in 50ms") || strings.Contains(out.String(), "give it more time") {
+		t.Errorf("%v:\n%s", err, &out)
+	}
+}
+
+// A tool may ask the same question in several rounds, as long as it remembers more in each.
+func TestTrialOfTheSameQuestionAgain(t *testing.T) {
+	x := newSample()
+	x.call = func(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		switch {
+		case r.GetName() != "change":
+			return s.Send(notThere())
+		case len(r.GetState()) < 2:
+			more := asks(&pb.InputRequest{Key: "more", Request: &pb.InputRequest_ListRoots{ListRoots: &pb.ListRoots{}}})
+			more.GetInputRequired().State = append(r.GetState(), 'x')
+			return s.Send(more)
+		}
+		return s.Send(gives(`{}`))
+	}
+	var out strings.Builder
+	trial := &Trial{Calls: map[string][]string{"change": {`{}`}}, Answers: map[string]string{"more": `["file:///a"]`}}
+	err := run(t.Context(), backend.Config{Name: "x", Target: x.serve(t, 0)}, trial, &out, &patient)
+	if err != nil || !strings.Contains(out.String(), `CallTool "change": a result after 3 rounds`) {
+		t.Errorf("%v:\n%s", err, &out)
 	}
 }
 
