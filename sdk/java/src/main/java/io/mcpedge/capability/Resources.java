@@ -80,21 +80,19 @@ final class Resources {
   }
 
   private static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
-    if (!neverText(mimeType)) {
-      try {
-        return Content.contents(uri, mimeType, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
-      } catch (CharacterCodingException e) {
-        return Content.contents(uri, mimeType, bytes);
-      }
+    if (neverText(mimeType)) {
+      return Content.contents(uri, mimeType, bytes);
     }
-    return Content.contents(uri, mimeType, bytes);
+    try {
+      return Content.contents(uri, mimeType, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+    } catch (CharacterCodingException e) {
+      return Content.contents(uri, mimeType, bytes);
+    }
   }
 
   /** Whether contents of a MIME type are never text, whatever their bytes. */
   private static boolean neverText(String mimeType) {
-    if (mimeType.endsWith("+xml") || mimeType.endsWith("+json")) {
-      return false;
-    }
-    return Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType);
+    boolean text = mimeType.endsWith("+xml") || mimeType.endsWith("+json");
+    return !text && (Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType));
   }
 }
