@@ -356,6 +356,7 @@ class ServingTest {
         "a://{x}", Map.of("a://b", "{x=b}", "a://b%2Fc", "{x=b/c}", "a://b/c", "null", "b://b", "null"),
         "a://x{/p}", Map.of("a://x/p%20q", "{p=p q}", "a://x", "{}"),
         "a://{+path}", Map.of("a://b/c+d", "{path=b/c+d}"),
+        "a://{x}20{y}", Map.of("a://b%2020c", "{x=b , y=c}", "a://b%20c", "null"), // no value ends within %20
         "a://x{?q,r}", Map.of("a://x?q=1&r=2", "{q=1, r=2}", "a://x?r=2", "{r=2}", "a://x", "{}")).entrySet()) {
       UriTemplate template = new UriTemplate(tried.getKey());
       tried.getValue().forEach((uri, want) -> {
@@ -366,7 +367,29 @@ class ServingTest {
     for (String wrong : List.of("", "a://{x", "a://{x*}", "a://{x:3}", "a://}")) {
       assertThrows(DefinitionException.class, () -> new UriTemplate(wrong), wrong);
     }
-    assertNull(new UriTemplate("a://{x}").match("a://%zz"));
+    for (String wrong : List.of("a://%zz", "a://%2", "a://%", "a://%-1")) {
+      assertNull(new UriTemplate("a://{x}").match(wrong), wrong);
+      assertNull(new UriTemplate("a://{+x}").match(wrong), wrong);
+    }
+    String longest = "a%20".repeat(250_000);
+    for (String template : List.of("a://{x}", "a://{+x}")) {
+      assertEquals(500_000, new UriTemplate(template).match("a://" + longest).get("x").length());
+    }
+  }
+
+  /** Whatever a client asks for, it is read or is not there. */
+  @Test
+  void everyUriIsAnswered() throws Exception {
+    s.template("a://{x}", "a", "", (call, variables) -> variables.get("x")).template("b://{+path}", "b", "", (call, variables) -> variables.get("path"));
+    try (var client = new TestClient(s)) {
+      assertEquals(8000, client.readResource("a://" + "x".repeat(8000)).readResult().getContents(0).getText().length());
+      for (String wrong : List.of("a://" + "x".repeat(8000) + "/x", "b://%zz")) {
+        assertTrue(client.readResource(wrong).failure().getMessage().startsWith("there is no resource"));
+        Events<Object> none = new Events<>();
+        ResourceServiceGrpc.newStub(client.channel()).watchResource(WatchResourceRequest.newBuilder().setUri(wrong).build(), observer(none));
+        assertEquals("NOT_FOUND", none.next());
+      }
+    }
   }
 
   /** Log messages that a slow reader does not take are bounded, and it is told how many were dropped. */
