@@ -47,6 +47,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Consumer;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -220,6 +221,74 @@ class ServingTest {
       one.call.cancel("enough", null);
       lists.call.cancel("enough", null);
       assertTrue(stopped.await(30, TimeUnit.SECONDS));
+    }
+  }
+
+  /** Begins a watch, and returns what ends it. */
+  private interface Watch {
+    Runnable begin() throws Exception;
+  }
+
+  private static ResourceWatcher watcher(Watch watch) {
+    return new ResourceWatcher() {
+      @Override
+      public Runnable watch(Consumer<String> updated, Runnable listChanged) throws Exception {
+        return watch.begin();
+      }
+
+      @Override
+      public List<Resource> list() {
+        return List.of();
+      }
+
+      @Override
+      public Object read(Call call, String uri) {
+        return null;
+      }
+    };
+  }
+
+  /** The other providers are stopped, the other feeds end, and running calls have their grace. */
+  @Test
+  void aStopThatThrowsStopsNothingElse() throws Exception {
+    CountDownLatch stopped = new CountDownLatch(1);
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    s.provide("test://a/", watcher(() -> () -> {
+      throw new IllegalStateException("it does not stop");
+    }));
+    s.provide("test://b/", watcher(() -> stopped::countDown));
+    s.tool("quick", "Ends in time", call -> {
+      begun.countDown();
+      go.await();
+      return "in time";
+    });
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    log.setUseParentHandlers(false); // the fault is meant
+    Serving serving = s.start("127.0.0.1:0");
+    ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
+    try {
+      Events<Object> lists = new Events<>();
+      Events<Object> one = new Events<>();
+      Events<Object> quick = new Events<>();
+      ResourceServiceGrpc.newStub(channel).watchResources(WatchResourcesRequest.getDefaultInstance(), observer(lists));
+      ResourceServiceGrpc.newStub(channel).watchResource(WatchResourceRequest.newBuilder().setUri("test://a/").build(), observer(one));
+      ToolServiceGrpc.newStub(channel).callTool(CallToolRequest.newBuilder().setName("quick").build(), observer(quick));
+      begun.await();
+      for (Events<?> e : List.of(lists, one)) {
+        assertEquals("started { }", e.next());
+      }
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(serving::close);
+      for (Events<?> e : List.of(lists, one)) {
+        assertEquals("UNAVAILABLE", e.next());
+      }
+      assertTrue(stopped.await(30, TimeUnit.SECONDS));
+      go.countDown();
+      assertTrue(quick.next().contains("in time"));
+      closed.get(30, TimeUnit.SECONDS);
+    } finally {
+      channel.shutdownNow();
+      log.setUseParentHandlers(true);
     }
   }
 
