@@ -44,8 +44,10 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
@@ -289,6 +291,47 @@ class ServingTest {
     } finally {
       channel.shutdownNow();
       log.setUseParentHandlers(true);
+    }
+  }
+
+  @Test
+  void aWatchThatHangsDelaysNoStop() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    s.grace(Duration.ofMillis(100)).provide("test://p/", watcher(() -> {
+      begun.countDown();
+      go.await();
+      return () -> {};
+    }));
+    Serving serving = s.start("127.0.0.1:0");
+    ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
+    try {
+      ResourceServiceGrpc.newStub(channel).watchResources(WatchResourcesRequest.getDefaultInstance(), observer(new Events<>()));
+      begun.await();
+      CompletableFuture.runAsync(serving::close).get(10, TimeUnit.SECONDS);
+    } finally {
+      go.countDown();
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void anExecutorThatIsClosedFirstDelaysNoStop() throws Exception {
+    AtomicReference<Thread> refused = new AtomicReference<>();
+    s.executor(work -> {
+      if (Thread.currentThread() == refused.get()) {
+        throw new RejectedExecutionException("it is closed");
+      }
+      new Thread(work).start();
+    });
+    try (var client = new TestClient(s)) {
+      Events<Object> tools = new Events<>();
+      ToolServiceGrpc.newStub(client.channel()).watchTools(WatchToolsRequest.getDefaultInstance(), observer(tools));
+      assertEquals("started { }", tools.next());
+      refused.set(Thread.currentThread());
+      s.close();
+      refused.set(null);
+      assertEquals("UNAVAILABLE", tools.next());
     }
   }
 
