@@ -3,8 +3,7 @@ package io.mcpedge.capability;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.regex.*;
 
 /**
  * An RFC 6570 URI template that is matched against URIs. Variables of a query match in the order of the template only; the modifiers
