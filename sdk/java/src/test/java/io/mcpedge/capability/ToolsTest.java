@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.mcpedge.capability.testing.TestClient;
+import io.mcpedge.v1.CancelCallRequest;
 import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.Tool;
@@ -23,8 +24,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ToolsTest {
   enum Color {
@@ -238,6 +241,63 @@ class ToolsTest {
       var e = assertThrows(StatusRuntimeException.class, () -> client.callTool("status"));
       assertEquals(Status.Code.RESOURCE_EXHAUSTED, e.getStatus().getCode());
       assertEquals("there is no tool \"nothing\"", client.callTool("nothing").failure().getMessage());
+    } finally {
+      log.setUseParentHandlers(true);
+    }
+  }
+
+  /** An exception of a program that cannot even be told of. */
+  private static final class Unsayable extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException("secret");
+    }
+  }
+
+  @SuppressWarnings("unchecked") // which lets anything be thrown
+  private static <E extends Throwable> void sneak(Throwable e) throws E {
+    throw (E) e;
+  }
+
+  /** Every call has an outcome, whatever its handler throws. */
+  @Test
+  @Timeout(60)
+  void whatCannotBeToldOfIsAFault() {
+    s.tool("reasonless", "Fails", call -> {
+      throw new Failure(null, "secret");
+    });
+    s.tool("thrown", "Fails", call -> {
+      ToolsTest.<RuntimeException>sneak(new Throwable("secret"));
+      return "";
+    });
+    s.tool("waited", "Fails", call -> {
+      throw new ExecutionException(new Throwable("secret"));
+    });
+    s.tool("unsayable", "Fails", call -> {
+      throw new Unsayable();
+    });
+    s.tool("wordless", "Fails", call -> {
+      throw new Failure(Reason.UNAVAILABLE, null);
+    });
+    s.prompt("p", "", Map.class, (call, in) -> {
+      throw new Unsayable();
+    });
+    s.onCancel("reasonless", call -> {
+      throw new Unsayable();
+    });
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    log.setUseParentHandlers(false); // the faults are meant
+    try (var client = new TestClient(s)) {
+      for (String name : List.of("reasonless", "thrown", "waited", "unsayable")) {
+        assertEquals("tool " + name + " failed by a fault of the service", client.callTool(name).failure().getMessage());
+      }
+      assertEquals(FailureReason.FAILURE_REASON_UNAVAILABLE, client.callTool("wordless").failure().getReason());
+      assertEquals("prompt p failed by a fault of the service", client.getPrompt("p", Map.of()).failure().getMessage());
+      var stub = ToolServiceGrpc.newBlockingStub(client.channel()).withDeadlineAfter(10, TimeUnit.SECONDS);
+      var e = assertThrows(StatusRuntimeException.class, () -> stub.cancelCall(CancelCallRequest.newBuilder().setName("reasonless").build()));
+      assertEquals(Status.Code.INTERNAL, e.getStatus().getCode());
     } finally {
       log.setUseParentHandlers(true);
     }
