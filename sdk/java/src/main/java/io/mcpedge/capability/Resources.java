@@ -1,12 +1,13 @@
 package io.mcpedge.capability;
 
 import io.mcpedge.v1.*;
+import java.io.FileNotFoundException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.*;
 import java.util.*;
 
 /** Resources and templates as they are kept, and what their handlers return as contents. */
@@ -53,10 +54,15 @@ final class Resources {
     Object value;
     try {
       value = handler.call(call);
-    } catch (NoSuchFileException | java.io.FileNotFoundException e) {
-      throw Failure.notFound("resource", uri);
-    } catch (AccessDeniedException e) {
-      throw new Failure(Reason.PERMISSION_DENIED, "resource " + Json.quote(uri) + " may not be read");
+    } catch (Exception e) {
+      Throwable cause = e instanceof UncheckedIOException ? e.getCause() : Rounds.unwrapped(e);
+      if (cause instanceof NoSuchFileException || cause instanceof FileNotFoundException) {
+        throw Failure.notFound("resource", uri);
+      }
+      if (cause instanceof AccessDeniedException) {
+        throw new Failure(Reason.PERMISSION_DENIED, "resource " + Json.quote(uri) + " may not be read");
+      }
+      throw e;
     }
     if (value instanceof String text) {
       return List.of(Content.contents(uri, mimeType, text));

@@ -202,7 +202,7 @@ final class Rounds {
   }
 
   /** What an exception stands for: of those that wait for others, and of those with no message of their own, as new RuntimeException(e), the cause. */
-  private static Throwable unwrapped(Throwable e) {
+  static Throwable unwrapped(Throwable e) {
     boolean wraps = e instanceof ExecutionException || e instanceof CompletionException
         || (e instanceof Exception && e.getCause() != null && e.getCause().toString().equals(e.getMessage()));
     return wraps && e.getCause() != null ? unwrapped(e.getCause()) : e;

@@ -14,7 +14,12 @@ import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.Tool;
 import io.mcpedge.v1.ToolServiceGrpc;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.OffsetDateTime;
@@ -243,6 +248,31 @@ class ToolsTest {
       assertEquals("there is no tool \"nothing\"", client.callTool("nothing").failure().getMessage());
     } finally {
       log.setUseParentHandlers(true);
+    }
+  }
+
+  /** What a read throws of a file counts also in what waits for it, or carries it through a lambda; its path is nobody's to see. */
+  @Test
+  void filesThatAreNotThereAreNotFound() {
+    for (var thrown : Map.<String, Exception>of(
+        "test://a", new NoSuchFileException("/srv/a"),
+        "test://b", new UncheckedIOException(new NoSuchFileException("/srv/b")),
+        "test://c", new UncheckedIOException("cannot read /srv/c", new FileNotFoundException("/srv/c")),
+        "test://d", new ExecutionException(new NoSuchFileException("/srv/d")),
+        "test://e", new UncheckedIOException(new AccessDeniedException("/srv/e")),
+        "test://f", new UncheckedIOException(new IOException("the disk is full"))).entrySet()) {
+      s.resource(thrown.getKey(), "n", "", (call, uri) -> {
+        throw thrown.getValue();
+      });
+    }
+    try (var client = new TestClient(s)) {
+      for (String uri : List.of("test://a", "test://b", "test://c", "test://d")) {
+        assertEquals(FailureReason.FAILURE_REASON_NOT_FOUND, client.readResource(uri).failure().getReason(), uri);
+        assertEquals("there is no resource \"" + uri + "\"", client.readResource(uri).failure().getMessage());
+      }
+      assertEquals("resource \"test://e\" may not be read", client.readResource("test://e").failure().getMessage());
+      assertEquals(FailureReason.FAILURE_REASON_PERMISSION_DENIED, client.readResource("test://e").failure().getReason());
+      assertEquals("the disk is full", client.readResource("test://f").failure().getMessage());
     }
   }
 
