@@ -367,6 +367,25 @@ class ToolsTest {
   }
 
   @Test
+  void handlersOfNullAreRefused() {
+    Handler<?> none = null;
+    ToolHandler<Args, ?> noTool = null;
+    ToolHandler<Map<String, String>, ?> noPrompt = null;
+    for (var wrong : Map.<String, Runnable>of(
+        "the handler of tool \"a\" is null; give one", () -> s.tool("a", "", none),
+        "the handler of tool \"b\" is null; give one", () -> s.tool("b", "", Args.class, noTool),
+        "the handler of tool \"c\" is null; give one", () -> s.rawTool(Tool.newBuilder().setName("c").build(), null),
+        "the handler of prompt \"a\" is null; give one", () -> s.prompt("a", "", none),
+        "the handler of prompt \"b\" is null; give one", () -> s.prompt(io.mcpedge.v1.Prompt.newBuilder().setName("b").build(), noPrompt),
+        "the handler of resource \"test://a\" is null; give one", () -> s.resource("test://a", "a", "", null),
+        "the handler of template \"test://{a}\" is null; give one", () -> s.template("test://{a}", "a", "", null),
+        "the provider of \"test://\" is null; give one", () -> s.provide("test://", null),
+        "the handler of cancellations of tool \"a\" is null; give one", () -> s.onCancel("a", null)).entrySet()) {
+      assertEquals(wrong.getKey(), assertThrows(DefinitionException.class, wrong.getValue()::run, wrong.getKey()).getMessage());
+    }
+  }
+
+  @Test
   void eventsAreWhatTheClientWants() {
     s.tool("t", "Tells", call -> {
       call.progress(1, 2, "one");
