@@ -101,11 +101,8 @@ final class Arguments<A> {
     }
     for (JsonNode name : resolved(by).path("required")) {
       JsonNode value = node.get(name.asText());
-      if (value == null) {
-        throw invalid("the " + noun + " \"" + path + name.asText() + "\" is missing; it is required");
-      }
-      if (value.isNull() && properties.path(name.asText()).has("type")) {
-        throw invalid("the " + noun + " \"" + path + name.asText() + "\" is null; it is required");
+      if (value == null || (value.isNull() && properties.path(name.asText()).has("type"))) {
+        throw invalid("the " + noun + " \"" + path + name.asText() + "\" is " + (value == null ? "missing" : "null") + "; it is required");
       }
     }
   }

@@ -122,7 +122,7 @@ public final class Capability {
    * INTERNAL: what it says is in the log only.
    */
   public Capability tool(String name, String description, Handler<?> handler, ToolOption... options) {
-    return tool(name, description, Map.class, (call, none) -> handler.call(call), options);
+    return tool(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call), options);
   }
 
   /**
@@ -131,22 +131,22 @@ public final class Capability {
    * too.
    */
   public <A> Capability tool(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, ToolOption... options) {
-    return add(Tools.of(name, description, arguments, null, handler, options));
+    return add(Tools.of(name, description, arguments, null, handler, options), handler);
   }
 
   /** As above, with a result that is structured content of a type, of which the output schema is made. */
   public <A, R> Capability tool(
       String name, String description, Class<A> arguments, Class<R> result, ToolHandler<A, ? extends R> handler, ToolOption... options) {
-    return add(Tools.of(name, description, arguments, result, handler, options));
+    return add(Tools.of(name, description, arguments, result, handler, options), handler);
   }
 
   /** A tool as described, schemas as they are (an empty input schema admits any object), whose handler gets the arguments as they came. */
   public Capability rawTool(Tool tool, ToolHandler<RawJson, Result> handler) {
-    return add(Tools.raw(tool, handler));
+    return add(Tools.raw(tool, handler), handler);
   }
 
-  private Capability add(Tools.Entry tool) {
-    tools.add(tool.listed().getName(), tool);
+  private Capability add(Tools.Entry tool, ToolHandler<?, ?> handler) {
+    tools.add(tool.listed().getName(), tool, handler);
     return this;
   }
 
@@ -160,6 +160,7 @@ public final class Capability {
    * a job behind it can be ended. A round that runs is interrupted instead. It may not come.
    */
   public Capability onCancel(String tool, CancelHandler handler) {
+    DefinitionException.unlessGiven("the handler of cancellations of tool " + Json.quote(tool), handler);
     cancels.put(tool, handler);
     return this;
   }
@@ -176,7 +177,7 @@ public final class Capability {
   }
 
   public Capability resource(Resource resource, ResourceHandler read) {
-    resources.add(resource.getUri(), Resources.entry(resource, read));
+    resources.add(resource.getUri(), Resources.entry(resource, read), read);
     return this;
   }
 
@@ -190,7 +191,7 @@ public final class Capability {
   }
 
   public Capability template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
-    templates.add(template.getUriTemplate(), Resources.template(template, read, completes));
+    templates.add(template.getUriTemplate(), Resources.template(template, read, completes), read);
     return this;
   }
 
@@ -200,6 +201,7 @@ public final class Capability {
 
   /** Serves every URI that begins with a prefix, after exact resources and templates; of several prefixes the longest that fits. */
   public Capability provide(String prefix, ResourceProvider provider) {
+    DefinitionException.unlessGiven("the provider of " + Json.quote(prefix), provider);
     if (prefix.isEmpty() || providers.stream().anyMatch(p -> p.prefix.equals(prefix))) {
       throw new DefinitionException("the prefix " + Json.quote(prefix) + " of a provider is empty or taken; give one such as notes://");
     }
@@ -210,18 +212,18 @@ public final class Capability {
 
   /** A prompt without arguments. It returns a String, a PromptMessage, a List of them, or a whole GetPromptResult. */
   public Capability prompt(String name, String description, Handler<?> handler) {
-    return prompt(name, description, Map.class, (call, none) -> handler.call(call));
+    return prompt(name, description, Map.class, handler == null ? null : (call, none) -> handler.call(call));
   }
 
   /** As above, with arguments: a record of Strings, enums and Optionals of them. */
   public <A> Capability prompt(String name, String description, Class<A> arguments, ToolHandler<A, ?> handler, Complete... completes) {
-    prompts.add(name, Prompts.of(name, description, arguments, handler, completes));
+    prompts.add(name, Prompts.of(name, description, arguments, handler, completes), handler);
     return this;
   }
 
   /** A prompt as described, whose handler gets the arguments by name; those that are required are there. */
   public Capability prompt(Prompt prompt, ToolHandler<Map<String, String>, ?> handler, Complete... completes) {
-    prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes));
+    prompts.add(prompt.getName(), Prompts.raw(prompt, handler, completes), handler);
     return this;
   }
 

@@ -12,6 +12,13 @@ public final class DefinitionException extends IllegalArgumentException {
     super(message, cause);
   }
 
+  /** Throws it for a handler or a provider of null. */
+  static void unlessGiven(String what, Object given) {
+    if (given == null) {
+      throw new DefinitionException(what + " is null; give one");
+    }
+  }
+
   /** Throws it for a name or a description of null. */
   static void unlessNamed(String what, String name, String description) {
     if (name == null) {

@@ -2,7 +2,7 @@ package io.mcpedge.capability;
 
 import io.grpc.Status;
 import io.mcpedge.v1.FailureReason;
-import java.util.List;
+import java.util.*;
 
 /** Thrown by a handler, it ends a call with a reason instead of a result. Causes are searched for it. */
 public final class Failure extends RuntimeException {
@@ -24,7 +24,7 @@ public final class Failure extends RuntimeException {
 
   private Failure(Reason reason, String message, Object data, List<String> scopes) {
     super(message);
-    this.reason = reason;
+    this.reason = Objects.requireNonNull(reason, "a Failure has no reason: give one, such as Reason.INTERNAL");
     this.data = data;
     this.scopes = scopes;
   }

@@ -5,8 +5,7 @@ import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.*;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.Executor;
+import java.util.concurrent.*;
 import java.util.function.Function;
 
 /**
@@ -39,9 +38,16 @@ final class Feed {
     watchers.forEach(w -> w.add(uri));
   }
 
-  /** Ends all watchers. */
+  /** Ends all watchers. It does not wait for those that a provider holds. */
   void close() {
-    watchers.forEach(w -> w.end(Status.UNAVAILABLE.withDescription("the service is stopping; watch again elsewhere")));
+    Status status = Status.UNAVAILABLE.withDescription("the service is stopping; watch again elsewhere");
+    for (Watcher<?> w : watchers) {
+      try {
+        executor.execute(() -> w.end(status));
+      } catch (RejectedExecutionException e) {
+        w.end(status); // the program has closed its executor already
+      }
+    }
   }
 
   /** Serves one watcher of a URI ("": of everything): started first, then one event for each change, until it leaves. */
@@ -100,7 +106,7 @@ final class Feed {
       }
       try {
         holding.take();
-      } catch (Exception e) {
+      } catch (Throwable e) {
         end(Status.UNAVAILABLE.withDescription("it cannot be watched: " + Rounds.text(e)));
         return;
       }

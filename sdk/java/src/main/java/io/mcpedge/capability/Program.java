@@ -8,10 +8,7 @@ import java.lang.System.Logger;
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Proxy;
 import java.security.GeneralSecurityException;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
-import java.util.List;
-import java.util.Map;
+import java.util.*;
 import java.util.concurrent.CountDownLatch;
 
 /** The rest of a main method. */
@@ -110,15 +107,11 @@ final class Program {
 
   /** Ends the process a second after main should have ended it: threads that go on would keep it. */
   private static void endSoon() {
-    Thread last = new Thread(() -> {
-      try {
-        Thread.sleep(1000);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
+    new Timer("end", true).schedule(new TimerTask() {
+      @Override
+      public void run() {
+        System.exit(0);
       }
-      System.exit(0);
-    }, "end");
-    last.setDaemon(true);
-    last.start();
+    }, 1000);
   }
 }

@@ -4,6 +4,8 @@ import java.util.function.Consumer;
 
 /** A provider in its place, watched while anyone watches. */
 final class Provided {
+  private static final System.Logger LOG = System.getLogger("io.mcpedge.capability");
+
   final String prefix;
   final ResourceProvider provider;
   private final Consumer<String> updated;
@@ -26,10 +28,16 @@ final class Provided {
     users++;
   }
 
+  /** A stop that throws is told to the log: whoever ends a watch has others to end. */
   synchronized void release() {
-    if (--users == 0) {
-      stop.run();
-      stop = () -> {};
+    if (--users > 0) {
+      return;
     }
+    try {
+      stop.run();
+    } catch (Throwable e) {
+      LOG.log(System.Logger.Level.ERROR, "the watch of the provider of " + prefix + " did not end", e);
+    }
+    stop = () -> {};
   }
 }

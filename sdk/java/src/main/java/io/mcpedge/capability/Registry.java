@@ -14,8 +14,9 @@ final class Registry<E> {
     this.changes = changes;
   }
 
-  /** DefinitionException when there is one of that key. */
-  synchronized void add(String key, E entry) {
+  /** DefinitionException when there is one of that key, or its handler is null. */
+  synchronized void add(String key, E entry, Object handler) {
+    DefinitionException.unlessGiven("the handler of " + what + " " + Json.quote(key), handler);
     if (entries.putIfAbsent(key, entry) != null) {
       throw new DefinitionException("there is a " + what + " " + Json.quote(key) + " already: give it another name, or remove the other first");
     }

@@ -1,12 +1,13 @@
 package io.mcpedge.capability;
 
 import io.mcpedge.v1.*;
+import java.io.FileNotFoundException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.AccessDeniedException;
-import java.nio.file.NoSuchFileException;
+import java.nio.file.*;
 import java.util.*;
 
 /** Resources and templates as they are kept, and what their handlers return as contents. */
@@ -53,10 +54,15 @@ final class Resources {
     Object value;
     try {
       value = handler.call(call);
-    } catch (NoSuchFileException | java.io.FileNotFoundException e) {
-      throw Failure.notFound("resource", uri);
-    } catch (AccessDeniedException e) {
-      throw new Failure(Reason.PERMISSION_DENIED, "resource " + Json.quote(uri) + " may not be read");
+    } catch (Exception e) {
+      Throwable cause = e instanceof UncheckedIOException ? e.getCause() : Rounds.unwrapped(e);
+      if (cause instanceof NoSuchFileException || cause instanceof FileNotFoundException) {
+        throw Failure.notFound("resource", uri);
+      }
+      if (cause instanceof AccessDeniedException) {
+        throw new Failure(Reason.PERMISSION_DENIED, "resource " + Json.quote(uri) + " may not be read");
+      }
+      throw e;
     }
     if (value instanceof String text) {
       return List.of(Content.contents(uri, mimeType, text));
@@ -80,21 +86,19 @@ final class Resources {
   }
 
   private static ResourceContents ofBytes(String uri, String mimeType, byte[] bytes) {
-    if (!neverText(mimeType)) {
-      try {
-        return Content.contents(uri, mimeType, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
-      } catch (CharacterCodingException e) {
-        return Content.contents(uri, mimeType, bytes);
-      }
+    if (neverText(mimeType)) {
+      return Content.contents(uri, mimeType, bytes);
     }
-    return Content.contents(uri, mimeType, bytes);
+    try {
+      return Content.contents(uri, mimeType, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+    } catch (CharacterCodingException e) {
+      return Content.contents(uri, mimeType, bytes);
+    }
   }
 
   /** Whether contents of a MIME type are never text, whatever their bytes. */
   private static boolean neverText(String mimeType) {
-    if (mimeType.endsWith("+xml") || mimeType.endsWith("+json")) {
-      return false;
-    }
-    return Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType);
+    boolean text = mimeType.endsWith("+xml") || mimeType.endsWith("+json");
+    return !text && (Set.of("image", "audio", "video", "font").contains(mimeType.split("/", 2)[0]) || BINARY.contains(mimeType));
   }
 }

@@ -116,29 +116,27 @@ final class Rounds {
   }
 
   private void end(String what, Call call, Events events, Throwable thrown, Function<Exception, Message> plain, Tracing.Current span) {
-    Throwable e = unwrapped(thrown);
-    if (isFault(e)) {
-      fail(events, span, broken(what, call, e));
-      return;
-    }
-    if (call.answers().unwound()) {
-      require(call, events, span, null);
-      return;
-    }
-    if (e instanceof InputRequired ending) {
-      require(call, events, span, ending);
-    } else if (find(e, Failure.class) instanceof Failure failure) {
-      fail(events, span, failure.wire());
-    } else if (call.cancelled()) {
-      events.fail(Status.CANCELLED);
-    } else if (statusOf(e) != null) {
-      events.fail(statusOf(e));
-    } else {
-      try {
-        events.end("result", plain.apply((Exception) e));
-      } catch (Failure failure) {
+    try {
+      Throwable e = unwrapped(thrown);
+      if (isFault(e)) {
+        fail(events, span, broken(what, call, e));
+      } else if (call.answers().unwound()) {
+        require(call, events, span, null);
+      } else if (e instanceof InputRequired ending) {
+        require(call, events, span, ending);
+      } else if (find(e, Failure.class) instanceof Failure failure) {
         fail(events, span, failure.wire());
+      } else if (call.cancelled()) {
+        events.fail(Status.CANCELLED);
+      } else if (statusOf(e) != null) {
+        events.fail(statusOf(e));
+      } else {
+        events.end("result", plain.apply((Exception) e));
       }
+    } catch (Failure failure) {
+      fail(events, span, failure.wire());
+    } catch (Throwable unsaid) {
+      fail(events, span, broken(what, call, unsaid)); // what an exception has of its own, such as getMessage, may throw
     }
   }
 
@@ -158,15 +156,19 @@ final class Rounds {
 
   /** The status of what a call without a stream of events ended with. */
   static Status status(String what, Call call, Throwable thrown) {
-    Throwable e = unwrapped(thrown);
-    if (isFault(e)) {
-      return Failure.status(broken(what, call, e));
+    try {
+      Throwable e = unwrapped(thrown);
+      if (isFault(e)) {
+        return Failure.status(broken(what, call, e));
+      }
+      if (find(e, Failure.class) instanceof Failure failure) {
+        return Failure.status(failure.wire());
+      }
+      Status status = statusOf(e);
+      return status == null ? Status.INTERNAL.withDescription(text(e)) : status;
+    } catch (Throwable unsaid) {
+      return Failure.status(broken(what, call, unsaid));
     }
-    if (find(e, Failure.class) instanceof Failure failure) {
-      return Failure.status(failure.wire());
-    }
-    Status status = statusOf(e);
-    return status == null ? Status.INTERNAL.withDescription(text(e)) : status;
   }
 
   /** How reads and prompts take an exception that says nothing of its kind. */
@@ -185,8 +187,9 @@ final class Rounds {
   }
 
   /**
-   * Whether it is a mistake of the program: an Error, or an unchecked exception of Java itself (NullPointerException,
-   * ClassCastException …) but for IllegalArgumentException, IllegalStateException and plain RuntimeException; not a class of one's own.
+   * Whether it is a mistake of the program: an Error, or what else is no Exception, or an unchecked exception of Java itself
+   * (NullPointerException, ClassCastException …) but for IllegalArgumentException, IllegalStateException and plain RuntimeException;
+   * not a class of one's own.
    */
   private static boolean isFault(Throwable e) {
     if (find(e, Unwound.class) != null) {
@@ -195,11 +198,11 @@ final class Rounds {
     String name = e.getClass().getName();
     boolean java = name.startsWith("java.lang.") || name.startsWith("java.util.");
     boolean said = e instanceof IllegalArgumentException || e instanceof IllegalStateException || e.getClass() == RuntimeException.class;
-    return e instanceof Error || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
+    return !(e instanceof Exception) || e instanceof DefinitionException || (e instanceof RuntimeException && java && !said);
   }
 
   /** What an exception stands for: of those that wait for others, and of those with no message of their own, as new RuntimeException(e), the cause. */
-  private static Throwable unwrapped(Throwable e) {
+  static Throwable unwrapped(Throwable e) {
     boolean wraps = e instanceof ExecutionException || e instanceof CompletionException
         || (e instanceof Exception && e.getCause() != null && e.getCause().toString().equals(e.getMessage()));
     return wraps && e.getCause() != null ? unwrapped(e.getCause()) : e;

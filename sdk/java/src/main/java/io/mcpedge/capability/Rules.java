@@ -7,8 +7,7 @@ import java.time.LocalDate;
 import java.time.format.DateTimeFormatter;
 import java.util.*;
 import java.util.function.Consumer;
-import java.util.regex.Pattern;
-import java.util.regex.PatternSyntaxException;
+import java.util.regex.*;
 
 /** The keywords of a flat form that an answer is held to, and what they want in words. */
 final class Rules {
@@ -102,25 +101,14 @@ final class Rules {
       case STRING -> fits(type, "string") && within(rule, "Length", value.asText().codePointCount(0, value.asText().length())) && matches(rule, value);
       case BOOLEAN -> fits(type, "boolean");
       case NUMBER -> (fits(type, "number") || (type.equals("integer") && value.decimalValue().stripTrailingZeros().scale() <= 0)) && bounded(rule, value);
-      case ARRAY -> {
-        for (JsonNode item : value) {
-          if (!admits(rule.path("items"), item)) {
-            yield false;
-          }
-        }
-        yield fits(type, "array") && within(rule, "Items", value.size());
-      }
+      case ARRAY -> fits(type, "array") && within(rule, "Items", value.size())
+          && value.valueStream().allMatch(item -> admits(rule.path("items"), item));
       default -> type.isEmpty();
     };
   }
 
   private static boolean among(JsonNode choices, String at, JsonNode value) {
-    for (JsonNode choice : choices) {
-      if (choice.at(at).equals(value)) {
-        return true;
-      }
-    }
-    return choices.isEmpty();
+    return choices.isEmpty() || choices.valueStream().anyMatch(choice -> choice.at(at).equals(value));
   }
 
   private static boolean fits(String want, String is) {

@@ -18,8 +18,7 @@ import java.io.IOException;
 import java.net.*;
 import java.nio.channels.SocketChannel;
 import java.nio.file.*;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.*;
 import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
 

@@ -3,8 +3,7 @@ package io.mcpedge.capability;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.*;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
+import java.util.regex.*;
 
 /**
  * An RFC 6570 URI template that is matched against URIs. Variables of a query match in the order of the template only; the modifiers
@@ -51,7 +50,11 @@ final class UriTemplate {
     Map<String, String> found = new HashMap<>();
     for (int i = 0; i < variables.size(); i++) {
       if (m.group(i + 1) != null) {
-        found.put(variables.get(i), URLDecoder.decode(m.group(i + 1).replace("+", "%2B"), StandardCharsets.UTF_8));
+        try {
+          found.put(variables.get(i), URLDecoder.decode(m.group(i + 1).replace("+", "%2B"), StandardCharsets.UTF_8));
+        } catch (IllegalArgumentException e) {
+          return null; // such as %zz
+        }
       }
     }
     return found;
@@ -68,8 +71,9 @@ final class UriTemplate {
 
   private String expression(String operator, String[] names) {
     Operator by = OPERATORS.get(operator);
-    // Commas belong to a list's value.
-    String value = operator.equals("+") || operator.equals("#") ? "[^?#\\s]*?" : "(?:[A-Za-z0-9_.~,-]|%[0-9A-Fa-f]{2})*?";
+    // Commas belong to a list's value. A group that repeats would recurse for each character of a URI: match sees what is no escape, and
+    // no value ends within one.
+    String value = (operator.equals("+") || operator.equals("#") ? "[^?#\\s]*?" : "[A-Za-z0-9_.~,%-]*?") + "(?<!%.?)";
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < names.length; i++) {
       variables.add(names[i]);

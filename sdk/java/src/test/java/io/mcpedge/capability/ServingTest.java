@@ -44,9 +44,12 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -223,6 +226,115 @@ class ServingTest {
     }
   }
 
+  /** Begins a watch, and returns what ends it. */
+  private interface Watch {
+    Runnable begin() throws Exception;
+  }
+
+  private static ResourceWatcher watcher(Watch watch) {
+    return new ResourceWatcher() {
+      @Override
+      public Runnable watch(Consumer<String> updated, Runnable listChanged) throws Exception {
+        return watch.begin();
+      }
+
+      @Override
+      public List<Resource> list() {
+        return List.of();
+      }
+
+      @Override
+      public Object read(Call call, String uri) {
+        return null;
+      }
+    };
+  }
+
+  /** The other providers are stopped, the other feeds end, and running calls have their grace. */
+  @Test
+  void aStopThatThrowsStopsNothingElse() throws Exception {
+    CountDownLatch stopped = new CountDownLatch(1);
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    s.provide("test://a/", watcher(() -> () -> {
+      throw new IllegalStateException("it does not stop");
+    }));
+    s.provide("test://b/", watcher(() -> stopped::countDown));
+    s.tool("quick", "Ends in time", call -> {
+      begun.countDown();
+      go.await();
+      return "in time";
+    });
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    log.setUseParentHandlers(false); // the fault is meant
+    Serving serving = s.start("127.0.0.1:0");
+    ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
+    try {
+      Events<Object> lists = new Events<>();
+      Events<Object> one = new Events<>();
+      Events<Object> quick = new Events<>();
+      ResourceServiceGrpc.newStub(channel).watchResources(WatchResourcesRequest.getDefaultInstance(), observer(lists));
+      ResourceServiceGrpc.newStub(channel).watchResource(WatchResourceRequest.newBuilder().setUri("test://a/").build(), observer(one));
+      ToolServiceGrpc.newStub(channel).callTool(CallToolRequest.newBuilder().setName("quick").build(), observer(quick));
+      begun.await();
+      for (Events<?> e : List.of(lists, one)) {
+        assertEquals("started { }", e.next());
+      }
+      CompletableFuture<Void> closed = CompletableFuture.runAsync(serving::close);
+      for (Events<?> e : List.of(lists, one)) {
+        assertEquals("UNAVAILABLE", e.next());
+      }
+      assertTrue(stopped.await(30, TimeUnit.SECONDS));
+      go.countDown();
+      assertTrue(quick.next().contains("in time"));
+      closed.get(30, TimeUnit.SECONDS);
+    } finally {
+      channel.shutdownNow();
+      log.setUseParentHandlers(true);
+    }
+  }
+
+  @Test
+  void aWatchThatHangsDelaysNoStop() throws Exception {
+    CountDownLatch begun = new CountDownLatch(1);
+    CountDownLatch go = new CountDownLatch(1);
+    s.grace(Duration.ofMillis(100)).provide("test://p/", watcher(() -> {
+      begun.countDown();
+      go.await();
+      return () -> {};
+    }));
+    Serving serving = s.start("127.0.0.1:0");
+    ManagedChannel channel = Grpc.newChannelBuilder("127.0.0.1:" + serving.port(), InsecureChannelCredentials.create()).build();
+    try {
+      ResourceServiceGrpc.newStub(channel).watchResources(WatchResourcesRequest.getDefaultInstance(), observer(new Events<>()));
+      begun.await();
+      CompletableFuture.runAsync(serving::close).get(10, TimeUnit.SECONDS);
+    } finally {
+      go.countDown();
+      channel.shutdownNow();
+    }
+  }
+
+  @Test
+  void anExecutorThatIsClosedFirstDelaysNoStop() throws Exception {
+    AtomicReference<Thread> refused = new AtomicReference<>();
+    s.executor(work -> {
+      if (Thread.currentThread() == refused.get()) {
+        throw new RejectedExecutionException("it is closed");
+      }
+      new Thread(work).start();
+    });
+    try (var client = new TestClient(s)) {
+      Events<Object> tools = new Events<>();
+      ToolServiceGrpc.newStub(client.channel()).watchTools(WatchToolsRequest.getDefaultInstance(), observer(tools));
+      assertEquals("started { }", tools.next());
+      refused.set(Thread.currentThread());
+      s.close();
+      refused.set(null);
+      assertEquals("UNAVAILABLE", tools.next());
+    }
+  }
+
   @Test
   void listsComeInPages() {
     for (int i = 0; i < 5; i++) {
@@ -356,6 +468,7 @@ class ServingTest {
         "a://{x}", Map.of("a://b", "{x=b}", "a://b%2Fc", "{x=b/c}", "a://b/c", "null", "b://b", "null"),
         "a://x{/p}", Map.of("a://x/p%20q", "{p=p q}", "a://x", "{}"),
         "a://{+path}", Map.of("a://b/c+d", "{path=b/c+d}"),
+        "a://{x}20{y}", Map.of("a://b%2020c", "{x=b , y=c}", "a://b%20c", "null"), // no value ends within %20
         "a://x{?q,r}", Map.of("a://x?q=1&r=2", "{q=1, r=2}", "a://x?r=2", "{r=2}", "a://x", "{}")).entrySet()) {
       UriTemplate template = new UriTemplate(tried.getKey());
       tried.getValue().forEach((uri, want) -> {
@@ -366,7 +479,29 @@ class ServingTest {
     for (String wrong : List.of("", "a://{x", "a://{x*}", "a://{x:3}", "a://}")) {
       assertThrows(DefinitionException.class, () -> new UriTemplate(wrong), wrong);
     }
-    assertNull(new UriTemplate("a://{x}").match("a://%zz"));
+    for (String wrong : List.of("a://%zz", "a://%2", "a://%", "a://%-1")) {
+      assertNull(new UriTemplate("a://{x}").match(wrong), wrong);
+      assertNull(new UriTemplate("a://{+x}").match(wrong), wrong);
+    }
+    String longest = "a%20".repeat(250_000);
+    for (String template : List.of("a://{x}", "a://{+x}")) {
+      assertEquals(500_000, new UriTemplate(template).match("a://" + longest).get("x").length());
+    }
+  }
+
+  /** Whatever a client asks for, it is read or is not there. */
+  @Test
+  void everyUriIsAnswered() throws Exception {
+    s.template("a://{x}", "a", "", (call, variables) -> variables.get("x")).template("b://{+path}", "b", "", (call, variables) -> variables.get("path"));
+    try (var client = new TestClient(s)) {
+      assertEquals(8000, client.readResource("a://" + "x".repeat(8000)).readResult().getContents(0).getText().length());
+      for (String wrong : List.of("a://" + "x".repeat(8000) + "/x", "b://%zz")) {
+        assertTrue(client.readResource(wrong).failure().getMessage().startsWith("there is no resource"));
+        Events<Object> none = new Events<>();
+        ResourceServiceGrpc.newStub(client.channel()).watchResource(WatchResourceRequest.newBuilder().setUri(wrong).build(), observer(none));
+        assertEquals("NOT_FOUND", none.next());
+      }
+    }
   }
 
   /** Log messages that a slow reader does not take are bounded, and it is told how many were dropped. */

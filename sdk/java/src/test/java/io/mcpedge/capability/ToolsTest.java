@@ -9,11 +9,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.mcpedge.capability.testing.TestClient;
+import io.mcpedge.v1.CancelCallRequest;
 import io.mcpedge.v1.FailureReason;
 import io.mcpedge.v1.ListToolsRequest;
 import io.mcpedge.v1.Tool;
 import io.mcpedge.v1.ToolServiceGrpc;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.NoSuchFileException;
 import java.time.Duration;
 import java.time.LocalDate;
 import java.time.OffsetDateTime;
@@ -23,8 +29,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.UUID;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 class ToolsTest {
   enum Color {
@@ -243,6 +251,88 @@ class ToolsTest {
     }
   }
 
+  /** What a read throws of a file counts also in what waits for it, or carries it through a lambda; its path is nobody's to see. */
+  @Test
+  void filesThatAreNotThereAreNotFound() {
+    for (var thrown : Map.<String, Exception>of(
+        "test://a", new NoSuchFileException("/srv/a"),
+        "test://b", new UncheckedIOException(new NoSuchFileException("/srv/b")),
+        "test://c", new UncheckedIOException("cannot read /srv/c", new FileNotFoundException("/srv/c")),
+        "test://d", new ExecutionException(new NoSuchFileException("/srv/d")),
+        "test://e", new UncheckedIOException(new AccessDeniedException("/srv/e")),
+        "test://f", new UncheckedIOException(new IOException("the disk is full"))).entrySet()) {
+      s.resource(thrown.getKey(), "n", "", (call, uri) -> {
+        throw thrown.getValue();
+      });
+    }
+    try (var client = new TestClient(s)) {
+      for (String uri : List.of("test://a", "test://b", "test://c", "test://d")) {
+        assertEquals(FailureReason.FAILURE_REASON_NOT_FOUND, client.readResource(uri).failure().getReason(), uri);
+        assertEquals("there is no resource \"" + uri + "\"", client.readResource(uri).failure().getMessage());
+      }
+      assertEquals("resource \"test://e\" may not be read", client.readResource("test://e").failure().getMessage());
+      assertEquals(FailureReason.FAILURE_REASON_PERMISSION_DENIED, client.readResource("test://e").failure().getReason());
+      assertEquals("the disk is full", client.readResource("test://f").failure().getMessage());
+    }
+  }
+
+  /** An exception of a program that cannot even be told of. */
+  private static final class Unsayable extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    @Override
+    public String getMessage() {
+      throw new IllegalStateException("secret");
+    }
+  }
+
+  @SuppressWarnings("unchecked") // which lets anything be thrown
+  private static <E extends Throwable> void sneak(Throwable e) throws E {
+    throw (E) e;
+  }
+
+  /** Every call has an outcome, whatever its handler throws. */
+  @Test
+  @Timeout(60)
+  void whatCannotBeToldOfIsAFault() {
+    s.tool("reasonless", "Fails", call -> {
+      throw new Failure(null, "secret");
+    });
+    s.tool("thrown", "Fails", call -> {
+      ToolsTest.<RuntimeException>sneak(new Throwable("secret"));
+      return "";
+    });
+    s.tool("waited", "Fails", call -> {
+      throw new ExecutionException(new Throwable("secret"));
+    });
+    s.tool("unsayable", "Fails", call -> {
+      throw new Unsayable();
+    });
+    s.tool("wordless", "Fails", call -> {
+      throw new Failure(Reason.UNAVAILABLE, null);
+    });
+    s.prompt("p", "", Map.class, (call, in) -> {
+      throw new Unsayable();
+    });
+    s.onCancel("reasonless", call -> {
+      throw new Unsayable();
+    });
+    Logger log = Logger.getLogger("io.mcpedge.capability");
+    log.setUseParentHandlers(false); // the faults are meant
+    try (var client = new TestClient(s)) {
+      for (String name : List.of("reasonless", "thrown", "waited", "unsayable")) {
+        assertEquals("tool " + name + " failed by a fault of the service", client.callTool(name).failure().getMessage());
+      }
+      assertEquals(FailureReason.FAILURE_REASON_UNAVAILABLE, client.callTool("wordless").failure().getReason());
+      assertEquals("prompt p failed by a fault of the service", client.getPrompt("p", Map.of()).failure().getMessage());
+      var stub = ToolServiceGrpc.newBlockingStub(client.channel()).withDeadlineAfter(10, TimeUnit.SECONDS);
+      var e = assertThrows(StatusRuntimeException.class, () -> stub.cancelCall(CancelCallRequest.newBuilder().setName("reasonless").build()));
+      assertEquals(Status.Code.INTERNAL, e.getStatus().getCode());
+    } finally {
+      log.setUseParentHandlers(true);
+    }
+  }
+
   /** A wrong handler fails when it is defined, with a message that names the tool. */
   @Test
   void wrongDefinitionsAreRefused() {
@@ -273,6 +363,25 @@ class ToolsTest {
         "a tool's name is null; give a text", () -> s.tool(null, "", call -> ""),
         "prompt nothing: the description is null; give a text, or \"\"", () -> s.prompt("nothing", null, call -> "")).entrySet()) {
       assertTrue(assertThrows(DefinitionException.class, wrong.getValue()::run).getMessage().startsWith(wrong.getKey()), wrong.getKey());
+    }
+  }
+
+  @Test
+  void handlersOfNullAreRefused() {
+    Handler<?> none = null;
+    ToolHandler<Args, ?> noTool = null;
+    ToolHandler<Map<String, String>, ?> noPrompt = null;
+    for (var wrong : Map.<String, Runnable>of(
+        "the handler of tool \"a\" is null; give one", () -> s.tool("a", "", none),
+        "the handler of tool \"b\" is null; give one", () -> s.tool("b", "", Args.class, noTool),
+        "the handler of tool \"c\" is null; give one", () -> s.rawTool(Tool.newBuilder().setName("c").build(), null),
+        "the handler of prompt \"a\" is null; give one", () -> s.prompt("a", "", none),
+        "the handler of prompt \"b\" is null; give one", () -> s.prompt(io.mcpedge.v1.Prompt.newBuilder().setName("b").build(), noPrompt),
+        "the handler of resource \"test://a\" is null; give one", () -> s.resource("test://a", "a", "", null),
+        "the handler of template \"test://{a}\" is null; give one", () -> s.template("test://{a}", "a", "", null),
+        "the provider of \"test://\" is null; give one", () -> s.provide("test://", null),
+        "the handler of cancellations of tool \"a\" is null; give one", () -> s.onCancel("a", null)).entrySet()) {
+      assertEquals(wrong.getKey(), assertThrows(DefinitionException.class, wrong.getValue()::run, wrong.getKey()).getMessage());
     }
   }
 
