@@ -31,8 +31,8 @@ export class Rpcs {
   /** An RPC without events. */
   unary<Req>(response: MadeFrom, handle: Handle<Req, object>): grpc.handleUnaryCall<Req, any> {
     return (call, done) => {
-      this.#sinkOf(call, (sink) => handle(call.request, sink)).then(
-        (members) => done(null, response.fromPartial(members)),
+      this.#sinkOf(call, async (sink) => response.fromPartial(await handle(call.request, sink))).then(
+        (message) => done(null, message),
         (error: unknown) => done(this.#status(error)),
       );
     };
@@ -48,8 +48,13 @@ export class Rpcs {
     return (call) => {
       const writer = new EventWriter(call, (event) => response.fromPartial(event));
       const emit = (event: Event) => writer.emit(event);
-      this.#sinkOf(call, (sink) => this.#work(call, handle, { ...sink, emit })).then(
-        ({ status, ...outcome }) => (status ? call.emit("error", status) : writer.end(response.fromPartial(outcome))),
+      const outcome = async (sink: Sink) => {
+        const { status, ...members } = await this.#work(call, handle, { ...sink, emit });
+        if (status) throw new failure.StatusError(status.code, status.details);
+        return response.fromPartial(members);
+      };
+      this.#sinkOf(call, outcome).then(
+        (message) => writer.end(message),
         (error: unknown) => call.emit("error", this.#status(error)),
       );
     };

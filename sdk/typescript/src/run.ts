@@ -57,12 +57,12 @@ export class Runner {
   }
 
   complete(
-    entry: { completers?: Completers },
+    { completers = {} }: { completers?: Completers },
     request: CompletePromptRequest | CompleteResourceTemplateRequest,
     sink: Sink,
   ): Promise<Suggestions> {
     const { argumentName, argumentValue, contextArguments, context } = request;
-    const by = entry.completers?.[argumentName];
+    const by = Object.hasOwn(completers, argumentName) ? completers[argumentName] : undefined;
     const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);
     return this.unary(`completion of ${argumentName}`, { context }, sink, handle);
   }

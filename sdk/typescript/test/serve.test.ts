@@ -11,9 +11,11 @@ import { Client, type ClientReadableStream, credentials, type ChannelCredentials
 import { context, trace } from "@opentelemetry/api";
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { Failure, Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { PromptServiceClient } from "@mcpedge/capability/contract/prompts";
 import { ResourceServiceClient } from "@mcpedge/capability/contract/resources";
 import { ToolServiceClient } from "@mcpedge/capability/contract/tools";
+import { z } from "zod";
 import { flags } from "../dist/serve.js";
 import { make } from "./server.js";
 
@@ -84,6 +86,30 @@ test("events come before one outcome, and a signal that nobody aborted stays so"
   );
   assert.equal(messages[2]?.result?.content[0]?.text?.text, "done");
   assert.equal(signal?.aborted, false);
+});
+
+test("neither names of a client's choice nor what is no message of the contract ends the process", async () => {
+  const server = make();
+  const bad = (() => "no list") as never;
+  server.registerPrompt("p", { argsSchema: z.object({ own: z.string() }), complete: { own: bad } }, () => "");
+  server.registerTool("scopes", {}, () => {
+    throw new Failure("PermissionDenied", "no", { scopes: "admin" as never });
+  });
+  const { tools, serving: s } = await serving(server);
+  const prompts = new PromptServiceClient(s.address, credentials.createInsecure());
+  clients.push(prompts);
+  const complete = (argumentName: string) =>
+    new Promise<unknown>((resolve) =>
+      prompts.completePrompt(
+        { name: "p", argumentName, argumentValue: "", contextArguments: {}, context: request("").context },
+        (error, answer) => resolve(error?.code ?? answer.values),
+      ),
+    );
+  for (const name of ["constructor", "toString", "__proto__", "other"])
+    assert.deepEqual(await complete(name), [], name);
+  assert.equal(await complete("own"), 13);
+  const { code, details } = await all(tools.callTool(request("scopes")));
+  assert.deepEqual([code, details], [13, "a fault of the service"]);
 });
 
 test("a client that leaves, and a deadline, abort the signal", async () => {
