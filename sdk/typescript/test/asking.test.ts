@@ -12,6 +12,8 @@ import {
   formSchema,
 } from "@mcpedge/capability";
 import { accepted, cancelled, declined, roots, sampled, TestClient } from "@mcpedge/capability/testing";
+import { Answers } from "../dist/answers.js";
+import { InputResponse } from "../dist/gen/mcpedge/v1/input.js";
 import { make } from "./server.js";
 
 const order = z.object({ cups: z.int().min(1).max(5) });
@@ -134,6 +136,16 @@ test("once keeps a value over the rounds", async () => {
   const answers = { cups: accepted({ cups: 1 }), roots: roots() };
   const { result, rounds } = await new TestClient(server, { answers }).callTool("order");
   assert.deepEqual([result?.content[0]?.text?.text, rounds, made], ['order 1 {"n":1}', 3, 1]);
+});
+
+test("no client can say what once keeps", () => {
+  const forged = InputResponse.fromPartial({ key: "\0once:price", rawJson: "1" });
+  const said = InputResponse.fromPartial({ key: "cups", rawJson: "2" });
+  const answers = new Answers([], new Answers([forged, said]).memory(true));
+  assert.deepEqual(
+    [answers.remembered("price"), answers.memory().includes("cups"), answers.memory().includes("price")],
+    [undefined, true, false],
+  );
 });
 
 test("a handler may keep its own account of the rounds", async () => {
