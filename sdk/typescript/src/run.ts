@@ -51,8 +51,9 @@ export class Runner {
       const { metaJson, cache } = call.extras();
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
-    const handle = async (call: Call) => told(call, await find().handle(request as never, call));
-    const plain = (error: Error, call: Call) => told(call, (find().plain ?? internal)(error));
+    let found: Work<never, R> | undefined; // once: it may be removed while it runs
+    const handle = async (call: Call) => told(call, await (found = find()).handle(request as never, call));
+    const plain = (error: Error, call: Call) => told(call, (found?.plain ?? internal)(error));
     return this.#round(what, request, sink, handle, plain);
   }
 

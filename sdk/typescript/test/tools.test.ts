@@ -87,6 +87,16 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
   assert.equal((await client.callTool("unknown")).failure?.message, 'there is no tool "unknown"');
 });
 
+test("a call is not disturbed when its tool is removed", async () => {
+  const server = make();
+  server.registerTool("last", {}, () => {
+    server.removeTool("last");
+    throw new Error("the shop is closed");
+  });
+  const { result } = await new TestClient(server).callTool("last");
+  assert.deepEqual([result?.isError, result?.content[0]?.text?.text], [true, "the shop is closed"]);
+});
+
 test("arguments that do not fit are named, and results that do not fit are faults", async () => {
   const server = make();
   const inputSchema = z.object({ who: z.object({ name: z.string() }) });
