@@ -1,5 +1,5 @@
 import { Answers, wireDuration } from "./answers.js";
-import { type Awaitable, encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
 import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
@@ -291,10 +291,12 @@ export class Call {
 
   /**
    * @internal Ends events, which cannot follow the outcome. Gives the questions that the round ends in, of the handler or of what
-   * it threw; undefined: it does not.
+   * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway.
    */
-  end(thrown: unknown): WireInputRequired | undefined {
+  end(ended: PromiseSettledResult<unknown>): WireInputRequired | undefined {
     this.#over = true;
+    const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
+    if (ended.status === "rejected" && isFault(thrown) && !this.signal.aborted) throw thrown;
     if (this.#answers.missing.size > 0) return this.#answers.required([...this.#answers.missing.values()]);
     if (!(thrown instanceof InputRequired)) return undefined;
     const { questions = [], state, ...rest } = thrown.options;

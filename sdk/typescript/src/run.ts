@@ -86,10 +86,9 @@ export class Runner {
     try {
       const call = new Call(context, sink, inputResponses, state);
       const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
-      const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
-      const inputRequired = call.end(thrown);
+      const inputRequired = call.end(ended);
       if (inputRequired) return { inputRequired };
-      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, thrown, plain) };
+      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, ended.reason, plain) };
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
       const known = failure.statusOf(thrown);
@@ -102,12 +101,12 @@ export class Runner {
   }
 }
 
-/** The result of what a handler threw, where it has one. Throws what is a Failure, a status or a fault. */
+/** The result of what a handler threw that is no fault, where it has one. Throws what is a Failure or a status. */
 function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R): R {
   if (thrown instanceof Failure) throw thrown;
   const { aborted, reason } = call.signal;
   if (aborted) throw failure.statusOf(reason) ? reason : new failure.StatusError(status.CANCELLED, messageOf(reason));
-  if (failure.statusOf(thrown) || failure.isFault(thrown)) throw thrown;
+  if (failure.statusOf(thrown)) throw thrown;
   return plain(thrown as Error, call);
 }
 

@@ -212,3 +212,21 @@ test("a question that nobody awaits does not end the process", async () => {
     ["cups", "roots"],
   );
 });
+
+test("a fault is told as one, though questions are open", async () => {
+  const logged: string[] = [];
+  const logger = {
+    info() {},
+    warn() {},
+    error: (_: string, fields?: object) => void logged.push(JSON.stringify(fields)),
+  };
+  const server = make({ logger });
+  server.registerTool("broken", {}, async (_, call) => {
+    void call.ask("cups", "?", order);
+    await new Promise(setImmediate);
+    throw new TypeError("no function");
+  });
+  const { failure, inputRequired } = await new TestClient(server).callTool("broken");
+  assert.deepEqual([failure?.message, inputRequired], ["tool broken failed by a fault of the service", undefined]);
+  assert.match(logged.join(), /no function/);
+});
