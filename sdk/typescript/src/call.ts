@@ -316,8 +316,6 @@ function wireLevel(level: LogLevel): common.LogLevel {
 }
 
 export function cacheHint(ttl: number, shared = false): common.CacheHint {
-  return {
-    ttl: wireDuration(ttl),
-    scope: shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE,
-  };
+  const scope = shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE;
+  return { ttl: wireDuration(ttl), scope };
 }
