@@ -13,6 +13,12 @@ import type { Server } from "./server.js";
 /** Bounds a message in either direction. */
 const messageBytes = 16 << 20;
 
+const defaultGrace = 10_000; // ms
+/** For how long, in ms, calls that outlasted the grace may take to tell their callers that they end. */
+const ending = 250;
+/** How long, in ms, the program has after the grace when handlers run on. */
+const rest = 1000;
+
 /** What health tells of: the whole, and each service. */
 const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
@@ -37,7 +43,10 @@ export interface ServeOptions {
 export interface Serving {
   /** host:port, or unix:/path. */
   address: string;
-  /** Health says NOT_SERVING, change feeds end, and running calls have the grace to finish. Resolves when all has ended. */
+  /**
+   * Health says NOT_SERVING, change feeds end, and running calls have the grace to finish; those that have not end as
+   * UNAVAILABLE, their signals aborted. Resolves when all has ended.
+   */
   stop(): Promise<void>;
 }
 
@@ -45,7 +54,7 @@ export interface Serving {
  * Serves on an address, by default 127.0.0.1:50051, with the standard health service, reflection and messages up to 16 MiB.
  */
 export async function start(server: Server, options: ServeOptions = {}): Promise<Serving> {
-  const { listen = "127.0.0.1:50051", tls, grace = 10_000 } = options;
+  const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = options;
   const grpc = new GrpcServer({
     "grpc.max_receive_message_length": messageBytes,
     "grpc.max_send_message_length": messageBytes,
@@ -64,7 +73,11 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
     server.close();
     await new Promise<void>((resolve) => {
       // grpc-js loses the callback of tryShutdown when a connection breaks at that moment, so the end of the grace resolves, too.
-      const timer = setTimeout(() => (grpc.forceShutdown(), resolve()), grace);
+      const force = () => (grpc.forceShutdown(), resolve());
+      let timer = setTimeout(() => {
+        server.running.forEach((end) => end());
+        timer = setTimeout(force, ending);
+      }, grace);
       grpc.tryShutdown(() => (clearTimeout(timer), resolve()));
     });
   };
@@ -94,7 +107,7 @@ async function freeSocket(listen: string): Promise<void> {
 
 /**
  * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
- * SIGINT, and stops gracefully. What fails is logged, and the process ends with status 1. Flags of the program's own are
+ * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and the process ends with status 1. Flags of the program's own are
  * ignored here.
  */
 export async function serve(server: Server, options: ServeOptions = {}): Promise<void> {
@@ -107,6 +120,12 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
     log.info("serving", { service, address: serving.address });
     await ended;
+    const exit = () => {
+      if (server.running.size === 0) return;
+      log.warn("handlers run on after the grace: the process ends", { service, handlers: server.running.size });
+      process.exit();
+    };
+    setTimeout(exit, (options.grace ?? defaultGrace) + rest).unref();
     await serving.stop();
   } catch (error) {
     log.error("the service failed", { service, error: messageOf(error) });

@@ -47,11 +47,11 @@ export class Server {
   /** @internal */ readonly tools = new Registry<tools.ToolEntry>("tool", this.feeds.tools);
   /** @internal */ readonly prompts = new Registry<prompts.PromptEntry>("prompt", this.feeds.prompts);
   /** @internal */ readonly resources = new Registry<resources.ResourceEntry>("resource", this.feeds.resources);
-  /** @internal */ readonly templates = new Registry<resources.TemplateEntry>(
-    "resource template",
-    this.feeds.resources,
-  );
+  /** @internal */
+  readonly templates = new Registry<resources.TemplateEntry>("resource template", this.feeds.resources);
   /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
+  /** @internal What ends the RPCs that run, as the service stops. */
+  readonly running = new Set<() => void>();
   /** @internal */ readonly cancels = new Map<string, (call: Call) => Awaitable<void>>();
 
   constructor(readonly options: ServerOptions) {

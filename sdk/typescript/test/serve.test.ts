@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -296,14 +296,66 @@ test("calls have the grace to finish when the service stops, and no more", async
   };
   wait("short", () => new Promise((resolve) => (go = () => resolve("in time"))));
   wait("endless", () => new Promise(() => {}));
+  let talk = () => {};
+  server.registerTool("talking", {}, (_, call) => {
+    talk = () => call.progress(1);
+    return new Promise<string>(() => {});
+  });
+  let reason: unknown;
+  server.onCancel("endless", (call) => {
+    call.signal.addEventListener("abort", () => (reason = call.signal.reason));
+    return new Promise(() => {});
+  });
   const { tools, serving: s } = await serving(server, { grace: 300 });
   const [short, endless] = [all(tools.callTool(request("short"))), all(tools.callTool(request("endless")))];
+  const talking = all(tools.callTool(request("talking")));
+  const cancel = new Promise<number>((resolve) =>
+    tools.cancelCall({ name: "endless", context: request("").context, state: Buffer.alloc(0) }, (error) =>
+      resolve(error?.code ?? 0),
+    ),
+  );
   await Promise.all(started);
   const stopped = s.stop();
   go();
   assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
-  assert.notEqual((await endless).code, 0);
+  const { code, details } = await endless;
+  assert.deepEqual([code, details], [14, "the service stopped before the call had ended; call again"]);
+  talk();
+  assert.deepEqual([(await talking).code, await cancel], [14, 14]);
+  assert.match(String(reason), /the service stopped/);
   await stopped;
+});
+
+test("a handler that minds no signal does not keep the process", async () => {
+  const program = `
+    import { serve, Server } from "@mcpedge/capability";
+    const server = new Server({ name: "deaf", version: "1.0.0" });
+    server.registerTool("deaf", {}, () => {
+      console.error("called");
+      return new Promise(() => setInterval(() => {}, 1000));
+    });
+    await serve(server, { listen: "127.0.0.1:0", grace: 100 });
+    console.error("served");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  let log = "";
+  child.stderr.on("data", (text: Buffer) => (log += text));
+  const logged = async (what: RegExp) => {
+    while (!what.test(log) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10));
+    return what.exec(log)?.[1] ?? "";
+  };
+  const tools = new ToolServiceClient(await logged(/"address":"([^"]+)"/), credentials.createInsecure());
+  clients.push(tools);
+  const ended = all(tools.callTool(request("deaf")));
+  await logged(/called/);
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
+  clearTimeout(late);
+  assert.equal((await ended).code, 14);
+  assert.match(log, /served[^]*the process ends/);
 });
 
 test("a connection that breaks as the service stops holds it up for the grace at most", async () => {
