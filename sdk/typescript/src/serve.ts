@@ -2,8 +2,11 @@ import { Server as GrpcServer, ServerCredentials, type ServerOptions as GrpcOpti
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { ReflectionService } from "@grpc/reflection";
 import { HealthImplementation } from "grpc-health-check";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
+import { createSecureContext } from "node:tls";
 import { parseArgs, promisify } from "node:util";
 import { messageOf } from "./failure.js";
 import { descriptors } from "./gen/descriptors.js";
@@ -87,22 +90,37 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
 
 function credentials(tls: TlsFiles | undefined): ServerCredentials {
   if (!tls) return ServerCredentials.createInsecure();
-  const ca = tls.clientCa ? readFileSync(tls.clientCa) : null;
-  const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
-  return ServerCredentials.createSsl(ca, [pair], ca !== null);
+  const ca = tls.clientCa ? pem("cert", tls.clientCa) : null;
+  const [cert, key] = [pem("cert", tls.cert), pem("key", tls.key)];
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw new Error(`the key in ${tls.key} is not that of the certificate in ${tls.cert}: give the pair`);
+  }
+  return ServerCredentials.createSsl(ca, [{ cert_chain: cert, private_key: key }], ca !== null);
+}
+
+/** Reads a file of certificates, or of a key. */
+function pem(kind: "cert" | "key", file: string): Buffer {
+  const text = readFileSync(file);
+  try {
+    createSecureContext({ [kind]: text });
+  } catch (error) {
+    const what = kind === "cert" ? "certificate" : "key";
+    throw new Error(`the file ${file} holds no ${what} in PEM: ${messageOf(error)}`, { cause: error });
+  }
+  return text;
 }
 
 /** Removes a Unix socket that nobody serves any more. */
 async function freeSocket(listen: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.*)$/.exec(listen)?.[1];
   if (!path || !existsSync(path)) return;
-  if (!lstatSync(path).isSocket()) throw new Error(`cannot listen on ${listen}: ${path} is there and is no socket`);
-  const refused = await new Promise<boolean>((resolve) => {
-    const probe = connect(path, () => resolve(false));
-    probe.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
-    probe.on("connect", () => probe.destroy());
-  });
-  if (refused) unlinkSync(path);
+  if (!lstatSync(path).isSocket()) {
+    throw new Error(`cannot listen on ${listen}: ${path} is there and is no socket: remove it, or name another path`);
+  }
+  const probe = connect(path);
+  const failed = await once(probe, "connect").catch((error: NodeJS.ErrnoException) => error);
+  probe.destroy();
+  if ("code" in failed && failed.code === "ECONNREFUSED") unlinkSync(path);
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -268,6 +268,18 @@ test("TLS, with certificates of clients", async (t) => {
   } catch {
     return t.skip("openssl is missing");
   }
+  const [bad, other] = [join(dir, "bad.pem"), join(dir, "other.pem")];
+  writeFileSync(bad, "no PEM");
+  execFileSync("openssl", ["ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", other]);
+  for (const [tls, message] of [
+    [{ cert: bad, key }, `the file ${bad} holds no certificate in PEM`],
+    [{ cert, key: bad }, `the file ${bad} holds no key in PEM`],
+    [{ cert, key, clientCa: bad }, `the file ${bad} holds no certificate in PEM`],
+    [{ cert, key: other }, `the key in ${other} is not that of the certificate in ${cert}: give the pair`],
+  ] as const) {
+    const said = (error: Error) => error.message.startsWith(message) || assert.equal(error.message, message);
+    await assert.rejects(start(make(), { listen: "127.0.0.1:0", tls }), said);
+  }
   const server = make();
   server.registerRawTool("raw", {}, (args) => new Result({ content: [text(args)] }));
   const [pem, secret] = [readFileSync(cert), readFileSync(key)];
@@ -404,9 +416,18 @@ test("health and reflection are served", async () => {
   assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
 });
 
-test("what is no socket is not removed", async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "mcpedge-")), "file");
+test("what is no socket is not removed, but a socket that nobody serves", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "mcpedge-"));
+  const [file, socket] = [join(dir, "file"), join(dir, "socket")];
+  const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 9))`;
+  spawnSync(process.execPath, ["-e", killed]);
+  assert.ok(existsSync(socket));
+  await serving(make(), { listen: `unix:${socket}` });
+  await assert.rejects(start(make(), { listen: `unix:${socket}` }), /EADDRINUSE|No address added/);
   writeFileSync(file, "precious");
-  await assert.rejects(start(make(), { listen: `unix:${file}` }), /is there and is no socket/);
+  await assert.rejects(
+    start(make(), { listen: `unix:${file}` }),
+    /is there and is no socket: remove it, or name another path/,
+  );
   assert.equal(readFileSync(file, "utf8"), "precious");
 });
