@@ -96,7 +96,7 @@ export class Call {
   #over = false;
   #progress = -Infinity;
   #deferred = false;
-  #meta: object | undefined;
+  #metaJson = "";
   #cache: common.CacheHint | undefined;
 
   /** @internal */
@@ -126,8 +126,7 @@ export class Call {
 
   /** Sets `_meta` of the result; a result's own wins. */
   setMeta(meta: object): void {
-    encodeObject("_meta", meta);
-    this.#meta = meta;
+    this.#metaJson = encodeObject("_meta", meta);
   }
 
   /** Says how long, in ms, the client may keep what was read, and whether all callers may share it. Only for reads. */
@@ -307,7 +306,7 @@ export class Call {
 
   /** @internal What setMeta and setCache left. */
   extras() {
-    return { metaJson: encodeObject("_meta", this.#meta), cache: this.#cache };
+    return { metaJson: this.#metaJson, cache: this.#cache };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Call } from "./call.js";
-import { CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
+import { CompletePromptRequest, CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
 
 /** How many values MCP lets a completion carry. */
 const maxSuggestions = 100;
@@ -23,15 +23,12 @@ export function checkCompleters(owner: string, completers: Completers, known: st
   }
 }
 
+export type CompleteRequest = Omit<CompletePromptRequest, "name">;
 export type Suggestions = Pick<CompletePromptResponse, "values" | "total" | "hasMore">;
 
-export async function suggest(
-  by: Completer | undefined,
-  value: string,
-  chosen: Record<string, string>,
-  call: Call,
-): Promise<Suggestions> {
+export async function suggest(by: Completer | undefined, request: CompleteRequest, call: Call): Promise<Suggestions> {
   if (!by) return CompletePromptResponse.create();
+  const { argumentValue: value, contextArguments: chosen } = request;
   const typed = value.toLowerCase();
   const all =
     typeof by === "function" ? await by(value, chosen, call) : by.filter((v) => v.toLowerCase().startsWith(typed));

@@ -15,6 +15,8 @@ import { EventWriter } from "./writer.js";
 /** A type of messages that are made from some of their members. */
 export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
+/** What a feed of changes is of: a URI, the providers' prefixes, and how an event tells of a change. */
+type Watched = { uri: string; fits: (prefix: string) => boolean; changed: (uri: string) => object };
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
 /** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
@@ -64,11 +66,7 @@ export class Rpcs {
   watch<Req>(
     response: MadeFrom,
     feed: Feed,
-    watched: (request: Req) => {
-      uri: string;
-      fits: (prefix: string) => boolean;
-      changed: (uri: string) => object;
-    },
+    watched: (request: Req) => Watched,
   ): grpc.handleServerStreamingCall<Req, any> {
     const serve = async (call: grpc.ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
       const { uri, fits, changed } = watched(call.request);

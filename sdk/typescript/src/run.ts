@@ -1,12 +1,10 @@
 import { status } from "@grpc/grpc-js";
 import { Call, type Sink } from "./call.js";
-import { type Completers, suggest, type Suggestions } from "./completion.js";
+import { type CompleteRequest, type Completers, suggest, type Suggestions } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
 import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
 import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
-import type { CompletePromptRequest } from "./gen/mcpedge/v1/prompts.js";
-import type { CompleteResourceTemplateRequest } from "./gen/mcpedge/v1/resources.js";
 import type { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
 import type { Work } from "./registry.js";
 
@@ -59,12 +57,12 @@ export class Runner {
 
   complete(
     { completers = {} }: { completers?: Completers },
-    request: CompletePromptRequest | CompleteResourceTemplateRequest,
+    request: CompleteRequest,
     sink: Sink,
   ): Promise<Suggestions> {
-    const { argumentName, argumentValue, contextArguments, context } = request;
+    const { argumentName, context } = request;
     const by = Object.hasOwn(completers, argumentName) ? completers[argumentName] : undefined;
-    const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);
+    const handle = (call: Call) => suggest(by, request, call);
     return this.unary(`completion of ${argumentName}`, { context }, sink, handle);
   }
 

@@ -145,21 +145,16 @@ function describe(s: Server): object {
   const has = (kind: keyof typeof entries) => announce.includes(kind) || entries[kind].length > 0;
   const readable = has("resources") || templates.length > 0 || providers.length > 0;
   const completion = (all: { completers?: object }[]) => all.some((e) => Object.keys(e.completers ?? {}).length > 0);
+  const directories = skilled(s).length > 0 && skilled(s).every((provider) => provider.directory);
+  const uriPrefixes = providers.map((p) => p.prefix);
+  const read = { listChanged: true, subscribe: true, completion: completion(templates), directories, uriPrefixes };
   return {
     implementation: s.options,
     instructions,
     extensionsJson: s.extensionsJson,
     tools: has("tools") ? { listChanged: true } : undefined,
     prompts: has("prompts") ? { listChanged: true, completion: completion(entries.prompts) } : undefined,
-    resources: !readable
-      ? undefined
-      : {
-          listChanged: true,
-          subscribe: true,
-          completion: completion(templates),
-          directories: skilled(s).length > 0 && skilled(s).every((provider) => provider.directory),
-          uriPrefixes: providers.map((p) => p.prefix),
-        },
+    resources: readable ? read : undefined,
   };
 }
 
