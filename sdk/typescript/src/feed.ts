@@ -42,9 +42,8 @@ export class Feed {
     send: (uri: string) => Promise<void>,
   ): Promise<void> {
     const watcher: Watcher = { uri, pending: new Set(), wake: () => {} };
-    const wake = () => watcher.wake();
     this.#watchers.add(watcher);
-    signal.addEventListener("abort", wake);
+    signal.addEventListener("abort", () => watcher.wake());
     try {
       if (!this.closed) await started();
       while (!signal.aborted && !this.closed) {
@@ -54,7 +53,6 @@ export class Feed {
         if (changed.length === 0) await new Promise<void>((resolve) => (watcher.wake = resolve));
       }
     } finally {
-      signal.removeEventListener("abort", wake);
       this.#watchers.delete(watcher);
     }
   }

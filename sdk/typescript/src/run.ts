@@ -17,16 +17,12 @@ export interface Outcome<R> {
 }
 
 /** The service's own log. */
-export interface Logger {
-  info(message: string, fields?: object): void;
-  warn(message: string, fields?: object): void;
-  error(message: string, fields?: object): void;
-}
+export type Logger = Record<"info" | "warn" | "error", (message: string, fields?: object) => void>;
 
 /** One line of JSON for each message, to stderr. */
 export const stderrLogger: Logger = { info: line("INFO"), warn: line("WARN"), error: line("ERROR") };
 
-function line(level: string): (message: string, fields?: object) => void {
+function line(level: string): Logger["info"] {
   return (msg, fields) => {
     const time = new Date().toISOString();
     process.stderr.write(failure.encodeJson({ time, level, msg, ...fields }) + "\n");
