@@ -15,11 +15,15 @@ export type Completer =
 /** Completers by argument or variable. */
 export type Completers = Record<string, Completer>;
 
-/** Throws when a completer is for something that is not among the known names. */
+/** Throws when a completer is none, or for something that is not among the known names. */
 export function checkCompleters(owner: string, completers: Completers, known: string[]): void {
-  for (const name of Object.keys(completers)) {
-    if (known.includes(name)) continue;
-    throw new TypeError(`${owner} has no ${JSON.stringify(name)} to complete: it has ${known.join(", ") || "nothing"}`);
+  for (const [name, by] of Object.entries(completers)) {
+    const quoted = JSON.stringify(name);
+    if (!known.includes(name)) {
+      throw new TypeError(`${owner} has no ${quoted} to complete: it has ${known.join(", ") || "nothing"}`);
+    }
+    if (typeof by === "function" || (Array.isArray(by) && by.every((v) => typeof v === "string"))) continue;
+    throw new TypeError(`${owner}: what completes ${quoted} must be a list of strings or a function`);
   }
 }
 

@@ -40,6 +40,9 @@ export function buildTemplate(
   const owner = `resource template ${JSON.stringify(name)}`;
   if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
   mustBeFunction(owner, handler);
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(uriTemplate)) {
+    throw new TypeError(`${owner}: ${JSON.stringify(uriTemplate)} must begin with a scheme, as notes://{id} does`);
+  }
   const template = new UriTemplate(uriTemplate);
   checkCompleters(owner, completers, template.variables);
   const listed = ResourceTemplate.fromPartial({ ...content.described(owner, said), name, uriTemplate });

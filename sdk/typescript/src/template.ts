@@ -44,6 +44,9 @@ export class UriTemplate {
         throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
       const [, name = "", modifier] = parsed;
       const explode = modifier === "*";
+      if (this.variables.includes(name)) {
+        throw new TypeError(`${JSON.stringify(this.template)} has the variable ${name} twice: give each its own name`);
+      }
       this.variables.push(name);
       this.#groups.push({ name, explode, named });
       // Commas belong to a list's value, and so do dots: no two parts may match the same, or matching takes for ever.
