@@ -71,7 +71,7 @@ export type AnswersOf<Q extends readonly Question<any>[]> = {
  *   - ask in the same order under the same keys in every round.
  */
 export class Call {
-  /** Aborted when the client cancels, and at the deadline. */
+  /** Aborted when the client cancels, at the deadline, and when the grace of a service that stops is over. */
   readonly signal: AbortSignal;
   /** When the call is to be over; undefined: never. */
   readonly deadline: Date | undefined;

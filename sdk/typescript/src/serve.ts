@@ -26,7 +26,7 @@ const rest = 1000;
 const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
-  /** PEM files. With clientCa, clients have to show a certificate of it. */
+  /** PEM files, read once. With clientCa, clients have to show a certificate of it. */
   cert: string;
   key: string;
   clientCa?: string;
