@@ -22,6 +22,9 @@ test("URI templates match by RFC 6570", () => {
     ["a://x{?q,n}", "a://x", {}],
     ["a://{x}", "a://%E4", undefined],
     ["a://{x}.{y}", "a://1.2", { x: "1", y: "2" }],
+    ["a://{x}-{y}", "a://1-2-3", { x: "1", y: "2-3" }],
+    ["a://{+x}/{y}", "a://1/2/3", { x: "1/2", y: "3" }],
+    ["a://{x,y}", "a://1,2,3", { x: "1", y: "2,3" }],
   ] as const) {
     assert.deepEqual(new UriTemplate(template).match(uri), want, `${template} of ${uri}`);
   }
