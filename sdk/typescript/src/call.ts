@@ -96,8 +96,8 @@ export class Call {
   #over = false;
   #progress = -Infinity;
   #deferred = false;
-  #metaJson = "";
-  #cache: common.CacheHint | undefined;
+  /** @internal What setMeta and setCache left. */
+  readonly extras: { metaJson: string; cache?: common.CacheHint } = { metaJson: "" };
 
   /** @internal */
   constructor(context = common.RequestContext.create(), sink: Sink, answers?: InputResponse[], state?: Buffer) {
@@ -126,12 +126,12 @@ export class Call {
 
   /** Sets `_meta` of the result; a result's own wins. */
   setMeta(meta: object): void {
-    this.#metaJson = encodeObject("_meta", meta);
+    this.extras.metaJson = encodeObject("_meta", meta);
   }
 
   /** Says how long, in ms, the client may keep what was read, and whether all callers may share it. Only for reads. */
   setCache(ttl: number, options: { shared?: boolean } = {}): void {
-    this.#cache = cacheHint(ttl, options.shared);
+    this.extras.cache = cacheHint(ttl, options.shared);
   }
 
   /** What setState or a checkpoint kept in an earlier round or run; undefined in the first. */
@@ -302,11 +302,6 @@ export class Call {
     if (state) this.#answers.state = state;
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);
-  }
-
-  /** @internal What setMeta and setCache left. */
-  extras() {
-    return { metaJson: this.#metaJson, cache: this.#cache };
   }
 }
 

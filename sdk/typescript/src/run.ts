@@ -42,7 +42,7 @@ export class Runner {
   /** One round of a request for what find finds; it may throw a Failure. */
   work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
     const told = (call: Call, result: R): R => {
-      const { metaJson, cache } = call.extras();
+      const { metaJson, cache } = call.extras;
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
     let found: Work<never, R> | undefined; // once: it may be removed while it runs

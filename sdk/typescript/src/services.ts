@@ -116,7 +116,7 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     getSkill: rpc.unary(resources.GetSkillResponse, (request, sink) =>
       provided("skill", request, sink, async (provider, call) => {
         const skill = await provider.skill?.(request.uri, call);
-        return skill && { skill: wireSkill(skill), cache: call.extras().cache };
+        return skill && { skill: wireSkill(skill), cache: call.extras.cache };
       }),
     ),
     listResourceDirectory: list(resources.ListResourceDirectoryResponse, Resource, async (request, sink) => {
