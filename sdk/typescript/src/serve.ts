@@ -125,8 +125,8 @@ async function freeSocket(listen: string): Promise<void> {
 
 /**
  * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
- * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and the process ends with status 1. Flags of the program's own are
- * ignored here.
+ * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and
+ * the process ends with status 1. Flags of the program's own are ignored here.
  */
 export async function serve(server: Server, options: ServeOptions = {}): Promise<void> {
   const log = server.log;
