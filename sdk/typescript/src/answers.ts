@@ -22,11 +22,11 @@ export class Answers {
   readonly missing = new Map<string, InputRequest>();
   state: Uint8Array | undefined;
 
-  /** latest is what has just come, and was not looked at yet. */
-  constructor(
-    readonly latest: InputResponse[] = [],
-    memory: Buffer = Buffer.alloc(0),
-  ) {
+  /** What has just come, and was not looked at yet. What `once` keeps no client says. */
+  readonly #latest: InputResponse[];
+
+  constructor(latest: InputResponse[] = [], memory: Buffer = Buffer.alloc(0)) {
+    this.#latest = latest.filter(({ key }) => !key.startsWith(onceMark));
     if (memory.length === 0) return;
     // The fields of this message are just those of a memory: answers and a state.
     const loaded = memory.subarray(0, stateMark.length).equals(stateMark) && decoded(memory.subarray(stateMark.length));
@@ -44,7 +44,7 @@ export class Answers {
    */
   async find(key: string, check: Check): Promise<InputResponse | undefined> {
     for (const r of this.#kept) if (r.key === key && (await check(r))) return r;
-    for (const r of this.latest) {
+    for (const r of this.#latest) {
       if (r.key !== key || !(await check(r))) continue;
       this.#keep(r);
       return r;
@@ -87,7 +87,7 @@ export class Answers {
 
   /** What the next round begins with; with all answers, those of this round that nobody has asked for yet are in it, too. */
   memory(all = false, state = this.state): Buffer {
-    const late = all ? this.latest.filter((r) => !this.#kept.some((o) => o.key === r.key)) : [];
+    const late = all ? this.#latest.filter((r) => !this.#kept.some((o) => o.key === r.key)) : [];
     const held = { inputResponses: [...this.#kept, ...late], state: Buffer.from(state ?? []) };
     const memory = Buffer.concat([stateMark, CallToolRequest.encode(CallToolRequest.fromPartial(held)).finish()]);
     if (memory.length > maxState) {

@@ -1,5 +1,5 @@
 import { Answers, wireDuration } from "./answers.js";
-import { type Awaitable, encodeJson, encodeObject, Failure, messageOf } from "./failure.js";
+import { type Awaitable, encodeJson, encodeObject, Failure, isFault, messageOf } from "./failure.js";
 import * as common from "./gen/mcpedge/v1/common.js";
 import { InputRequired as WireInputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import type { Checkpoint, Defer } from "./gen/mcpedge/v1/tools.js";
@@ -71,7 +71,7 @@ export type AnswersOf<Q extends readonly Question<any>[]> = {
  *   - ask in the same order under the same keys in every round.
  */
 export class Call {
-  /** Aborted when the client cancels, and at the deadline. */
+  /** Aborted when the client cancels, at the deadline, and when the grace of a service that stops is over. */
   readonly signal: AbortSignal;
   /** When the call is to be over; undefined: never. */
   readonly deadline: Date | undefined;
@@ -96,8 +96,8 @@ export class Call {
   #over = false;
   #progress = -Infinity;
   #deferred = false;
-  #meta: object | undefined;
-  #cache: common.CacheHint | undefined;
+  /** @internal What setMeta and setCache left. */
+  readonly extras: { metaJson: string; cache?: common.CacheHint } = { metaJson: "" };
 
   /** @internal */
   constructor(context = common.RequestContext.create(), sink: Sink, answers?: InputResponse[], state?: Buffer) {
@@ -126,13 +126,12 @@ export class Call {
 
   /** Sets `_meta` of the result; a result's own wins. */
   setMeta(meta: object): void {
-    encodeObject("_meta", meta);
-    this.#meta = meta;
+    this.extras.metaJson = encodeObject("_meta", meta);
   }
 
   /** Says how long, in ms, the client may keep what was read, and whether all callers may share it. Only for reads. */
   setCache(ttl: number, options: { shared?: boolean } = {}): void {
-    this.#cache = cacheHint(ttl, options.shared);
+    this.extras.cache = cacheHint(ttl, options.shared);
   }
 
   /** What setState or a checkpoint kept in an earlier round or run; undefined in the first. */
@@ -291,21 +290,18 @@ export class Call {
 
   /**
    * @internal Ends events, which cannot follow the outcome. Gives the questions that the round ends in, of the handler or of what
-   * it threw; undefined: it does not.
+   * it threw; undefined: it does not. Throws a fault of the handler, unless it is to end anyway.
    */
-  end(thrown: unknown): WireInputRequired | undefined {
+  end(ended: PromiseSettledResult<unknown>): WireInputRequired | undefined {
     this.#over = true;
+    const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
+    if (ended.status === "rejected" && isFault(thrown) && !this.signal.aborted) throw thrown;
     if (this.#answers.missing.size > 0) return this.#answers.required([...this.#answers.missing.values()]);
     if (!(thrown instanceof InputRequired)) return undefined;
     const { questions = [], state, ...rest } = thrown.options;
     if (state) this.#answers.state = state;
     const requests = questions.map((q) => q.request);
     return this.#answers.required(requests, rest);
-  }
-
-  /** @internal What setMeta and setCache left. */
-  extras() {
-    return { metaJson: encodeObject("_meta", this.#meta), cache: this.#cache };
   }
 }
 
@@ -314,8 +310,6 @@ function wireLevel(level: LogLevel): common.LogLevel {
 }
 
 export function cacheHint(ttl: number, shared = false): common.CacheHint {
-  return {
-    ttl: wireDuration(ttl),
-    scope: shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE,
-  };
+  const scope = shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE;
+  return { ttl: wireDuration(ttl), scope };
 }

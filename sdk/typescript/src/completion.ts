@@ -1,5 +1,5 @@
 import type { Call } from "./call.js";
-import { CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
+import { CompletePromptRequest, CompletePromptResponse } from "./gen/mcpedge/v1/prompts.js";
 
 /** How many values MCP lets a completion carry. */
 const maxSuggestions = 100;
@@ -15,23 +15,24 @@ export type Completer =
 /** Completers by argument or variable. */
 export type Completers = Record<string, Completer>;
 
-/** Throws when a completer is for something that is not among the known names. */
+/** Throws when a completer is none, or for something that is not among the known names. */
 export function checkCompleters(owner: string, completers: Completers, known: string[]): void {
-  for (const name of Object.keys(completers)) {
-    if (known.includes(name)) continue;
-    throw new TypeError(`${owner} has no ${JSON.stringify(name)} to complete: it has ${known.join(", ") || "nothing"}`);
+  for (const [name, by] of Object.entries(completers)) {
+    const quoted = JSON.stringify(name);
+    if (!known.includes(name)) {
+      throw new TypeError(`${owner} has no ${quoted} to complete: it has ${known.join(", ") || "nothing"}`);
+    }
+    if (typeof by === "function" || (Array.isArray(by) && by.every((v) => typeof v === "string"))) continue;
+    throw new TypeError(`${owner}: what completes ${quoted} must be a list of strings or a function`);
   }
 }
 
+export type CompleteRequest = Omit<CompletePromptRequest, "name">;
 export type Suggestions = Pick<CompletePromptResponse, "values" | "total" | "hasMore">;
 
-export async function suggest(
-  by: Completer | undefined,
-  value: string,
-  chosen: Record<string, string>,
-  call: Call,
-): Promise<Suggestions> {
+export async function suggest(by: Completer | undefined, request: CompleteRequest, call: Call): Promise<Suggestions> {
   if (!by) return CompletePromptResponse.create();
+  const { argumentValue: value, contextArguments: chosen } = request;
   const typed = value.toLowerCase();
   const all =
     typeof by === "function" ? await by(value, chosen, call) : by.filter((v) => v.toLowerCase().startsWith(typed));

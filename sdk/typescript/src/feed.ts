@@ -33,19 +33,17 @@ export class Feed {
   }
 
   /**
-   * Runs one watcher's stream until the signal aborts or the feed is closed, and says which: started first, then one send
-   * per change. The watcher is known before started is called, so nothing falls between.
+   * Runs one watcher's stream until the signal aborts or the feed is closed: started first, then one send per change. The watcher is known before started is called, so nothing falls between.
    */
   async serve(
     uri: string,
     signal: AbortSignal,
     started: () => Promise<void>,
     send: (uri: string) => Promise<void>,
-  ): Promise<"left" | "closed"> {
+  ): Promise<void> {
     const watcher: Watcher = { uri, pending: new Set(), wake: () => {} };
-    const wake = () => watcher.wake();
     this.#watchers.add(watcher);
-    signal.addEventListener("abort", wake);
+    signal.addEventListener("abort", () => watcher.wake());
     try {
       if (!this.closed) await started();
       while (!signal.aborted && !this.closed) {
@@ -54,9 +52,7 @@ export class Feed {
         for (const uri of changed) await send(uri);
         if (changed.length === 0) await new Promise<void>((resolve) => (watcher.wake = resolve));
       }
-      return signal.aborted ? "left" : "closed";
     } finally {
-      signal.removeEventListener("abort", wake);
       this.#watchers.delete(watcher);
     }
   }

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Call } from "./call.js";
 import { checkCompleters, type Completers } from "./completion.js";
 import * as content from "./content.js";
@@ -39,6 +40,9 @@ export function buildTemplate(
   const owner = `resource template ${JSON.stringify(name)}`;
   if (!name) throw new TypeError(`resource template ${JSON.stringify(uriTemplate)}: a name is required`);
   mustBeFunction(owner, handler);
+  if (!/^[a-z][a-z0-9+.-]*:/i.test(uriTemplate)) {
+    throw new TypeError(`${owner}: ${JSON.stringify(uriTemplate)} must begin with a scheme, as notes://{id} does`);
+  }
   const template = new UriTemplate(uriTemplate);
   checkCompleters(owner, completers, template.variables);
   const listed = ResourceTemplate.fromPartial({ ...content.described(owner, said), name, uriTemplate });
@@ -84,12 +88,8 @@ function contentsOf(uri: string, mimeType: string | undefined, out: ReadOutput):
 
 /** Text when the bytes are valid UTF-8 and the MIME type does not deny it, else a blob. */
 export function bytesContents(data: content.Bytes, mimeType = ""): content.ResourceContents {
-  if (binaryType(mimeType)) return { blob: data, mimeType };
-  try {
-    return { text: new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(data), mimeType };
-  } catch {
-    return { blob: data, mimeType };
-  }
+  if (binaryType(mimeType) || !isUtf8(data)) return { blob: data, mimeType };
+  return { text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(data), mimeType };
 }
 
 /** Whether contents of a MIME type are never text, whatever their bytes. */

@@ -15,6 +15,8 @@ import { EventWriter } from "./writer.js";
 /** A type of messages that are made from some of their members. */
 export type MadeFrom = { fromPartial(object: object): object };
 type Handle<Req, Res> = (request: Req, sink: Sink) => failure.Awaitable<Res>;
+/** What a feed of changes is of: a URI, the providers' prefixes, and how an event tells of a change. */
+type Watched = { uri: string; fits: (prefix: string) => boolean; changed: (uri: string) => object };
 type ServedCall = grpc.ServerUnaryCall<any, any> | grpc.ServerWritableStream<any, any>;
 
 /** How much sooner, in ms, than here the deadline of a call may pass at its caller, who then cancels it. */
@@ -31,8 +33,8 @@ export class Rpcs {
   /** An RPC without events. */
   unary<Req>(response: MadeFrom, handle: Handle<Req, object>): grpc.handleUnaryCall<Req, any> {
     return (call, done) => {
-      this.#sinkOf(call, (sink) => handle(call.request, sink)).then(
-        (members) => done(null, response.fromPartial(members)),
+      this.#sinkOf(call, async (sink) => response.fromPartial(await handle(call.request, sink))).then(
+        (message) => done(null, message),
         (error: unknown) => done(this.#status(error)),
       );
     };
@@ -47,9 +49,14 @@ export class Rpcs {
   work<Req>(response: MadeFrom, handle: Handle<Req, Outcome<unknown>>): grpc.handleServerStreamingCall<Req, any> {
     return (call) => {
       const writer = new EventWriter(call, (event) => response.fromPartial(event));
-      const emit = (event: Event) => writer.emit(event);
-      this.#sinkOf(call, (sink) => this.#work(call, handle, { ...sink, emit })).then(
-        ({ status, ...outcome }) => (status ? call.emit("error", status) : writer.end(response.fromPartial(outcome))),
+      const outcome = async (sink: Sink) => {
+        const emit = (event: Event) => sink.signal.aborted || writer.emit(event);
+        const { status, ...members } = await this.#work(call, handle, { ...sink, emit });
+        if (status) throw new failure.StatusError(status.code, status.details);
+        return response.fromPartial(members);
+      };
+      this.#sinkOf(call, outcome).then(
+        (message) => writer.end(message),
         (error: unknown) => call.emit("error", this.#status(error)),
       );
     };
@@ -59,11 +66,7 @@ export class Rpcs {
   watch<Req>(
     response: MadeFrom,
     feed: Feed,
-    watched: (request: Req) => {
-      uri: string;
-      fits: (prefix: string) => boolean;
-      changed: (uri: string) => object;
-    },
+    watched: (request: Req) => Watched,
   ): grpc.handleServerStreamingCall<Req, any> {
     const serve = async (call: grpc.ServerWritableStream<Req, unknown>, signal: AbortSignal, held: Set<Provided>) => {
       const { uri, fits, changed } = watched(call.request);
@@ -73,20 +76,19 @@ export class Rpcs {
           held.add(provided);
           await provided.acquire();
         }
-        if (call.write(response.fromPartial(event)) || signal.aborted) return;
+        if (signal.aborted || call.write(response.fromPartial(event))) return;
         await once(call, "drain", { signal }).catch(() => {});
       };
       const started = () => send({ started: {} });
-      if ((await feed.serve(uri, signal, started, (uri) => send(changed(uri)))) === "left") {
-        throw new failure.StatusError(status.CANCELLED, "the watch was cancelled");
-      }
+      await feed.serve(uri, signal, started, (uri) => send(changed(uri)));
       throw new failure.StatusError(status.UNAVAILABLE, "the service is stopping; watch again elsewhere");
     };
     return (call) => {
       const held = new Set<Provided>();
-      this.#sinkOf(call, ({ signal }) => serve(call, signal, held))
-        .catch((error: unknown) => call.emit("error", this.#status(error)))
-        .finally(() => held.forEach((provided) => provided.release()));
+      const release = () => held.forEach((provided) => provided.release());
+      this.#sinkOf(call, ({ signal }) => serve(call, signal, held).finally(release)).catch((error: unknown) =>
+        call.emit("error", this.#status(error)),
+      );
     };
   }
 
@@ -100,23 +102,31 @@ export class Rpcs {
     });
   }
 
-  /** Runs a function with what says when its call is to end; afterwards that does not abort any more. */
+  /**
+   * Runs a function with what says when its call is to end; afterwards that does not abort any more. The call ends then, also
+   * when the function runs on.
+   */
   async #sinkOf<T>(call: ServedCall, fn: (sink: Sink) => failure.Awaitable<T>): Promise<T> {
     const until = Number(call.getDeadline());
     const deadline = Number.isFinite(until) ? new Date(until) : undefined;
     const controller = new AbortController();
-    const abort = () => {
+    const { signal } = controller;
+    const abort = (code: status, why: string) => controller.abort(new failure.StatusError(code, why));
+    const stop = () => abort(status.UNAVAILABLE, "the service stopped before the call had ended; call again");
+    const leave = () => {
       const late = deadline !== undefined && deadline.getTime() <= Date.now() + deadlineSkew;
-      const why = late ? "the deadline of the call is over" : "the call was cancelled";
-      controller.abort(new failure.StatusError(late ? status.DEADLINE_EXCEEDED : status.CANCELLED, why));
+      if (late) abort(status.DEADLINE_EXCEEDED, "the deadline of the call is over");
+      else abort(status.CANCELLED, "the call was cancelled");
     };
-    call.on("cancelled", abort);
-    if (call.cancelled) abort();
-    try {
-      return await fn({ signal: controller.signal, deadline });
-    } finally {
-      call.off("cancelled", abort); // gRPC says of every call that it is over
-    }
+    const over = () => {
+      call.off("cancelled", leave); // gRPC says of every call that it is over
+      this.server.running.delete(stop);
+    };
+    const aborted = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    call.on("cancelled", leave);
+    this.server.running.add(stop);
+    if (call.cancelled) leave();
+    return Promise.race([Promise.resolve({ signal, deadline }).then(fn).finally(over), aborted]);
   }
 
   /** What an RPC ends with that failed. What nobody foresaw is told to the log alone. */

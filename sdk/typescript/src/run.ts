@@ -1,12 +1,10 @@
 import { status } from "@grpc/grpc-js";
 import { Call, type Sink } from "./call.js";
-import { type Completers, suggest, type Suggestions } from "./completion.js";
+import { type CompleteRequest, type Completers, suggest, type Suggestions } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
 import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
 import type { InputRequired as WireInputRequired } from "./gen/mcpedge/v1/input.js";
-import type { CompletePromptRequest } from "./gen/mcpedge/v1/prompts.js";
-import type { CompleteResourceTemplateRequest } from "./gen/mcpedge/v1/resources.js";
 import type { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
 import type { Work } from "./registry.js";
 
@@ -19,16 +17,12 @@ export interface Outcome<R> {
 }
 
 /** The service's own log. */
-export interface Logger {
-  info(message: string, fields?: object): void;
-  warn(message: string, fields?: object): void;
-  error(message: string, fields?: object): void;
-}
+export type Logger = Record<"info" | "warn" | "error", (message: string, fields?: object) => void>;
 
 /** One line of JSON for each message, to stderr. */
 export const stderrLogger: Logger = { info: line("INFO"), warn: line("WARN"), error: line("ERROR") };
 
-function line(level: string): (message: string, fields?: object) => void {
+function line(level: string): Logger["info"] {
   return (msg, fields) => {
     const time = new Date().toISOString();
     process.stderr.write(failure.encodeJson({ time, level, msg, ...fields }) + "\n");
@@ -48,22 +42,23 @@ export class Runner {
   /** One round of a request for what find finds; it may throw a Failure. */
   work<R extends { metaJson: string }>(what: string, request: WorkRequest, sink: Sink, find: () => Work<never, R>) {
     const told = (call: Call, result: R): R => {
-      const { metaJson, cache } = call.extras();
+      const { metaJson, cache } = call.extras;
       return { ...result, cache, metaJson: result.metaJson || metaJson };
     };
-    const handle = async (call: Call) => told(call, await find().handle(request as never, call));
-    const plain = (error: Error, call: Call) => told(call, (find().plain ?? internal)(error));
+    let found: Work<never, R> | undefined; // once: it may be removed while it runs
+    const handle = async (call: Call) => told(call, await (found = find()).handle(request as never, call));
+    const plain = (error: Error, call: Call) => told(call, (found?.plain ?? internal)(error));
     return this.#round(what, request, sink, handle, plain);
   }
 
   complete(
-    entry: { completers?: Completers },
-    request: CompletePromptRequest | CompleteResourceTemplateRequest,
+    { completers = {} }: { completers?: Completers },
+    request: CompleteRequest,
     sink: Sink,
   ): Promise<Suggestions> {
-    const { argumentName, argumentValue, contextArguments, context } = request;
-    const by = entry.completers?.[argumentName];
-    const handle = (call: Call) => suggest(by, argumentValue, contextArguments, call);
+    const { argumentName, context } = request;
+    const by = Object.hasOwn(completers, argumentName) ? completers[argumentName] : undefined;
+    const handle = (call: Call) => suggest(by, request, call);
     return this.unary(`completion of ${argumentName}`, { context }, sink, handle);
   }
 
@@ -85,10 +80,9 @@ export class Runner {
     try {
       const call = new Call(context, sink, inputResponses, state);
       const [ended] = await Promise.allSettled([Promise.resolve(call).then(handle)]);
-      const thrown: unknown = ended.status === "rejected" ? ended.reason : undefined;
-      const inputRequired = call.end(thrown);
+      const inputRequired = call.end(ended);
       if (inputRequired) return { inputRequired };
-      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, thrown, plain) };
+      return { result: ended.status === "fulfilled" ? ended.value : sorted(call, ended.reason, plain) };
     } catch (thrown) {
       if (thrown instanceof Failure) return { failure: wireFailure(thrown) };
       const known = failure.statusOf(thrown);
@@ -101,12 +95,12 @@ export class Runner {
   }
 }
 
-/** The result of what a handler threw, where it has one. Throws what is a Failure, a status or a fault. */
+/** The result of what a handler threw that is no fault, where it has one. Throws what is a Failure or a status. */
 function sorted<R>(call: Call, thrown: unknown, plain: (error: Error, call: Call) => R): R {
   if (thrown instanceof Failure) throw thrown;
   const { aborted, reason } = call.signal;
   if (aborted) throw failure.statusOf(reason) ? reason : new failure.StatusError(status.CANCELLED, messageOf(reason));
-  if (failure.statusOf(thrown) || failure.isFault(thrown)) throw thrown;
+  if (failure.statusOf(thrown)) throw thrown;
   return plain(thrown as Error, call);
 }
 

@@ -2,8 +2,11 @@ import { Server as GrpcServer, ServerCredentials, type ServerOptions as GrpcOpti
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
 import { ReflectionService } from "@grpc/reflection";
 import { HealthImplementation } from "grpc-health-check";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { once } from "node:events";
 import { existsSync, lstatSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
+import { createSecureContext } from "node:tls";
 import { parseArgs, promisify } from "node:util";
 import { messageOf } from "./failure.js";
 import { descriptors } from "./gen/descriptors.js";
@@ -13,11 +16,17 @@ import type { Server } from "./server.js";
 /** Bounds a message in either direction. */
 const messageBytes = 16 << 20;
 
+const defaultGrace = 10_000; // ms
+/** For how long, in ms, calls that outlasted the grace may take to tell their callers that they end. */
+const ending = 250;
+/** How long, in ms, the program has after the grace when handlers run on. */
+const rest = 1000;
+
 /** What health tells of: the whole, and each service. */
 const services = ["", ...["Backend", "Tool", "Resource", "Prompt"].map((name) => `mcpedge.v1.${name}Service`)];
 
 export interface TlsFiles {
-  /** PEM files. With clientCa, clients have to show a certificate of it. */
+  /** PEM files, read once. With clientCa, clients have to show a certificate of it. */
   cert: string;
   key: string;
   clientCa?: string;
@@ -37,7 +46,10 @@ export interface ServeOptions {
 export interface Serving {
   /** host:port, or unix:/path. */
   address: string;
-  /** Health says NOT_SERVING, change feeds end, and running calls have the grace to finish. Resolves when all has ended. */
+  /**
+   * Health says NOT_SERVING, change feeds end, and running calls have the grace to finish; those that have not end as
+   * UNAVAILABLE, their signals aborted. Resolves when all has ended.
+   */
   stop(): Promise<void>;
 }
 
@@ -45,7 +57,7 @@ export interface Serving {
  * Serves on an address, by default 127.0.0.1:50051, with the standard health service, reflection and messages up to 16 MiB.
  */
 export async function start(server: Server, options: ServeOptions = {}): Promise<Serving> {
-  const { listen = "127.0.0.1:50051", tls, grace = 10_000 } = options;
+  const { listen = "127.0.0.1:50051", tls, grace = defaultGrace } = options;
   const grpc = new GrpcServer({
     "grpc.max_receive_message_length": messageBytes,
     "grpc.max_send_message_length": messageBytes,
@@ -64,7 +76,11 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
     server.close();
     await new Promise<void>((resolve) => {
       // grpc-js loses the callback of tryShutdown when a connection breaks at that moment, so the end of the grace resolves, too.
-      const timer = setTimeout(() => (grpc.forceShutdown(), resolve()), grace);
+      const force = () => (grpc.forceShutdown(), resolve());
+      let timer = setTimeout(() => {
+        server.running.forEach((end) => end());
+        timer = setTimeout(force, ending);
+      }, grace);
       grpc.tryShutdown(() => (clearTimeout(timer), resolve()));
     });
   };
@@ -74,28 +90,43 @@ export async function start(server: Server, options: ServeOptions = {}): Promise
 
 function credentials(tls: TlsFiles | undefined): ServerCredentials {
   if (!tls) return ServerCredentials.createInsecure();
-  const ca = tls.clientCa ? readFileSync(tls.clientCa) : null;
-  const pair = { cert_chain: readFileSync(tls.cert), private_key: readFileSync(tls.key) };
-  return ServerCredentials.createSsl(ca, [pair], ca !== null);
+  const ca = tls.clientCa ? pem("cert", tls.clientCa) : null;
+  const [cert, key] = [pem("cert", tls.cert), pem("key", tls.key)];
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw new Error(`the key in ${tls.key} is not that of the certificate in ${tls.cert}: give the pair`);
+  }
+  return ServerCredentials.createSsl(ca, [{ cert_chain: cert, private_key: key }], ca !== null);
+}
+
+/** Reads a file of certificates, or of a key. */
+function pem(kind: "cert" | "key", file: string): Buffer {
+  const text = readFileSync(file);
+  try {
+    createSecureContext({ [kind]: text });
+  } catch (error) {
+    const what = kind === "cert" ? "certificate" : "key";
+    throw new Error(`the file ${file} holds no ${what} in PEM: ${messageOf(error)}`, { cause: error });
+  }
+  return text;
 }
 
 /** Removes a Unix socket that nobody serves any more. */
 async function freeSocket(listen: string): Promise<void> {
   const path = /^unix:(?:\/\/)?(.*)$/.exec(listen)?.[1];
   if (!path || !existsSync(path)) return;
-  if (!lstatSync(path).isSocket()) throw new Error(`cannot listen on ${listen}: ${path} is there and is no socket`);
-  const refused = await new Promise<boolean>((resolve) => {
-    const probe = connect(path, () => resolve(false));
-    probe.on("error", (error: NodeJS.ErrnoException) => resolve(error.code === "ECONNREFUSED"));
-    probe.on("connect", () => probe.destroy());
-  });
-  if (refused) unlinkSync(path);
+  if (!lstatSync(path).isSocket()) {
+    throw new Error(`cannot listen on ${listen}: ${path} is there and is no socket: remove it, or name another path`);
+  }
+  const probe = connect(path);
+  const failed = await once(probe, "connect").catch((error: NodeJS.ErrnoException) => error);
+  probe.destroy();
+  if ("code" in failed && failed.code === "ECONNREFUSED") unlinkSync(path);
 }
 
 /**
  * Is the rest of a program: reads the flags --listen, --tls-cert, --tls-key and --tls-client-ca, serves until SIGTERM or
- * SIGINT, and stops gracefully. What fails is logged, and the process ends with status 1. Flags of the program's own are
- * ignored here.
+ * SIGINT, and stops gracefully; a handler that runs on after the grace does not keep the process. What fails is logged, and
+ * the process ends with status 1. Flags of the program's own are ignored here.
  */
 export async function serve(server: Server, options: ServeOptions = {}): Promise<void> {
   const log = server.log;
@@ -107,6 +138,12 @@ export async function serve(server: Server, options: ServeOptions = {}): Promise
     const serving = await start(server, { ...options, ...flags(process.argv.slice(2)) });
     log.info("serving", { service, address: serving.address });
     await ended;
+    const exit = () => {
+      if (server.running.size === 0) return;
+      log.warn("handlers run on after the grace: the process ends", { service, handlers: server.running.size });
+      process.exit();
+    };
+    setTimeout(exit, (options.grace ?? defaultGrace) + rest).unref();
     await serving.stop();
   } catch (error) {
     log.error("the service failed", { service, error: messageOf(error) });

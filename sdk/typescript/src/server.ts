@@ -1,6 +1,6 @@
 import { type Call, cacheHint } from "./call.js";
 import type { Icon } from "./content.js";
-import { type Awaitable, encodeObject, noResource } from "./failure.js";
+import { type Awaitable, encodeObject, mustBeFunction, noResource } from "./failure.js";
 import { Feed } from "./feed.js";
 import type { CacheHint } from "./gen/mcpedge/v1/common.js";
 import type { IdentityOptions } from "./identity.js";
@@ -47,11 +47,11 @@ export class Server {
   /** @internal */ readonly tools = new Registry<tools.ToolEntry>("tool", this.feeds.tools);
   /** @internal */ readonly prompts = new Registry<prompts.PromptEntry>("prompt", this.feeds.prompts);
   /** @internal */ readonly resources = new Registry<resources.ResourceEntry>("resource", this.feeds.resources);
-  /** @internal */ readonly templates = new Registry<resources.TemplateEntry>(
-    "resource template",
-    this.feeds.resources,
-  );
+  /** @internal */
+  readonly templates = new Registry<resources.TemplateEntry>("resource template", this.feeds.resources);
   /** @internal */ readonly providers = new Registry<Provided>("the provider of", this.feeds.resources);
+  /** @internal What ends the RPCs that run, as the service stops. */
+  readonly running = new Set<() => void>();
   /** @internal */ readonly cancels = new Map<string, (call: Call) => Awaitable<void>>();
 
   constructor(readonly options: ServerOptions) {
@@ -90,6 +90,7 @@ export class Server {
    * so that a job behind it can be ended. A round that runs sees its signal abort instead. It may not come.
    */
   onCancel(tool: string, fn: (call: Call) => Awaitable<void>): void {
+    mustBeFunction(`onCancel of tool ${JSON.stringify(tool)}`, fn);
     this.cancels.set(tool, fn);
   }
 
@@ -122,6 +123,9 @@ export class Server {
   /** Serves every URI that begins with prefix, after exact resources and templates; of several prefixes the longest that fits. */
   provide(prefix: string, provider: ResourceProvider): void {
     if (prefix === "") throw new TypeError('a provider needs a prefix of its URIs, such as "notes://"');
+    if (!provider?.list || !provider.read) {
+      throw new TypeError(`the provider of ${prefix} needs the methods list and read`);
+    }
     if (provider.skills && !provider.skill)
       throw new TypeError(`the provider of ${prefix} has skills, so it needs skill, too`);
     const updated = (uri: string) => this.resourceUpdated(uri);

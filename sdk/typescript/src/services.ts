@@ -26,7 +26,6 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
   const { feeds } = server;
   const rpc = new Rpcs(server);
   const runner = new Runner(server.log);
-  const { provided, all } = providers(server, runner);
 
   /** A list, in pages that are the first member of the response. */
   function list<E extends Listed, Req extends ListRequest>(
@@ -39,6 +38,26 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
       const listed = await entries(request, sink);
       const { items, next } = page(listed, keyOf, type, request.pageToken, request.pageSize);
       return { [member]: items, nextPageToken: next, cache: server.cache };
+    });
+  }
+
+  /** What all providers give, in their order. */
+  async function all<T>(what: string, sink: Sink, ask: Ask<T[]>): Promise<T[]> {
+    const found: T[] = [];
+    for (const { prefix, provider } of server.providers.all()) {
+      found.push(...(await runner.unary(`${what} of ${prefix}`, {}, sink, (call) => ask(provider, call))));
+    }
+    return found;
+  }
+
+  /** What the provider of a URI gives; nothing is NOT_FOUND. */
+  function provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | undefined>) {
+    const { uri, context } = request;
+    return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
+      const provider = server.provider(uri)?.provider;
+      const found = provider && (await reading(uri, () => ask(provider, call)));
+      if (found === undefined) throw noResource(uri);
+      return found;
     });
   }
 
@@ -97,13 +116,11 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
     getSkill: rpc.unary(resources.GetSkillResponse, (request, sink) =>
       provided("skill", request, sink, async (provider, call) => {
         const skill = await provider.skill?.(request.uri, call);
-        return skill && { skill: wireSkill(skill), cache: call.extras().cache };
+        return skill && { skill: wireSkill(skill), cache: call.extras.cache };
       }),
     ),
     listResourceDirectory: list(resources.ListResourceDirectoryResponse, Resource, async (request, sink) => {
-      const children = provided("directory", request, sink, (provider, call) =>
-        provider.directory?.(request.uri, call),
-      );
+      const children = provided("directory", request, sink, (p, call) => p.directory?.(request.uri, call));
       return (await children).map(wireResource);
     }),
   } satisfies resources.ResourceServiceServer);
@@ -113,31 +130,6 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
 function keyOf(listed: Listed): string {
   if ("uriTemplate" in listed) return listed.uriTemplate;
   return "uri" in listed ? listed.uri : listed.name;
-}
-
-/** How the providers of a Server are asked. */
-function providers(server: Server, runner: Runner) {
-  return {
-    /** What all give, in their order. */
-    async all<T>(what: string, sink: Sink, ask: Ask<T[]>): Promise<T[]> {
-      const found: T[] = [];
-      for (const { prefix, provider } of server.providers.all()) {
-        found.push(...(await runner.unary(`${what} of ${prefix}`, {}, sink, (call) => ask(provider, call))));
-      }
-      return found;
-    },
-
-    /** What the provider of a URI gives; nothing is NOT_FOUND. */
-    provided<T>(what: string, request: resources.GetSkillRequest, sink: Sink, ask: Ask<T | undefined>): Promise<T> {
-      const { uri, context } = request;
-      return runner.unary(`${what} ${uri}`, { context }, sink, async (call) => {
-        const provider = server.provider(uri)?.provider;
-        const found = provider && (await reading(uri, () => ask(provider, call)));
-        if (found === undefined) throw noResource(uri);
-        return found;
-      });
-    },
-  };
 }
 
 function skilled(server: Server): ResourceProvider[] {
@@ -153,21 +145,16 @@ function describe(s: Server): object {
   const has = (kind: keyof typeof entries) => announce.includes(kind) || entries[kind].length > 0;
   const readable = has("resources") || templates.length > 0 || providers.length > 0;
   const completion = (all: { completers?: object }[]) => all.some((e) => Object.keys(e.completers ?? {}).length > 0);
+  const directories = skilled(s).length > 0 && skilled(s).every((provider) => provider.directory);
+  const uriPrefixes = providers.map((p) => p.prefix);
+  const read = { listChanged: true, subscribe: true, completion: completion(templates), directories, uriPrefixes };
   return {
     implementation: s.options,
     instructions,
     extensionsJson: s.extensionsJson,
     tools: has("tools") ? { listChanged: true } : undefined,
     prompts: has("prompts") ? { listChanged: true, completion: completion(entries.prompts) } : undefined,
-    resources: !readable
-      ? undefined
-      : {
-          listChanged: true,
-          subscribe: true,
-          completion: completion(templates),
-          directories: skilled(s).length > 0 && skilled(s).every((provider) => provider.directory),
-          uriPrefixes: providers.map((p) => p.prefix),
-        },
+    resources: readable ? read : undefined,
   };
 }
 

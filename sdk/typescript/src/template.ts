@@ -7,7 +7,7 @@ export class UriTemplate {
   /** Throws when the template does not parse. */
   constructor(readonly template: string) {
     const parts = template.split(/(\{[^{}]*\})/);
-    const pattern = parts.map((part, i) => (i % 2 ? this.#expression(part.slice(1, -1)) : escape(part)));
+    const pattern = parts.map((part, i) => (i % 2 ? this.#expression(parts.slice(i, i + 3)) : escape(part)));
     if (template === "" || parts.some((part, i) => i % 2 === 0 && /[{}]/.test(part))) {
       throw new TypeError(`${JSON.stringify(template)} is no RFC 6570 template`);
     }
@@ -32,22 +32,30 @@ export class UriTemplate {
     return variables;
   }
 
-  #expression(expression: string): string {
-    const [, operator = "", list = ""] = /^([+#./;?&]?)([^]*)$/.exec(expression)!;
+  /** The pattern of an expression, behind which there are a literal and maybe another expression. */
+  #expression([expression = "", literal = "", next]: string[]): string {
+    const [, operator = "", list = ""] = /^\{([+#./;?&]?)([^]*)\}$/.exec(expression)!;
     const named = ";?&".includes(operator || "+");
     const first = "+#".includes(operator) ? operator.replace("+", "") : operator;
     const separator = named && operator !== ";" ? "&" : first.replace("#", "") || ",";
     const allowed = operator === "+" || operator === "#" ? "[^?#\\s]" : "(?:[A-Za-z0-9_.~-]|%[0-9A-Fa-f]{2})";
-    const variables = list.split(",").map((spec, i) => {
+    const specs = list.split(",");
+    const variables = specs.map((spec, i) => {
       const parsed = /^([A-Za-z0-9_.%]+)(\*|:[1-9][0-9]{0,3})?$/.exec(spec);
-      if (!parsed)
-        throw new TypeError(`${JSON.stringify(this.template)}: {${expression}} is no expression of RFC 6570`);
+      if (!parsed) throw new TypeError(`${JSON.stringify(this.template)}: ${expression} is no expression of RFC 6570`);
       const [, name = "", modifier] = parsed;
       const explode = modifier === "*";
+      if (this.variables.includes(name)) {
+        throw new TypeError(`${JSON.stringify(this.template)} has the variable ${name} twice: give each its own name`);
+      }
       this.variables.push(name);
       this.#groups.push({ name, explode, named });
       // Commas belong to a list's value, and so do dots: no two parts may match the same, or matching takes for ever.
-      const one = `(?:${allowed}|,)*?`;
+      // So a value ends at the first of what is behind it, where what follows could have the rest as well.
+      const [end, follower] = i + 1 < specs.length ? [separator, expression] : [literal, next];
+      const kind = follower && /^\{([+#./;?&]?)/.exec(follower)![1];
+      const ends = "+".includes(operator) && (kind === "+" || kind === operator);
+      const one = `(?:${ends ? `(?!${escape(end)})` : ""}(?:${allowed}|,))*?`;
       const prefix = named ? `${escape(name)}=?` : "";
       const more = explode && "/;&".includes(separator) ? `(?:${escape(separator)}${prefix}${one})*?` : "";
       return `(?:${escape(i === 0 ? first : separator)}${prefix}(${one}${more}))${named || first !== "" || i > 0 ? "?" : ""}`;
@@ -57,5 +65,5 @@ export class UriTemplate {
 }
 
 function escape(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/gu, "\\$&");
+  return text.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");
 }

@@ -169,8 +169,7 @@ function partsOf(out: unknown, described: boolean): Result["parts"] {
 }
 
 async function structuredJson(value: unknown, schema: MaybeSchema): Promise<string> {
-  const misfit = (issues: string) =>
-    new Failure("Internal", `the result does not fit the tool's output schema: ${issues}`);
+  const misfit = (why: string) => new Failure("Internal", `the result does not fit the tool's output schema: ${why}`);
   const valid: unknown = schema ? await schemas.valid(schema, value, misfit) : value;
   try {
     return encodeJson(valid);

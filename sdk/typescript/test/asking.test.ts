@@ -12,6 +12,8 @@ import {
   formSchema,
 } from "@mcpedge/capability";
 import { accepted, cancelled, declined, roots, sampled, TestClient } from "@mcpedge/capability/testing";
+import { Answers } from "../dist/answers.js";
+import { InputResponse } from "../dist/gen/mcpedge/v1/input.js";
 import { make } from "./server.js";
 
 const order = z.object({ cups: z.int().min(1).max(5) });
@@ -136,6 +138,16 @@ test("once keeps a value over the rounds", async () => {
   assert.deepEqual([result?.content[0]?.text?.text, rounds, made], ['order 1 {"n":1}', 3, 1]);
 });
 
+test("no client can say what once keeps", () => {
+  const forged = InputResponse.fromPartial({ key: "\0once:price", rawJson: "1" });
+  const said = InputResponse.fromPartial({ key: "cups", rawJson: "2" });
+  const answers = new Answers([], new Answers([forged, said]).memory(true));
+  assert.deepEqual(
+    [answers.remembered("price"), answers.memory().includes("cups"), answers.memory().includes("price")],
+    [undefined, true, false],
+  );
+});
+
 test("a handler may keep its own account of the rounds", async () => {
   const server = make();
   server.registerTool("poll", {}, (_, call) => {
@@ -199,4 +211,22 @@ test("a question that nobody awaits does not end the process", async () => {
     asked.inputRequired?.requests.map((r) => r.key),
     ["cups", "roots"],
   );
+});
+
+test("a fault is told as one, though questions are open", async () => {
+  const logged: string[] = [];
+  const logger = {
+    info() {},
+    warn() {},
+    error: (_: string, fields?: object) => void logged.push(JSON.stringify(fields)),
+  };
+  const server = make({ logger });
+  server.registerTool("broken", {}, async (_, call) => {
+    void call.ask("cups", "?", order);
+    await new Promise(setImmediate);
+    throw new TypeError("no function");
+  });
+  const { failure, inputRequired } = await new TestClient(server).callTool("broken");
+  assert.deepEqual([failure?.message, inputRequired], ["tool broken failed by a fault of the service", undefined]);
+  assert.match(logged.join(), /no function/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import http2 from "node:http2";
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
@@ -11,9 +11,11 @@ import { Client, type ClientReadableStream, credentials, type ChannelCredentials
 import { context, trace } from "@opentelemetry/api";
 import { NodeTracerProvider } from "@opentelemetry/sdk-trace-node";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import { Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { Failure, Result, type Serving, start, text, version } from "@mcpedge/capability";
+import { PromptServiceClient } from "@mcpedge/capability/contract/prompts";
 import { ResourceServiceClient } from "@mcpedge/capability/contract/resources";
 import { ToolServiceClient } from "@mcpedge/capability/contract/tools";
+import { z } from "zod";
 import { flags } from "../dist/serve.js";
 import { make } from "./server.js";
 
@@ -84,6 +86,30 @@ test("events come before one outcome, and a signal that nobody aborted stays so"
   );
   assert.equal(messages[2]?.result?.content[0]?.text?.text, "done");
   assert.equal(signal?.aborted, false);
+});
+
+test("neither names of a client's choice nor what is no message of the contract ends the process", async () => {
+  const server = make();
+  const bad = (() => "no list") as never;
+  server.registerPrompt("p", { argsSchema: z.object({ own: z.string() }), complete: { own: bad } }, () => "");
+  server.registerTool("scopes", {}, () => {
+    throw new Failure("PermissionDenied", "no", { scopes: "admin" as never });
+  });
+  const { tools, serving: s } = await serving(server);
+  const prompts = new PromptServiceClient(s.address, credentials.createInsecure());
+  clients.push(prompts);
+  const complete = (argumentName: string) =>
+    new Promise<unknown>((resolve) =>
+      prompts.completePrompt(
+        { name: "p", argumentName, argumentValue: "", contextArguments: {}, context: request("").context },
+        (error, answer) => resolve(error?.code ?? answer.values),
+      ),
+    );
+  for (const name of ["constructor", "toString", "__proto__", "other"])
+    assert.deepEqual(await complete(name), [], name);
+  assert.equal(await complete("own"), 13);
+  const { code, details } = await all(tools.callTool(request("scopes")));
+  assert.deepEqual([code, details], [13, "a fault of the service"]);
 });
 
 test("a client that leaves, and a deadline, abort the signal", async () => {
@@ -242,6 +268,18 @@ test("TLS, with certificates of clients", async (t) => {
   } catch {
     return t.skip("openssl is missing");
   }
+  const [bad, other] = [join(dir, "bad.pem"), join(dir, "other.pem")];
+  writeFileSync(bad, "no PEM");
+  execFileSync("openssl", ["ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", other]);
+  for (const [tls, message] of [
+    [{ cert: bad, key }, `the file ${bad} holds no certificate in PEM`],
+    [{ cert, key: bad }, `the file ${bad} holds no key in PEM`],
+    [{ cert, key, clientCa: bad }, `the file ${bad} holds no certificate in PEM`],
+    [{ cert, key: other }, `the key in ${other} is not that of the certificate in ${cert}: give the pair`],
+  ] as const) {
+    const said = (error: Error) => error.message.startsWith(message) || assert.equal(error.message, message);
+    await assert.rejects(start(make(), { listen: "127.0.0.1:0", tls }), said);
+  }
   const server = make();
   server.registerRawTool("raw", {}, (args) => new Result({ content: [text(args)] }));
   const [pem, secret] = [readFileSync(cert), readFileSync(key)];
@@ -270,14 +308,66 @@ test("calls have the grace to finish when the service stops, and no more", async
   };
   wait("short", () => new Promise((resolve) => (go = () => resolve("in time"))));
   wait("endless", () => new Promise(() => {}));
+  let talk = () => {};
+  server.registerTool("talking", {}, (_, call) => {
+    talk = () => call.progress(1);
+    return new Promise<string>(() => {});
+  });
+  let reason: unknown;
+  server.onCancel("endless", (call) => {
+    call.signal.addEventListener("abort", () => (reason = call.signal.reason));
+    return new Promise(() => {});
+  });
   const { tools, serving: s } = await serving(server, { grace: 300 });
   const [short, endless] = [all(tools.callTool(request("short"))), all(tools.callTool(request("endless")))];
+  const talking = all(tools.callTool(request("talking")));
+  const cancel = new Promise<number>((resolve) =>
+    tools.cancelCall({ name: "endless", context: request("").context, state: Buffer.alloc(0) }, (error) =>
+      resolve(error?.code ?? 0),
+    ),
+  );
   await Promise.all(started);
   const stopped = s.stop();
   go();
   assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
-  assert.notEqual((await endless).code, 0);
+  const { code, details } = await endless;
+  assert.deepEqual([code, details], [14, "the service stopped before the call had ended; call again"]);
+  talk();
+  assert.deepEqual([(await talking).code, await cancel], [14, 14]);
+  assert.match(String(reason), /the service stopped/);
   await stopped;
+});
+
+test("a handler that minds no signal does not keep the process", async () => {
+  const program = `
+    import { serve, Server } from "@mcpedge/capability";
+    const server = new Server({ name: "deaf", version: "1.0.0" });
+    server.registerTool("deaf", {}, () => {
+      console.error("called");
+      return new Promise(() => setInterval(() => {}, 1000));
+    });
+    await serve(server, { listen: "127.0.0.1:0", grace: 100 });
+    console.error("served");`;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const exited = once(child, "exit");
+  const late = setTimeout(() => child.kill("SIGKILL"), 15_000);
+  let log = "";
+  child.stderr.on("data", (text: Buffer) => (log += text));
+  const logged = async (what: RegExp) => {
+    while (!what.test(log) && child.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 10));
+    return what.exec(log)?.[1] ?? "";
+  };
+  const tools = new ToolServiceClient(await logged(/"address":"([^"]+)"/), credentials.createInsecure());
+  clients.push(tools);
+  const ended = all(tools.callTool(request("deaf")));
+  await logged(/called/);
+  child.kill("SIGTERM");
+  assert.deepEqual(await exited, [0, null]);
+  clearTimeout(late);
+  assert.equal((await ended).code, 14);
+  assert.match(log, /served[^]*the process ends/);
 });
 
 test("a connection that breaks as the service stops holds it up for the grace at most", async () => {
@@ -326,9 +416,18 @@ test("health and reflection are served", async () => {
   assert.ok(file.includes("CallToolRequest") && file.includes("WatchTools"));
 });
 
-test("what is no socket is not removed", async () => {
-  const file = join(mkdtempSync(join(tmpdir(), "mcpedge-")), "file");
+test("what is no socket is not removed, but a socket that nobody serves", async () => {
+  const dir = mkdtempSync(join(tmpdir(), "mcpedge-"));
+  const [file, socket] = [join(dir, "file"), join(dir, "socket")];
+  const killed = `require("net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, 9))`;
+  spawnSync(process.execPath, ["-e", killed]);
+  assert.ok(existsSync(socket));
+  await serving(make(), { listen: `unix:${socket}` });
+  await assert.rejects(start(make(), { listen: `unix:${socket}` }), /EADDRINUSE|No address added/);
   writeFileSync(file, "precious");
-  await assert.rejects(start(make(), { listen: `unix:${file}` }), /is there and is no socket/);
+  await assert.rejects(
+    start(make(), { listen: `unix:${file}` }),
+    /is there and is no socket: remove it, or name another path/,
+  );
   assert.equal(readFileSync(file, "utf8"), "precious");
 });

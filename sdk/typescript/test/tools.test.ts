@@ -87,6 +87,16 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
   assert.equal((await client.callTool("unknown")).failure?.message, 'there is no tool "unknown"');
 });
 
+test("a call is not disturbed when its tool is removed", async () => {
+  const server = make();
+  server.registerTool("last", {}, () => {
+    server.removeTool("last");
+    throw new Error("the shop is closed");
+  });
+  const { result } = await new TestClient(server).callTool("last");
+  assert.deepEqual([result?.isError, result?.content[0]?.text?.text], [true, "the shop is closed"]);
+});
+
 test("arguments that do not fit are named, and results that do not fit are faults", async () => {
   const server = make();
   const inputSchema = z.object({ who: z.object({ name: z.string() }) });
@@ -183,6 +193,23 @@ test("a mistake in a registration throws, names the tool and says what to do", (
       /resource "r" at "nowhere": a name and an absolute URI/,
     ],
     [() => server.registerResourceTemplate("r", "a://{", {}, () => ""), /"a:\/\/\{" is no RFC 6570 template/],
+    [
+      () => server.registerResourceTemplate("r", "notes/{id}", {}, () => ""),
+      /resource template "r": "notes\/\{id\}" must begin with a scheme, as notes:\/\/\{id\} does/,
+    ],
+    [
+      () => server.registerResourceTemplate("r", "a://{a}/{a}", {}, () => ""),
+      /"a:\/\/\{a\}\/\{a\}" has the variable a twice: give each its own name/,
+    ],
+    [
+      () => server.registerResourceTemplate("r", "a://{x}", { complete: { x: 5 as never } }, () => ""),
+      /resource template "r": what completes "x" must be a list of strings or a function/,
+    ],
+    [
+      () => server.onCancel("once", undefined as never),
+      /onCancel of tool "once": its handler is no function: pass one/,
+    ],
+    [() => server.provide("q://", {} as never), /the provider of q:\/\/ needs the methods list and read/],
   ];
   for (const [register, message] of cases) assert.throws(register, message);
   assert.equal(server.tools.all().length, 1);
