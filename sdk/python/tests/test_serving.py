@@ -18,7 +18,19 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import trace
 
-from mcpedge.capability import Call, DefinitionError, DirectoryProvider, Failure, Reason, Resource, ResourceContents, ResourceWatcher, Server, blob_contents
+from mcpedge.capability import (
+    Call,
+    DefinitionError,
+    DirectoryProvider,
+    Failure,
+    Reason,
+    Resource,
+    ResourceContents,
+    ResourceWatcher,
+    Server,
+    blob_contents,
+    serve,
+)
 from mcpedge.capability.page import page
 from mcpedge.capability.testing import Client, call_tool, default_context, get_prompt, read_resource
 from mcpedge.capability.uritemplate import Template
@@ -400,12 +412,32 @@ server.run()
 """
 
 
-def start(tmp_path: Path, *flags: str) -> "tuple[subprocess.Popen[str], str]":
+AFTER = """
+import atexit, time
+from mcpedge.capability import Server
+server = Server("program", "1.0.0", grace=0.1)
+@server.tool
+def stuck() -> str:
+    print("stuck began", flush=True)
+    while True:
+        time.sleep(0.1)
+atexit.register(print, "at exit", flush=True)
+server.run()
+time.sleep(1.5)
+print("after", flush=True)
+"""
+
+
+def start(tmp_path: Path, *flags: str, program: str = PROGRAM) -> "tuple[subprocess.Popen[str], str]":
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
+    return launch(tmp_path, address, *flags, text=program), address
+
+
+def launch(tmp_path: Path, address: str, *flags: str, text: str = PROGRAM) -> "subprocess.Popen[str]":
     file = tmp_path / "program.py"
-    file.write_text(PROGRAM)
+    file.write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     program = subprocess.Popen(
         [sys.executable, str(file), "--listen", address, *flags],
@@ -414,7 +446,7 @@ def start(tmp_path: Path, *flags: str) -> "tuple[subprocess.Popen[str], str]":
     assert program.stderr is not None
     line = program.stderr.readline()
     assert address in line, line
-    return program, address
+    return program
 
 
 def test_a_program_stops_gracefully(tmp_path: Path) -> None:
@@ -439,6 +471,48 @@ def test_a_program_stops_gracefully(tmp_path: Path) -> None:
         assert [m.result.content[0].text.text for m in stream] == ["done"]
     assert program.wait(10) == 0
     program.communicate()
+
+
+def test_what_comes_after_run_is_not_cut_off(tmp_path: Path) -> None:
+    program, _ = start(tmp_path, program=AFTER)
+    program.terminate()
+    out, _ = program.communicate(timeout=20)
+    assert (out, program.returncode) == ("after\nat exit\n", 0)
+
+
+def test_a_plain_handler_that_never_ends_does_not_keep_the_process(tmp_path: Path) -> None:
+    program, address = start(tmp_path, program=AFTER)
+    with grpc.insecure_channel(address) as channel:
+        from mcpedge.v1.tools_pb2_grpc import ToolServiceStub
+
+        calls: Any = ToolServiceStub(channel)
+        stream = calls.CallTool(tools_pb2.CallToolRequest(name="stuck"))
+        assert program.stdout is not None and program.stdout.readline() == "stuck began\n"
+        program.terminate()
+        with pytest.raises(grpc.RpcError):
+            next(stream)
+    _, log = program.communicate(timeout=20)
+    assert program.returncode == 0 and "a plain handler still runs" in log
+
+
+def test_a_unix_socket_is_taken_only_when_nobody_serves_it(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    first = launch(tmp_path, f"unix:{path}")
+    try:
+        for address in (f"unix:{path}", f"unix://{path}"):
+            with pytest.raises(OSError, match=r"cannot listen on unix:.*: another process serves it"):
+                asyncio.run(asyncio.wait_for(serve(Server("test", "1"), address), 5))
+    finally:
+        first.kill()
+        first.communicate()
+    assert path.exists()
+    second = launch(tmp_path, f"unix:{path}")  # the socket that is left is replaced
+    second.terminate()
+    second.communicate()
+    path.write_text("of someone")
+    with pytest.raises(OSError, match="cannot listen on unix:.* is no socket"):
+        asyncio.run(asyncio.wait_for(serve(Server("test", "1"), f"unix:{path}"), 5))
+    assert path.read_text() == "of someone"
 
 
 def test_tls(tmp_path: Path) -> None:

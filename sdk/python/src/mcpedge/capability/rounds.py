@@ -6,7 +6,7 @@ import contextvars
 import inspect
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -68,6 +68,8 @@ class Runner:
     def __init__(self, log: logging.Logger, threads: int) -> None:
         self.log = log
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
+        self.jobs: set[Future[Any]] = set()
+        """The plain handlers that wait or run, also those whose callers have left."""
 
     async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
         """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
@@ -94,7 +96,10 @@ class Runner:
             task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
         else:
             context = contextvars.copy_context()
-            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
+            job = self.pool.submit(context.run, _caught, work)
+            self.jobs.add(job)
+            job.add_done_callback(self.jobs.discard)
+            task = asyncio.wrap_future(job)
         try:
             await asyncio.wait([task])
         except asyncio.CancelledError:
