@@ -510,7 +510,7 @@ def test_a_unix_socket_is_taken_only_when_nobody_serves_it(tmp_path: Path) -> No
     second.terminate()
     second.communicate()
     path.write_text("of someone")
-    with pytest.raises(OSError, match="cannot listen on unix:.* is no socket"):
+    with pytest.raises(OSError, match=r"cannot listen on unix:.* is no socket"):
         asyncio.run(asyncio.wait_for(serve(Server("test", "1"), f"unix:{path}"), 5))
     assert path.read_text() == "of someone"
 

@@ -28,6 +28,8 @@ FAULTS = frozenset(
 RuntimeError and OSError. Raised by a handler, they end its call with INTERNAL, and
 only the log has what they say; a subclass of one's own is no fault."""
 
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
+
 
 @dataclass(frozen=True)
 class Work:
@@ -75,7 +77,7 @@ class Runner:
         """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
         and CancelledError is the caller's leaving."""
         got = await self._invoke(work, call)
-        error = got.error if isinstance(got, _Raised) else None
+        error = _ungrouped(got.error) if isinstance(got, _Raised) else None
         try:
             if error is not None and _is_fault(error):
                 raise error
@@ -114,6 +116,13 @@ class Runner:
 def _is_fault(error: BaseException) -> bool:
     """Whether an exception is a fault of the program."""
     return type(error) in FAULTS or isinstance(error, DefinitionError) or not isinstance(error, Exception | Unwound)
+
+
+def _ungrouped(error: BaseException) -> BaseException:
+    """The first member of a group of exceptions without a fault in it, as a TaskGroup raises one; else the exception itself."""
+    group: Any = error
+    members = [_ungrouped(e) for e in group.exceptions] if isinstance(group, _GROUP) else []
+    return members[0] if members and not any(map(_is_fault, members)) else error
 
 
 def _sorted(work: Work, error: BaseException) -> Any:
