@@ -239,6 +239,63 @@ def test_feeds_begin_with_started_and_tell_of_changes() -> None:
     session(s, do)
 
 
+def test_every_watch_that_begins_is_stopped() -> None:
+    s = Server("test", "1")
+    goes_on, begun, stopped = threading.Event(), [0], [0]
+
+    class Slow(ResourceWatcher):
+        def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
+            begun[0] += 1
+            goes_on.wait(10)
+            return self.stop
+
+        def stop(self) -> None:
+            stopped[0] += 1
+
+    s.provide("slow://", Slow())
+
+    async def do(client: Client) -> None:
+        leaver = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        await until(lambda: begun[0] == 1)
+        leaver.cancel()
+        await asyncio.sleep(0.2)
+        goes_on.set()
+        stayer = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        assert (await stayer.read()).HasField("started")
+        stayer.cancel()
+        await until(lambda: stopped[0] == begun[0])
+
+    session(s, do)
+
+
+def test_a_watch_that_does_not_stop_disturbs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    s = Server("test", "1")
+    stopped: list[str] = []
+
+    class Watched(ResourceWatcher):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
+            return self.stop
+
+        def stop(self) -> None:
+            stopped.append(self.name)
+            raise ValueError(f"{self.name} is stuck")
+
+    for name in ("a", "b"):
+        s.provide(f"{name}://", Watched(name))
+
+    async def do(client: Client) -> None:
+        watch = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        assert (await watch.read()).HasField("started")
+        watch.cancel()
+        await until(lambda: len(stopped) == 2)
+
+    session(s, do)
+    assert [r.getMessage() for r in caplog.records] == ["the watch of a:// did not end: a is stuck", "the watch of b:// did not end: b is stuck"]
+
+
 def test_a_provider_that_fails() -> None:
     s = Server("test", "1")
 
