@@ -117,6 +117,31 @@ def test_results() -> None:
     assert wrong is not None and wrong.message == "tool wrong failed by a fault of the service"
 
 
+def test_what_is_no_json_is_refused() -> None:
+    s = server()
+
+    @s.tool
+    def whole() -> Result:
+        return Result(structured={"a": [float("nan")]})
+
+    @s.tool
+    def by_value() -> Any:
+        return float("-inf")
+
+    @s.tool
+    def named(call: Call) -> Any:
+        call.log("info", {"a": float("inf")})
+        return {"NaN": "Infinity"}
+
+    for name in ("whole", "by_value"):
+        failure = call_tool(s, name).failure
+        assert failure is not None and failure.reason == Reason.INTERNAL.value
+        assert failure.message == "the result is not JSON: NaN and infinite numbers have none; use None or a text instead"
+    out = call_tool(s, "named")
+    assert out.structured == {"NaN": "Infinity"}
+    assert json.loads(out.logs[0].data_json) == "log data that is not JSON: NaN and infinite numbers have none; use None or a text instead"
+
+
 def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
     s = server()
 

@@ -137,11 +137,19 @@ def finish_any(value: Any) -> tools_pb2.CallToolResult:
     if isinstance(value, Result):
         return tools_pb2.CallToolResult(
             content=value.content,
-            structured_content_json="" if value.structured is None else encode(value.structured),
+            structured_content_json="" if value.structured is None else _encoded(value.structured),
             is_error=value.is_error,
             meta_json=json.dumps(value.meta, allow_nan=False) if value.meta else "",
         )
-    return tools_pb2.CallToolResult(structured_content_json=encode(value))
+    return tools_pb2.CallToolResult(structured_content_json=_encoded(value))
+
+
+def _encoded(value: Any) -> str:
+    """JSON of structured content. Failure INTERNAL when it has none."""
+    try:
+        return encode(value)
+    except ValueError as e:
+        raise Failure(Reason.INTERNAL, f"the result is not JSON: {e}") from e
 
 
 def plain_error(error: Exception) -> tools_pb2.CallToolResult:
