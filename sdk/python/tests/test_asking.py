@@ -290,3 +290,16 @@ def test_raw_forms_are_held_to_their_rules() -> None:
     assert fits({"n": 1, "s": "ab", "c": "a", "l": ["x"], "b": True, "more": None})
     for bad in [{}, {"n": 0}, {"n": 1.5}, {"n": True}, {"n": 1, "s": "abc"}, {"n": 1, "c": "b"}, {"n": 1, "l": []}, {"n": 1, "l": ["y"]}]:
         assert not fits(bad), bad
+
+
+def test_patterns_of_another_dialect_are_left_to_the_client() -> None:
+    s = Server("test", "1")
+    rules = {"type": "object", "properties": {"n": {"type": "string", "pattern": r"^\p{L}+$"}, "m": {"type": "string", "pattern": "^[a-z]+$"}}}
+
+    @s.tool
+    def t(call: Call) -> Any:
+        return call.ask_form("k", "?", rules).content
+
+    assert call_tool(s, "t", answers={"k": accepted({"n": "1", "m": "a"})}).structured == {"n": "1", "m": "a"}
+    question = form_schema("k", "?", rules)
+    assert not question.fits(accepted({"m": "A"})) and not question.fits(accepted({"n": 1}))

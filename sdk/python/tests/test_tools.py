@@ -1,3 +1,4 @@
+import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from pydantic import BaseModel, Field
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
 from mcpedge.capability.questions import form, form_schema
-from mcpedge.capability.testing import call_tool
-from mcpedge.v1 import common_pb2, input_pb2
+from mcpedge.capability.testing import Client, call_tool, default_context
+from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
 
 
 class Item(BaseModel):
@@ -309,3 +310,32 @@ def test_raw_tool() -> None:
     assert call_tool(s, "raw", {"a": 1}).text == 'test{"a": 1}'
     with pytest.raises(DefinitionError, match="must be a JSON object"):
         s.raw_tool(Tool(name="bad", input_schema_json="[]"))(raw)
+
+
+def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCaptureFixture) -> None:
+    s = server()
+
+    @s.raw_tool(Tool(name="raw"))
+    def raw(arguments: dict[str, Any]) -> str:
+        return ""
+
+    @s.tool
+    def plain(a: int = 0) -> str:
+        return ""
+
+    digits = "1" * 5000
+    context = default_context()
+    context.meta_json = f'{{"a":{digits}}}'
+
+    async def run() -> None:
+        async with Client(s) as client:
+            for request, says in [
+                (tools_pb2.CallToolRequest(name="raw", arguments_json=f'{{"a":{digits}}}'), "the arguments cannot be read: Exceeds the limit"),
+                (tools_pb2.CallToolRequest(name="plain", arguments_json=f'{{"a":{digits}}}'), "the arguments do not fit"),
+                (tools_pb2.CallToolRequest(name="plain", context=context), "_meta cannot be read: Exceeds the limit"),
+            ]:
+                failure = (await client.tools.CallTool(request).read()).failure
+                assert failure.reason == Reason.INVALID_ARGUMENT.value and says in failure.message
+
+    asyncio.run(run())
+    assert not caplog.records

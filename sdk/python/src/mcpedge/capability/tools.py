@@ -13,7 +13,7 @@ from mcpedge.v1 import input_pb2, tools_pb2
 
 from .call import Call
 from .content import RawJSON, Result, encode, text
-from .failure import DefinitionError, Failure, Reason
+from .failure import DefinitionError, Failure, Reason, decode
 from .registry import Entry
 from .rounds import Work
 from .schema import Arguments, Options, described, many, misfit, signature_of
@@ -97,10 +97,10 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
     ((name, param),) = signature.params.items()
-    read = RawJSON if param.type is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: read(text_ or "{}")}, call))
+        given = RawJSON(text_ or "{}") if param.type is RawJSON else decode("the arguments", text_)
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: given}, call))
 
     return ToolEntry(tool.name, tool, work)
 
