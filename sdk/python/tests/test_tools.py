@@ -1,4 +1,5 @@
 import asyncio
+import functools
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -286,6 +287,86 @@ def test_mistakes_in_reads_prompts_and_questions_are_found_when_defined() -> Non
 
 def lambda_text() -> str:
     return ""
+
+
+def test_wrong_options_and_handlers_are_found_when_defined() -> None:
+    s = server()
+
+    def text(x: str) -> str:
+        return x
+
+    def nothing() -> str:
+        return ""
+
+    def two(a: Call, b: Call) -> str:
+        return ""
+
+    def no_call() -> None:
+        return None
+
+    options: Any = {"readonly": True}
+    wrong: Any = "monday"
+    listed: Any = [1]
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: s.tool(**options)(nothing), "nothing: there is no option 'readonly', only description, destructive,"),
+        (lambda: s.prompt(**options)(nothing), "nothing: there is no option 'readonly', only complete, description,"),
+        (lambda: s.resource("a://b", **options)(nothing), "nothing: there is no option 'readonly', only annotations, complete,"),
+        (lambda: s.tool(two), "two: 'a' and 'b' both take the Call; leave one out"),
+        (lambda: s.on_cancel("t")(no_call), "no_call: it is called with the Call alone; have it take that, as call: Call"),
+        (lambda: s.provide("q://", wrong), "what is provided for 'q://' must be a ResourceProvider, not str"),
+        (lambda: s.prompt(complete={"x": wrong})(text), "the suggestions for 'x' must be a list of texts, or a function, not 'monday'"),
+        (lambda: s.prompt(complete={"x": listed})(text), "the suggestions for 'x' must be a list of texts, or a function, not [1]"),
+        (lambda: s.tool(meta=listed)(nothing), "nothing: its meta must be an object that JSON can hold, not [1]"),
+        (lambda: s.tool(meta={"a": s})(nothing), "nothing: its meta must be an object that JSON can hold, not {'a': "),
+        (lambda: Server("test", "1", extensions={"a/b": listed}), "the settings of the extension 'a/b' must be an object that JSON can hold, not [1]"),
+    ]
+    for define, says in cases:
+        with pytest.raises(DefinitionError) as e:
+            define()
+        assert says in str(e.value)
+    assert not s.tools.all() and not s.prompts.all() and not s.resources.all()
+
+
+def test_a_plain_wrapper_of_an_async_function() -> None:
+    s = server()
+    ended: list[str] = []
+
+    def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    @s.tool
+    @wrapped
+    async def t(call: Call, fail: bool = False) -> str:
+        if fail:
+            raise Failure(Reason.NOT_FOUND, "nothing")
+        await asyncio.sleep(0)
+        return call.id
+
+    @s.tool
+    @wrapped
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("waits")
+            raise
+
+    assert call_tool(s, "t").text == "test"
+    failure = call_tool(s, "t", {"fail": True}).failure
+    assert failure is not None and failure.reason == Reason.NOT_FOUND.value
+
+    async def run() -> None:
+        async with Client(s) as client:
+            with pytest.raises(grpc.aio.AioRpcError):
+                await client.tools.CallTool(tools_pb2.CallToolRequest(name="waits"), timeout=0.3).read()
+            while not ended:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(run(), 10))
 
 
 def test_raw_json_goes_as_it_is_written() -> None:

@@ -5,7 +5,7 @@ import builtins
 import contextvars
 import inspect
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -95,22 +95,27 @@ class Runner:
     async def _invoke(self, work: Work, call: Call) -> Any:
         """What the function returned, or _Raised."""
         if is_coroutine_function(work.function):
-            task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
-        else:
-            context = contextvars.copy_context()
-            job = self.pool.submit(context.run, _caught, work)
-            self.jobs.add(job)
-            job.add_done_callback(self.jobs.discard)
-            task = asyncio.wrap_future(job)
-        try:
+            return await _ended(asyncio.ensure_future(_caught_async(lambda: work.function(*work.args, **work.kwargs))), call)
+        context = contextvars.copy_context()
+        job = self.pool.submit(context.run, _caught, work)
+        self.jobs.add(job)
+        job.add_done_callback(self.jobs.discard)
+        got = await _ended(asyncio.wrap_future(job), call)
+        # A plain wrapper of an async function returns a coroutine.
+        return await _ended(asyncio.ensure_future(_caught_async(lambda: got)), call) if inspect.iscoroutine(got) else got
+
+
+async def _ended(task: "asyncio.Future[Any]", call: Call) -> Any:
+    """What a task of a handler ends with. The caller's leaving ends it, and is told to the call."""
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        call.ended.set()
+        task.cancel()
+        if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
             await asyncio.wait([task])
-        except asyncio.CancelledError:
-            call.ended.set()
-            task.cancel()
-            if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
-                await asyncio.wait([task])
-            raise
-        return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
+        raise
+    return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
 
 
 def _is_fault(error: BaseException) -> bool:
@@ -160,9 +165,9 @@ def _caught(work: Work) -> Any:
         return _Raised(e)
 
 
-async def _caught_async(work: Work) -> Any:
+async def _caught_async(make: Callable[[], Awaitable[Any]]) -> Any:
     try:
-        return await work.function(*work.args, **work.kwargs)
+        return await make()
     except asyncio.CancelledError:
         raise
     except BaseException as e:

@@ -65,7 +65,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
     arguments = Arguments(f"{signature.name}: a parameter", signature.params)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     output = json.dumps(schema) if schema is not None else ""
-    listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
+    listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options, ToolOptions.__optional_keys__))
     for hint in _HINTS:
         if hint in options:
             setattr(listed.annotations, hint, options[hint])  # type: ignore[literal-required]
