@@ -594,6 +594,14 @@ def test_tls(tmp_path: Path) -> None:
         program.communicate()
 
 
+def test_files_of_tls_that_are_not_pem_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "cert.pem").write_text("no PEM")
+    (tmp_path / "key.pem").write_text("-----BEGIN PRIVATE KEY-----")
+    with pytest.raises(SystemExit):
+        Server("test", "1").run(["--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")])
+    assert f"the certificate {tmp_path / 'cert.pem'} is not in PEM" in caplog.text
+
+
 def test_version_is_the_repositorys() -> None:
     root = Path(__file__).parents[3]
     chart = (root / "deploy/chart/Chart.yaml").read_text()

@@ -135,4 +135,8 @@ def _credentials(cert: Path | None, key: Path | None, client_ca: Path | None) ->
     if cert is None or key is None:
         return None
     ca = client_ca.read_bytes() if client_ca else None
+    # gRPC says of bad files only that it cannot listen.
+    for what, file, text in (("certificate", cert, cert.read_bytes()), ("key", key, key.read_bytes()), ("CA", client_ca, ca)):
+        if text is not None and b"-----BEGIN " not in text:
+            raise OSError(f"the {what} {file} is not in PEM; give a file that has -----BEGIN")
     return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())], ca, require_client_auth=ca is not None)
