@@ -1,12 +1,28 @@
 import asyncio
 import enum
 import json
+import sys
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
 
-from mcpedge.capability import Call, Cancelled, Declined, InputRequest, InputRequired, Reason, Root, Server, form, form_schema, list_roots, said, sampling
+from mcpedge.capability import (
+    Call,
+    Cancelled,
+    Declined,
+    Failure,
+    InputRequest,
+    InputRequired,
+    Reason,
+    Root,
+    Server,
+    form,
+    form_schema,
+    list_roots,
+    said,
+    sampling,
+)
 from mcpedge.capability.testing import accepted, call_tool, cancelled, declined, get_prompt, read_resource, sampled, with_roots
 from mcpedge.v1 import input_pb2
 
@@ -120,6 +136,41 @@ def test_questions_of_tasks_inside_a_handler() -> None:
         return list(await asyncio.gather(ask("a"), ask("b")))
 
     assert call_tool(s, "t", answers=lambda r: accepted({r.key: r.key})).structured == ["a", "b"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="groups of exceptions came with Python 3.11")
+def test_a_group_without_a_fault_is_its_first_member(caplog: pytest.LogCaptureFixture) -> None:
+    s = Server("test", "1")
+
+    def raising(name: str, *errors: BaseException) -> None:
+        @s.tool(name=name)
+        async def t(call: Call) -> str:
+            async def fail(error: BaseException) -> None:
+                raise error
+
+            async with getattr(asyncio, "TaskGroup")() as group:  # noqa: B009
+                for error in errors:
+                    group.create_task(fail(error))
+            return ""
+
+    @s.tool
+    async def asks(call: Call) -> list[str]:
+        async def ask(key: str) -> str:
+            return str(call.ask(key, "?", str))
+
+        async with getattr(asyncio, "TaskGroup")() as group:  # noqa: B009
+            tasks = [group.create_task(ask(key)) for key in ("a", "b")]
+        return [t.result() for t in tasks]
+
+    raising("failure", Failure(Reason.UNAVAILABLE, "later"), ValueError("too"))
+    raising("told", ValueError("the file is too large"))
+    raising("fault", Failure(Reason.UNAVAILABLE, "later"), KeyError("secret"))
+    assert call_tool(s, "asks", answers=lambda r: accepted({r.key: r.key})).structured == ["a", "b"]
+    failure = call_tool(s, "failure").failure
+    assert failure is not None and (failure.reason, failure.message) == (Reason.UNAVAILABLE.value, "later")
+    assert call_tool(s, "told").text == "the file is too large" and not caplog.records
+    fault = call_tool(s, "fault").failure
+    assert fault is not None and fault.message == "tool fault failed by a fault of the service" and "secret" in caplog.text
 
 
 def test_all_kinds_at_once() -> None:
@@ -239,3 +290,16 @@ def test_raw_forms_are_held_to_their_rules() -> None:
     assert fits({"n": 1, "s": "ab", "c": "a", "l": ["x"], "b": True, "more": None})
     for bad in [{}, {"n": 0}, {"n": 1.5}, {"n": True}, {"n": 1, "s": "abc"}, {"n": 1, "c": "b"}, {"n": 1, "l": []}, {"n": 1, "l": ["y"]}]:
         assert not fits(bad), bad
+
+
+def test_patterns_of_another_dialect_are_left_to_the_client() -> None:
+    s = Server("test", "1")
+    rules = {"type": "object", "properties": {"n": {"type": "string", "pattern": r"^\p{L}+$"}, "m": {"type": "string", "pattern": "^[a-z]+$"}}}
+
+    @s.tool
+    def t(call: Call) -> Any:
+        return call.ask_form("k", "?", rules).content
+
+    assert call_tool(s, "t", answers={"k": accepted({"n": "1", "m": "a"})}).structured == {"n": "1", "m": "a"}
+    question = form_schema("k", "?", rules)
+    assert not question.fits(accepted({"m": "A"})) and not question.fits(accepted({"n": 1}))

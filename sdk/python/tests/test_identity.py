@@ -1,3 +1,4 @@
+import asyncio
 import json
 import threading
 import time
@@ -191,6 +192,34 @@ def test_keys_that_are_new_are_fetched_and_old_ones_serve_on(edge: Edge, monkeyp
                 assert not fine and e.code == grpc.StatusCode.UNAVAILABLE, later
 
     session(Server("test", "1"), do)
+
+
+def test_who_leaves_does_not_end_the_fetch_of_others(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> None:
+    identities = Identities(edge.url, "crm")
+    asked, goes_on = threading.Event(), threading.Event()
+    read = Identities._read
+
+    def slow(of: Identities) -> str:
+        asked.set()
+        goes_on.wait(10)
+        return read(of)
+
+    monkeypatch.setattr(Identities, "_read", slow)
+
+    async def run() -> None:
+        def verify() -> "asyncio.Task[common_pb2.Principal]":
+            return asyncio.create_task(identities.verify((("mcp-identity", edge.sign()),), "c1"))
+
+        leaver, waits = verify(), verify()
+        await asyncio.to_thread(asked.wait, 10)
+        leaver.cancel()
+        await asyncio.wait([leaver])
+        late = verify()
+        await asyncio.sleep(0.1)
+        goes_on.set()
+        assert [(await t).subject for t in (waits, late)] == ["alice", "alice"] and edge.fetches == 1
+
+    asyncio.run(run())
 
 
 def test_identities_need_both() -> None:

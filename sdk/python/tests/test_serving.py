@@ -18,7 +18,19 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry import trace
 
-from mcpedge.capability import Call, DefinitionError, DirectoryProvider, Failure, Reason, Resource, ResourceContents, ResourceWatcher, Server, blob_contents
+from mcpedge.capability import (
+    Call,
+    DefinitionError,
+    DirectoryProvider,
+    Failure,
+    Reason,
+    Resource,
+    ResourceContents,
+    ResourceWatcher,
+    Server,
+    blob_contents,
+    serve,
+)
 from mcpedge.capability.page import page
 from mcpedge.capability.testing import Client, call_tool, default_context, get_prompt, read_resource
 from mcpedge.capability.uritemplate import Template
@@ -227,6 +239,63 @@ def test_feeds_begin_with_started_and_tell_of_changes() -> None:
     session(s, do)
 
 
+def test_every_watch_that_begins_is_stopped() -> None:
+    s = Server("test", "1")
+    goes_on, begun, stopped = threading.Event(), [0], [0]
+
+    class Slow(ResourceWatcher):
+        def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
+            begun[0] += 1
+            goes_on.wait(10)
+            return self.stop
+
+        def stop(self) -> None:
+            stopped[0] += 1
+
+    s.provide("slow://", Slow())
+
+    async def do(client: Client) -> None:
+        leaver = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        await until(lambda: begun[0] == 1)
+        leaver.cancel()
+        await asyncio.sleep(0.2)
+        goes_on.set()
+        stayer = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        assert (await stayer.read()).HasField("started")
+        stayer.cancel()
+        await until(lambda: stopped[0] == begun[0])
+
+    session(s, do)
+
+
+def test_a_watch_that_does_not_stop_disturbs_no_other(caplog: pytest.LogCaptureFixture) -> None:
+    s = Server("test", "1")
+    stopped: list[str] = []
+
+    class Watched(ResourceWatcher):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def watch(self, updated: Callable[[str], None], list_changed: Callable[[], None]) -> Any:
+            return self.stop
+
+        def stop(self) -> None:
+            stopped.append(self.name)
+            raise ValueError(f"{self.name} is stuck")
+
+    for name in ("a", "b"):
+        s.provide(f"{name}://", Watched(name))
+
+    async def do(client: Client) -> None:
+        watch = client.resources.WatchResources(resources_pb2.WatchResourcesRequest())
+        assert (await watch.read()).HasField("started")
+        watch.cancel()
+        await until(lambda: len(stopped) == 2)
+
+    session(s, do)
+    assert [r.getMessage() for r in caplog.records] == ["the watch of a:// did not end: a is stuck", "the watch of b:// did not end: b is stuck"]
+
+
 def test_a_provider_that_fails() -> None:
     s = Server("test", "1")
 
@@ -400,12 +469,32 @@ server.run()
 """
 
 
-def start(tmp_path: Path, *flags: str) -> "tuple[subprocess.Popen[str], str]":
+AFTER = """
+import atexit, time
+from mcpedge.capability import Server
+server = Server("program", "1.0.0", grace=0.1)
+@server.tool
+def stuck() -> str:
+    print("stuck began", flush=True)
+    while True:
+        time.sleep(0.1)
+atexit.register(print, "at exit", flush=True)
+server.run()
+time.sleep(1.5)
+print("after", flush=True)
+"""
+
+
+def start(tmp_path: Path, *flags: str, program: str = PROGRAM) -> "tuple[subprocess.Popen[str], str]":
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{s.getsockname()[1]}"
+    return launch(tmp_path, address, *flags, text=program), address
+
+
+def launch(tmp_path: Path, address: str, *flags: str, text: str = PROGRAM) -> "subprocess.Popen[str]":
     file = tmp_path / "program.py"
-    file.write_text(PROGRAM)
+    file.write_text(text)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     program = subprocess.Popen(
         [sys.executable, str(file), "--listen", address, *flags],
@@ -414,7 +503,7 @@ def start(tmp_path: Path, *flags: str) -> "tuple[subprocess.Popen[str], str]":
     assert program.stderr is not None
     line = program.stderr.readline()
     assert address in line, line
-    return program, address
+    return program
 
 
 def test_a_program_stops_gracefully(tmp_path: Path) -> None:
@@ -441,6 +530,48 @@ def test_a_program_stops_gracefully(tmp_path: Path) -> None:
     program.communicate()
 
 
+def test_what_comes_after_run_is_not_cut_off(tmp_path: Path) -> None:
+    program, _ = start(tmp_path, program=AFTER)
+    program.terminate()
+    out, _ = program.communicate(timeout=20)
+    assert (out, program.returncode) == ("after\nat exit\n", 0)
+
+
+def test_a_plain_handler_that_never_ends_does_not_keep_the_process(tmp_path: Path) -> None:
+    program, address = start(tmp_path, program=AFTER)
+    with grpc.insecure_channel(address) as channel:
+        from mcpedge.v1.tools_pb2_grpc import ToolServiceStub
+
+        calls: Any = ToolServiceStub(channel)
+        stream = calls.CallTool(tools_pb2.CallToolRequest(name="stuck"))
+        assert program.stdout is not None and program.stdout.readline() == "stuck began\n"
+        program.terminate()
+        with pytest.raises(grpc.RpcError):
+            next(stream)
+    _, log = program.communicate(timeout=20)
+    assert program.returncode == 0 and "a plain handler still runs" in log
+
+
+def test_a_unix_socket_is_taken_only_when_nobody_serves_it(tmp_path: Path) -> None:
+    path = tmp_path / "s"
+    first = launch(tmp_path, f"unix:{path}")
+    try:
+        for address in (f"unix:{path}", f"unix://{path}"):
+            with pytest.raises(OSError, match=r"cannot listen on unix:.*: another process serves it"):
+                asyncio.run(asyncio.wait_for(serve(Server("test", "1"), address), 5))
+    finally:
+        first.kill()
+        first.communicate()
+    assert path.exists()
+    second = launch(tmp_path, f"unix:{path}")  # the socket that is left is replaced
+    second.terminate()
+    second.communicate()
+    path.write_text("of someone")
+    with pytest.raises(OSError, match=r"cannot listen on unix:.* is no socket"):
+        asyncio.run(asyncio.wait_for(serve(Server("test", "1"), f"unix:{path}"), 5))
+    assert path.read_text() == "of someone"
+
+
 def test_tls(tmp_path: Path) -> None:
     def openssl(*arguments: str) -> None:
         subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=tmp_path)
@@ -461,6 +592,14 @@ def test_tls(tmp_path: Path) -> None:
     finally:
         program.terminate()
         program.communicate()
+
+
+def test_files_of_tls_that_are_not_pem_are_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / "cert.pem").write_text("no PEM")
+    (tmp_path / "key.pem").write_text("-----BEGIN PRIVATE KEY-----")
+    with pytest.raises(SystemExit):
+        Server("test", "1").run(["--tls-cert", str(tmp_path / "cert.pem"), "--tls-key", str(tmp_path / "key.pem")])
+    assert f"the certificate {tmp_path / 'cert.pem'} is not in PEM" in caplog.text
 
 
 def test_version_is_the_repositorys() -> None:

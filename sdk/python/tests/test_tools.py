@@ -1,3 +1,5 @@
+import asyncio
+import functools
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
@@ -9,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, text
 from mcpedge.capability.questions import form, form_schema
-from mcpedge.capability.testing import call_tool
-from mcpedge.v1 import common_pb2, input_pb2
+from mcpedge.capability.testing import Client, call_tool, default_context
+from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
 
 
 class Item(BaseModel):
@@ -115,6 +117,31 @@ def test_results() -> None:
     assert (result.is_error, result.meta_json, result.structured_content_json) == (True, '{"m": 1}', '{"a":1}')
     wrong = call_tool(s, "wrong").failure
     assert wrong is not None and wrong.message == "tool wrong failed by a fault of the service"
+
+
+def test_what_is_no_json_is_refused() -> None:
+    s = server()
+
+    @s.tool
+    def whole() -> Result:
+        return Result(structured={"a": [float("nan")]})
+
+    @s.tool
+    def by_value() -> Any:
+        return float("-inf")
+
+    @s.tool
+    def named(call: Call) -> Any:
+        call.log("info", {"a": float("inf")})
+        return {"NaN": "Infinity"}
+
+    for name in ("whole", "by_value"):
+        failure = call_tool(s, name).failure
+        assert failure is not None and failure.reason == Reason.INTERNAL.value
+        assert failure.message == "the result is not JSON: NaN and infinite numbers have none; use None or a text instead"
+    out = call_tool(s, "named")
+    assert out.structured == {"NaN": "Infinity"}
+    assert json.loads(out.logs[0].data_json) == "log data that is not JSON: NaN and infinite numbers have none; use None or a text instead"
 
 
 def test_exceptions(caplog: pytest.LogCaptureFixture) -> None:
@@ -262,6 +289,86 @@ def lambda_text() -> str:
     return ""
 
 
+def test_wrong_options_and_handlers_are_found_when_defined() -> None:
+    s = server()
+
+    def text(x: str) -> str:
+        return x
+
+    def nothing() -> str:
+        return ""
+
+    def two(a: Call, b: Call) -> str:
+        return ""
+
+    def no_call() -> None:
+        return None
+
+    options: Any = {"readonly": True}
+    wrong: Any = "monday"
+    listed: Any = [1]
+    cases: list[tuple[Callable[[], object], str]] = [
+        (lambda: s.tool(**options)(nothing), "nothing: there is no option 'readonly', only description, destructive,"),
+        (lambda: s.prompt(**options)(nothing), "nothing: there is no option 'readonly', only complete, description,"),
+        (lambda: s.resource("a://b", **options)(nothing), "nothing: there is no option 'readonly', only annotations, complete,"),
+        (lambda: s.tool(two), "two: 'a' and 'b' both take the Call; leave one out"),
+        (lambda: s.on_cancel("t")(no_call), "no_call: it is called with the Call alone; have it take that, as call: Call"),
+        (lambda: s.provide("q://", wrong), "what is provided for 'q://' must be a ResourceProvider, not str"),
+        (lambda: s.prompt(complete={"x": wrong})(text), "the suggestions for 'x' must be a list of texts, or a function, not 'monday'"),
+        (lambda: s.prompt(complete={"x": listed})(text), "the suggestions for 'x' must be a list of texts, or a function, not [1]"),
+        (lambda: s.tool(meta=listed)(nothing), "nothing: its meta must be an object that JSON can hold, not [1]"),
+        (lambda: s.tool(meta={"a": s})(nothing), "nothing: its meta must be an object that JSON can hold, not {'a': "),
+        (lambda: Server("test", "1", extensions={"a/b": listed}), "the settings of the extension 'a/b' must be an object that JSON can hold, not [1]"),
+    ]
+    for define, says in cases:
+        with pytest.raises(DefinitionError) as e:
+            define()
+        assert says in str(e.value)
+    assert not s.tools.all() and not s.prompts.all() and not s.resources.all()
+
+
+def test_a_plain_wrapper_of_an_async_function() -> None:
+    s = server()
+    ended: list[str] = []
+
+    def wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            return function(*args, **kwargs)
+
+        return wrapper
+
+    @s.tool
+    @wrapped
+    async def t(call: Call, fail: bool = False) -> str:
+        if fail:
+            raise Failure(Reason.NOT_FOUND, "nothing")
+        await asyncio.sleep(0)
+        return call.id
+
+    @s.tool
+    @wrapped
+    async def waits() -> None:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("waits")
+            raise
+
+    assert call_tool(s, "t").text == "test"
+    failure = call_tool(s, "t", {"fail": True}).failure
+    assert failure is not None and failure.reason == Reason.NOT_FOUND.value
+
+    async def run() -> None:
+        async with Client(s) as client:
+            with pytest.raises(grpc.aio.AioRpcError):
+                await client.tools.CallTool(tools_pb2.CallToolRequest(name="waits"), timeout=0.3).read()
+            while not ended:
+                await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
 def test_raw_json_goes_as_it_is_written() -> None:
     s = server()
 
@@ -284,3 +391,32 @@ def test_raw_tool() -> None:
     assert call_tool(s, "raw", {"a": 1}).text == 'test{"a": 1}'
     with pytest.raises(DefinitionError, match="must be a JSON object"):
         s.raw_tool(Tool(name="bad", input_schema_json="[]"))(raw)
+
+
+def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCaptureFixture) -> None:
+    s = server()
+
+    @s.raw_tool(Tool(name="raw"))
+    def raw(arguments: dict[str, Any]) -> str:
+        return ""
+
+    @s.tool
+    def plain(a: int = 0) -> str:
+        return ""
+
+    digits = "1" * 5000
+    context = default_context()
+    context.meta_json = f'{{"a":{digits}}}'
+
+    async def run() -> None:
+        async with Client(s) as client:
+            for request, says in [
+                (tools_pb2.CallToolRequest(name="raw", arguments_json=f'{{"a":{digits}}}'), "the arguments cannot be read: Exceeds the limit"),
+                (tools_pb2.CallToolRequest(name="plain", arguments_json=f'{{"a":{digits}}}'), "the arguments do not fit"),
+                (tools_pb2.CallToolRequest(name="plain", context=context), "_meta cannot be read: Exceeds the limit"),
+            ]:
+                failure = (await client.tools.CallTool(request).read()).failure
+                assert failure.reason == Reason.INVALID_ARGUMENT.value and says in failure.message
+
+    asyncio.run(run())
+    assert not caplog.records

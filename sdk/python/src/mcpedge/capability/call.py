@@ -14,7 +14,7 @@ from . import questions
 from .answers import Answers, Unwound, round_trip
 from .content import encode
 from .events import Events
-from .failure import DefinitionError, valid
+from .failure import DefinitionError, decode, valid
 from .logger import call_logger
 from .questions import ElicitResult, Question
 from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult, duration
@@ -52,7 +52,7 @@ class Call:
         self.client_capabilities: ClientCapabilities = context.client_capabilities
         """What the client can be asked. No check is needed before asking: the edge answers for a client that cannot. Check to
         take another way instead."""
-        self.meta: dict[str, Any] = json.loads(context.meta_json or "{}")
+        self.meta: dict[str, Any] = decode("_meta", context.meta_json)
         """`_meta` of the client's request; empty: none."""
         self.wants_progress = events is not None and context.progress_wanted
         """Whether progress goes anywhere; for handlers whose count is dear."""

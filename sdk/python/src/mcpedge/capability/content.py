@@ -100,6 +100,13 @@ def encode(value: Any) -> str:
     if isinstance(value, RawJSON):
         return str(value)
     try:
-        return to_json(value, inf_nan_mode="constants", by_alias=True).decode()
+        encoded = to_json(value, inf_nan_mode="constants", by_alias=True).decode()
     except (TypeError, UnicodeEncodeError) as e:
         raise ValueError(str(e)) from e
+    if "NaN" in encoded or "Infinity" in encoded:  # perhaps within a string
+        json.loads(encoded, parse_constant=_refuse_constant, parse_int=str)
+    return encoded
+
+
+def _refuse_constant(_: str) -> None:
+    raise ValueError("NaN and infinite numbers have none; use None or a text instead")

@@ -93,6 +93,15 @@ def valid(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
+def decode(what: str, text: str) -> Any:
+    """What a request has as JSON, none: {}. Failure INVALID_ARGUMENT when Python cannot read it, as a number of more than 4,300 digits."""
+    try:
+        return json.loads(text or "{}")
+    except (ValueError, RecursionError) as e:
+        why = str(e).partition("; use ")[0]  # without advice to who runs the program
+        raise Failure(Reason.INVALID_ARGUMENT, f"{what} cannot be read: {why}") from e
+
+
 def quote(name: str) -> str:
     """A name from a request, bounded."""
     return json.dumps(name[:200], ensure_ascii=False)

@@ -1,12 +1,13 @@
 """Forms: what a user is asked to fill in, and what an answer is held to."""
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from jsonschema import Draft202012Validator, SchemaError, ValidationError
+from jsonschema import Draft202012Validator, SchemaError, ValidationError, validators
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
@@ -88,17 +89,30 @@ def _resolved(member: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
     return member
 
 
+def _pattern(validator: Any, pattern: str, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    """Holds a text to a pattern. One that Python cannot compile, as of another dialect, holds nothing."""
+    try:
+        fits = not validator.is_type(instance, "string") or re.search(pattern, instance)
+    except re.error:
+        return
+    if not fits:
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+_Validator: Any = vars(validators)["extend"](Draft202012Validator, {"pattern": _pattern})  # of its types, it has none
+
+
 def raw_form(schema: str | dict[str, Any]) -> FormSpec:
     """A form by its schema, sent as it is. Its answers are dicts that fit it, whatever their formats."""
     text = schema if isinstance(schema, str) else json.dumps(schema)
     try:
         rules = json.loads(text)
-        Draft202012Validator.check_schema(rules)
+        _Validator.check_schema(rules, format_checker=None)
     except (ValueError, SchemaError) as e:
         raise DefinitionError(f"the schema of a form must be a JSON Schema, not {text[:80]}: {e}") from e
     if not isinstance(rules, dict):
         raise DefinitionError(f"the schema of a form must be a JSON object, not {text[:80]}")
-    validator: Any = Draft202012Validator({**rules, "type": "object"})
+    validator = _Validator({**rules, "type": "object"})
 
     def read(answer: str) -> dict[str, Any]:
         members: dict[str, Any] = json.loads(answer)

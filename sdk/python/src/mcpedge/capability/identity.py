@@ -43,7 +43,7 @@ class Identities:
             raise DefinitionError("Identities needs the URL of the edge's keys and the backend's name; give both")
         self._url = jwks_url
         self._audience = audience
-        self._fetching = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
         self._keys: dict[str, jwt.PyJWK] = {}
         self._fetched = self._tried = -math.inf
         self._failed: Exception | None = None
@@ -91,18 +91,23 @@ class Identities:
         return self._keys[name]
 
     async def _fetch(self) -> None:
-        """Fetches the JWK Set (RFC 7517, section 5), unless that was tried a moment ago."""
-        async with self._fetching:
+        """Fetches the keys, unless that was tried a moment ago. All who need them wait for the same fetch, and none who leaves ends it."""
+        if self._fetching is None or self._fetching.done():
             if monotonic() - self._tried < AGAIN:
                 return
             self._tried = monotonic()
-            try:
-                keys = jwt.PyJWKSet.from_json(await asyncio.to_thread(self._read)).keys
-            except (OSError, ValueError, jwt.PyJWTError) as e:
-                self._failed = e
-                return
-            self._keys = {key.key_id: key for key in keys if key.key_id}
-            self._fetched = monotonic()
+            self._fetching = asyncio.ensure_future(self._read_keys())
+        await asyncio.shield(self._fetching)
+
+    async def _read_keys(self) -> None:
+        """Reads the JWK Set (RFC 7517, section 5)."""
+        try:
+            keys = jwt.PyJWKSet.from_json(await asyncio.to_thread(self._read)).keys
+        except (OSError, ValueError, jwt.PyJWTError) as e:
+            self._failed = e
+            return
+        self._keys = {key.key_id: key for key in keys if key.key_id}
+        self._fetched = monotonic()
 
     def _read(self) -> str:
         try:

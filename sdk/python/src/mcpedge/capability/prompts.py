@@ -38,7 +38,7 @@ def make_prompt(function: Callable[..., Any], **options: Unpack[PromptOptions]) 
         PromptArgument(name=name, title=said.get("title", ""), description=said.get("description", ""), required=name in schema.get("required", []))
         for name, said in schema.get("properties", {}).items()
     ]
-    listed = Prompt(arguments=described, **signature.listed(options))
+    listed = Prompt(arguments=described, **signature.listed(options, PromptOptions.__optional_keys__))
 
     def work(given: Mapping[str, str], call: Call) -> Work:
         try:
@@ -72,7 +72,9 @@ def completers_of(function: str, what: str, complete: Mapping[str, Suggestions],
 def _completer(what: str, argument: str, by: Suggestions) -> Completer:
     what = f"completion of {what}"
     if not callable(by):
-        values = list(by)
+        values: list[Any] = list(by)
+        if isinstance(by, str) or not all(isinstance(v, str) for v in values):
+            raise DefinitionError(f"{what}: the suggestions for {argument!r} must be a list of texts, or a function, not {by!r:.80}")
 
         def fitting(value: str) -> list[str]:
             return [v for v in values if v[: len(value)].casefold() == value.casefold()]

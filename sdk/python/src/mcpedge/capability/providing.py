@@ -30,7 +30,17 @@ class Provided:
         return (await self._runner.run(Work(f"{what} of {self.prefix}", function, lambda v: v, _plain, args), call)).value
 
     async def acquire(self) -> None:
-        """Begins to watch for the first user. Each success needs one release."""
+        """Begins to watch for the first user. Each success needs one release. Who leaves meanwhile does not end what begins."""
+        beginning = asyncio.ensure_future(self._acquire())
+        try:
+            await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            await asyncio.wait([beginning])
+            if beginning.exception() is None:
+                await self.release()
+            raise
+
+    async def _acquire(self) -> None:
         async with self._lock:
             if self._users == 0 and isinstance(self.provider, ResourceWatcher):
                 try:
@@ -40,12 +50,15 @@ class Provided:
             self._users += 1
 
     async def release(self) -> None:
-        """Stops after the last user."""
+        """Stops after the last user. The log has what goes wrong then."""
         async with self._lock:
             self._users -= 1
             if self._users == 0 and self._stop is not None:
                 stop, self._stop = self._stop, None
-                await self.ask("the end of the watch", stop)
+                try:
+                    await self.ask("the end of the watch", stop)
+                except (Failure, StatusError) as e:
+                    self._runner.log.error("the watch of %s did not end: %s", self.prefix, e.message)
 
 
 def _plain(error: Exception) -> Any:

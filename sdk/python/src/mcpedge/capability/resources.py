@@ -60,7 +60,7 @@ def make_resource(function: Callable[..., Any], uri: str, **options: Unpack[Reso
             raise DefinitionError(f"{signature.name}: the parameter {param!r} is no variable of the URI; a read has no others, but for uri and a Call")
     taken = {name: param for name, param in signature.params.items() if name in variables}
     arguments = Arguments(f"{signature.name}: a parameter", taken, texts=True) if taken else None  # a model takes milliseconds
-    said = signature.listed(options)
+    said = signature.listed(options, ResourceOptions.__optional_keys__)
     listed = ResourceTemplate(uri_template=uri, **said) if template else Resource(uri=uri, size=options.get("size"), **said)
 
     def work(uri: str, call: Call) -> Work:

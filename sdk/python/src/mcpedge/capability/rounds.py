@@ -5,8 +5,8 @@ import builtins
 import contextvars
 import inspect
 import logging
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ FAULTS = frozenset(
 """The exceptions of Python itself that are mistakes of a program: TypeError, KeyError, ZeroDivisionError … but not ValueError,
 RuntimeError and OSError. Raised by a handler, they end its call with INTERNAL, and
 only the log has what they say; a subclass of one's own is no fault."""
+
+_GROUP: Any = getattr(builtins, "BaseExceptionGroup", ())  # since Python 3.11
 
 
 @dataclass(frozen=True)
@@ -68,12 +70,14 @@ class Runner:
     def __init__(self, log: logging.Logger, threads: int) -> None:
         self.log = log
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="handler")
+        self.jobs: set[Future[Any]] = set()
+        """The plain handlers that wait or run, also those whose callers have left."""
 
     async def run(self, work: Work, call: Call, answers: Answers | None = None) -> Outcome:
         """Runs one round; without answers it ends in a result. Failure says why there is none, StatusError ends the RPC by itself,
         and CancelledError is the caller's leaving."""
         got = await self._invoke(work, call)
-        error = got.error if isinstance(got, _Raised) else None
+        error = _ungrouped(got.error) if isinstance(got, _Raised) else None
         try:
             if error is not None and _is_fault(error):
                 raise error
@@ -91,24 +95,39 @@ class Runner:
     async def _invoke(self, work: Work, call: Call) -> Any:
         """What the function returned, or _Raised."""
         if is_coroutine_function(work.function):
-            task: asyncio.Future[Any] = asyncio.ensure_future(_caught_async(work))
-        else:
-            context = contextvars.copy_context()
-            task = asyncio.get_running_loop().run_in_executor(self.pool, lambda: context.run(_caught, work))
-        try:
+            return await _ended(asyncio.ensure_future(_caught_async(lambda: work.function(*work.args, **work.kwargs))), call)
+        context = contextvars.copy_context()
+        job = self.pool.submit(context.run, _caught, work)
+        self.jobs.add(job)
+        job.add_done_callback(self.jobs.discard)
+        got = await _ended(asyncio.wrap_future(job), call)
+        # A plain wrapper of an async function returns a coroutine.
+        return await _ended(asyncio.ensure_future(_caught_async(lambda: got)), call) if inspect.iscoroutine(got) else got
+
+
+async def _ended(task: "asyncio.Future[Any]", call: Call) -> Any:
+    """What a task of a handler ends with. The caller's leaving ends it, and is told to the call."""
+    try:
+        await asyncio.wait([task])
+    except asyncio.CancelledError:
+        call.ended.set()
+        task.cancel()
+        if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
             await asyncio.wait([task])
-        except asyncio.CancelledError:
-            call.ended.set()
-            task.cancel()
-            if isinstance(task, asyncio.Task):  # what runs in a thread cannot be ended
-                await asyncio.wait([task])
-            raise
-        return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
+        raise
+    return _Raised(RuntimeError("cancelled by itself")) if task.cancelled() else task.result()
 
 
 def _is_fault(error: BaseException) -> bool:
     """Whether an exception is a fault of the program."""
     return type(error) in FAULTS or isinstance(error, DefinitionError) or not isinstance(error, Exception | Unwound)
+
+
+def _ungrouped(error: BaseException) -> BaseException:
+    """The first member of a group of exceptions without a fault in it, as a TaskGroup raises one; else the exception itself."""
+    group: Any = error
+    members = [_ungrouped(e) for e in group.exceptions] if isinstance(group, _GROUP) else []
+    return members[0] if members and not any(map(_is_fault, members)) else error
 
 
 def _sorted(work: Work, error: BaseException) -> Any:
@@ -146,9 +165,9 @@ def _caught(work: Work) -> Any:
         return _Raised(e)
 
 
-async def _caught_async(work: Work) -> Any:
+async def _caught_async(make: Callable[[], Awaitable[Any]]) -> Any:
     try:
-        return await work.function(*work.args, **work.kwargs)
+        return await make()
     except asyncio.CancelledError:
         raise
     except BaseException as e:

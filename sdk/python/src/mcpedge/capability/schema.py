@@ -4,7 +4,7 @@ import inspect
 import json
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 
@@ -107,13 +107,16 @@ class Signature:
     """The parameter that takes the Call; None: there is none."""
     returns: Any
 
-    def listed(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name."""
+    def listed(self, options: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+        """What options and the function say of it, as the contract's lists have it. DefinitionError when it has no name, or an option that is not known."""
+        for option in options:
+            if option not in known:
+                raise DefinitionError(f"{self.name}: there is no option {option!r}, only {', '.join(sorted(known))}")
         said = {k: v for k, v in options.items() if k in ("title", "description", "icons", "annotations", "mime_type")}
         name = options.get("name") or getattr(self.function, "__name__", "")
         if not name:
             raise DefinitionError(f"{self.name}: it has no name; give it one by name=")
-        meta = json.dumps(options["meta"]) if "meta" in options else ""
+        meta = object_json(f"{self.name}: its meta", options["meta"]) if "meta" in options else ""
         return {"description": self.doc, **said, "name": name, "meta_json": meta}
 
     def arguments(self, values: Mapping[str, Any], call: Any) -> dict[str, Any]:
@@ -153,6 +156,8 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
         if param.name not in hints:
             raise DefinitionError(f"{name}: the parameter {param.name!r} has no annotation; add one, as {param.name}: str")
         if hints[param.name] is call_type:
+            if call is not None:
+                raise DefinitionError(f"{name}: {call!r} and {param.name!r} both take the Call; leave one out")
             call = param.name
             continue
         default = ... if param.default is param.empty else param.default
@@ -162,6 +167,16 @@ def signature_of(function: Callable[..., Any], call_type: type) -> Signature:
     if inspect.isasyncgenfunction(target) or inspect.isgeneratorfunction(target):
         raise DefinitionError(f"{name}: it is a generator; return the result, and tell of what happens before by the Call")
     return Signature(function, name, doc, params, call, hints["return"])
+
+
+def object_json(what: str, value: Any) -> str:
+    """JSON of an object. DefinitionError with the subject when it is none, or has none."""
+    try:
+        if isinstance(value, dict):
+            return json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError):
+        pass
+    raise DefinitionError(f"{what} must be an object that JSON can hold, not {value!r:.80}")
 
 
 def many(value: Any) -> list[Any]:

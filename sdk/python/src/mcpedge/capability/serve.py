@@ -2,13 +2,16 @@
 
 import argparse
 import asyncio
+import errno
 import gc
 import logging
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import wait
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +54,9 @@ async def serve(
     for name in ("", *names):
         await serving.set(name, health_pb2.HealthCheckResponse.SERVING)
     try:
+        _check_unserved(address)
         port = on.add_secure_port(address, credentials) if credentials else on.add_insecure_port(address)
-    except RuntimeError as e:
+    except (OSError, RuntimeError) as e:
         raise OSError(f"cannot listen on {address}: {e}") from e
     if port == 0 and not address.startswith("unix:"):
         raise OSError(f"cannot listen on {address}: the address is in use, or is none of this machine")
@@ -65,6 +69,18 @@ async def serve(
         await serving.enter_graceful_shutdown()
         server.close()
         await on.stop(server.grace)
+
+
+def _check_unserved(address: str) -> None:
+    """OSError when another process serves a Unix socket, which gRPC would take away from that, silently, or when it is another file."""
+    if address.startswith("unix:"):
+        path = Path(address.removeprefix("unix:"))
+        if path.exists() and not path.is_socket():
+            raise OSError("a file is there that is no socket; remove it, or choose another path")
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.setblocking(False)
+            if probe.connect_ex(str(path)) in (0, errno.EAGAIN):  # EAGAIN: too many wait to be accepted
+                raise OSError("another process serves it; stop that one, or choose another path")
 
 
 def run(server: Server, argv: Sequence[str] | None = None) -> None:
@@ -86,13 +102,17 @@ def run(server: Server, argv: Sequence[str] | None = None) -> None:
         server.log.error("%s failed: %s", server.info.name, e)
     else:
         server.runner.pool.shutdown(wait=False, cancel_futures=True)
-        # A plain handler that does not look at Call.cancelled would keep the process from ending.
-        last = threading.Timer(1, os._exit, [0])
-        last.daemon = True
-        return last.start()
+        return threading.Thread(target=_end, args=[server], daemon=True).start()
     # The exception held the gRPC server. Freed while the interpreter ends, it may wait for ever for a thread that is gone.
     gc.collect()
     sys.exit(1)
+
+
+def _end(server: Server) -> None:
+    """Ends the process in a second, should a plain handler that does not look at Call.cancelled keep it from ending by itself."""
+    if wait(set(server.runner.jobs), 1).not_done:
+        server.log.warning("%s ends though a plain handler still runs: have it look at Call.cancelled", server.info.name)
+        os._exit(0)
 
 
 async def _until_signalled(server: Server, address: str, credentials: grpc.ServerCredentials | None) -> None:
@@ -115,4 +135,8 @@ def _credentials(cert: Path | None, key: Path | None, client_ca: Path | None) ->
     if cert is None or key is None:
         return None
     ca = client_ca.read_bytes() if client_ca else None
+    # gRPC says of bad files only that it cannot listen.
+    for what, file, text in (("certificate", cert, cert.read_bytes()), ("key", key, key.read_bytes()), ("CA", client_ca, ca)):
+        if text is not None and b"-----BEGIN " not in text:
+            raise OSError(f"the {what} {file} is not in PEM; give a file that has -----BEGIN")
     return grpc.ssl_server_credentials([(key.read_bytes(), cert.read_bytes())], ca, require_client_auth=ca is not None)

@@ -1,6 +1,6 @@
 """The Server: what a service offers."""
 
-import json
+import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
@@ -17,7 +17,7 @@ from .providing import Provided
 from .registry import Entry, Registry
 from .resources import ResourceEntry, ResourceOptions, ResourceProvider, make_resource
 from .rounds import Runner
-from .schema import name_of
+from .schema import name_of, object_json
 from .tools import ToolEntry, ToolOptions, make_raw_tool, make_tool
 from .types import Icon, Implementation, Tool
 
@@ -61,7 +61,7 @@ class Server:
         """
         self.info = Implementation(name=name, version=version, title=title, description=description, website_url=website, icons=icons)
         self.instructions = instructions
-        self.extensions = {id_: json.dumps(settings) for id_, settings in (extensions or {}).items()}
+        self.extensions = {id_: object_json(f"the settings of the extension {id_!r}", settings) for id_, settings in (extensions or {}).items()}
         self.list_cache: common_pb2.CacheHint | None = cache_hint(*list_cache) if list_cache else None
         self.announce = frozenset(announce)
         self.identity = identity
@@ -121,6 +121,10 @@ class Server:
         replaces an earlier one."""
 
         def define(function: F) -> F:
+            try:
+                inspect.signature(function).bind(None)
+            except TypeError as e:
+                raise DefinitionError(f"{name_of(function)}: it is called with the Call alone; have it take that, as call: Call ({e})") from e
             self.cancels[tool] = function
             return function
 
@@ -150,6 +154,8 @@ class Server:
         the longest that fits."""
         if not prefix:
             raise DefinitionError("a provider needs a prefix of its URIs, as notes://")
+        if not isinstance(provider, ResourceProvider):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise DefinitionError(f"what is provided for {prefix!r} must be a ResourceProvider, not {type(provider).__name__}")
         provided = Provided(prefix, provider, self.runner, self.resource_updated, self.resources_changed)
         self.providers.add(prefix, provided, name_of(type(provider)))
 

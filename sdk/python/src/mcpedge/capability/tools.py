@@ -13,7 +13,7 @@ from mcpedge.v1 import input_pb2, tools_pb2
 
 from .call import Call
 from .content import RawJSON, Result, encode, text
-from .failure import DefinitionError, Failure, Reason
+from .failure import DefinitionError, Failure, Reason, decode
 from .registry import Entry
 from .rounds import Work
 from .schema import Arguments, Options, described, many, misfit, signature_of
@@ -65,7 +65,7 @@ def make_tool(function: Callable[..., Any], **options: Unpack[ToolOptions]) -> T
     arguments = Arguments(f"{signature.name}: a parameter", signature.params)
     finish, schema = _finisher(signature.name, signature.returns, options.get("output"))
     output = json.dumps(schema) if schema is not None else ""
-    listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options))
+    listed = Tool(input_schema_json=json.dumps(arguments.schema), output_schema_json=output, **signature.listed(options, ToolOptions.__optional_keys__))
     for hint in _HINTS:
         if hint in options:
             setattr(listed.annotations, hint, options[hint])  # type: ignore[literal-required]
@@ -97,10 +97,10 @@ def make_raw_tool(function: Callable[..., Any], tool: Tool) -> ToolEntry:
     _check_name(signature.name, tool.name)
     finish, _ = _finisher(signature.name, signature.returns, None)
     ((name, param),) = signature.params.items()
-    read = RawJSON if param.type is RawJSON else json.loads
 
     def work(text_: str, call: Call) -> Work:
-        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: read(text_ or "{}")}, call))
+        given = RawJSON(text_ or "{}") if param.type is RawJSON else decode("the arguments", text_)
+        return Work(f"tool {tool.name}", function, finish, plain_error, kwargs=signature.arguments({name: given}, call))
 
     return ToolEntry(tool.name, tool, work)
 
@@ -137,11 +137,19 @@ def finish_any(value: Any) -> tools_pb2.CallToolResult:
     if isinstance(value, Result):
         return tools_pb2.CallToolResult(
             content=value.content,
-            structured_content_json="" if value.structured is None else encode(value.structured),
+            structured_content_json="" if value.structured is None else _encoded(value.structured),
             is_error=value.is_error,
             meta_json=json.dumps(value.meta, allow_nan=False) if value.meta else "",
         )
-    return tools_pb2.CallToolResult(structured_content_json=encode(value))
+    return tools_pb2.CallToolResult(structured_content_json=_encoded(value))
+
+
+def _encoded(value: Any) -> str:
+    """JSON of structured content. Failure INTERNAL when it has none."""
+    try:
+        return encode(value)
+    except ValueError as e:
+        raise Failure(Reason.INTERNAL, f"the result is not JSON: {e}") from e
 
 
 def plain_error(error: Exception) -> tools_pb2.CallToolResult:
