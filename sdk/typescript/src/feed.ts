@@ -33,7 +33,8 @@ export class Feed {
   }
 
   /**
-   * Runs one watcher's stream until the signal aborts or the feed is closed: started first, then one send per change. The watcher is known before started is called, so nothing falls between.
+   * Runs one watcher's stream until the signal aborts or the feed is closed: started first, then one send per change. The watcher
+   * is known before started is called, so nothing falls between.
    */
   async serve(
     uri: string,
