@@ -43,7 +43,7 @@ func (in *InputRequired) Beyond(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after %d rounds of questions, as many as a call may have (rounds)", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds", in.Requests[0].Key, asked)
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

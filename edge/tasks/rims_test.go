@@ -530,7 +530,7 @@ func TestTaskRoundsAreBounded(t *testing.T) {
 				a.must(modern, "alice", mcp.MethodTasksUpdate, about(id)+`,"inputResponses":{"`+now[0]+`":{"name":"N"}}`)
 				await.Until(t, "the answer to be heard", func() bool { return !slices.Contains(keys(a.get(id)), now[0]) })
 			}
-			if got := fmt.Sprint(a.awaits(id, want)); want == Failed && !strings.Contains(got, `asks "name" after 1 rounds`) {
+			if got := fmt.Sprint(a.awaits(id, want)); want == Failed && !strings.Contains(got, `asks "name" after round 1 of questions`) {
 				t.Errorf("it ended with %s", got)
 			}
 		}

@@ -120,7 +120,7 @@ func TestRoundsBound(t *testing.T) {
 				switch {
 				case !c.ends && m.Error != nil:
 					t.Errorf("it ended: %s", m.raw)
-				case c.ends && !strings.Contains(m.wantError(t, -31429).Error.Message, `asks "last" after 1 rounds of questions`):
+				case c.ends && !strings.Contains(m.wantError(t, -31429).Error.Message, `asks "last" after round 1 of questions`):
 					t.Errorf("the error does not say which question was too many: %s", m.raw)
 				}
 			}
