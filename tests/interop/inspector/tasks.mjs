@@ -58,11 +58,12 @@ async function byId(options, era, ask, refused) {
   await step(`${era} tasks taken up by their ids`, async () => {
     const id = await begin(options, "slow_compute", { seconds: 1.5, label: "y" });
     const { task } = await ask("tasks/get", id);
-    equal([task.taskId, task.status], [id, "working"], "id and status");
+    equal(task.taskId, id, "id");
     contains(text(await ask("tasks/result", id)), "y was computed", "text");
   });
   await step(`${era} tasks cancelled`, async () => {
     const id = await begin(options, "slow_compute", { seconds: 60, label: "z" });
+    equal((await ask("tasks/get", id)).task.status, "working", "status before");
     equal(await ask("tasks/cancel", id), { cancelled: true, taskId: id }, "result");
     equal((await ask("tasks/get", id)).task.status, "cancelled", "status");
     contains((await refused("tasks/result", id)).message, "cancelled", "message");
