@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/url"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/yosida95/uritemplate/v3"
@@ -80,7 +81,7 @@ func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 		read: func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error) {
 			vars := map[string]string{}
 			for name, value := range parsed.Match(uri) {
-				vars[name] = value.String()
+				vars[name] = strings.Join(value.V, ",") // a value with commas is a list
 			}
 			out, err := read(ctx, c, uri, vars)
 			return contentsOf(uri, listed.GetMimeType(), any(out), err)

@@ -405,6 +405,12 @@ def test_uri_templates() -> None:
         ("x{#a}", "x#y/z", {"a": "y/z"}),
         ("x{;a}", "x;a=1", {"a": "1"}),
         ("x.y", "xzy", None),
+        ("x://{a}.{b}", "x://1.2.3", {"a": "1.2", "b": "3"}),
+        ("x://{a,b}", "x://1,2,3", {"a": "1", "b": "2,3"}),
+        ("x://{a}20{b}", "x://b%2020c", {"a": "b ", "b": "c"}),
+        ("x://{a}20{b}", "x://b%20c", None),
+        ("x://{a}{b}{c}!", "x://" + "-" * 8000, None),
+        ("x://{a}-{b}-{c}-{d}!", "x://" + "-" * 8000, None),
     ]:
         assert Template.parse(template).match(uri) == want, template
 

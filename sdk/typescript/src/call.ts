@@ -305,9 +305,7 @@ export class Call {
   }
 }
 
-function wireLevel(level: LogLevel): common.LogLevel {
-  return levels.indexOf(level) + 1;
-}
+const wireLevel = (level: LogLevel): common.LogLevel => levels.indexOf(level) + 1;
 
 export function cacheHint(ttl: number, shared = false): common.CacheHint {
   const scope = shared ? common.CacheScope.CACHE_SCOPE_PUBLIC : common.CacheScope.CACHE_SCOPE_PRIVATE;

@@ -127,14 +127,9 @@ export function register(server: Server, grpc: Pick<GrpcServer, "addService">): 
 }
 
 /** What an entry of a list is known by. */
-function keyOf(listed: Listed): string {
-  if ("uriTemplate" in listed) return listed.uriTemplate;
-  return "uri" in listed ? listed.uri : listed.name;
-}
+const keyOf = (l: Listed) => ("uriTemplate" in l ? l.uriTemplate : "uri" in l ? l.uri : l.name);
 
-function skilled(server: Server): ResourceProvider[] {
-  return server.providers.all().flatMap(({ provider }) => (provider.skills ? [provider] : []));
-}
+const skilled = (s: Server) => s.providers.all().flatMap(({ provider }) => (provider.skills ? [provider] : []));
 
 /** Says what is there: a kind is announced when it has an entry or is to be announced anyway. */
 function describe(s: Server): object {

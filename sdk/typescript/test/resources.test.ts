@@ -20,11 +20,16 @@ test("URI templates match by RFC 6570", () => {
     ["a://x{/p*}", "a://x/1/2", { p: "1/2" }],
     ["a://x{?q,n}", "a://x?q=a%20b&n=3", { q: "a b", n: "3" }],
     ["a://x{?q,n}", "a://x", {}],
-    ["a://{x}", "a://%E4", undefined],
+    ["a://{x}", "a://%E4", { x: "\uFFFD" }],
     ["a://{x}.{y}", "a://1.2", { x: "1", y: "2" }],
-    ["a://{x}-{y}", "a://1-2-3", { x: "1", y: "2-3" }],
+    ["a://{x}-{y}", "a://1-2-3", { x: "1-2", y: "3" }],
     ["a://{+x}/{y}", "a://1/2/3", { x: "1/2", y: "3" }],
     ["a://{x,y}", "a://1,2,3", { x: "1", y: "2,3" }],
+    ["a://{x}20{y}", "a://b%2020c", { x: "b ", y: "c" }],
+    ["a://{x}20{y}", "a://b%20c", undefined],
+    ["a://x{?p*}", "a://x?p=1&p=2", { p: "1,2" }],
+    ["a://x{;p}", "a://x;p=1", { p: "1" }],
+    ["a://{x}", "a://%zz", undefined],
   ] as const) {
     assert.deepEqual(new UriTemplate(template).match(uri), want, `${template} of ${uri}`);
   }
@@ -32,6 +37,7 @@ test("URI templates match by RFC 6570", () => {
     ["a://{.x*}{y*}!", "a://." + "a.,".repeat(2000)],
     ["a://{+x}/{+y}/{+z}!", "a://" + "/".repeat(4000)],
     ["a://{x}-{y}-{z}!", "a://" + "-".repeat(4000)],
+    ["a://{x}{y}{z}!", "a://" + "-".repeat(8000)],
     ["a://{x,y,z}!", "a://" + ",".repeat(4000)],
     ["a://{+x}{+y}{+z}!", "a://" + "/".repeat(4000)],
   ] as const) {

@@ -199,7 +199,7 @@ test("a mistake in a registration throws, names the tool and says what to do", (
     ],
     [
       () => server.registerResourceTemplate("r", "a://{a}/{a}", {}, () => ""),
-      /"a:\/\/\{a\}\/\{a\}" has the variable a twice: give each its own name/,
+      /"a:\/\/\{a\}\/\{a\}": \{a\} has the variable a twice: give each its own name/,
     ],
     [
       () => server.registerResourceTemplate("r", "a://{x}", { complete: { x: 5 as never } }, () => ""),

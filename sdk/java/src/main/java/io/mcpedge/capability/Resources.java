@@ -42,8 +42,8 @@ final class Resources {
 
   static Template template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
     String what = "template " + Json.quote(template.getUriTemplate());
-    if (template.getName().isEmpty()) {
-      throw new DefinitionException(what + ": a name is required");
+    if (template.getName().isEmpty() || template.getUriTemplate().isEmpty()) {
+      throw new DefinitionException(what + ": a name and a URI template are required");
     }
     UriTemplate parsed = new UriTemplate(template.getUriTemplate());
     return new Template(template, parsed, read, Complete.of(what, parsed.variables(), completes));

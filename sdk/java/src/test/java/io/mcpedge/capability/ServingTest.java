@@ -468,6 +468,10 @@ class ServingTest {
         "a://{x}", Map.of("a://b", "{x=b}", "a://b%2Fc", "{x=b/c}", "a://b/c", "null", "b://b", "null"),
         "a://x{/p}", Map.of("a://x/p%20q", "{p=p q}", "a://x", "{}"),
         "a://{+path}", Map.of("a://b/c+d", "{path=b/c+d}"),
+        "a://{x}.{y}", Map.of("a://1.2.3", "{x=1.2, y=3}"),
+        "a://{x,y}", Map.of("a://1,2,3", "{x=1, y=2,3}"),
+        "a://{x}-{y}-{z}!", Map.of("a://" + "-".repeat(8000), "null"),
+        "a://{x}{y}{z}!", Map.of("a://" + "-".repeat(8000), "null"),
         "a://{x}20{y}", Map.of("a://b%2020c", "{x=b , y=c}", "a://b%20c", "null"), // no value ends within %20
         "a://x{?q,r}", Map.of("a://x?q=1&r=2", "{q=1, r=2}", "a://x?r=2", "{r=2}", "a://x", "{}")).entrySet()) {
       UriTemplate template = new UriTemplate(tried.getKey());
@@ -477,7 +481,7 @@ class ServingTest {
       });
     }
     for (String wrong : List.of("", "a://{x", "a://{x*}", "a://{x:3}", "a://}")) {
-      assertThrows(DefinitionException.class, () -> new UriTemplate(wrong), wrong);
+      assertThrows(DefinitionException.class, () -> s.template(wrong, "t", "", (call, variables) -> ""), wrong);
     }
     for (String wrong : List.of("a://%zz", "a://%2", "a://%", "a://%-1")) {
       assertNull(new UriTemplate("a://{x}").match(wrong), wrong);
