@@ -11,7 +11,7 @@ FUZZTIME = 120000x
 FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
-TESTPKGS  = ./...
+TESTPKGS  = ./tests/e2e ./... # the longest first
 # End-to-end tests about one process: its connections, its bounds, its drain.
 ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*|TestUnreadBodies|TestSilentClients.*|TestTooManyConnections|TestSessionsOfAnAddress|TestRefusedCredentialsAreLogged)$$
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/mcpedge/mcpedge/tests/redisserver"
@@ -180,16 +181,20 @@ type taskHouse struct {
 func (w *world) tasksOf(ctx context.Context, r *report) {
 	h := &taskHouse{}
 	if r.step("edge", "tasks: two edges on one Redis", func() error { return h.start(ctx, w) }) {
-		for _, era := range eras {
-			for _, e := range w.examples {
-				r.step(e.name, era+" task", func() error { return h.ended(ctx, era, e) })
-				r.step(e.name, era+" task cancelled", func() error { return h.cancelled(ctx, era, e, "steep", "steeping was cancelled") })
-				if e.name == own {
-					r.step(e.name, era+" task with a job of its own", func() error { return h.fired(ctx, era, e) })
-					r.step(e.name, era+" its job cancelled", func() error { return h.cancelled(ctx, era, e, "fire", "the kiln was quenched") })
+		var examples sync.WaitGroup
+		for _, e := range w.examples {
+			examples.Go(func() {
+				for _, era := range eras {
+					r.step(e.name, era+" task", func() error { return h.ended(ctx, era, e) })
+					r.step(e.name, era+" task cancelled", func() error { return h.cancelled(ctx, era, e, "steep", "steeping was cancelled") })
+					if e.name == own {
+						r.step(e.name, era+" task with a job of its own", func() error { return h.fired(ctx, era, e) })
+						r.step(e.name, era+" its job cancelled", func() error { return h.cancelled(ctx, era, e, "fire", "the kiln was quenched") })
+					}
 				}
-			}
+			})
 		}
+		examples.Wait()
 		h.lose(ctx, r, w)
 	}
 	r.step("edge", "tasks: end", h.stop)

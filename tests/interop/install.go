@@ -65,7 +65,7 @@ func (k runtimeKind) install(ctx context.Context, dir string) (fresh bool, err e
 
 // installAll installs what the clients need, one after the other in their order, beside whatever else is done, and returns
 // for each a function that waits until that is done and says what went wrong. Once ctx ends the rest fails at once. One at
-// a time suffices, since runs take longer than installations, and Maven may not write its repository twice at a time.
+// a time, since Maven may not write its repository twice at a time; runs take longer than installations.
 func installAll(ctx context.Context, clients []*client) (waits []func() error) {
 	var ends []chan error
 	for range clients {

@@ -5,7 +5,7 @@
 // ports, installs what each client needs (kept for the next run) while clients before it run, and runs every client over every
 // transport: Streamable HTTP and HTTP+SSE to the running edge, stdio, where the client starts an edge
 // itself, and Streamable HTTP to two replicas behind a load balancer, one of which is drained while the
-// client's call runs on it. Every step that a client gets through counts as passed; a client that stops early
+// client's call runs on it. Two clients run at a time, each with services and edges of its own. Every step that a client gets through counts as passed; a client that stops early
 // counts as one failure. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the
 // file that -counts, or else INTEROP_COUNTS in the environment, names.
 //
@@ -23,6 +23,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,6 +33,9 @@ import (
 
 // folder holds the clients and the results, seen from the module root.
 const folder = "tests/interop"
+
+// atATime is how many clients run at a time, each in a world of its own: they wait for much of their time.
+const atATime = 2
 
 // replicas is Streamable HTTP to two replicas that share a Redis, behind a plain load balancer.
 var transports = []string{"http", "sse", "stdio", "replicas"}
@@ -101,34 +106,34 @@ func run(ctx context.Context, o options) (err error) {
 			_ = await() // it was told, or nobody asks any more
 		}
 	}()
-	w, err := startWorld(ctx, results, slices.Contains(o.transports, "replicas"), o.locked)
+	programs, err := os.MkdirTemp("", "mcpedge-interop-programs-")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if o.locked {
-			err = errors.Join(err, locked.Kept(w.key, w.dir, results))
-		}
-		err = errors.Join(err, w.stop())
-	}()
-
-	var all []outcome
-	for i, c := range clients {
-		missing := installed[i]()
-		for _, transport := range o.transports {
-			if !c.has(transport) {
-				continue
-			}
-			r := outcome{client: c.name, transport: transport, err: missing}
-			if missing == nil {
-				r = c.run(ctx, w, transport, results, o.verbose)
-			}
-			all = append(all, r)
-			if r.err != nil {
-				fmt.Printf("%s over %s: %v\n", c.name, transport, r.err)
-			}
-		}
+	defer os.RemoveAll(programs)
+	if err := build(ctx, programs); err != nil {
+		return err
 	}
+	outcomes := make([][]outcome, len(clients)) // of each client
+	var next atomic.Int64
+	var lanes sync.WaitGroup
+	failed := make([]error, min(atATime, len(clients)))
+	for lane := range failed {
+		lanes.Go(func() {
+			runtime.LockOSThread() // until the last child has ended, see process.Bind
+			dir := filepath.Join(results, fmt.Sprintf("world-%d", lane+1))
+			failed[lane] = inWorld(ctx, o, programs, dir, func(w *world) {
+				for i := next.Add(1) - 1; i < int64(len(clients)); i = next.Add(1) - 1 {
+					outcomes[i] = runAll(ctx, clients[i], o, w, dir, installed[i])
+				}
+			})
+		})
+	}
+	lanes.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	all := slices.Concat(outcomes...)
 	if err := report(os.Stdout, all, o.counts); err != nil {
 		return err
 	}
@@ -136,6 +141,41 @@ func run(ctx context.Context, o options) (err error) {
 		return nil // the page is about everything
 	}
 	return document(documented, table(clients, all), o.docs)
+}
+
+// inWorld starts a world, with its logs in the folder results, for as long as do runs.
+func inWorld(ctx context.Context, o options, programs, results string, do func(*world)) (err error) {
+	if err := os.MkdirAll(results, 0o755); err != nil {
+		return err
+	}
+	w, err := startWorld(ctx, programs, results, slices.Contains(o.transports, "replicas"), o.locked)
+	if err != nil {
+		return err
+	}
+	do(w)
+	if o.locked {
+		err = locked.Kept(w.key, w.dir, results)
+	}
+	return errors.Join(err, w.stop())
+}
+
+// runAll runs a client over every transport that it has, once it is installed.
+func runAll(ctx context.Context, c *client, o options, w *world, results string, installed func() error) (all []outcome) {
+	missing := installed()
+	for _, transport := range o.transports {
+		if !c.has(transport) {
+			continue
+		}
+		r := outcome{client: c.name, transport: transport, err: missing}
+		if missing == nil {
+			r = c.run(ctx, w, transport, results, o.verbose)
+		}
+		all = append(all, r)
+		if r.err != nil {
+			fmt.Printf("%s over %s: %v\n", c.name, transport, r.err)
+		}
+	}
+	return all
 }
 
 // choose finds the clients to run and checks the transports' names.

@@ -22,7 +22,8 @@ var services = []string{"tools", "resources", "prompts", "everything"}
 // world is what clients meet: running services, an edge in front of them, and a way to break the
 // connections to it.
 type world struct {
-	dir      string   // temporary; holds the programs and files
+	dir      string   // temporary; holds what the clients read and write
+	programs string   // directory of the built programs
 	files    string   // directory that resources serves; clients write to it
 	backends []string // the flags by which an edge finds the services
 	running  []*process.Process
@@ -35,7 +36,7 @@ type world struct {
 }
 
 // program is the path of a built program.
-func (w *world) program(name string) string { return filepath.Join(w.dir, "bin", name) }
+func (w *world) program(name string) string { return filepath.Join(w.programs, name) }
 
 // url is where clients reach the edge, one whose lists have several pages if the client reads them.
 func (w *world) url(pages bool) string {
@@ -54,14 +55,14 @@ func (w *world) stdio(pages bool) []string {
 	return append(command, w.backends...)
 }
 
-// startWorld builds and starts everything, with logs in results, and returns once the edges are ready. There are
+// startWorld starts everything, with logs in results, and returns once the edges are ready. There are
 // two replicas more if fleet says so. The edges want a key if wantKey does, which proxies before them add.
-func startWorld(ctx context.Context, results string, fleet, wantKey bool) (_ *world, err error) {
+func startWorld(ctx context.Context, programs, results string, fleet, wantKey bool) (_ *world, err error) {
 	dir, err := os.MkdirTemp("", "mcpedge-interop-")
 	if err != nil {
 		return nil, err
 	}
-	w := &world{dir: dir}
+	w := &world{dir: dir, programs: programs}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.stop())
@@ -72,9 +73,6 @@ func startWorld(ctx context.Context, results string, fleet, wantKey bool) (_ *wo
 	}
 	w.files = filepath.Join(dir, "files")
 	if err := errors.Join(os.Mkdir(w.files, 0o755), os.WriteFile(filepath.Join(w.files, "note.txt"), []byte("first\n"), 0o644)); err != nil {
-		return nil, err
-	}
-	if err := w.build(ctx); err != nil {
 		return nil, err
 	}
 	ports, err := process.FreeAddrs(len(services) + 4)
@@ -146,13 +144,13 @@ func (w *world) front(url string) (string, error) {
 	return s.URL, nil
 }
 
-// build builds all programs.
-func (w *world) build(ctx context.Context) error {
+// build builds all programs into a directory.
+func build(ctx context.Context, dir string) error {
 	packages := []string{"./edge"}
 	for _, name := range services {
 		packages = append(packages, "./services/"+name)
 	}
-	return process.Build(ctx, filepath.Join(w.dir, "bin"), packages...)
+	return process.Build(ctx, dir, packages...)
 }
 
 func (w *world) start(name, program, results string, args ...string) error {
@@ -163,7 +161,7 @@ func (w *world) start(name, program, results string, args ...string) error {
 	return err
 }
 
-// stop ends everything, the edge before its services, and removes what was built.
+// stop ends everything, the edge before its services, and removes its files.
 func (w *world) stop() error {
 	if w.breaker != nil {
 		w.breaker.stop()
