@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,7 +18,6 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend/check"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/process"
 )
 
 // The checks of `mcpedge check` find nothing that breaks the contract, also in rounds of the tools that ask.
@@ -272,33 +268,5 @@ func TestPages(t *testing.T) {
 		if _, err := resources.ListResources(limit(t), &pb.ListResourcesRequest{PageToken: token}); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("a page token that was never given: %v, want INVALID_ARGUMENT", err)
 		}
-	}
-}
-
-// The program writes nothing to its standard output, and ends well on SIGTERM.
-func TestProgram(t *testing.T) {
-	addrs, err := process.FreeAddrs(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(*command)
-	cmd := exec.Command(words[0], append(words[1:], "--listen", addrs[0])...)
-	var out, log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	serves := func() bool {
-		conn, err := net.Dial("tcp", addrs[0])
-		return err == nil && conn.Close() == nil
-	}
-	await.Until(t, "it serves", serves)
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := await.Receive(t, "its end", ended); err != nil || out.Len() > 0 {
-		t.Errorf("it ended with %v, and wrote to standard output %q, to standard error %q", err, out.String(), log.String())
 	}
 }
