@@ -25,12 +25,15 @@ import (
 
 const addition = `{"name":"add","arguments":{"a":1,"b":2}}`
 
-// adding calls a tool again and again, which must succeed each time, until stop is called.
-func adding(t *testing.T, e *harness.Edge) (stop func()) {
+// adding calls a tool again and again in each era, which must succeed each time, until stop is called. Renewed waits until the calls that
+// run are over, and others have begun and ended.
+func adding(t *testing.T, e *harness.Edge) (stop, renewed func()) {
 	t.Helper()
 	done := make(chan struct{})
 	var load sync.WaitGroup
-	for _, version := range []string{vNov, v2026} {
+	versions := []string{vNov, v2026}
+	ended := make([]atomic.Int64, len(versions))
+	for i, version := range versions {
 		c := clientOf(t, e, version, "")
 		load.Go(func() {
 			for {
@@ -43,13 +46,20 @@ func adding(t *testing.T, e *harness.Edge) (stop func()) {
 					t.Errorf("a call failed meanwhile: %s", m.raw)
 					return
 				}
+				ended[i].Add(1)
 			}
 		})
 	}
-	return sync.OnceFunc(func() {
+	stop = sync.OnceFunc(func() {
 		close(done)
 		load.Wait()
 	})
+	return stop, func() {
+		for i := range ended {
+			after := ended[i].Load() + 2
+			await.Until(t, "other calls", func() bool { return ended[i].Load() >= after })
+		}
+	}
 }
 
 // held has a server keep what it is asked of one tool until release is called, which allows it. begun is told of it. The rest
@@ -82,7 +92,7 @@ func TestPolicyServerIsReadAgain(t *testing.T) {
 	e := startEdge(t, only(startService(t, newFixture().Server)), set)
 	begun, release := held(one, "echo")
 	defer release()
-	stop := adding(t, e)
+	stop, renewed := adding(t, e)
 	defer stop()
 
 	kept := make(chan message, 1)
@@ -114,6 +124,7 @@ func TestPolicyServerIsReadAgain(t *testing.T) {
 
 	write(asking(two.Addr, ", on-failure: allow"))
 	awaitMetric(t, e, "mcpedge_policy_exchanges_total", 2)
+	renewed() // what began before is denied when the server fails
 	two.Stop()
 	awaitFailures(t, e)
 	stop() // while the server is down, too, no call has failed
@@ -245,7 +256,7 @@ func TestCertificatesOfThePolicyServer(t *testing.T) {
 	e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) {
 		e.TLS = &config.TLS{Cert: mount.Path("tls.crt"), Key: mount.Path("tls.key"), CA: mount.Path("ca.crt")}
 	}))
-	stop := adding(t, e)
+	stop, _ := adding(t, e)
 	defer stop()
 	for g := range generations {
 		mount.Write(t, files(g))
