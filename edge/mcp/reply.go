@@ -43,7 +43,8 @@ func (in *InputRequired) Beyond(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds; "+
+		"an answer that does not fit its question is asked for again", in.Requests[0].Key, asked)
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

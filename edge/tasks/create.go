@@ -137,7 +137,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	}
 	first.HTTP, first.Header, first.From, first.Begun = c.HTTP, c.Header, c.From, c.Begun
 	x.first = first
-	t.making.Store(id, x.session)
+	t.making.Store(id, x)
 	return x, nil
 }
 
@@ -303,6 +303,8 @@ func (x *execution) eraseUnknown() {
 		return
 	}
 	if x.isTask.Load() {
+		x.beginning.Lock() // what is being written is there, or is not written any more
+		x.beginning.Unlock()
 		x.t.discard(x.session.ID)
 	}
 }
@@ -330,13 +332,23 @@ func (s sessions) Commit(ctx context.Context, w *medium.Write) error {
 
 func (s sessions) begin(ctx context.Context, w *medium.Write) error {
 	for _, r := range w.Begin {
-		made, ok := s.t.making.Load(r.Session)
+		making, ok := s.t.making.Load(r.Session)
 		if !ok {
-			return fmt.Errorf("task %.40q is not made here, or not any more: %w", r.Session, state.ErrFenced)
+			return notMade(r.Session)
 		}
-		if err := s.Create(ctx, made.(*state.Session)); err != nil && !errors.Is(err, state.ErrExists) {
+		x := making.(*execution)
+		x.beginning.Lock()
+		defer x.beginning.Unlock()
+		if _, ok := s.t.making.Load(r.Session); !ok { // It has ended meanwhile, and may have been erased.
+			return notMade(r.Session)
+		}
+		if err := s.Create(ctx, x.session); err != nil && !errors.Is(err, state.ErrExists) {
 			return err
 		}
 	}
 	return s.Store.Commit(ctx, w)
+}
+
+func notMade(id string) error {
+	return fmt.Errorf("task %.40q is not made here, or not any more: %w", id, state.ErrFenced)
 }

@@ -47,6 +47,8 @@ type execution struct {
 	over chan struct{}
 	// made: the store has the task.
 	made atomic.Bool
+	// beginning is held while the beginning of the task is written: what is erased after it is not written again.
+	beginning sync.Mutex
 
 	// memory is what the call holds as long as there are users: the execution, and a round.
 	memory budget.Reservation

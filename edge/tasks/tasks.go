@@ -39,7 +39,7 @@ type Tasks struct {
 	polls    quota.Memory
 	counters Counters
 	running  atomic.Int64
-	// making has the sessions, by their ids, of the calls that began here and are, or may become, tasks.
+	// making has the executions, by their ids, of the calls that began here and are, or may become, tasks.
 	making sync.Map
 	recent recent
 

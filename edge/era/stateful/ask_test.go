@@ -1,9 +1,11 @@
 package stateful
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strconv"
 	"strings"
 	"testing"
@@ -231,7 +233,8 @@ func TestAnswerThatSaysWithdrawn(t *testing.T) {
 }
 
 func TestClientErrorAnswers(t *testing.T) {
-	inWorld(t, Options{}, func(t *testing.T, w *world) {
+	var log bytes.Buffer
+	inWorld(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
 		w.backend.tools["ask"] = asking(elicit("name"))
 		w.backend.tools["sample"] = asking(mcp.InputRequest{Key: "k", Method: mcp.MethodCreateMessage, Params: []byte(`{}`)})
@@ -250,6 +253,9 @@ func TestClientErrorAnswers(t *testing.T) {
 			if got := msgs[len(msgs)-1]; !x.ended() || !strings.Contains(got, tc.want) {
 				t.Errorf("%s %s: %s", tc.method, tc.tool, got)
 			}
+		}
+		if said := log.String(); strings.Count(said, "the client answered a question") != 1 || !strings.Contains(said, "key=name code=-1") {
+			t.Errorf("the log has\n%s", said)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -324,6 +325,12 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 		if _, ok := answerOf(q); !ok {
 			claimed.Refusal = c.refusedBy(q)
 			break
+		}
+		if q.Answer.Error != nil {
+			raw, _ := jsonrpc.Member(q.Answer.Error, "code")
+			code, _ := strconv.Atoi(string(raw)) // 0: it is none
+			c.e.log.Info("the client answered a question to its user with an error: the call goes on as if the user had dismissed it",
+				"method", q.Method, "key", q.Key, "code", code)
 		}
 	}
 	return claimed, nil

@@ -79,6 +79,8 @@ def test_what_does_not_fit_is_asked_again() -> None:
 
     out = call_tool(s, "t", answers=lambda _: accepted(next(given)))
     assert (out.structured, out.rounds) == (2, 5)
+    with pytest.raises(AssertionError, match=r"""still asks for "count" after 32 rounds, with the answers \['\{"n": 2\}'\]"""):
+        call_tool(s, "t", answers={"count": accepted({"n": 2})})
 
 
 def test_declined_and_cancelled_are_exceptions() -> None:

@@ -119,7 +119,11 @@ export class TestClient {
       if (asked.requests.length > 0 && inputResponses.length === 0) return { ...outcome, ...told, rounds };
       state = asked.state;
     }
-    throw new Error(`the call still asks after ${maxRounds} rounds`);
+    const given = inputResponses.map((r) => `${r.key}: ${r.elicit?.contentJson ?? JSON.stringify(r)}`);
+    throw new Error(
+      `the call still asks after ${maxRounds} rounds, with the answers ${given.join("; ")}: one that does not fit its question is ` +
+        "asked for again. The answer to a form is an object with the names of its fields.",
+    );
   }
 }
 

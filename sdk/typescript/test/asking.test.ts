@@ -122,6 +122,10 @@ test("answers survive rounds, cannot be changed later, and are asked for again w
   const { result, rounds } = await client.callTool("two");
   assert.equal(result?.content[0]?.text?.text, "4");
   assert.deepEqual([asked, rounds], [["cups", "cups", "sure", "sure"], 5]);
+  await assert.rejects(
+    client.callTool("two", {}, { answers: () => accepted({ n: 2 }) }),
+    /still asks after 32 rounds, with the answers cups: \{"n":2\}: one that does not fit its question/,
+  );
 });
 
 test("once keeps a value over the rounds", async () => {

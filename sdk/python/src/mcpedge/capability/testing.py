@@ -159,7 +159,12 @@ class Client:
             request.state = out.input_required.state
             del request.input_responses[:]
             request.input_responses.extend(answers)
-        raise AssertionError(f"the call still asks after {MAX_ROUNDS} rounds")
+        keys = ", ".join(f'"{r.key}"' for r in out.input_required.requests) if out.input_required else ""
+        given = [a.elicit.content_json or str(a) for a in request.input_responses]
+        raise AssertionError(
+            f"the call still asks for {keys} after {MAX_ROUNDS} rounds, with the answers {given}: one that does not fit its question is asked for"
+            " again. The answer to a form is an object with the names of its fields."
+        )
 
     def _answer(self, request: InputRequest) -> InputResponse | None:
         by = self.answers
