@@ -36,6 +36,18 @@ type template struct {
 	completers map[string]Completer
 }
 
+// A URI that is matched against templates has at most so many bytes, as at the edge, and so many commas: the time that it takes grows with the
+// square of the latter.
+const maxTemplated, maxCommas = 8 << 10, 1000
+
+// match gives the variables that a URI has by a template; nil: it does not match.
+func match(t *uritemplate.Template, uri string) uritemplate.Values {
+	if len(uri) > maxTemplated || strings.Count(uri, ",") > maxCommas {
+		return nil
+	}
+	return t.Match(uri)
+}
+
 // AddResource adds a resource, in place of one of the same URI. An error becomes a protocol error: a
 // *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist is NOT_FOUND, others are
 // INTERNAL. The Resource is copied. AddResource panics when URI (absolute) or name are missing.
@@ -57,7 +69,7 @@ func (s *Server) RemoveResource(uri string) bool { return s.resources.remove(uri
 
 // AddTemplate adds resources by an RFC 6570 template, in place of the same template. A URI that is
 // no listed resource is read by the first template that matches it; vars are the template's
-// variables, decoded. Suggestions are for its variables. Errors are as in AddResource. The
+// variables, decoded. One of more than 8 KiB or 1,000 commas matches none. Suggestions are for its variables. Errors are as in AddResource. The
 // ResourceTemplate is copied. AddTemplate panics when the template does not parse, the name is
 // missing or a suggestion is for an unknown variable.
 func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
@@ -80,7 +92,7 @@ func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	s.templates.put(listed.GetUriTemplate(), &template{listed: listed, parsed: parsed, completers: completers,
 		read: func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error) {
 			vars := map[string]string{}
-			for name, value := range parsed.Match(uri) {
+			for name, value := range match(parsed, uri) {
 				vars[name] = strings.Join(value.V, ",") // a value with commas is a list
 			}
 			out, err := read(ctx, c, uri, vars)

@@ -57,7 +57,7 @@ func (s *Server) reader(uri string) readHandler {
 		return e.read
 	}
 	for _, t := range s.templates.all() {
-		if t.parsed.Match(uri) != nil {
+		if match(t.parsed, uri) != nil {
 			return t.read
 		}
 	}

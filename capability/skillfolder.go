@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/goccy/go-yaml"
@@ -142,6 +143,11 @@ func (f *SkillFolder) name(uri string) string {
 // read returns a file that belongs to a skill.
 func (f *SkillFolder) read(name string) ([]byte, error) {
 	info, err := fs.Stat(f.fsys, name)
+	for _, impossible := range []error{fs.ErrInvalid, syscall.EINVAL, syscall.ENOTDIR, syscall.ENAMETOOLONG} {
+		if errors.Is(err, impossible) { // No file can have the name.
+			return nil, fs.ErrNotExist
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -150,5 +152,32 @@ func TestNoSkills(t *testing.T) {
 	}
 	if _, err := capability.NewSkills(skillFiles(), "skill", nil); err == nil {
 		t.Error("a prefix without a slash")
+	}
+}
+
+// Names that no file can have are of no resource, whatever the system says of them.
+func TestNamesThatNoSkillCanHave(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "greet"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "greet", "SKILL.md"), skillFiles()["greet/SKILL.md"].Data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	skills, err := capability.NewSkills(os.DirFS(dir), "skill://", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := capability.New("skills", "1")
+	s.Provide("skill://", skills)
+	c := capabilitytest.Start(t, s)
+	for _, name := range []string{"SKILL.md%00", "SKILL.md/x", strings.Repeat("x", 300)} {
+		stream, err := c.Resources.ReadResource(t.Context(), &mcpedgev1.ReadResourceRequest{Uri: "skill://greet/" + name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := stream.Recv(); err != nil || r.GetFailure().GetReason() != mcpedgev1.FailureReason_FAILURE_REASON_NOT_FOUND {
+			t.Errorf("%.20s: %v, %v, want NOT_FOUND", name, r, err)
+		}
 	}
 }

@@ -85,8 +85,11 @@ func newTemplate(text string, owner *backend.Backend, report *reporter) *templat
 func (t *template) matches(uri string) bool {
 	return t.parsed != nil && len(uri) >= len(t.before)+len(t.after) &&
 		strings.HasPrefix(uri, t.before) && strings.HasSuffix(uri, t.after) &&
-		t.parsed.Match(uri) != nil
+		strings.Count(uri, ",") <= maxCommas && t.parsed.Match(uri) != nil
 }
+
+// maxCommas bounds the commas of a URI that is matched against templates, since the time that takes grows with their square.
+const maxCommas = 1000
 
 // prefix is a URI prefix below which a backend serves every URI.
 type prefix struct {

@@ -49,7 +49,9 @@ func TestWhatIsErasedIsNotBegunAgain(t *testing.T) {
 		written, erased := make(chan error, 1), make(chan struct{})
 		record := x.record()
 		x.fill(record)
-		go func() { written <- sessions{store, a.Tasks}.Commit(t.Context(), &medium.Write{Session: record.Session, Begin: []*medium.Record{record}}) }()
+		go func() {
+			written <- sessions{store, a.Tasks}.Commit(t.Context(), &medium.Write{Session: record.Session, Begin: []*medium.Record{record}})
+		}()
 		await.Receive(t, "the beginning to be written", store.begun)
 		x.discard()
 		close(x.over)

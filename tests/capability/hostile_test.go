@@ -71,7 +71,7 @@ func TestURIsOfTheClientsChoice(t *testing.T) {
 // What the variables of a template are is the same in each language: the longest value from the left with which the rest matches. Each URI is
 // answered at once, however many values could be tried.
 func TestTemplates(t *testing.T) {
-	dashes := strings.Repeat("-", 8000)
+	dashes, commas := strings.Repeat("-", 8000), strings.Repeat(",", 8000)
 	reads(t, map[string]string{
 		"fixture://file/a.tar.gz":          "a.tar|gz",
 		"fixture://file/.":                 "|",
@@ -93,6 +93,7 @@ func TestTemplates(t *testing.T) {
 		"fixture://found?q=1&page=2":       "1|2",
 		"fixture://found?page=2&q=1":       "",
 		"fixture://found?q=a,b":            "a,b|",
+		"fixture://item/" + commas + "/":   "",
 		"fixture://found?" + dashes + "=1": "",
 	})
 }

@@ -292,6 +292,8 @@ def test_raw_forms_are_held_to_their_rules() -> None:
     assert fits({"n": 1, "s": "ab", "c": "a", "l": ["x"], "b": True, "more": None})
     for bad in [{}, {"n": 0}, {"n": 1.5}, {"n": True}, {"n": 1, "s": "abc"}, {"n": 1, "c": "b"}, {"n": 1, "l": []}, {"n": 1, "l": ["y"]}]:
         assert not fits(bad), bad
+    halves = form_schema("k", "?", {"type": "object", "properties": {"n": {"type": "number", "multipleOf": 0.5}}})
+    assert halves.fits(accepted({"n": 1.5})) and not halves.fits(accepted({"n": float("inf")}))
 
 
 def test_patterns_of_another_dialect_are_left_to_the_client() -> None:

@@ -62,6 +62,8 @@ def test_skills_of_a_folder(tmp_path: Path) -> None:
             assert (await client.read_resource("skill://brew-tea/more/a%20b.txt")).result.contents[0].text == "x"
             for uri in ("skill://stray.txt", "skill://brew-tea/.hidden", "skill://brew-tea/../stray.txt", "skill://brew-tea/%2e%2e/stray.txt"):
                 assert (await client.read_resource(uri)).failure is not None, uri
+            for uri in ("skill://brew-tea%2fSKILL.md", "skill://%62rew-tea/SKILL.md", "skill://brew-tea/SKILL.md/"):  # which a policy does not know
+                assert (await client.read_resource(uri)).failure is not None, uri
             with pytest.raises(grpc.aio.AioRpcError) as e:
                 await client.resources.GetSkill(resources_pb2.GetSkillRequest(uri="skill://other/SKILL.md"))
             assert e.value.code() == grpc.StatusCode.NOT_FOUND

@@ -401,7 +401,7 @@ def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCap
         return ""
 
     @s.tool
-    def plain(a: int = 0) -> str:
+    def plain(a: int = 0, share: float = 0) -> str:
         return ""
 
     digits = "1" * 5000
@@ -413,6 +413,7 @@ def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCap
             for request, says in [
                 (tools_pb2.CallToolRequest(name="raw", arguments_json=f'{{"a":{digits}}}'), "the arguments cannot be read: Exceeds the limit"),
                 (tools_pb2.CallToolRequest(name="plain", arguments_json=f'{{"a":{digits}}}'), "the arguments do not fit"),
+                (tools_pb2.CallToolRequest(name="plain", arguments_json='{"share":1e400}'), 'the argument "share" does not fit'),
                 (tools_pb2.CallToolRequest(name="plain", context=context), "_meta cannot be read: Exceeds the limit"),
             ]:
                 failure = (await client.tools.CallTool(request).read()).failure

@@ -40,9 +40,9 @@ export class UriTemplate {
         const start = at + all.length - longest.length;
         const key = `${i} ${at + all.length}`;
         for (let end = tried.get(key) ?? at + all.length + 1; --end >= start; tried.set(key, end)) {
-          const value = uri.slice(start, end);
-          if (/%.?$/.test(value) || !rest(i + 1, end)) continue; // no value ends within an escape
-          if (part.name) values[part.name] = unescape(value.replaceAll(part.separator, ","));
+          // No value ends within an escape.
+          if (uri.slice(Math.max(start, end - 2), end).includes("%") || !rest(i + 1, end)) continue;
+          if (part.name) values[part.name] = unescape(uri.slice(start, end).replaceAll(part.separator, ","));
           return true;
         }
       }

@@ -30,7 +30,7 @@ class Question(Generic[T]):
             self.read(response)
         except (Declined, Cancelled):
             return True
-        except ValueError:
+        except (ValueError, ArithmeticError):  # infinity is no multiple of anything
             return False
         return True
 

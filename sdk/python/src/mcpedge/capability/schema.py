@@ -211,7 +211,7 @@ class Arguments:
         """DefinitionError, which begins with what they are, when one has no schema, or with texts, which all come as, is a list or an object."""
         self._names = list(params)
         fields: dict[str, Any] = {f"argument_{i}": param.field(name) for i, (name, param) in enumerate(params.items())}
-        config = ConfigDict(protected_namespaces=(), populate_by_name=False)
+        config = ConfigDict(protected_namespaces=(), populate_by_name=False, allow_inf_nan=False)
         self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
         for name, said in self.schema.get("properties", {}).items() if texts else ():
             kinds = [referred(s, self.schema).get("type") for s in (said, *said.get("anyOf", ()))]

@@ -82,7 +82,9 @@ class SkillFolder(DirectoryProvider):
         return self._prefix + quote(name)
 
     def _name(self, uri: str) -> str:
-        return unquote(uri.removeprefix(self._prefix)).rstrip("/")
+        """What a URI means; empty: nothing. A file has one URI: a policy may be about it."""
+        name = unquote(uri.removeprefix(self._prefix))
+        return name if self._uri(name) == uri else ""
 
     def _bytes(self, name: str) -> bytes:
         path = self._root / name
