@@ -103,9 +103,16 @@ func (f *SkillFolder) scan() (skills, files []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	within := make(map[string]bool, len(skills))
+	for _, dir := range skills {
+		within[dir] = true
+	}
 	for _, name := range all {
-		if belongs(name, skills) {
-			files = append(files, name)
+		for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+			if within[dir] {
+				files = append(files, name)
+				break
+			}
 		}
 	}
 	return skills, files, nil

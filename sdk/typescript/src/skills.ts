@@ -78,7 +78,8 @@ export class SkillFolder implements Required<Omit<ResourceProvider, "watch">> {
     }
     const all = visible.flatMap(({ entry, name }) => (entry.isFile() ? [name] : [])).sort();
     const skills = all.filter((name) => basename(name) === skillFile && dirname(name) !== ".").map(dirname);
-    return { skills, files: all.filter((name) => skills.some((dir) => name.startsWith(dir + "/"))) };
+    const within = new Set(skills);
+    return { skills, files: all.filter((name) => parents(name).some((dir) => within.has(dir))) };
   }
 
   /** The URI of a file by its name in the directory. */

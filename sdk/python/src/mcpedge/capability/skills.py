@@ -5,6 +5,7 @@ import json
 import logging
 import os
 import re
+from bisect import bisect_left
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 from urllib.parse import quote, unquote
@@ -76,7 +77,8 @@ class SkillFolder(DirectoryProvider):
                     found.append(path.relative_to(self._root).as_posix())
         found.sort()
         skills = [str(PurePosixPath(f).parent) for f in found if PurePosixPath(f).name == _SKILL and "/" in f]
-        return skills, [f for f in found if _belongs(f, skills)]
+        within = set(skills)
+        return skills, [f for f in found if any(d in within for d in _above(f))]
 
     def _uri(self, name: str) -> str:
         return self._prefix + quote(name)
@@ -102,7 +104,8 @@ class SkillFolder(DirectoryProvider):
 
     def _skill(self, skill: str, files: list[str]) -> Skill:
         front = self._front(skill)
-        described = [self._file(f) for f in files if f.startswith(skill + "/")]
+        own = files[bisect_left(files, skill + "/") : bisect_left(files, skill + "0")]  # which comes behind the slash
+        described = [self._file(f) for f in own]
         return Skill(uri=self._uri(f"{skill}/{_SKILL}"), frontmatter_json=json.dumps(front, default=str), files=described)
 
     def _front(self, skill: str) -> dict[str, Any]:
@@ -162,7 +165,7 @@ class SkillFolder(DirectoryProvider):
         name = self._name(uri)
         dirs, files = self._scan()
         below = [f[len(name) + 1 :] for f in files if f.startswith(name + "/")]
-        if not name or not below or not _belongs(f"{name}/", dirs):
+        if not name or not below or not any(d in dirs for d in [name, *_above(name)]):
             return None
         children: dict[str, Resource] = {}
         for rest in below:
@@ -173,5 +176,6 @@ class SkillFolder(DirectoryProvider):
         return [children[child] for child in sorted(children)]
 
 
-def _belongs(name: str, dirs: list[str]) -> bool:
-    return any(name.startswith(d + "/") for d in dirs)
+def _above(name: str) -> list[str]:
+    """The directories above a name."""
+    return [name[:i] for i, c in enumerate(name) if c == "/"]

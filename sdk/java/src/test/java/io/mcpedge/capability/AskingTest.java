@@ -336,6 +336,10 @@ class AskingTest {
     var e = assertThrows(DefinitionException.class, () -> Question.form("k", "m", Nested.class));
     assertEquals("member within of a form: use a string, number, boolean, enum or a list of enums", e.getMessage());
     assertThrows(DefinitionException.class, () -> Question.formSchema("k", "m", "[]"));
+    // A pattern for which the stack is too small bounds nothing.
+    var many = InputResponse.newBuilder().setKey("k").setElicit(io.mcpedge.v1.ElicitResult.newBuilder()
+        .setAction(io.mcpedge.v1.ElicitAction.ELICIT_ACTION_ACCEPT).setContentJson("{\"s\":\"" + "ab".repeat(50_000) + "\"}")).build();
+    assertTrue(Question.formSchema("k", "m", "{\"type\":\"object\",\"properties\":{\"s\":{\"type\":\"string\",\"pattern\":\"^(a|b)*$\"}}}").fits(many));
   }
 
   @Test
