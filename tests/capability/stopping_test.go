@@ -96,9 +96,4 @@ func TestStoppedWhileACallHangs(t *testing.T) {
 		t.Errorf("a call that outlasts the grace ends with %v, %v, want UNAVAILABLE", r, err)
 	}
 	s.stops(t)
-	for _, word := range append(traces, "\tat ") {
-		if strings.Contains(s.log.String(), word) {
-			t.Errorf("%q is in the log of an end that nobody needs to look into:\n%s", word, s.log.String())
-		}
-	}
 }
