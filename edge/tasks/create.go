@@ -303,8 +303,8 @@ func (x *execution) eraseUnknown() {
 		return
 	}
 	if x.isTask.Load() {
-		x.beginning.Lock() // what is being written is there, or is not written any more
-		x.beginning.Unlock()
+		x.beginning.Lock() // What is being written is there then, and nothing is written any more.
+		defer x.beginning.Unlock()
 		x.t.discard(x.session.ID)
 	}
 }
