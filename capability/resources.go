@@ -36,8 +36,8 @@ type template struct {
 	completers map[string]Completer
 }
 
-// A URI that is matched against templates has at most so many bytes, as at the edge, and so many commas: the time that it takes grows with the
-// square of the latter.
+// maxTemplated and maxCommas bound the bytes, as at the edge, and the commas of a URI that is matched against templates: the time
+// that takes grows with the square of the commas.
 const maxTemplated, maxCommas = 8 << 10, 1000
 
 // match gives the variables that a URI has by a template; nil: it does not match.
@@ -69,9 +69,10 @@ func (s *Server) RemoveResource(uri string) bool { return s.resources.remove(uri
 
 // AddTemplate adds resources by an RFC 6570 template, in place of the same template. A URI that is
 // no listed resource is read by the first template that matches it; vars are the template's
-// variables, decoded. One of more than 8 KiB or 1,000 commas matches none. Suggestions are for its variables. Errors are as in AddResource. The
-// ResourceTemplate is copied. AddTemplate panics when the template does not parse, the name is
-// missing or a suggestion is for an unknown variable.
+// variables, decoded; the values of a list are separated by commas. A URI of more than 8 KiB or 1,000
+// commas matches none. Suggestions are for the template's variables. Errors are as in AddResource. The
+// ResourceTemplate is copied. AddTemplate panics when the template does not parse, the name is missing
+// or a suggestion is for an unknown variable.
 func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	read func(ctx context.Context, c *Call, uri string, vars map[string]string) (Out, error), options ...CompleteOption) {
 	parsed, err := uritemplate.New(t.GetUriTemplate())

@@ -5,9 +5,10 @@
 // ports, installs what each client needs (kept for the next run) while clients before it run, and runs every client over every
 // transport: Streamable HTTP and HTTP+SSE to the running edge, stdio, where the client starts an edge
 // itself, and Streamable HTTP to two replicas behind a load balancer, one of which is drained while the
-// client's call runs on it. Two clients run at a time, each with services and edges of its own. Every step that a client gets through counts as passed; a client that stops early
-// counts as one failure. The exit status is 0 when nothing failed. "<passed> <failed>" is written to the
-// file that -counts, or else INTEROP_COUNTS in the environment, names.
+// client's call runs on it. Two clients run at a time, each with services and edges of its own. Every step
+// that a client gets through counts as passed; a client that stops early counts as one failure. The exit
+// status is 0 when nothing failed. "<passed> <failed>" is written to the file that -counts, or else
+// INTEROP_COUNTS in the environment, names.
 //
 //	go run ./tests/interop -only python,typescript-v1 -transport http
 package main
