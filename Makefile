@@ -11,7 +11,7 @@ FUZZTIME = 120000x
 FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
-TESTPKGS  = ./tests/e2e ./... # the longest first
+TESTPKGS  = ./tests/suites/e2e ./... # the longest first
 # End-to-end tests about one process: its connections, its bounds, its drain.
 ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*|TestUnreadBodies|TestSilentClients.*|TestTooManyConnections|TestSessionsOfAnAddress|TestRefusedCredentialsAreLogged)$$
 
@@ -40,16 +40,16 @@ test: ## Run all Go tests with the race detector; installs redis-server where it
 test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and the matrix with its state there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	$(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/e2e ./tests/matrix -args -redis; $(END)
+	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/suites/e2e ./tests/suites/matrix -args -redis; $(END)
 
 test-tls: ## Run the matrix with clients that speak TLS, over HTTP/1.1 and over HTTP/2
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
-	bin/gotest -race -count=1 -timeout=10m -run TestMatrix $(TESTFLAGS) ./tests/matrix -args -tls=http/1.1,h2; $(END)
+	bin/gotest -race -count=1 -timeout=10m -run TestMatrix $(TESTFLAGS) ./tests/suites/matrix -args -tls=http/1.1,h2; $(END)
 
 test-versions: ## Run the latest release and this version together: replicas on one Redis, backends of the other, rolled both ways; DURATION=60s for each part; by hand
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/versions && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/suites/versions && \
 	rm -f bin/versions-figures; export VERSIONS_FIGURES="$$PWD/bin/versions-figures" && $(NEEDS_REDIS) && \
-	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/versions -args -duration $(DURATION); code=$$?; \
+	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/suites/versions -args -duration $(DURATION); code=$$?; \
 	test ! -s bin/versions-figures || cat bin/versions-figures; (exit $$code); }; $(END)
 
 version: ## Print the version of the libraries, the chart and the pages; make version VERSION=1.2.3 gives them another one
@@ -60,15 +60,15 @@ release-tools:
 	@mkdir -p bin && \
 	$(GO) build -C tools/release -o ../../bin/goreleaser github.com/goreleaser/goreleaser/v2 && \
 	$(GO) build -C tools/syft -o ../../bin/syft github.com/anchore/syft/cmd/syft && \
-	$(GO) build -C tests/chart -o ../../bin/helm helm.sh/helm/v3/cmd/helm && \
+	$(GO) build -C tests/suites/chart -o ../../bin/helm helm.sh/helm/v3/cmd/helm && \
 	$(GO) build -C tools -o ../bin/ ./packages ./version
 
 release: ## Make all of a release, publish nothing, install each artefact where this machine can, and call it (Linux); by hand
 	@$(RUN); $(MAKE) --no-print-directory release-tools && $(GO) build -C tools -o ../bin/gotest ./gotest && \
-	$(GO) vet -tags=release ./tests/release && \
+	$(GO) vet -tags=release ./tests/suites/release && \
 	PATH="$$PWD/bin:$$PATH" HOMEBREW_TAP_TOKEN= bin/goreleaser release --snapshot --clean --parallelism=2 --skip=sign && \
 	rm -f bin/release-table; export RELEASE_TABLE="$$PWD/bin/release-table" && \
-	{ bin/gotest -count=1 -timeout=20m -tags=release $(TESTFLAGS) ./tests/release; code=$$?; \
+	{ bin/gotest -count=1 -timeout=20m -tags=release $(TESTFLAGS) ./tests/suites/release; code=$$?; \
 	test ! -s bin/release-table || cat bin/release-table; (exit $$code); }; $(END)
 
 generate: ## Write gen/ and the OpenAPI document anew from proto/
@@ -81,14 +81,14 @@ fuzz: ## Run every fuzz target FUZZTIME (120000x) times
 	@$(RUN); FUZZTIME=$(FUZZTIME) tools/fuzz.sh $(FUZZPKGS); $(END)
 
 conformance: ## Run the official conformance suite; CONFORMANCE_URL=… tests a running server
-	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && bin/conformance; $(END)
+	@$(RUN); $(GO) build -o bin/conformance ./tests/programs/conformance && bin/conformance; $(END)
 
 conformance-replicas: ## The same against three replicas on one Redis, behind a round-robin proxy
-	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
+	@$(RUN); $(GO) build -o bin/conformance ./tests/programs/conformance && \
 	bin/conformance -url '' -replicas 3 -counts "$$CONFORMANCE_REPLICAS_COUNTS"; $(END)
 
 conformance-access: ## The same against an edge that wants a key, with a policy, quotas and audit
-	@$(RUN); $(GO) build -o bin/conformance ./tests/conformance && \
+	@$(RUN); $(GO) build -o bin/conformance ./tests/programs/conformance && \
 	bin/conformance -url '' -locked -counts "$$CONFORMANCE_ACCESS_COUNTS"; $(END)
 
 sdk: ## The capability libraries of other languages: their own checks, and conformance of 2026-07-28 with each (needs npm, Python, Java with Maven, Rust)
@@ -101,17 +101,17 @@ sdk-conformance: ## The same with every requirement set; SDK=python chooses; by 
 CHAOS    ?=
 DURATION ?= 60s
 chaos: ## Kill and roll replicas, restart and replace Redis, under 200 clients; CHAOS=kill,term DURATION=60s
-	@$(RUN); $(GO) build -o bin/chaos ./tests/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
+	@$(RUN); $(GO) build -o bin/chaos ./tests/programs/chaos && bin/chaos -mode '$(CHAOS)' -duration $(DURATION); $(END)
 
 chaos-tasks: ## 200 principals that hold 2,000 tasks, in every mode of chaos; by hand
-	@$(GO) build -o bin/chaos ./tests/chaos && \
+	@$(GO) build -o bin/chaos ./tests/programs/chaos && \
 	bin/chaos -mode '$(CHAOS)' -duration $(DURATION) -clients 20 -holders 200 -each 10 -task-for 5s -keys
 
 # How many histories of calls are played, each of a new seed.
 HISTORIES ?= 60000
 simulate: ## Play HISTORIES (60000) of calls whose store loses writes, and find the bugs planted among them
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
-	bin/gotest -count=1 -timeout=30m -run 'TestSimulation|TestOneSeed|TestPlanted' ./tests/simulation -args -simulation.bugs -rapid.checks=$(HISTORIES); $(END)
+	bin/gotest -count=1 -timeout=30m -run 'TestSimulation|TestOneSeed|TestPlanted' ./tests/suites/simulation -args -simulation.bugs -rapid.checks=$(HISTORIES); $(END)
 
 # Beginnings of the names of the attacks of `make attack`, separated by commas, empty is everything; how long
 # those go on that have no end; and the most resident memory in MiB.
@@ -119,39 +119,39 @@ ATTACK          ?=
 ATTACK_DURATION ?= 10s
 ATTACK_MEMORY   ?= 512
 attack: ## Attack an edge beside honest clients; ATTACK=bodies,http2 ATTACK_DURATION=60s ATTACK_MEMORY=512
-	@$(RUN); $(GO) build -o bin/attack ./tests/attack && \
+	@$(RUN); $(GO) build -o bin/attack ./tests/programs/attack && \
 	bin/attack -only '$(ATTACK)' -duration $(ATTACK_DURATION) -memory $(ATTACK_MEMORY); $(END)
 
 # Passed to the clients' driver, as in: make interop INTEROPFLAGS='-only python -transport http'; -docs writes the
 # table of docs/clients.md.
 INTEROPFLAGS =
 apps: ## Show the page of an MCP App in a host, @modelcontextprotocol/ext-apps, behind an edge (needs npm)
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=apps ./tests/apps && \
-	npm ci --prefix tests/apps --loglevel=error >/dev/null && \
-	bin/gotest -race -count=1 -timeout=10m -tags=apps $(TESTFLAGS) ./tests/apps; $(END)
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=apps ./tests/suites/apps && \
+	npm ci --prefix tests/suites/apps --loglevel=error >/dev/null && \
+	bin/gotest -race -count=1 -timeout=10m -tags=apps $(TESTFLAGS) ./tests/suites/apps; $(END)
 
 interop: ## Drive the edge with the SDKs and clients that people use, over every transport and on two replicas
-	@$(RUN); $(GO) run ./tests/interop $(INTEROPFLAGS); $(END)
+	@$(RUN); $(GO) run ./tests/programs/interop $(INTEROPFLAGS); $(END)
 
 interop-access: ## The same but for stdio against edges that want a key, with a policy, quotas and audit
-	@$(RUN); $(GO) run ./tests/interop -locked $(INTEROPFLAGS); $(END)
+	@$(RUN); $(GO) run ./tests/programs/interop -locked $(INTEROPFLAGS); $(END)
 
 examples: ## Build the example backends of every language and use them through an edge
-	@$(RUN); $(GO) run ./tests/examples; $(END)
+	@$(RUN); $(GO) run ./tests/programs/examples; $(END)
 
 compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of two edges
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
-	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/compose; $(END)
+	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/suites/compose; $(END)
 
 compose-docker: ## Run docker-compose.yml as it is, with Compose on a Docker engine of its own (Linux, root); kill, stop and roll its edges
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=composedocker ./tests/composedocker && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=composedocker ./tests/suites/composedocker && \
 	export GOTEST_LEFT_OUT="$$PWD/bin/left-out" && \
-	bin/gotest -race -count=1 -timeout=20m -tags=composedocker $(TESTFLAGS) ./tests/composedocker; $(END)
+	bin/gotest -race -count=1 -timeout=20m -tags=composedocker $(TESTFLAGS) ./tests/suites/composedocker; $(END)
 
 images: ## Build the images on a Docker engine of its own, for both platforms, run them locked down, push and pull them (Linux, root)
-	@$(RUN); rm -f bin/images-sizes; $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=images ./tests/images && \
+	@$(RUN); rm -f bin/images-sizes; $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=images ./tests/suites/images && \
 	export GOTEST_LEFT_OUT="$$PWD/bin/left-out" IMAGES_SIZES="$$PWD/bin/images-sizes" && \
-	bin/gotest -race -count=1 -timeout=20m -tags=images $(TESTFLAGS) ./tests/images && \
+	bin/gotest -race -count=1 -timeout=20m -tags=images $(TESTFLAGS) ./tests/suites/images && \
 	{ test ! -s bin/images-sizes || cat bin/images-sizes; }; $(END)
 
 site: ## Build the documentation as a site in site/dist, and look at every page in headless Chromium and with Lighthouse (needs npm, chromium)
@@ -163,40 +163,40 @@ screenshots: ## Take the pictures of docs/images anew, light and dark; by hand (
 browser: ## Drive the page of --dev in headless Chromium; DEV_PICTURES=DIR writes what it shows there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -race -o bin/mcpedge-race ./edge && $(GO) build -o bin/everything ./services/everything && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-race" EVERYTHING_BINARY="$$PWD/bin/everything" DEV_PICTURES="$(abspath $(DEV_PICTURES))" && \
-	cd tests/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
+	cd tests/suites/browser && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
 access: ## Log in at real authorization servers, Keycloak and oidc-provider, by clients in use, and call an edge (needs npm, Python, Java with Maven, Chromium)
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=access ./tests/access && $(GO) vet -C tests/browser ./login && \
-	bin/gotest -race -count=1 -timeout=10m -parallel=16 -tags=access $(TESTFLAGS) ./tests/access; $(END)
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=access ./tests/suites/access && $(GO) vet -C tests/suites/browser ./login && \
+	bin/gotest -race -count=1 -timeout=10m -parallel=16 -tags=access $(TESTFLAGS) ./tests/suites/access; $(END)
 
 apis: ## Put public gRPC APIs behind an edge and hold their tools against the rules of model interfaces
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-apis ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-apis" && \
-	cd tests/apis && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
+	cd tests/suites/apis && $(GO) vet . && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) .; $(END)
 
 chart: ## Render the Helm chart with values that matter, hold its objects against their APIs, and start the edge as its pod does
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) build -o bin/mcpedge-chart ./edge && \
 	export MCPEDGE_BINARY="$$PWD/bin/mcpedge-chart" && $(NEEDS_REDIS) && \
-	cd tests/chart && $(GO) vet ./... && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) ./...; $(END)
+	cd tests/suites/chart && $(GO) vet ./... && ../../bin/gotest -count=1 -timeout=10m $(TESTFLAGS) ./...; $(END)
 
 kubernetes: ## Run the chart in a cluster of its own, under load: rolled, scaled, drained, killed, behind Traefik; builds Kubernetes (Linux, root); by hand
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=kubernetes ./tests/kubernetes && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=kubernetes ./tests/suites/kubernetes && \
 	rm -f bin/kubernetes-figures; export GOTEST_LEFT_OUT="$$PWD/bin/left-out" KUBERNETES_FIGURES="$$PWD/bin/kubernetes-figures" && \
-	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/kubernetes; code=$$?; \
+	{ bin/gotest -race -count=1 -timeout=90m -tags=kubernetes $(TESTFLAGS) ./tests/suites/kubernetes; code=$$?; \
 	test ! -s bin/kubernetes-figures || cat bin/kubernetes-figures; (exit $$code); }; $(END)
 
 traces: ## Have Jaeger, built from source, receive the spans of clients, edges and services that are processes, and ask it for what docs/telemetry.md says
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=jaeger ./tests/telemetry && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=jaeger ./tests/suites/telemetry && \
 	$(GO) build -C tools/jaeger -ldflags='-s -w' -o ../../bin/jaeger github.com/jaegertracing/jaeger/cmd/jaeger && \
 	export JAEGER_BINARY="$$PWD/bin/jaeger" && $(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m -tags=jaeger -run='^TestJaeger$$' $(TESTFLAGS) ./tests/telemetry; $(END)
+	bin/gotest -race -count=1 -timeout=10m -tags=jaeger -run='^TestJaeger$$' $(TESTFLAGS) ./tests/suites/telemetry; $(END)
 
 # Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
 dashboards: ## Have Prometheus, built from source, scrape edges, and ask its API every query of the dashboards, alerts and documentation
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/dashboards && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/suites/dashboards && \
 	$(GO) build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus && \
 	export PROMETHEUS_BINARY="$$PWD/bin/prometheus" && $(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m -tags=prometheus -run='^TestPrometheus$$' $(TESTFLAGS) ./tests/dashboards; $(END)
+	bin/gotest -race -count=1 -timeout=10m -tags=prometheus -run='^TestPrometheus$$' $(TESTFLAGS) ./tests/suites/dashboards; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =

@@ -14,8 +14,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mcpedge/mcpedge/tests/freeport"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // fleet starts what is under measurement, each a process of its own, from programs it builds once.

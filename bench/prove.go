@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/bench/internal/load"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // askCases measure what it costs to ask somebody else about each call, and to show backends who is calling. The exchanged token is that of

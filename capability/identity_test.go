@@ -27,7 +27,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/identity"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // edgeKeys is an edge's key, and the address where it tells the public half.

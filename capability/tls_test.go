@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 // write writes a file into a folder and returns its path.

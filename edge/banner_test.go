@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/tests/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // A newcomer is told of what will work: with credentials where they are needed, and of the page of calls where a browser may see it.

@@ -20,9 +20,9 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/tests/authority"
-	"github.com/mcpedge/mcpedge/tests/freeport"
-	"github.com/mcpedge/mcpedge/tests/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // lockedEdge is an edge that takes one API key, with tools to call.

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/capability"
-	"github.com/mcpedge/mcpedge/tests/authority"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // mcpedge check tells of lists that clients get in pages, by the settings of the edge: clients are in use that read

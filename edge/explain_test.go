@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/tests/authorizer"
+	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 )
 
 // TestExplainPolicy explains the policy of the documentation to a token's claims, over the bundled backends.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/identity"
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 // mcpedge check signs its calls for a backend that wants that, and says what is wrong with the key.

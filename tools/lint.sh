@@ -37,10 +37,10 @@ format() {
   [ -z "$bad" ] || { echo "not formatted; run gofmt -w on:"; echo "$bad"; return 1; }
 }
 
-vet() { go vet ./... && go vet -tags=haproxy ./tests/compose; }
-static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/compose && tool staticcheck -tags=access ./tests/access && tool staticcheck -tags=apps ./tests/apps &&
-  tool staticcheck -tags=versions ./tests/versions && tool staticcheck -tags=release ./tests/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/engine ./tests/images ./tests/composedocker ./tests/kubernetes &&
-  tool staticcheck -tags=jaeger ./tests/telemetry && tool staticcheck -tags=prometheus ./tests/dashboards; }
+vet() { go vet ./... && go vet -tags=haproxy ./tests/suites/compose; }
+static() { tool staticcheck ./... && tool staticcheck -tags=haproxy ./tests/suites/compose && tool staticcheck -tags=access ./tests/suites/access && tool staticcheck -tags=apps ./tests/suites/apps &&
+  tool staticcheck -tags=versions ./tests/suites/versions && tool staticcheck -tags=release ./tests/suites/release && tool staticcheck -tags=images,composedocker,kubernetes ./tests/helpers/engine ./tests/suites/images ./tests/suites/composedocker ./tests/suites/kubernetes &&
+  tool staticcheck -tags=jaeger ./tests/suites/telemetry && tool staticcheck -tags=prometheus ./tests/suites/dashboards; }
 tools_module() { go vet -C tools ./... && go test -C tools ./...; }
 
 # Each module builds as it is, without changes to its go.mod.
@@ -53,7 +53,7 @@ modules() {
 
 contract_lint() { tool buf lint; }
 workflows() { go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= && bash -n .ci/run tools/*.sh && sh -n tools/release/*.sh && sh -n deploy/packages/*.sh; }
-imports() { go test -count=1 ./tests/imports/; }
+imports() { go test -count=1 ./tests/suites/imports/; }
 
 # What is built into what others run; the rest is tests.
 security() {

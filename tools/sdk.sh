@@ -10,8 +10,8 @@ revision=${1:-}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 go build -o bin/mcpedge ./edge
-go build -o bin/conformance ./tests/conformance
-go test -c -o "$tmp/capability.test" ./tests/capability
+go build -o bin/conformance ./tests/programs/conformance
+go test -c -o "$tmp/capability.test" ./tests/suites/capability
 export MCPEDGE_PROGRAM=$PWD/bin/mcpedge
 export CARGO_INCREMENTAL=0 # for the fixtures as for sdk/rust/test.sh, which builds them first
 
@@ -23,7 +23,7 @@ check() { # check LANG writes "<passed> <failed>" to $tmp/LANG.counts
   echo "--- sdk/$lang: checks"
   part "sdk/$lang/test.sh"
   echo "--- sdk/$lang: the shared suite ($((SECONDS - start)) s for the checks)"
-  part env -C tests/capability "$tmp/capability.test" -fixture "$PWD/sdk/$lang/fixture/run"
+  part env -C tests/suites/capability "$tmp/capability.test" -fixture "$PWD/sdk/$lang/fixture/run"
   echo "--- sdk/$lang: conformance"
   # One at a time: it installs the suite first.
   flock "$tmp" bin/conformance -url '' -revision "$revision" -backend "sdk/$lang/everything/run" -counts "$tmp/$lang.suite" || code=$?

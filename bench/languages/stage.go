@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/bench/internal/load"
-	"github.com/mcpedge/mcpedge/tests/process"
+	"github.com/mcpedge/mcpedge/tests/helpers/process"
 )
 
 // subject is one server of the tool.
@@ -34,7 +34,7 @@ type stage struct {
 const servers = "bench/languages/servers"
 
 // direct are the servers of official SDKs that have the same tool, by the language that they stand beside: how what they need is put into
-// a folder, {dir}, by commands of a shell in the root of the repository, and how they are started. Their versions are those of tests/interop.
+// a folder, {dir}, by commands of a shell in the root of the repository, and how they are started. Their versions are those of tests/programs/interop.
 var direct = map[string]struct {
 	name    string
 	install string
@@ -45,7 +45,7 @@ var direct = map[string]struct {
 		[]string{"java", "-cp", "{dir}/classes:{dir}/lib/*", "Server"},
 	},
 	"python": {
-		"FastMCP", "python3 -m venv {dir} && {dir}/bin/pip install --quiet --disable-pip-version-check -r tests/interop/fastmcp/requirements.txt",
+		"FastMCP", "python3 -m venv {dir} && {dir}/bin/pip install --quiet --disable-pip-version-check -r tests/programs/interop/fastmcp/requirements.txt",
 		[]string{"{dir}/bin/python", servers + "/server.py"},
 	},
 	"rust": {
@@ -53,14 +53,14 @@ var direct = map[string]struct {
 		[]string{"{dir}/release/server"},
 	},
 	"typescript": { // its imports are looked for from where it is
-		"TypeScript SDK", "mkdir -p {dir} && cp tests/interop/typescript-v1/package*.json " + servers + "/server.mjs {dir} && npm ci --silent --prefix {dir}",
+		"TypeScript SDK", "mkdir -p {dir} && cp tests/programs/interop/typescript-v1/package*.json " + servers + "/server.mjs {dir} && npm ci --silent --prefix {dir}",
 		[]string{"node", "{dir}/server.mjs"},
 	},
 }
 
 // deployed says how fixtures are built and started where sdk/LANG/fixture/run is missing, or has them start quickly rather than run quickly.
 var deployed = map[string]struct{ build, command string }{
-	"go":   {"go build -o {dir}/fixture ./tests/capability/fixture", "{dir}/fixture"},
+	"go":   {"go build -o {dir}/fixture ./tests/suites/capability/fixture", "{dir}/fixture"},
 	"java": {`echo "-cp $(sdk/java/build.sh)" >{dir}/java.arguments`, "java @{dir}/java.arguments Fixture"},
 	"rust": {
 		"cargo build --quiet --locked --release --package fixture --manifest-path sdk/rust/Cargo.toml --target-dir {dir}/fixture-rust",

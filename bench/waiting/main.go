@@ -23,8 +23,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/capability"
-	"github.com/mcpedge/mcpedge/tests/process"
-	"github.com/mcpedge/mcpedge/tests/replicas"
+	"github.com/mcpedge/mcpedge/tests/helpers/process"
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
 // options is what the command line decides.

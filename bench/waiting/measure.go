@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcpedge/mcpedge/tests/replicas"
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
 // measure makes the tasks and prints what is found.

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mcpedge/mcpedge/tests/replicas"
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
 )
 
 // poll asks for tasks until ctx ends, each once an interval as far as the machine allows. It returns how often.

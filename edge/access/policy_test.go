@@ -13,7 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/policy/external"
 	"github.com/mcpedge/mcpedge/edge/revision"
-	"github.com/mcpedge/mcpedge/tests/authorizer"
+	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 )
 
 var tool = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: "t"}

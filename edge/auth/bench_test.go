@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // A token that is remembered costs its SHA-256 and little more.

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 // Who a certificate names is its subject, or else an alternative name, and its owner has the scope, until it expires.

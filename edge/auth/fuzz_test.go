@@ -9,7 +9,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // Whatever a header says, a request is refused or accepted, and nothing of it is in the answer's header that could end

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // There is a document for the edge and for each endpoint, for pages of every origin.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // A token that is not opaque is shown to no issuer: JWTs of others, spoiled ones, encrypted ones, and API keys that were

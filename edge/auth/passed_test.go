@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // passedOn asks for the metadata of the authorization server.

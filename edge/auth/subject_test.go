@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // A token without sub is its client's, unless it says that a user is behind it: all users of the client would be one. What the

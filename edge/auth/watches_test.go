@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // Who has a stream open is told when its API key is taken out of the file, and nobody else is.

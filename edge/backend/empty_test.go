@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // A backend that is reached and serves nothing is a problem that says what to do.

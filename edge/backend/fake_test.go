@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/freeport"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 func TestMain(m *testing.M) {

@@ -16,7 +16,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // privateTools lists a tool named after the principal; asked counts the lists of principals.

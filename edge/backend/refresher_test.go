@@ -21,7 +21,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestComesLate(t *testing.T) {

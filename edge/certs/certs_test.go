@@ -18,7 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

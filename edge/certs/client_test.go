@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 // serveGRPC serves health over TLS until the test ends, or without.

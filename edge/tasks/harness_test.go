@@ -20,8 +20,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
-	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

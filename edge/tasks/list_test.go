@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // lists gives the ids of all tasks of a caller's, page by page, from replica to replica, and the pages' cursors.

@@ -19,7 +19,7 @@ const (
 	// envLeftOut is a file for the line about what was left out, for whoever prints it at the very end; unset:
 	// it is printed.
 	envLeftOut = "GOTEST_LEFT_OUT"
-	// envProgram and envLeaveOut are package tests/redisserver's EnvProgram and EnvLeaveOut.
+	// envProgram and envLeaveOut are package tests/helpers/redisserver's EnvProgram and EnvLeaveOut.
 	envProgram  = "MCPEDGE_REDIS_SERVER"
 	envLeaveOut = "MCPEDGE_LEAVE_OUT_REDIS"
 	// oldest is the oldest major version of Redis that the tests run on.

@@ -44,7 +44,7 @@ var places = []place{
 	{"sdk/typescript/package-lock.json", regexp.MustCompile(npmPackage)},
 	{"sdk/typescript/package.json", regexp.MustCompile(npmPackage)},
 	{"sdk/typescript/src/version.ts", regexp.MustCompile(`(?m)^export const version = "([^"]*)";$`)},
-	{"tests/kubernetes/images_test.go", regexp.MustCompile(`edgeVersion\s+= "([^"]*)"`)},
+	{"tests/suites/kubernetes/images_test.go", regexp.MustCompile(`edgeVersion\s+= "([^"]*)"`)},
 }
 
 func main() {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/freeport"
+	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
 func TestMain(m *testing.M) {

@@ -14,8 +14,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy/external"
-	"github.com/mcpedge/mcpedge/tests/authorizer"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // client asks a server, with a timeout that is not met where the test does not mean it.

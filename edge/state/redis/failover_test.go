@@ -16,8 +16,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
-	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // replicate makes a Redis the replica of the one at addr, and waits until it has the data and what is written after it: for up to a

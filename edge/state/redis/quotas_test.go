@@ -15,8 +15,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
-	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 func quotasOn(t *testing.T, client goredis.UniversalClient) quota.Store {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
 	"github.com/mcpedge/mcpedge/edge/state/statetest"
-	"github.com/mcpedge/mcpedge/tests/await"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // atOnce is how long an operation may take that is not sent.

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/mcpedge/mcpedge/edge/frame"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/tests/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // fixture is a backend whose calls wait for the test.

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/tests/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // TestAnotherReplica: each POST of a connection may come to another replica than its GET.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/transport/accept"
-	"github.com/mcpedge/mcpedge/tests/authority"
+	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
 
 // pipes is a listener of connections in memory.

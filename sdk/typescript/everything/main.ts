@@ -32,6 +32,6 @@ addChanges(server);
 addSchemas(server);
 addResources(server, 3000);
 addPrompts(server);
-const skills = fileURLToPath(new URL("../../../tests/conformance/skills", import.meta.url));
+const skills = fileURLToPath(new URL("../../../tests/programs/conformance/skills", import.meta.url));
 server.provide("skill://", await SkillFolder.open(skills, "skill://"));
 await serve(server);

@@ -1,4 +1,4 @@
-//! What the shared suite, tests/capability in the repository, does not check.
+//! What the shared suite, tests/suites/capability in the repository, does not check.
 
 mod asking;
 mod documents;

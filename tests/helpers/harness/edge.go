@@ -1,0 +1,192 @@
+package harness
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// Config is the default configuration on free ports of loopback, in front of backends, with await.Patience to drain in.
+func Config(backends ...config.Backend) config.Config {
+	cfg := config.Default()
+	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
+	cfg.Limits.TaskPolls = 100_000 // Who awaits a task asks for it all the time.
+	cfg.Backends = backends
+	return cfg
+}
+
+// Edge is an edge on HTTP in the test's process.
+type Edge struct {
+	// URL is that of the MCP endpoint, Host its host:port, Admin host:port of the admin address; known once it serves.
+	URL, Host, Admin string
+	// Log is what the edge logs, from info up.
+	Log *Log
+
+	app    *app.App
+	stop   context.CancelFunc
+	served chan string
+	ended  chan struct{}
+	err    error // once ended is closed
+	// serves: it has begun to serve. told: the test asked how it ended.
+	serves atomic.Bool
+	told   atomic.Bool
+}
+
+// Start runs an edge until the test ends, and returns once it serves. The test fails when it does not, and when it ends
+// with an error that Wait did not return; then its log is shown.
+func Start(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
+	t.Helper()
+	e := Begin(t, cfg, options...)
+	e.AwaitServing(t)
+	return e
+}
+
+// Begin is Start for an edge that may not serve, and does not wait for it.
+func Begin(t testing.TB, cfg config.Config, options ...app.Option) *Edge {
+	t.Helper()
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	e := &Edge{Log: &Log{}, served: make(chan string, 1), ended: make(chan struct{})}
+	var err error
+	if e.app, err = app.New(cfg, slog.New(slog.NewTextHandler(e.Log, nil)), options...); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	e.stop = stop
+	go func() {
+		defer close(e.ended)
+		e.err = e.app.Run(ctx, func(url string) {
+			e.serves.Store(true)
+			e.served <- url
+		})
+	}()
+	t.Cleanup(func() {
+		e.End(t)
+		if t.Failed() {
+			t.Logf("the edge's log:\n%s", e.Log)
+		}
+	})
+	return e
+}
+
+// AwaitServing returns once the edge serves; the test ends if it does not.
+func (e *Edge) AwaitServing(t testing.TB) {
+	t.Helper()
+	select {
+	case e.URL = <-e.served:
+	case <-e.ended:
+		e.told.Store(true)
+		t.Fatalf("the edge ended before it served: %v", e.err)
+	case <-time.After(await.Patience):
+		t.Fatalf("the edge did not serve within %v", await.Patience)
+	}
+	e.Admin = e.app.AdminAddr()
+	_, host, _ := strings.Cut(e.URL, "://")
+	e.Host = strings.TrimSuffix(host, "/mcp")
+}
+
+// HasServed says whether the edge has begun to serve, be it still alive or not.
+func (e *Edge) HasServed() bool { return e.serves.Load() }
+
+// Stop begins to end the edge as a signal does, and does not wait.
+func (e *Edge) Stop() { e.stop() }
+
+// Ended is closed when the edge has ended.
+func (e *Edge) Ended() <-chan struct{} { return e.ended }
+
+// Wait awaits the end of an edge that ends by itself or was stopped, and returns its error.
+func (e *Edge) Wait(t testing.TB) error {
+	t.Helper()
+	select {
+	case <-e.ended:
+		e.told.Store(true)
+		return e.err
+	case <-time.After(2 * await.Patience):
+		t.Fatalf("the edge did not end within %v", 2*await.Patience)
+		return nil
+	}
+}
+
+// AwaitEnd awaits the end of an edge that ends by itself or was stopped. The test fails when that is with an error.
+func (e *Edge) AwaitEnd(t testing.TB) {
+	t.Helper()
+	told := e.told.Load()
+	if err := e.Wait(t); err != nil && !told {
+		t.Errorf("the edge ended with: %v", err)
+	}
+}
+
+// End is Stop and AwaitEnd. It may be called again.
+func (e *Edge) End(t testing.TB) {
+	t.Helper()
+	e.stop()
+	e.AwaitEnd(t)
+}
+
+// Stdio is an edge that serves one client over a pair of pipes in the test's process.
+type Stdio struct {
+	// In is what the client writes to: closing it ends the edge. Out is what it reads from; somebody must.
+	In  io.WriteCloser
+	Out io.Reader
+
+	stop  context.CancelFunc
+	ended chan struct{}
+	err   error
+}
+
+// StartStdio runs an edge on stdio. Who starts it awaits its end with Wait.
+func StartStdio(t testing.TB, cfg config.Config) *Stdio {
+	t.Helper()
+	a, err := app.New(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, toEdge := io.Pipe()
+	fromEdge, out := io.Pipe()
+	ctx, stop := context.WithCancel(context.Background())
+	e := &Stdio{In: toEdge, Out: fromEdge, stop: stop, ended: make(chan struct{})}
+	go func() {
+		defer close(e.ended)
+		e.err = a.Stdio(ctx, in, out)
+	}()
+	return e
+}
+
+// Stop ends the edge as a signal does, and does not wait.
+func (e *Stdio) Stop() { e.stop() }
+
+// Ended is closed when the edge has ended.
+func (e *Stdio) Ended() <-chan struct{} { return e.ended }
+
+// Err is what the edge ended with. Ended must be closed.
+func (e *Stdio) Err() error { return e.err }
+
+// Log gathers what is logged. The zero value is ready. Safe for concurrent use.
+type Log struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// String is what was logged so far.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

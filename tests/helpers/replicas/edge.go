@@ -1,0 +1,145 @@
+package replicas
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/process"
+)
+
+// Options of a Group.
+type Options struct {
+	// Program is the built edge.
+	Program string
+	// Dir gets the logs.
+	Dir string
+	// Redis is the URL of the Redis that they share.
+	Redis string
+	// Count of replicas.
+	Count int
+	// Flags of the replica with this number, from 1, beside those of its addresses and Redis: its
+	// backends at least.
+	Flags func(replica int) []string
+}
+
+// Group is a number of replicas. They are started one by one, or together by Start.
+type Group []*Edge
+
+// New prepares replicas with addresses of their own. Nothing is started.
+func New(o Options) (Group, error) {
+	addrs, err := process.FreeAddrs(2 * o.Count)
+	if err != nil {
+		return nil, err
+	}
+	var g Group
+	for i := range o.Count {
+		e := &Edge{
+			Number: i + 1, Addr: addrs[2*i], Admin: addrs[2*i+1],
+			program: o.Program, log: filepath.Join(o.Dir, fmt.Sprintf("edge%d.log", i+1)),
+		}
+		e.flags = append([]string{
+			"--listen", e.Addr, "--admin", e.Admin, "--redis", o.Redis,
+		}, o.Flags(e.Number)...)
+		g = append(g, e)
+	}
+	return g, nil
+}
+
+// Start starts all replicas and returns once they are ready.
+func (g Group) Start(ctx context.Context) error {
+	for _, e := range g {
+		if err := e.Start(); err != nil {
+			return err
+		}
+	}
+	return g.AwaitReady(ctx)
+}
+
+// AwaitReady waits until all replicas are ready.
+func (g Group) AwaitReady(ctx context.Context) error {
+	for _, e := range g {
+		if err := e.AwaitReady(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop ends all replicas that were started, as their operator does.
+func (g Group) Stop() error {
+	var errs []error
+	for _, e := range g {
+		errs = append(errs, e.Stop())
+	}
+	return errors.Join(errs...)
+}
+
+// Edge is one replica: a succession of processes on the same addresses. Its processes are started and
+// ended by one goroutine; the rest is safe for concurrent use.
+type Edge struct {
+	// Number from 1.
+	Number int
+	// Addr serves MCP, Admin the rest.
+	Addr, Admin string
+
+	program, log string
+	flags        []string
+	proc         *process.Process
+	incarnation  atomic.Int64
+}
+
+// Incarnation counts the processes, the running one included.
+func (e *Edge) Incarnation() int { return int(e.incarnation.Load()) }
+
+// Name is the number and the incarnation, as in "2.5".
+func (e *Edge) Name() string { return fmt.Sprintf("%d.%d", e.Number, e.Incarnation()) }
+
+// Start begins the next incarnation, and does not wait until it is ready.
+func (e *Edge) Start() error {
+	e.incarnation.Add(1)
+	var err error
+	e.proc, err = process.Start("edge "+e.Name(), e.program, e.log, e.flags...)
+	return err
+}
+
+// Use has the incarnations from the next Start on run another built edge.
+func (e *Edge) Use(program string) { e.program = program }
+
+// AwaitReady waits until the running incarnation is ready.
+func (e *Edge) AwaitReady(ctx context.Context) error {
+	return process.AwaitOK(ctx, "http://"+e.Admin+"/readyz", e.proc)
+}
+
+// Kill ends the process with SIGKILL and returns once it is gone.
+func (e *Edge) Kill() error { return e.proc.Kill() }
+
+// Stop ends the process with SIGTERM and returns once it has drained and gone. An error says that it did
+// not end well; nil, when it never began.
+func (e *Edge) Stop() error { return e.proc.Stop() }
+
+// Goroutines is how many goroutines the process has, and their stacks. It needs the flag --pprof.
+func (e *Edge) Goroutines(ctx context.Context) (n int, stacks []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+e.Admin+"/debug/pprof/goroutine?debug=1", nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	if stacks, err = io.ReadAll(resp.Body); err != nil {
+		return 0, nil, err
+	}
+	if _, err := fmt.Fscanf(bytes.NewReader(stacks), "goroutine profile: total %d", &n); err != nil {
+		return 0, nil, fmt.Errorf("edge %s shows no goroutines, start it with --pprof: %s: %.80q", e.Name(), resp.Status, stacks)
+	}
+	return n, stacks, nil
+}

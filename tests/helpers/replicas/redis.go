@@ -1,0 +1,137 @@
+package replicas
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/process"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
+)
+
+// Redis is a redis-server of a test's own on a loopback port that it keeps. Not safe for concurrent use.
+type Redis struct {
+	// Addr it listens on.
+	Addr string
+
+	durable bool
+	dir     string
+	program string
+	proc    *process.Process
+}
+
+// StartRedis starts an empty server with its data and log in the folder dir/name. What a durable one has
+// acknowledged is on disk (appendfsync always) and survives Restart; every write waits for the disk. The
+// data of others ends with their process.
+func StartRedis(ctx context.Context, dir, name string, durable bool) (*Redis, error) {
+	program, err := redisserver.Program()
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := process.FreeAddrs(1)
+	if err != nil {
+		return nil, err
+	}
+	r := &Redis{Addr: addrs[0], durable: durable, dir: filepath.Join(dir, name), program: program}
+	if err := os.MkdirAll(r.dir, 0o755); err != nil {
+		return nil, err
+	}
+	return r, r.start(ctx)
+}
+
+// URL is what an edge is given to use it.
+func (r *Redis) URL() string { return "redis://" + r.Addr }
+
+// Client is a new client; the caller closes it.
+func (r *Redis) Client() *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: r.Addr, MaxRetries: -1})
+}
+
+func (r *Redis) start(ctx context.Context) error {
+	_, port, _ := strings.Cut(r.Addr, ":")
+	appends := "no"
+	if r.durable {
+		appends = "yes"
+	}
+	var err error
+	r.proc, err = process.Start("redis-server", r.program, filepath.Join(r.dir, "redis.log"),
+		"--port", port, "--bind", "127.0.0.1", "--dir", r.dir, "--save", "", "--daemonize", "no",
+		"--appendonly", appends, "--appendfsync", "always", "--maxmemory-policy", "noeviction",
+		"--repl-diskless-sync-delay", "0")
+	if err != nil {
+		return err
+	}
+	return r.awaitLoaded(ctx)
+}
+
+// awaitLoaded waits until this very process answers, with its data loaded.
+func (r *Redis) awaitLoaded(ctx context.Context) error {
+	mine := fmt.Sprintf("\r\nprocess_id:%d\r\n", r.proc.Pid())
+	return r.await(ctx, "answers with its data loaded", func(c *redis.Client) bool {
+		info, err := c.Info(ctx).Result()
+		return err == nil && strings.Contains(info, mine) && strings.Contains(info, "\r\nloading:0\r\n")
+	})
+}
+
+// await polls until a condition holds. It gives up after process.ReadyWithin and when the server ends.
+func (r *Redis) await(ctx context.Context, what string, ok func(*redis.Client) bool) error {
+	c := r.Client()
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(ctx, process.ReadyWithin)
+	defer cancel()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for !ok(c) {
+		select {
+		case <-poll.C:
+		case <-r.proc.Done():
+			return fmt.Errorf("redis-server on %s ended before it %s\n%s", r.Addr, what, r.proc.Tail())
+		case <-ctx.Done():
+			return fmt.Errorf("not within %s: redis-server on %s %s\n%s", process.ReadyWithin, r.Addr, what, r.proc.Tail())
+		}
+	}
+	return nil
+}
+
+// Restart ends the server and starts it again on the same port, a durable one with its data.
+func (r *Redis) Restart(ctx context.Context) error {
+	if err := r.proc.Stop(); err != nil {
+		return err
+	}
+	return r.start(ctx)
+}
+
+// Stop ends the server.
+func (r *Redis) Stop() error { return r.proc.Stop() }
+
+// Copy makes the server a replica of another one and returns once it has all its data, on disk too.
+func (r *Redis) Copy(ctx context.Context, master *Redis) error {
+	host, port, _ := strings.Cut(master.Addr, ":")
+	c := r.Client()
+	defer c.Close()
+	if err := c.ReplicaOf(ctx, host, port).Err(); err != nil {
+		return fmt.Errorf("redis-server on %s cannot copy %s: %w", r.Addr, master.Addr, err)
+	}
+	return r.await(ctx, "has copied "+master.Addr, func(c *redis.Client) bool {
+		info, err := c.Info(ctx, "replication").Result()
+		if err != nil || !strings.Contains(info, "\r\nmaster_link_status:up\r\n") {
+			return false
+		}
+		// Until its own file has the copy it does not even end when it is told to.
+		info, err = c.Info(ctx, "persistence").Result()
+		return err == nil && strings.Contains(info, "\r\naof_rewrite_in_progress:0\r\n") &&
+			strings.Contains(info, "\r\naof_rewrite_scheduled:0\r\n")
+	})
+}
+
+// Detach makes a replica a server of its own: from here on it has none of the master's writes.
+func (r *Redis) Detach(ctx context.Context) error {
+	c := r.Client()
+	defer c.Close()
+	return c.ReplicaOf(ctx, "NO", "ONE").Err()
+}

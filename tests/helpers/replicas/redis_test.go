@@ -1,0 +1,63 @@
+package replicas
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
+)
+
+// What was acknowledged is there after a restart; a replica has what came before it was detached, and
+// nothing of what came after.
+func TestRedisKeepsWhatItAcknowledged(t *testing.T) {
+	redisserver.Need(t)
+	ctx, dir := context.Background(), t.TempDir()
+	start := func(name string) *Redis {
+		r, err := StartRedis(ctx, dir, name, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := r.Stop(); err != nil {
+				t.Error(err)
+			}
+		})
+		return r
+	}
+	value := func(r *Redis) string {
+		c := r.Client()
+		defer c.Close()
+		return c.Get(ctx, "k").Val()
+	}
+	set := func(r *Redis, v string) {
+		t.Helper()
+		c := r.Client()
+		defer c.Close()
+		if err := c.Set(ctx, "k", v, 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	master := start("master")
+	set(master, "before")
+	check(master.Restart(ctx))
+	if got := value(master); got != "before" {
+		t.Fatalf("after a restart: %q", got)
+	}
+	replica := start("replica")
+	check(replica.Copy(ctx, master))
+	if got := value(replica); got != "before" {
+		t.Fatalf("the replica has %q", got)
+	}
+	check(replica.Detach(ctx))
+	set(master, "after")
+	set(replica, "own")
+	if a, b := value(master), value(replica); a != "after" || b != "own" {
+		t.Errorf("detached, they have %q and %q", a, b)
+	}
+}

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// The files of the chart that are made from elsewhere are what is made now, and its folder of copies has nothing else.
+func TestChartIsCurrent(t *testing.T) {
+	root, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := generate(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range made {
+		if got, err := os.ReadFile(filepath.Join(root, chart, name)); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("%s/%s is not what is made of its sources: run go -C tests/suites/chart run ./generate (%v)", chart, name, err)
+		}
+	}
+	dir := os.DirFS(filepath.Join(root, chart))
+	err = fs.WalkDir(dir, copies, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && made[path] == nil {
+			t.Errorf("%s/%s is a copy of nothing", chart, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,74 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
+)
+
+// TestAuditOfTasks: a call that becomes a task has one decision, one outcome of the request, which says so, and one of the task, from the
+// replica that ended it; they name the same call and task, and the id of the task is in none.
+func TestAuditOfTasks(t *testing.T) {
+	for _, medium := range []string{"memory", "redis"} {
+		t.Run(medium, func(t *testing.T) {
+			_, backends, steps := stepping(t)
+			dir, server := t.TempDir(), (*redisserver.Server)(nil)
+			var edges []*harness.Edge
+			var paths []string
+			start := func() {
+				path := filepath.Join(dir, fmt.Sprint(len(paths)))
+				paths = append(paths, path)
+				edges = append(edges, startEdge(t, backends, auditTo(path), func(c *config.Config) {
+					if server != nil {
+						c.Redis = server.URL()
+					}
+				}))
+			}
+			if medium == "redis" {
+				server = redisserver.ForTest(t)
+				start()
+			}
+			start()
+			first, last := edges[0], edges[len(edges)-1]
+			legacy, modern := newSession(t, first.URL, vNov), modernTasker(t, first.URL)
+			one, _ := dig(legacy.request("tools/call", `{"name":"steps","arguments":{},"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
+			cancel := modernTasker(t, last.URL)
+			cancel.cancel(one)
+			two := modern.begin("steps", `{}`)
+			close(steps)
+			await.Until(t, "the task to end", func() bool { return cancel.get(two)["status"] == "completed" })
+			for _, e := range edges {
+				e.End(t)
+			}
+
+			got := records(t, paths...)
+			wantRecords(t, got,
+				"allow   steps", " tools/call steps task", " tools/call steps cancelled",
+				"allow   steps", " tools/call steps task", " tools/call steps ok")
+			calls := map[string][]string{}
+			for _, r := range got {
+				if r.Event == "outcome" && !slices.Contains(calls[r.Call], r.Task) {
+					calls[r.Call] = append(calls[r.Call], r.Task)
+				}
+				if r.Task == one || r.Task == two || (r.Task == "") != (r.Event == "decision") {
+					t.Errorf("%+v names the task %q", r, r.Task)
+				}
+			}
+			for call, tasks := range calls {
+				if len(tasks) != 1 {
+					t.Errorf("the call %s has the tasks %v", call, tasks)
+				}
+			}
+			if len(calls) != 2 {
+				t.Errorf("the outcomes are of %d calls", len(calls))
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package e2e
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+)
+
+// patience bounds every wait for a condition.
+const patience = await.Patience
+
+// startEdge runs an edge over the backends until the test ends, with the page of the last calls if the settings want it. It returns
+// once the edge serves.
+func startEdge(t *testing.T, backends []config.Backend, adjust ...func(*config.Config)) *harness.Edge {
+	t.Helper()
+	cfg := harness.Config(backends...)
+	for _, f := range adjust {
+		f(&cfg)
+	}
+	store := app.DevStore(cfg)
+	if store == nil {
+		return harness.Start(t, cfg)
+	}
+	seen, err := app.Telemetry(cfg, slog.New(slog.DiscardHandler), store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return harness.Start(t, cfg, app.WithTelemetry(seen), app.WithDev(store))
+}
+
+// startService serves s, on the address given if there is one, until it is stopped or the test ends.
+func startService(t *testing.T, s *capability.Server, address ...string) *harness.Service {
+	t.Helper()
+	if len(address) > 0 {
+		return harness.ServeAt(t, "fixture", address[0], s)
+	}
+	return harness.Serve(t, "fixture", s)
+}
+
+// only is the configuration of one backend.
+func only(s *harness.Service) []config.Backend { return []config.Backend{s.Backend()} }

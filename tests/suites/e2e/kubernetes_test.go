@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/apiserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+)
+
+// labelled is a Service of the namespace team, with the label of backends and annotations as "name=value".
+func labelled(name string, annotations ...string) *corev1.Service {
+	s := &corev1.Service{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: name, Labels: map[string]string{"mcpedge.io/backend": "true"}, Annotations: map[string]string{},
+	}}
+	for _, a := range annotations {
+		key, value, _ := strings.Cut(a, "=")
+		s.Annotations["mcpedge.io/"+key] = value
+	}
+	s.Spec.Ports = []corev1.ServicePort{{Name: "grpc", Port: 50051}}
+	return s
+}
+
+// podAt is the EndpointSlice of a Service with one pod, at an address.
+func podAt(t *testing.T, service, addr string) *discoveryv1.EndpointSlice {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(addr)
+	n, err := strconv.ParseInt(port, 10, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, number := "grpc", int32(n)
+	return &discoveryv1.EndpointSlice{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: service + "-1", Labels: map[string]string{discoveryv1.LabelServiceName: service},
+		},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &name, Port: &number}},
+		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{host}}},
+	}
+}
+
+// inCluster is an edge whose backends are the Services of team.
+func inCluster(t *testing.T, api *apiserver.Server, backends ...config.Backend) *harness.Edge {
+	t.Helper()
+	cfg := harness.Config(backends...)
+	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}}
+	return harness.Begin(t, cfg, app.WithCluster(api.Config()))
+}
+
+func toolsOf(s *session) []string {
+	return names(s.request("tools/list", "").result()["tools"], "name")
+}
+
+// TestServicesComeAndGo: a Service is a backend while it has the label. Connected clients are told, and calls that run there end.
+func TestServicesComeAndGo(t *testing.T) {
+	api := apiserver.Start(t)
+	steady := startService(t, speaker("steady", "calm"))
+	e := inCluster(t, api, config.Backend{Name: "steady", Target: steady.Addr})
+	e.AwaitServing(t)
+	s := newSession(t, e.URL, vNov)
+	stream := s.get("").want(http.StatusOK).events()
+	if got := toolsOf(s); !slices.Equal(got, []string{"calm"}) {
+		t.Fatalf("listed %v", got)
+	}
+
+	running, gate := make(chan struct{}), make(chan struct{})
+	slow := speaker("tea", "brew")
+	capability.AddTool(slow, "steep", "Steeps until it is told", func(context.Context, *capability.Call, struct{}) (string, error) {
+		close(running)
+		<-gate
+		return "steeped", nil
+	})
+	tea := startService(t, slow)
+	api.Put(labelled("tea", "prefix=tea_"))
+	api.Put(podAt(t, "tea", tea.Addr))
+	stream.awaitMethod("notifications/tools/list_changed")
+	awaitTool(t, s, "tea_brew")
+	if got := s.call("tea_brew", "").text(); got != "tea" {
+		t.Errorf("got %q", got)
+	}
+
+	steeped := make(chan string, 1)
+	go func() { steeped <- s.call("tea_steep", "").text() }()
+	await.Receive(t, "the call to run", running)
+	bare := labelled("tea")
+	bare.Labels = nil
+	api.Put(bare)
+	stream.awaitMethod("notifications/tools/list_changed")
+	await.Until(t, "its tools to go", func() bool { return slices.Equal(toolsOf(s), []string{"calm"}) })
+	close(gate)
+	if got := await.Receive(t, "the call that ran to end", steeped); !strings.HasSuffix(got, "steeped") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestServicesThatLie: one that speaks no gRPC, one without a pod, and one with a configured backend's tools keep nobody from the others.
+func TestServicesThatLie(t *testing.T) {
+	api := apiserver.Start(t)
+	steady, late := startService(t, speaker("steady", "calm")), startService(t, speaker("late", "calm", "loud"))
+	api.Put(labelled("liar"))
+	api.Put(podAt(t, "liar", strings.TrimPrefix(api.Config().Host, "http://"))) // which speaks HTTP/1.1
+	api.Put(labelled("down"))
+	api.Put(labelled("wrong", "kind=mcp"))
+	api.Put(labelled("late"))
+	api.Put(podAt(t, "late", late.Addr))
+	e := inCluster(t, api, config.Backend{Name: "steady", Target: steady.Addr})
+	e.AwaitServing(t)
+	s := newSession(t, e.URL, vNov)
+	awaitTool(t, s, "loud")
+	if got := s.call("calm", "").text(); got != "steady" {
+		t.Errorf("a configured backend's tool is given by %q", got)
+	}
+	admin := newOperator(t, e).get("/v1/backends").text
+	for _, want := range []string{`"team/liar"`, `"team/down"`, "the Service team/down has no pod that is ready", `"team/late"`} {
+		if !strings.Contains(admin, want) {
+			t.Errorf("the backends lack %s: %s", want, admin)
+		}
+	}
+	if strings.Contains(admin, "team/wrong") || !strings.Contains(e.Log.String(), "use contract or reflect") {
+		t.Error("the Service of an unknown kind is a backend, or nobody was told why it is none")
+	}
+}
+
+// TestAPIServerOfKubernetesAway: an edge is not ready before the Services were read; later what was found stays.
+func TestAPIServerOfKubernetesAway(t *testing.T) {
+	api := apiserver.Start(t)
+	tea := startService(t, speaker("tea", "brew"))
+	api.Put(labelled("tea"))
+	api.Put(podAt(t, "tea", tea.Addr))
+	api.GoAway(true)
+	e := inCluster(t, api)
+	await.Until(t, "the API server to be asked", func() bool {
+		return strings.Contains(e.Log.String(), "the API server of Kubernetes cannot be read")
+	})
+	if e.HasServed() {
+		t.Error("it serves and does not know its backends")
+	}
+	api.GoAway(false)
+	e.AwaitServing(t)
+	s := newSession(t, e.URL, vNov)
+	api.GoAway(true)
+	if got := s.call("brew", "").text(); got != "tea" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+)
+
+// startReflected runs an edge before a gRPC service that knows nothing of the contract.
+func startReflected(t *testing.T) (*reflecttest.Server, *harness.Edge) {
+	t.Helper()
+	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
+	return s, startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect, Exclude: []string{"*/Check"}}})
+}
+
+// TestReflectedTools: a service's methods are listed and called in both eras, with their schemas, errors
+// and streams.
+func TestReflectedTools(t *testing.T) {
+	_, e := startReflected(t)
+	modern, legacy := newStateless(t, e.URL), newSession(t, e.URL, vNov)
+	lists := map[string]map[string]any{
+		"modern": modern.request("tools/list", nil).result(),
+		"legacy": legacy.request("tools/list", "").result(),
+	}
+	for era, list := range lists {
+		got := names(list["tools"], "name")
+		if !slices.Contains(got, "kind_walk") || !slices.Contains(got, "wipe") || slices.Contains(got, "kind_check") || len(got) != 9 {
+			t.Errorf("%s: listed %v", era, got)
+		}
+	}
+	calls := map[string]func(tool, args string) *reply{
+		"modern": func(tool, args string) *reply { return modern.call(tool, args) },
+		"legacy": func(tool, args string) *reply { return legacy.call(tool, args) },
+	}
+	for era, call := range calls {
+		walked := call("kind_walk", `{"label":"a","left":{"label":"b"}}`).want(http.StatusOK).result()
+		if got := dig(walked, "structuredContent", "left", "label"); got != "b" || walked["isError"] == true {
+			t.Errorf("%s: kind_walk gave %v", era, walked)
+		}
+		for tool, c := range map[string]struct{ args, want string }{
+			"kind_walk": {`{"label":"a","lable":"b"}`, "lable"},
+			"kind_echo": {`{"chosenText":"a","chosenNumber":1}`, ""},
+			"kind_fail": {`{"code":5,"message":"no such thing"}`, "NOT_FOUND: no such thing"},
+		} {
+			refused := call(tool, c.args).want(http.StatusOK).result()
+			if refused["isError"] != true || !strings.Contains(text(t, refused), c.want) {
+				t.Errorf("%s: %s %s gave %v", era, tool, c.args, refused)
+			}
+		}
+		call("kind_fail", `{"code":14,"message":"away"}`).json().wantError(t, -31502)
+		if got := dig(call("kind_count", `{"to":3}`).result(), "structuredContent", "number"); got != 3.0 {
+			t.Errorf("%s: kind_count gave %v", era, got)
+		}
+	}
+	stream := legacy.callWithProgress("kind_count", `{"to":2,"text":"x"}`, "p").events()
+	for _, want := range []string{`{"number":1,"text":"x"}`, `{"number":2,"text":"x"}`} {
+		if got := dig(object(t, stream.awaitMethod("notifications/progress").Params), "message"); got != want {
+			t.Errorf("progress %v, want %s", got, want)
+		}
+	}
+	if got := dig(stream.message().result(t), "structuredContent", "number"); got != 2.0 {
+		t.Errorf("the stream's result: %v", got)
+	}
+}
+
+// TestReflectedConfirmation: the user is asked before a method that says so is called, in both eras.
+func TestReflectedConfirmation(t *testing.T) {
+	_, e := startReflected(t)
+	legacy := newSession(t, e.URL, vNov)
+	for answer, want := range map[string]string{
+		`{"action":"accept","content":{"confirm":true}}`:  `"id":"x"`,
+		`{"action":"accept","content":{"confirm":false}}`: "did not confirm",
+		`{"action":"decline"}`:                            "did not confirm",
+	} {
+		stream := legacy.call("wipe", `{"id":"x"}`).want(http.StatusOK).events()
+		asked := stream.awaitMethod("elicitation/create")
+		if !strings.HasPrefix(dig(object(t, asked.Params), "message").(string), "Really wipe it out?") {
+			t.Errorf("asked %s", asked.Params)
+		}
+		legacy.answer(asked, answer)
+		if got := text(t, stream.message().result(t)); !strings.Contains(got, want) {
+			t.Errorf("legacy, %s: %q", answer, got)
+		}
+		modern := newStateless(t, e.URL)
+		first := modern.call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
+		last := modern.call("wipe", `{"id":"x"}`, retry(t, first, `{"confirm":`+answer+`}`)).want(http.StatusOK)
+		if got := last.text(); !strings.Contains(got, want) {
+			t.Errorf("modern, %s: %q", answer, got)
+		}
+	}
+	unable := newSession(t, e.URL, vNov, `{}`).call("wipe", `{"id":"x"}`).want(http.StatusOK).result()
+	if unable["isError"] != true || !strings.Contains(text(t, unable), "elicitation") {
+		t.Errorf("a client that cannot ask: %v", unable)
+	}
+}
+
+// TestReflectedRedeploy: clients hear of tools that a new deployment brings.
+func TestReflectedRedeploy(t *testing.T) {
+	before := reflecttest.Compile(map[string]string{"shop.proto": shop("Get")})
+	after := reflecttest.Compile(map[string]string{"shop.proto": shop("Get", "Put")})
+	s := reflecttest.Serve(t, before, reflecttest.Answer, reflecttest.Options{})
+	e := startEdge(t, []config.Backend{{Name: "shop", Target: s.Addr, Kind: config.KindReflect}})
+	c := newSession(t, e.URL, vNov)
+	stream := c.get("").events()
+	s.GRPC.Stop()
+	await.Until(t, "a call fails", func() bool {
+		m := c.call("shop_get", `{}`).final()
+		return m.Error != nil
+	})
+	reflecttest.Serve(t, after, reflecttest.Answer, reflecttest.Options{Addr: s.Addr})
+	stream.awaitMethod("notifications/tools/list_changed")
+	if got := names(c.request("tools/list", "").result()["tools"], "name"); !slices.Equal(got, []string{"shop_get", "shop_put"}) {
+		t.Errorf("listed: %v", got)
+	}
+}
+
+// shop is a service with these methods.
+func shop(methods ...string) string {
+	text := `syntax = "proto3"; package shop.v1; message Item { string id = 1; } service ShopService {`
+	for _, m := range methods {
+		text += "rpc " + m + "(Item) returns (Item);"
+	}
+	return text + "}"
+}

@@ -1,0 +1,106 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
+	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
+)
+
+// pair is two replicas, the first of which can be lost: it serves on, and is without Redis. Each records in a file of its own.
+type pair struct {
+	first, second *harness.Edge
+	audits        [2]string
+	redis         string
+	forwarder     *replicas.Forwarder
+}
+
+func startPair(t *testing.T, s *capability.Server, adjust ...func(*config.Config)) *pair {
+	t.Helper()
+	return startPairBefore(t, only(startService(t, s)), adjust...)
+}
+
+// startPairBefore is startPair for any backends.
+func startPairBefore(t *testing.T, backends []config.Backend, adjust ...func(*config.Config)) *pair {
+	t.Helper()
+	server := redisserver.ForTest(t)
+	forwarder, err := replicas.Forward(server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(forwarder.Stop)
+	p := &pair{redis: server.Addr, forwarder: forwarder}
+	at := func(i int, addr string) *harness.Edge {
+		p.audits[i] = filepath.Join(t.TempDir(), "audit.jsonl")
+		return startEdge(t, backends, append(adjust, auditTo(p.audits[i]), quickStreams, func(c *config.Config) {
+			c.Redis, c.Limits.Lease = strings.ReplaceAll(server.URL(), server.Addr, addr), time.Second
+		})...)
+	}
+	p.first, p.second = at(0, forwarder.Addr), at(1, server.Addr)
+	return p
+}
+
+// lose loses the first replica, back lets it reach Redis again.
+func (p *pair) lose() { p.forwarder.Switch("") }
+func (p *pair) back() { p.forwarder.Switch(p.redis) }
+
+// TestTakeoverIsDecidedOn: a call may be recorded before it is decided on. Who runs it after its replica was lost decides, by
+// all that is known of the caller.
+func TestTakeoverIsDecidedOn(t *testing.T) {
+	id := issuer.Serve(t)
+	for name, x := range map[string]struct {
+		then     authorizer.Decide
+		code     int
+		recorded []string
+	}{
+		"denied":  {authorizer.Deny("not here"), -31403, []string{"alice deny external denied look", "alice tools/call look forbidden"}},
+		"allowed": {authorizer.Allow, 0, []string{"alice allow   look", "alice tools/call look ok"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pdp := authorizer.Serve(t)
+			var ran atomic.Int64
+			s := capability.New("fixture", "1")
+			capability.AddTool(s, "look", "Looks", func(context.Context, *capability.Call, struct{}) (string, error) {
+				ran.Add(1)
+				return "seen", nil
+			}, capability.ReadOnly())
+			p := startPair(t, s, withAuth(id), func(c *config.Config) {
+				c.Policy = &config.Policy{Default: "deny", Rules: []config.PolicyRule{{Name: "region", When: `principal.claims.region == "eu"`, Then: "allow"}}}
+			}, askedOf(pdp))
+			began, ended := slow(pdp)
+			token := id.Token("alice", public, map[string]any{"region": "eu"})
+			session := sessionAs(t, p.first, vNov, token)
+			stream := session.call("look", "{}").want(http.StatusOK).events()
+			primed, _ := stream.next()
+			await.Receive(t, "the question of the first replica", began)
+			pdp.By(x.then)
+			p.lose()
+			m := session.seenBy(p.second, token).get(primed.ID).want(http.StatusOK).events().message()
+			if x.code != 0 {
+				m.wantError(t, x.code)
+			} else if got := text(t, m.result(t)); got != "seen" {
+				t.Errorf("%q", got)
+			}
+			stream.close()
+			p.back()
+			await.Receive(t, "the question of the first replica to end", ended)
+			if n := ran.Load(); (n == 1) != (x.code == 0) {
+				t.Errorf("the backend was called %d times", n)
+			}
+			p.second.End(t)
+			wantRecords(t, records(t, p.audits[1]), x.recorded...)
+		})
+	}
+}

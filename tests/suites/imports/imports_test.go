@@ -1,0 +1,114 @@
+package imports
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const (
+	module = "github.com/mcpedge/mcpedge/"
+	root   = "../../.."
+)
+
+// source is one non-test Go file.
+type source struct {
+	dir, name string
+	file      *ast.File
+	imports   []string
+}
+
+func sources(t *testing.T, tree string) []source {
+	t.Helper()
+	var out []source
+	set := token.NewFileSet()
+	err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		f, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		s := source{dir: filepath.ToSlash(filepath.Dir(rel)), name: filepath.ToSlash(rel), file: f}
+		for _, spec := range f.Imports {
+			p, _ := strconv.Unquote(spec.Path.Value)
+			s.imports = append(s.imports, p)
+		}
+		out = append(out, s)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) == 0 {
+		t.Fatalf("no Go source below %s", tree)
+	}
+	return out
+}
+
+func TestImportLaw(t *testing.T) {
+	may := map[string][]string{}
+	for _, p := range Law {
+		may[p.Path] = p.May
+	}
+	seen := map[string]bool{}
+	for _, s := range sources(t, "edge") {
+		seen[s.dir] = true
+		allowed, ok := may[s.dir]
+		if !ok {
+			t.Errorf("%s: package %s is not in the law: give it a row, or a home in a package that has one", s.name, s.dir)
+			continue
+		}
+		for _, p := range s.imports {
+			if ours, ok := strings.CutPrefix(p, module); ok && !slices.Contains(allowed, ours) {
+				t.Errorf("%s imports %s: %s may import only %v", s.name, ours, s.dir, allowed)
+			}
+			if only, ok := Only[p]; ok && !slices.Contains(only, s.dir) {
+				t.Errorf("%s imports %s: only %v may", s.name, p, only)
+			}
+		}
+	}
+	for path := range may {
+		if !seen[path] {
+			t.Errorf("the law has a row for %s, which does not exist", path)
+		}
+	}
+}
+
+// Backends know nothing of the edge: what they share is the contract.
+func TestServicesAndCapabilityDoNotKnowTheEdge(t *testing.T) {
+	for _, tree := range []string{"services", "capability"} {
+		for _, s := range sources(t, tree) {
+			for _, p := range s.imports {
+				if strings.HasPrefix(p, module+"edge") || tree == "capability" && strings.HasPrefix(p, module+"services") {
+					t.Errorf("%s imports %s", s.name, p)
+				}
+			}
+		}
+	}
+}
+
+var version = regexp.MustCompile(`20[0-9]{2}-[0-9]{2}-[0-9]{2}`)
+
+func TestVersionLiteralsOnlyInRevision(t *testing.T) {
+	for _, s := range sources(t, "edge") {
+		if s.dir == "edge/revision" {
+			continue
+		}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING && version.MatchString(lit.Value) {
+				t.Errorf("%s: literal %s: only edge/revision knows versions", s.name, lit.Value)
+			}
+			return true
+		})
+	}
+}

@@ -1,0 +1,78 @@
+//go:build versions
+
+package versions
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../../.."
+	linked = "github.com/mcpedge/mcpedge/edge/app.version"
+)
+
+// release is one version, built.
+type release struct {
+	version string
+	// edge and backend are programs; the latter is services/everything.
+	edge, backend string
+}
+
+// releases builds the version before and this one. Before the first release, and where this one is the latest release, the
+// sources are the same, and only the version that they name differs.
+func releases(t *testing.T) (before, now release) {
+	t.Helper()
+	sources, version := root, "v0.0.0-before"
+	if tag := latest(); tag != "" {
+		sources, version = checkout(t, tag), tag
+	} else {
+		t.Log("there is no released version yet: this one is built as two")
+	}
+	return build(t, sources, version), build(t, root, "v0.0.0-now")
+}
+
+// latest is the tag of the latest release before this commit; empty: there is none.
+func latest() string {
+	out, err := exec.Command("git", "-C", root, "describe", "--tags", "--abbrev=0", "--match", "v[0-9]*").Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// checkout unpacks the sources of a tag.
+func checkout(t *testing.T, tag string) string {
+	t.Helper()
+	dir := t.TempDir()
+	archive := filepath.Join(t.TempDir(), "sources.tar")
+	run(t, root, "git", "archive", "--output", archive, tag)
+	run(t, dir, "tar", "-xf", archive)
+	return dir
+}
+
+// build builds the edge and the backend, which are to name a version.
+func build(t *testing.T, sources, version string) release {
+	t.Helper()
+	dir := t.TempDir()
+	r := release{version: version, edge: filepath.Join(dir, "edge"), backend: filepath.Join(dir, "everything")}
+	run(t, sources, "go", "build", "-buildvcs=false", "-ldflags=-X="+linked+"="+version, "-o", dir+string(os.PathSeparator), "./edge", "./services/everything")
+	if out := run(t, dir, r.edge, "version"); !strings.HasPrefix(out, "mcpedge "+version+"\n") {
+		t.Fatalf("built as %s, mcpedge version says %q", version, out)
+	}
+	return r
+}
+
+func run(t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(program, args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
