@@ -41,6 +41,9 @@ type Call struct {
 	Client Client
 	// LogLevel is the least severity the client wants of this call.
 	LogLevel LogLevel
+	// Backend is the configured name of the backend that ran the rounds before: State and Responses are for it alone. Empty:
+	// there were none.
+	Backend string
 	// Responses are the client's answers to the round before.
 	Responses []InputResponse
 	// State is the backend's own state from the round before, verbatim.

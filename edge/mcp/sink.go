@@ -14,6 +14,13 @@ type Sink interface {
 	Emit(ctx context.Context, ev Event) error
 }
 
+// Binder is a Sink of a call that may go on in later rounds, which belong to the backend that it began with.
+type Binder interface {
+	// Bind says by its configured name which backend the round is about to be run by. It is called by the goroutine that
+	// calls Emit, before any event.
+	Bind(backend string)
+}
+
 // Event is a notification about a running call.
 type Event struct {
 	// Method is NotifyProgress or NotifyMessage.

@@ -41,6 +41,9 @@ type Call struct {
 	// Repeatable: it may be run again after PhaseDispatched was lost. The medium only keeps it: a claimer that
 	// finds a dispatched call which is not repeatable, or has too many Lapses, finishes it with an unknown outcome.
 	Repeatable bool
+	// Backend is the configured name of the backend that the call belongs to, with its state, questions and answers; empty: that
+	// was not known when the record began. The medium only keeps it.
+	Backend string
 	// Round and Attempt of the run in progress, or of the next.
 	Round, Attempt int
 	// Lapses are the runs of this round whose replica was lost without a word: it did not leave (see medium.Which).

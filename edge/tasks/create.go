@@ -128,7 +128,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	var first mcp.Call
 	if x.origin, err = readOrigin(raw); err == nil {
 		began := medium.Record{Session: id}
-		began.Method, began.Principal = c.Method, c.Principal
+		began.Method, began.Principal, began.Backend = c.Method, c.Principal, c.Backend
 		first, err = x.origin.call(&began, x.session)
 	}
 	if err != nil {

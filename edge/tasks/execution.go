@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -68,8 +69,10 @@ type execution struct {
 	job atomic.Pointer[mcp.Call]
 
 	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
-	mu      sync.Mutex
-	sink    mcp.Sink
+	mu   sync.Mutex
+	sink mcp.Sink
+	// backend is that which runs the call, which it belongs to from then on; empty: that of first.
+	backend string
 	decided bool
 	reply   mcp.Reply
 	err     error
@@ -79,7 +82,32 @@ var _ run.Task = (*execution)(nil)
 var (
 	_ mcp.Deferrer     = (*execution)(nil)
 	_ mcp.Checkpointer = (*execution)(nil)
+	_ mcp.Binder       = (*execution)(nil)
 )
+
+// Bind implements mcp.Binder. The request of a call that has not become a task is told, too: it may go on there.
+func (x *execution) Bind(backend string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.backend = backend
+	if b, ok := x.sink.(mcp.Binder); ok {
+		b.Bind(backend)
+	}
+}
+
+// belongs notes the backend of a call that was not run yet.
+func (x *execution) belongs(backend string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.backend = cmp.Or(x.backend, backend)
+}
+
+// bound is the backend that the call belongs to; empty: none yet.
+func (x *execution) bound() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return cmp.Or(x.backend, x.first.Backend)
+}
 
 // init charges a holder with what the execution holds.
 func (x *execution) init(t *Tasks, h *budget.Holder) {
@@ -121,6 +149,7 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	}
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
+	m.Backend = x.bound()
 	m.Memory = &x.memory
 	m.Task = &mcp.CallTask{Until: round.Deadline}
 	if x.isTask.Load() {
@@ -268,6 +297,10 @@ func (x *execution) Complete(r *medium.Record) {
 // fill gives the record of a task what is in it beside names, deadline and round.
 func (x *execution) fill(r *medium.Record) {
 	r.Method, r.Principal, r.Repeatable = x.first.Method, x.first.Principal, x.repeatable
+	if r.Backend = x.bound(); r.Backend == "" {
+		r.Backend, _ = x.t.Served(&x.first)
+		x.belongs(r.Backend)
+	}
 	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)
 	r.Params, _ = x.origin.encode() // It was encoded before, to be counted.
 }
@@ -312,7 +345,7 @@ func (x *execution) keepsJob(asked int, kept []byte) {
 	}
 	c := x.first
 	c.State, c.Responses, c.Attempt, c.Round = kept, nil, 1, asked+1
-	c.HTTP, c.Header, c.Memory = mcp.HTTP{}, nil, nil
+	c.HTTP, c.Header, c.Memory, c.Backend = mcp.HTTP{}, nil, nil, x.bound()
 	x.job.Store(&c)
 }
 

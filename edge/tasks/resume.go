@@ -52,7 +52,7 @@ func (o *origin) call(r *medium.Record, s *state.Session) (mcp.Call, error) {
 		return mcp.Call{}, err
 	}
 	c := mcp.Call{
-		ID: o.Call, Method: r.Method, Principal: r.Principal, State: o.State,
+		ID: o.Call, Method: r.Method, Principal: r.Principal, State: o.State, Backend: r.Backend,
 		Client: mcp.Client{Info: s.ClientInfo, Capabilities: caps},
 	}
 	if err := c.Params.Parse(r.Method, o.Params); err != nil {

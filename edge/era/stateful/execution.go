@@ -1,12 +1,14 @@
 package stateful
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,6 +51,10 @@ type execution struct {
 	outcome outcome
 	reply   call.Reply
 	ran     bool
+	// backend is that which runs the call, which it belongs to from then on; empty: none does yet.
+	// Guarded by binding: the machine may ask for it while a round runs.
+	backend string
+	binding sync.Mutex
 	// task is that which the call became; empty: it became none.
 	task string
 	// withdrawal is the last round's mcp.InputRequired.AwaitWithdrawal, nil for none; open are the ids of its questions, once they are stored.
@@ -69,7 +75,24 @@ type execution struct {
 	parked bool
 }
 
-var _ run.Task = (*execution)(nil)
+var (
+	_ run.Task   = (*execution)(nil)
+	_ mcp.Binder = (*execution)(nil)
+)
+
+// Bind implements mcp.Binder.
+func (c *execution) Bind(backend string) {
+	c.binding.Lock()
+	defer c.binding.Unlock()
+	c.backend = backend
+}
+
+// bound is the backend that the call belongs to; empty: none yet.
+func (c *execution) bound() string {
+	c.binding.Lock()
+	defer c.binding.Unlock()
+	return c.backend
+}
 
 // init makes it one of a session, charged to a holder.
 func (c *execution) init(e *Era, s *localSession, rec *record, id jsonrpc.ID, h *budget.Holder) {
@@ -116,6 +139,9 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 	}
 	c.events, c.ran = events, true
 	m.Envelope = mcp.Envelope{ID: c.id}
+	if name := c.bound(); name != "" {
+		m.Backend = name
+	}
 	var asked int
 	asked, _, m.State = openState(round.State)
 	c.asked = asked
@@ -194,6 +220,9 @@ func (c *execution) Checkpoint(own []byte) {
 func (c *execution) Complete(r *medium.Record) {
 	r.Method, r.Params, r.LogLevel, r.Principal = c.call.Method, c.call.Params.Raw, c.call.LogLevel, c.call.Principal
 	r.Repeatable = c.e.dispatch.Repeatable(&c.call)
+	if r.Backend = cmp.Or(c.bound(), c.call.Backend); r.Backend == "" {
+		r.Backend, _ = c.e.dispatch.Served(&c.call)
+	}
 	r.Trace, r.Began = telemetry.FormatParent(c.origin), c.op.Began()
 	c.s.mu.Lock()
 	c.stream = r.Stream
@@ -303,7 +332,7 @@ func (e *Era) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	rec := s.rec.Load()
 	c := &execution{record: *r, stream: r.Stream, ctx: mcp.WithToken(context.Background(), why.Token)}
 	_, c.before, _ = openState(r.State)
-	c.call = mcp.Call{ID: r.ID, Method: r.Method, Principal: callerOf(r, why), Client: rec.client, LogLevel: r.LogLevel}
+	c.call = mcp.Call{ID: r.ID, Method: r.Method, Principal: callerOf(r, why), Client: rec.client, LogLevel: r.LogLevel, Backend: r.Backend}
 	if err := c.call.Params.Parse(r.Method, r.Params); err != nil {
 		return nil, fmt.Errorf("the call's record: %w", err)
 	}

@@ -1,6 +1,7 @@
 package stateless
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -26,7 +27,7 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
 		state.remember(&op)
-		state.Progress = way.told
+		state.Progress, state.Backend = way.told, cmp.Or(way.backend, state.Backend)
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
@@ -70,6 +71,8 @@ type answer struct {
 	telemetry *telemetry.Telemetry
 	// told is the progress that the client was told, in the rounds before too. It is dispatch's goroutine's.
 	told mcp.Rising
+	// backend is that of the last round; empty: there was none. It is dispatch's goroutine's, too.
+	backend string
 
 	mu     sync.Mutex
 	stream mcp.Stream // nil until the first event
@@ -78,7 +81,13 @@ type answer struct {
 	ended  bool
 }
 
-var _ mcp.Sink = (*answer)(nil)
+var (
+	_ mcp.Sink   = (*answer)(nil)
+	_ mcp.Binder = (*answer)(nil)
+)
+
+// Bind implements mcp.Binder.
+func (a *answer) Bind(backend string) { a.backend = backend }
 
 // Emit implements mcp.Sink.
 func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {

@@ -39,7 +39,7 @@ func (e *Era) resume(call *mcp.Call) (sealed, error) {
 			return state, mcp.Errorf(mcp.KindBadState, "%v", err)
 		}
 	}
-	call.ID, call.Round, call.State = state.CallID, state.Round, state.State
+	call.ID, call.Round, call.State, call.Backend = state.CallID, state.Round, state.State, state.Backend
 	var err error
 	call.Responses, err = responses(params.InputResponses, params.RequestState != nil, state.Methods)
 	return state, err

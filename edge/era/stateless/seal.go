@@ -24,6 +24,7 @@ type sealed struct {
 	Expires time.Time             `json:"e"`
 	Methods map[string]mcp.Method `json:"m,omitempty"` // what was asked, by key
 	State   []byte                `json:"s,omitempty"` // the backend's own
+	Backend string                `json:"w,omitempty"` // whose State and questions those are
 	// Progress that the client was told so far.
 	Progress mcp.Rising `json:"p,omitzero"`
 	// The spans of the first round and of the one before, as traceparents; empty: not traced.

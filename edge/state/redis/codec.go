@@ -278,7 +278,12 @@ func packCall(c *state.Call) string {
 	p.text(c.Trace)
 	p.time(c.Began)
 	p.principal(&c.Principal)
-	p.kind(&c.Principal)
+	if c.Backend == "" {
+		p.kind(&c.Principal)
+	} else { // The kind is left out only where nothing follows.
+		p.flag(c.Principal.SubjectIsClient)
+		p.text(c.Backend)
+	}
 	return string(p)
 }
 
@@ -293,6 +298,9 @@ func unpackCall(id, record string) (state.Call, error) {
 	if u.more() {
 		c.Principal = u.principal()
 		u.kind(&c.Principal)
+	}
+	if u.more() {
+		c.Backend = u.text()
 	}
 	return c, u.err()
 }
