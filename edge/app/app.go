@@ -23,6 +23,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
@@ -41,6 +42,7 @@ type App struct {
 	pool      *backend.Pool
 	durable   durable
 	store     medium.Store
+	names     *ownership.Registry
 	dispatch  *dispatch.Dispatch
 	tasks     *tasks.Tasks
 	stateful  *stateful.Era
@@ -130,6 +132,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 		return errors.Join(err, mcpListener.Close(), a.abandon())
 	}
 	a.notReady("waiting for the backends to be tried")
+	watching.Go(func() { a.names.Run(run) })
 	a.startQuotas(run)
 	a.tasks.Start()
 	a.stateful.Start(run)

@@ -17,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
@@ -63,6 +64,7 @@ func (m inMemory) Dropped() uint64                      { return m.medium.Stats(
 func (inMemory) Quotas() quota.Store                    { return nil }
 func (inMemory) Proofs() auth.Proofs                    { return nil }
 func (inMemory) Relay() sse.Relay                       { return nil }
+func (inMemory) Names() ownership.Store                 { return nil }
 
 // inRedis owns its client.
 type inRedis struct {
@@ -84,6 +86,8 @@ func (m inRedis) Start(ctx context.Context) error {
 }
 
 func (m inRedis) Relay() sse.Relay { return m.Replica.Relay() }
+
+func (m inRedis) Names() ownership.Store { return m.Replica.Names() }
 
 func (m inRedis) Proofs() auth.Proofs { return m.Replica.Proofs() }
 

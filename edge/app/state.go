@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
@@ -30,6 +31,8 @@ type durable interface {
 	Quotas() quota.Store
 	// Proofs are those of bound tokens that were used on any replica; nil when there are no others.
 	Proofs() auth.Proofs
+	// Names are what backends listed last, on any replica; nil when there are no others.
+	Names() ownership.Store
 	// Dropped is how many progress and log messages the bounds on logs cost so far.
 	Dropped() uint64
 	// Close ends what Start began.
@@ -76,6 +79,9 @@ func (a *App) tryState(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := a.durable.Start(ctx); err != nil {
+		return err
+	}
+	if err := a.names.Load(ctx); err != nil {
 		return err
 	}
 	if len(a.cfg.StateKeys) > 0 {

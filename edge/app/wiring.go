@@ -14,6 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/era"
 	"github.com/mcpedge/mcpedge/edge/era/stateful"
 	"github.com/mcpedge/mcpedge/edge/era/stateless"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/tasks"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -73,6 +74,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.quotas != nil || a.audit != nil || a.access.Policy() != nil {
 		o.Access = a.access
 	}
+	a.names = ownership.New(ownership.Options{Store: a.durable.Names(), Bytes: int(cfg.Limits.NameBytes), Logger: log})
+	o.Names = a.names
 	a.dispatch = dispatch.New(a.pool, o)
 	open := func(h medium.Hooks) medium.Store {
 		a.store = a.durable.Store(h)
@@ -168,7 +171,7 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 	var out []backend.Config
 	for _, b := range cfg.Backends {
 		c := backend.Config{
-			Name: b.Name, Target: b.Target, Prefix: b.Prefix, Timeout: b.Timeout,
+			Name: b.Name, Target: b.Target, Prefix: b.Prefix, URIs: b.URIs, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
 			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
 			FullSchemas: cfg.Schemas == config.SchemasFull,

@@ -19,6 +19,8 @@ type Backend struct {
 	cfg  Config
 	tune *tuning
 	log  *slog.Logger
+	// discovered: it is not in the configuration.
+	discovered bool
 
 	// conn carries calls, lists and feeds. side carries the resource watches, of which there may be
 	// more than a peer allows streams on one connection; it is dialled with the first watch.
@@ -133,6 +135,12 @@ func (b *Backend) Name() string { return b.cfg.Name }
 
 // Prefix stands before the backend's tool and prompt names; it may be empty.
 func (b *Backend) Prefix() string { return b.cfg.Prefix }
+
+// URIs are the prefixes of URIs that the configuration gives to the backend. The slice must not be changed.
+func (b *Backend) URIs() []string { return b.cfg.URIs }
+
+// Discovered says that the backend is not in the configuration, and may be taken out while the edge runs.
+func (b *Backend) Discovered() bool { return b.discovered }
 
 // Timeout bounds one call.
 func (b *Backend) Timeout() time.Duration { return b.cfg.Timeout }

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -79,6 +80,21 @@ type Catalog struct {
 	Present bool
 	// Unread are the kinds of a present backend whose list could not be read.
 	Unread Kinds
+
+	unlisted atomic.Pointer[Catalog]
+}
+
+// Unlisted is a catalog whose services are those of c, and whose lists are not known: it is not present. It is always the
+// same of one c. Safe for concurrent use.
+func (c *Catalog) Unlisted() *Catalog {
+	if u := c.unlisted.Load(); u != nil {
+		return u
+	}
+	c.unlisted.CompareAndSwap(nil, &Catalog{
+		Describe: c.Describe, HasTools: c.HasTools, HasResources: c.HasResources, HasPrompts: c.HasPrompts, HasSkills: c.HasSkills,
+		Private: c.Private,
+	})
+	return c.unlisted.Load()
 }
 
 // absent is the catalog of a backend that is not there.

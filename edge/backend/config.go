@@ -46,8 +46,11 @@ type Config struct {
 	// Target is any gRPC target ("dns:///tools:50051", "unix:/run/tools.sock", "localhost:50051").
 	// Required.
 	Target string
-	// Prefix is put before the backend's tool and prompt names; empty: none.
+	// Prefix is put before the backend's tool and prompt names; empty: none. Unless the backend was discovered, names that
+	// begin with it are its own.
 	Prefix string
+	// URIs are prefixes of URIs that are the backend's own; empty: none are, and it has those that no other owns.
+	URIs []string
 	// Credentials of the transport; nil: plaintext.
 	Credentials credentials.TransportCredentials
 	// Timeout of one call, and of one list with all its pages; 0: DefaultTimeout.

@@ -50,6 +50,7 @@ func (p *Pool) Discover(set []Discovered, drain time.Duration) error {
 			errs = append(errs, fmt.Errorf("backend %q was discovered and is left out: %w", d.Name, err))
 			continue
 		}
+		b.discovered = true
 		next[d.Name] = &discovered{b, d.Revision}
 		fresh = append(fresh, b)
 	}

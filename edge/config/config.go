@@ -182,8 +182,11 @@ type Backend struct {
 	// edge knows to pass whole: each adds no methods, notifications or results to the protocol; empty: none.
 	Extensions Names `yaml:"extensions"`
 	// Prefix is put before its tools' and prompts' names: at most 63 letters, digits, "_", ".", "-" and "/";
-	// empty: none.
+	// empty: none. No other backend has a name that begins with it.
 	Prefix string `yaml:"prefix"`
+	// URIs are prefixes of URIs that no other backend has, each with a scheme; empty: the URIs of the backend are its own only as
+	// far as no backend before it has them.
+	URIs Names `yaml:"uris"`
 	// TLS to the backend; nil: plaintext.
 	TLS *TLS `yaml:"tls"`
 	// Timeout bounds one round of a call; 0: 60 s.
@@ -247,13 +250,15 @@ type Limits struct {
 	// TaskReplicas is how many replicas of Redis have to have a task before its client is told of it; 0: none.
 	TaskReplicas int `yaml:"task-replicas"`
 	// RunningTasks and RunningTasksPerPrincipal bound those that run on one replica.
-	RunningTasks             int           `yaml:"running-tasks"`
-	RunningTasksPerPrincipal int           `yaml:"running-tasks-per-principal"`
-	PageSize                 int           `yaml:"page-size"`
-	PageBytes                Bytes         `yaml:"page-bytes"`
-	ArgumentValues           int           `yaml:"argument-values"`
-	Lease                    time.Duration `yaml:"lease"`
-	HTTP2Streams             int           `yaml:"http2-streams"`
+	RunningTasks             int   `yaml:"running-tasks"`
+	RunningTasksPerPrincipal int   `yaml:"running-tasks-per-principal"`
+	PageSize                 int   `yaml:"page-size"`
+	PageBytes                Bytes `yaml:"page-bytes"`
+	ArgumentValues           int   `yaml:"argument-values"`
+	// NameBytes bounds what is remembered of the names of one backend, for while it is away.
+	NameBytes    Bytes         `yaml:"name-bytes"`
+	Lease        time.Duration `yaml:"lease"`
+	HTTP2Streams int           `yaml:"http2-streams"`
 	// ConnectionAge is how old a connection may be when it gets an answer, an older one is closed with it; 0: any.
 	ConnectionAge time.Duration `yaml:"connection-age"`
 	// Connections to Listen; 0: 0.8 of the files that the process may have open.
@@ -279,7 +284,7 @@ func Default() Config {
 			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, HTTP2Streams: 1000,
+			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, NameBytes: 1 << 20, HTTP2Streams: 1000,
 			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: 24 * time.Hour, TaskPoll: time.Second, TaskPolls: 10,
 			TasksPerPrincipal: 1000, RunningTasks: 1024, RunningTasksPerPrincipal: 100,
 			Lease: 3 * time.Second, StartWait: 2 * time.Second,

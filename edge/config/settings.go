@@ -126,6 +126,7 @@ func (l *Limits) settings() []setting {
 		{"page-size", &l.PageSize, "most entries on one page of a list"},
 		{"page-bytes", &l.PageBytes, "most bytes of the entries on one page of a list; a larger entry has a page to itself"},
 		{"argument-values", &l.ArgumentValues, "most values in the arguments of one call: objects, arrays and what is in them"},
+		{"name-bytes", &l.NameBytes, "most bytes of the names remembered of one backend, which are its own while it is away"},
 		{"lease", &l.Lease, "a replica that is silent for longer has lost its calls to the others"},
 		{"http2-streams", &l.HTTP2Streams, "most concurrent streams on one HTTP/2 connection"},
 		{"connection-age", &l.ConnectionAge, "a connection as old is closed with its next answer, so that its client connects again, to another replica perhaps; 0: none is"},

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -27,6 +28,35 @@ func (b *Backend) validateTarget(i int) (errs []error) {
 	}
 	if !toolPrefix.MatchString(b.Prefix) {
 		wrong("prefix %q: use at most 63 letters, digits, and _ . - /, since MCP clients accept no other names of tools", b.Prefix)
+	}
+	return append(errs, b.validateURIs(i)...)
+}
+
+// The bounds of the URI prefixes that one backend is given.
+const maxURIs, maxURIBytes = 256, 4 << 10
+
+// uriPrefix begins with a scheme.
+var uriPrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// validateURIs checks the URI prefixes that are given to a backend.
+func (b *Backend) validateURIs(i int) (errs []error) {
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("backends[%d] %s: uris: "+format, append([]any{i, b.Name}, args...)...))
+	}
+	if len(b.URIs) > maxURIs {
+		wrong("there are %d: give at most %d", len(b.URIs), maxURIs)
+	}
+	for at, uri := range b.URIs {
+		switch {
+		case !uriPrefix.MatchString(uri):
+			wrong("%.80q begins with no scheme: write the beginning of URIs, as docs://desk/", uri)
+		case len(uri) > maxURIBytes:
+			wrong("%.80q… has %d bytes: give at most %d", uri, len(uri), maxURIBytes)
+		case strings.ContainsAny(uri, "{}"):
+			wrong("%.80q looks like a template: write the beginning of URIs without variables", uri)
+		case slices.Contains(b.URIs[:at], uri):
+			wrong("%.80q is there twice: give it once", uri)
+		}
 	}
 	return errs
 }

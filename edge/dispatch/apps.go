@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -90,40 +89,23 @@ func filterMembers(dst, object []byte, member func(dst, key []byte, value json.R
 	return append(dst, '}')
 }
 
-// pages are the pages that tools name, each with the first backend whose tool does: it answers for a page that nothing else
-// routes, since pages need not be listed (MCP Apps, "Resource Discovery").
-func (m *merge) pages() map[string]*backend.Backend {
-	out := make(map[string]*backend.Backend)
-	for _, p := range m.parts {
-		if !p.catalog.HasResources {
-			continue
-		}
-		for _, t := range p.catalog.Tools {
-			uri := pageOf(t.GetMetaJson())
-			if _, taken := out[uri]; !taken && strings.HasPrefix(uri, pageScheme) {
-				out[uri] = p.backend
-			}
-		}
-	}
-	return out
-}
-
 // strays are the tools that name a page which another backend answers for: clients would show the wrong one. A tool of a
 // backend is told by the backend and its own name.
 type strays map[[2]string]string
 
 func (m *merge) strays(s *resourceSet) strays {
 	var out strays
-	for _, p := range m.parts {
+	for rank, p := range m.parts {
 		for _, t := range p.catalog.Tools {
 			uri := pageOf(t.GetMetaJson())
 			if uri == "" {
 				continue
 			}
-			owner := s.route(uri, m.report)
-			if owner == nil || owner == p.backend {
+			holder, foreign := s.pageOwner(uri, rank)
+			if !foreign {
 				continue
 			}
+			owner := m.parts[holder].backend
 			if out == nil {
 				out = make(strays)
 			}
@@ -132,6 +114,21 @@ func (m *merge) strays(s *resourceSet) strays {
 		}
 	}
 	return out
+}
+
+// pageOwner reports whether a page that a tool of a rank names belongs to another backend, and to which. A backend without
+// resources has no page of its own, but may name one that nobody has.
+func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool) {
+	if holder, foreign = s.belongs(uri, rank); foreign {
+		return holder, true
+	}
+	none := len(s.owners.parts)
+	allowed := s.owners.uris.Longest(uri)
+	holder = s.owners.first(uri, none, allowed)
+	if listed, ok := s.byURI[uri]; ok {
+		holder = min(holder, listed)
+	}
+	return holder, holder != none && holder != rank
 }
 
 // fold makes a digest of tools one of how they are shown, too: without their pages. No strays leave it as it is.

@@ -36,7 +36,7 @@ func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
 func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
 	p := r.view.prompts.byName[c.Target]
 	if p == nil {
-		return mcp.Reply{}, r.unknownRef("prompt", c.Target)
+		return mcp.Reply{}, r.noPrompt(ctx, c.Target, chosen(&c), func() *mcp.Error { return mcp.AsError(r.unknownRef("prompt", c.Target)) })
 	}
 	target := p.target
 	target.Method = r.call.Method
@@ -84,6 +84,9 @@ func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (m
 	}
 	if t == nil { // a plain URI has no variables
 		return r.suggest(nil, nil, false)
+	}
+	if r.view.owners.isAway(t.owner) {
+		return mcp.Reply{}, awayError(t.owner)
 	}
 	if !canCompleteTemplates(r.view.catalog(t.owner)) {
 		return r.suggest(nil, nil, false)

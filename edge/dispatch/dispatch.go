@@ -8,6 +8,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
@@ -43,6 +44,8 @@ type Options struct {
 	WatchedURIs int
 	// Access decides which calls may be made; nil: all.
 	Access Access
+	// Names remembers what backends listed last, for while they are away; nil: in this process.
+	Names *ownership.Registry
 	// Telemetry observes the backends' calls; nil: nothing does.
 	Telemetry *telemetry.Telemetry
 	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
@@ -134,10 +137,14 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		}),
 		report: &reporter{log: opts.Logger},
 	}
-	d.views = newViews(pool.Backends, opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
+	if opts.Names == nil {
+		d.opts.Names = ownership.New(ownership.Options{Logger: opts.Logger})
+	}
+	d.views = newViews(pool.Backends, d.opts.Names, opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
 	d.hub = changes.New(source{d.views, d.report, opts.Access}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})
+	d.opts.Names.OnChange(func() { d.hub.Changed(0) })
 	pool.OnChange(func(_ *backend.Backend, kinds backend.Kinds) { d.hub.Changed(kinds) })
 	// A backend may have been listed between the first view and the registration.
 	d.hub.Changed(allKinds)
@@ -221,6 +228,9 @@ func (d *Dispatch) TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.Tas
 // Served names the backend of the tool or prompt that a call is about. Names of neither are what a client
 // made up.
 func (d *Dispatch) Served(call *mcp.Call) (backend string, ok bool) {
+	if call.Backend != "" {
+		return call.Backend, true
+	}
 	switch call.Method {
 	case mcp.MethodToolsCall:
 		if t := d.views.known(call.Principal).tools.byName[call.Params.Target]; t != nil {

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -15,6 +16,7 @@ type merge struct {
 	parts   []part
 	report  *reporter
 	showing showing
+	owners  *owners
 	// conflicts among extensions: the sets keep their own.
 	conflicts []Conflict
 }
@@ -42,7 +44,8 @@ func (m *merge) digest(kind listKind) uint64 {
 	if m.showing.full && kind == listTools {
 		_, _ = h.Write([]byte("full"))
 	}
-	for _, p := range m.parts {
+	for i, p := range m.parts {
+		m.owners.fold(h, i, kind)
 		served, _, digest := share(p.catalog, kind)
 		if !served {
 			continue
@@ -71,15 +74,34 @@ func (m *merge) hint(kind listKind) translate.CacheHint {
 	return out
 }
 
-// list merges the parts' entries: add is called per part and appends what the part contributes. A key
-// that is taken is dropped and becomes a conflict.
-func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(key string, e entry) bool)) *list {
+// list merges the parts' entries: each is called per part and adds what the part contributes. A key that belongs to
+// another backend is dropped and becomes a conflict. reserve is called with the keys that are remembered of a part whose list
+// is not there, unless they belong to another; nil: nothing is done with them.
+func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each func(p part, add func(key string, e entry) bool), reserve func(key string, rank int)) *list {
 	l := newList(kind, m.report)
 	l.hint = m.hint(kind)
 	owners := make(map[string]string)
-	for _, p := range m.parts {
+	claim := func(key string, rank int) bool {
+		name := m.parts[rank].backend.Name()
+		kept, taken := owners[key]
+		if holder, foreign := m.owners.foreign(kind, key, rank); foreign && !taken {
+			kept, taken = m.parts[holder].backend.Name(), true
+		}
+		if taken {
+			*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
+			return false
+		}
+		owners[key] = name
+		return true
+	}
+	for rank, p := range m.parts {
 		name := p.backend.Name()
 		from := len(l.entries)
+		for _, key := range m.owners.remembered(kind, rank) {
+			if _, taken := owners[key]; !taken && claim(key, rank) && reserve != nil {
+				reserve(key, rank)
+			}
+		}
 		each(p, func(key string, e entry) bool {
 			if key == "" {
 				m.report.once("unnamed\x00"+name+"\x00"+kind.String(),
@@ -87,11 +109,9 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 					"backend", name, "list", kind.String())
 				return false
 			}
-			if kept, taken := owners[key]; taken {
-				*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
+			if !claim(key, rank) {
 				return false
 			}
-			owners[key] = name
 			e.owner, e.key, e.hash = name, key, keyHash(key)
 			l.entries = append(l.entries, e)
 			return true
@@ -99,6 +119,11 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 		l.spans[name] = span{from: from, to: len(l.entries)}
 	}
 	return l
+}
+
+// rank is a part's, which is one of m.parts.
+func (m *merge) rank(p part) int {
+	return slices.IndexFunc(m.parts, func(o part) bool { return o.backend == p.backend })
 }
 
 // features joins what the backends can do. The edge itself reports list changes, since backends come

@@ -67,15 +67,15 @@ func (r *round) permitNamed(ctx context.Context) error {
 	name := r.call.Params.Target
 	switch r.call.Method {
 	case mcp.MethodToolsCall:
-		if t := r.view.tools.byName[name]; t != nil {
+		if t := r.view.toolOf(r.call); t != nil {
 			return r.decide(ctx, &t.target, r.toolArguments)
 		}
 	case mcp.MethodPromptsGet:
-		if p := r.view.prompts.byName[name]; p != nil {
+		if p := r.view.promptOf(r.call, name); p != nil {
 			return r.decide(ctx, &p.target, r.promptArguments)
 		}
 	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		if owner := r.view.resources.route(name, r.d.report); owner != nil {
+		if owner := r.view.ownerOf(r.call, name, r.d.report); owner != nil {
 			target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: name, Backend: owner.Name()}
 			return r.decide(ctx, &target, noneGiven)
 		}
@@ -117,11 +117,11 @@ func (s *resourceSet) completed(text string) (policy.Target, bool) {
 		target.Backend = t.owner.Name()
 		return target, true
 	}
-	owner := s.byURI[text]
-	if owner == nil {
+	rank, ok := s.byURI[text]
+	if !ok {
 		return target, false
 	}
-	target.Kind, target.Backend = policy.Resource, owner.Name()
+	target.Kind, target.Backend = policy.Resource, s.owners.parts[rank].backend.Name()
 	return target, true
 }
 

@@ -15,7 +15,11 @@ import (
 
 // promptSet is the prompts of a view.
 type promptSet struct {
-	byName    map[string]*prompt
+	byName map[string]*prompt
+	// reserved are the names of backends that are away.
+	reserved map[string]*backend.Backend
+	// outranked are as those of tools.
+	outranked map[ownName]*prompt
 	list      *list
 	conflicts []Conflict
 	digest    uint64
@@ -34,7 +38,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listPrompts) {
 		return prev
 	}
-	s := &promptSet{byName: make(map[string]*prompt), digest: digest}
+	s := &promptSet{byName: make(map[string]*prompt), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*prompt), digest: digest}
 	s.list = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Prompts {
 			if x.GetName() == "" {
@@ -44,11 +48,14 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			name := p.backend.Prefix() + x.GetName()
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.backend.Name()}
+			one := &prompt{name: name, owner: p.backend, pb: x, target: target}
 			if add(name, entry{render: render, target: target}) {
-				s.byName[name] = &prompt{name: name, owner: p.backend, pb: x, target: target}
+				s.byName[name] = one
+			} else {
+				s.outranked[ownName{p.backend.Name(), name}] = one
 			}
 		}
-	})
+	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].backend })
 	return s
 }
 
@@ -60,9 +67,9 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if !r.call.Params.HasTarget {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the prompt to get")
 	}
-	p := r.view.prompts.byName[r.call.Params.Target]
+	p := r.view.promptOf(r.call, r.call.Params.Target)
 	if p == nil {
-		return mcp.Reply{}, r.unknownPrompt()
+		return mcp.Reply{}, r.noPrompt(ctx, r.call.Params.Target, r.promptArguments, r.unknownPrompt)
 	}
 	if err := r.decide(ctx, &p.target, r.promptArguments); errors.Is(err, policy.ErrHidden) {
 		return mcp.Reply{}, r.unknownPrompt()
@@ -114,6 +121,26 @@ func (p *prompt) lacking(args map[string]string) []string {
 		}
 	}
 	return out
+}
+
+// promptOf is the prompt that a call is about, as toolOf.
+func (v *view) promptOf(call *mcp.Call, name string) *prompt {
+	p := v.prompts.byName[name]
+	if call.Backend == "" || p != nil && p.owner.Name() == call.Backend {
+		return p
+	}
+	return v.prompts.outranked[ownName{call.Backend, name}]
+}
+
+// noPrompt is why there is no prompt of a name now: its backend is away, or nobody has it, which unknown says.
+func (r *round) noPrompt(ctx context.Context, name string, args policy.Arguments, unknown func() *mcp.Error) error {
+	if r.call.Backend != "" {
+		return r.gone()
+	}
+	if owner := r.view.prompts.reserved[name]; owner != nil {
+		return r.reserved(ctx, owner, policy.Prompt, name, args, unknown)
+	}
+	return unknown()
 }
 
 func (r *round) unknownPrompt() *mcp.Error {

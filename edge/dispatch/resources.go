@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -17,12 +16,10 @@ import (
 
 // resourceSet is the resources and templates of a view, and which backend serves which URI.
 type resourceSet struct {
-	byURI        map[string]*backend.Backend
-	templates    []*template // in the list's order
+	owners       *owners
+	byURI        map[string]int // the rank of whom a listed URI belongs to
+	templates    []*template    // by rank
 	byText       map[string]*template
-	prefixes     []prefix                    // the longest first
-	pages        map[string]*backend.Backend // see merge.pages
-	skillRoots   []prefix                    // the directories of skills, the longest first
 	skillList    *list
 	list         *list
 	templateList *list
@@ -31,26 +28,22 @@ type resourceSet struct {
 }
 
 func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
-	prefixes, conflicts := m.prefixes()
-	pages := m.pages()
 	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listResources) &&
-		prev.templateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && samePrefixes(prev.prefixes, prefixes) &&
-		maps.Equal(prev.pages, pages) {
+		prev.templateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && m.owners.sameURIs(prev.owners) {
 		return prev
 	}
 	s := &resourceSet{
-		byURI: make(map[string]*backend.Backend), byText: make(map[string]*template),
-		prefixes: prefixes, pages: pages, conflicts: conflicts, digest: digest,
+		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), conflicts: m.prefixes(), digest: digest,
 	}
 	s.list = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Resources {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, x) }
 			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: x.GetUri(), Backend: p.backend.Name()}
 			if add(x.GetUri(), entry{render: render, target: target}) {
-				s.byURI[x.GetUri()] = p.backend
+				s.byURI[x.GetUri()] = m.rank(p)
 			}
 		}
-	})
+	}, func(uri string, rank int) { s.byURI[uri] = rank })
 	s.templateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Templates {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, x) }
@@ -58,13 +51,44 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 			if !add(x.GetUriTemplate(), entry{render: render, target: target}) {
 				continue
 			}
-			t := newTemplate(x.GetUriTemplate(), p.backend, m.report)
-			s.templates = append(s.templates, t)
-			s.byText[t.text] = t
+			s.addTemplate(newTemplate(x.GetUriTemplate(), p.backend, m.rank(p), m.report))
 		}
-	})
+	}, func(text string, rank int) { s.addTemplate(newTemplate(text, m.parts[rank].backend, rank, m.report)) })
 	m.skills(s)
 	return s
+}
+
+func (s *resourceSet) addTemplate(t *template) {
+	s.templates = append(s.templates, t)
+	s.byText[t.text] = t
+}
+
+// ownerOf is the backend of the URI that a call is about: that which the call belongs to, if it belongs to one, else see
+// route. nil: there is none, or it does not serve resources now.
+func (v *view) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Backend {
+	if call.Backend == "" {
+		return v.resources.route(uri, report)
+	}
+	for i := range v.parts {
+		if p := &v.parts[i]; p.backend.Name() == call.Backend && p.catalog.HasResources && !v.owners.away(i, listResources) {
+			return p.backend
+		}
+	}
+	return nil
+}
+
+// resourceOwner finds the backend that the URI of a request belongs to. The error says that there is none, or that it is away.
+func (r *round) resourceOwner(ctx context.Context) (*backend.Backend, error) {
+	owner := r.view.ownerOf(r.call, r.call.Params.Target, r.d.report)
+	switch {
+	case owner == nil && r.call.Backend != "":
+		return nil, r.gone()
+	case owner == nil:
+		return nil, r.resourceNotFound()
+	case r.view.owners.isAway(owner):
+		return nil, r.reserved(ctx, owner, policy.Resource, r.call.Params.Target, noneGiven, r.resourceNotFound)
+	}
+	return owner, nil
 }
 
 // readResource runs resources/read (MCP, "Resources", "Reading Resources").
@@ -76,9 +100,9 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if !r.call.Params.HasTarget || uri == "" {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name the resource to read")
 	}
-	owner := r.view.resources.route(uri, r.d.report)
-	if owner == nil {
-		return mcp.Reply{}, r.resourceNotFound()
+	owner, err := r.resourceOwner(ctx)
+	if err != nil {
+		return mcp.Reply{}, err
 	}
 	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
 	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {

@@ -27,7 +27,7 @@ func TestResourceRouting(t *testing.T) {
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
 	for uri, want := range map[string]string{
 		"x://exact/1":       "a",
-		"x://items/special": "b", // exact before template
+		"x://items/special": "a", // the template of the first, before the resource of another
 		"x://items/7":       "a", // ambiguous: the first
 		"x://items/8?q=1":   "a",
 		"x://other/7":       "b",
@@ -36,7 +36,7 @@ func TestResourceRouting(t *testing.T) {
 		"plain://text":      "a",
 		"tree://a/b/c":      "b",
 		"files:a":           "a",
-		"files:b/c":         "b", // the longest prefix
+		"files:b/c":         "a", // the first, though the prefix of another is longer
 		"deep:x":            "a", // equal prefixes: the first
 		"unknown:x":         "",
 		"x://items/" + strings.Repeat("y", maxTemplateURI): "", // too long to match

@@ -111,6 +111,9 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 		}
 	}
 	r.owner, r.began = b, time.Now()
+	if binder, ok := r.sink.(mcp.Binder); ok {
+		binder.Bind(b.Name())
+	}
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())

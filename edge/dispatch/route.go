@@ -1,46 +1,48 @@
 package dispatch
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 )
 
 // maxTemplateURI bounds the URIs that are matched with templates, in bytes: matching costs far more
 // than a comparison. Longer ones are routed by exact URI and by prefix.
 const maxTemplateURI = 4 << 10
 
-// route returns the backend that serves a URI: by exact URI, else by the first template that matches, else by the
-// skill that it belongs to, else by the longest prefix, else as the page that a tool names; nil: none. A URI that templates of two backends match is reported.
+// route returns the backend that a URI belongs to, which may be away; nil: none. See owners: of the backends that the platform allows,
+// it is the first that lists the URI, has a template that matches it, a skill or a tool's page of it, or says that it serves
+// its prefix.
 func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
-	if owner := s.byURI[uri]; owner != nil {
-		return owner
+	allowed, none := s.owners.uris.Longest(uri), len(s.owners.parts)
+	first := s.owners.first(uri, none, allowed)
+	if rank, ok := s.byURI[uri]; ok {
+		first = min(first, rank)
 	}
-	if owner := s.byTemplate(uri, report); owner != nil {
-		return owner
+	if t := s.byTemplate(uri, first, allowed, report); t != nil {
+		first = t.rank
 	}
-	if owner := s.bySkill(uri); owner != nil {
-		return owner
+	if first == none {
+		return s.owners.granteeAway(allowed)
 	}
-	for _, p := range s.prefixes {
-		if strings.HasPrefix(uri, p.text) {
-			return p.owner
-		}
-	}
-	return s.pages[uri]
+	return s.owners.parts[first].backend
 }
 
-func (s *resourceSet) byTemplate(uri string, report *reporter) *backend.Backend {
+// byTemplate is the first template below a rank, of a backend in allowed, that matches a URI; nil: none.
+func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *reporter) *template {
 	if len(uri) > maxTemplateURI {
 		return nil
 	}
 	var found *template
 	for _, t := range s.templates {
+		if t.rank >= below {
+			break
+		}
 		switch {
-		case found != nil && found.owner == t.owner, !t.matches(uri):
+		case found != nil && found.owner == t.owner, !ownership.Allows(allowed, t.rank), !t.matches(uri):
 		case found == nil:
 			found = t
 		default:
@@ -50,23 +52,21 @@ func (s *resourceSet) byTemplate(uri string, report *reporter) *backend.Backend 
 				"other_template", t.text, "other_backend", t.owner.Name())
 		}
 	}
-	if found == nil {
-		return nil
-	}
-	return found.owner
+	return found
 }
 
 // template is one backend's URI template (RFC 6570).
 type template struct {
 	text  string
 	owner *backend.Backend
+	rank  int // the owner's
 	// before and after are the literal ends, which tell most URIs apart without matching.
 	before, after string
 	parsed        *uritemplate.Template // nil: it cannot be parsed, so it matches nothing
 }
 
-func newTemplate(text string, owner *backend.Backend, report *reporter) *template {
-	t := &template{text: text, owner: owner}
+func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *template {
+	t := &template{text: text, owner: owner, rank: rank}
 	parsed, err := uritemplate.New(text)
 	if err != nil {
 		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: nothing is routed by it",
@@ -91,32 +91,25 @@ func (t *template) matches(uri string) bool {
 // maxCommas bounds the commas of a URI that is matched against templates, since the time that takes grows with their square.
 const maxCommas = 1000
 
-// prefix is a URI prefix below which a backend serves every URI.
-type prefix struct {
-	text  string
-	owner *backend.Backend
-}
-
-// prefixes orders the backends' URI prefixes, the longest first. An empty one claims nothing.
-func (m *merge) prefixes() (out []prefix, conflicts []Conflict) {
-	owners := make(map[string]*backend.Backend)
-	for _, p := range m.parts {
-		if !p.catalog.HasResources {
-			continue
-		}
-		for _, text := range p.catalog.Describe.GetResources().GetUriPrefixes() {
-			switch kept := owners[text]; {
-			case text == "" || kept == p.backend:
-			case kept != nil:
-				conflicts = append(conflicts, Conflict{What: "URI prefix", Key: text, Kept: kept.Name(), Dropped: p.backend.Name()})
-			default:
-				owners[text] = p.backend
-				out = append(out, prefix{text: text, owner: p.backend})
+// prefixes reports the URI prefixes that count for nothing, or for less than their backends say: those of others, and those beyond what
+// the platform gives to a backend.
+func (m *merge) prefixes() (conflicts []Conflict) {
+	first := make(map[string]int)
+	for i, n := range m.owners.names {
+		name := m.parts[i].backend.Name()
+		for _, text := range n.Prefixes {
+			if !m.owners.mayServe(text, i) {
+				m.report.once("beyond\x00"+name+"\x00"+text,
+					"a backend says that it serves a URI prefix which the configuration does not give to it: it counts for nothing; add it to the backend's uris",
+					"backend", name, "prefix", clip(text))
+				continue
 			}
+			if kept, taken := first[text]; taken {
+				conflicts = append(conflicts, Conflict{What: "URI prefix", Key: text, Kept: m.parts[kept].backend.Name(), Dropped: name})
+				continue
+			}
+			first[text] = i
 		}
 	}
-	slices.SortStableFunc(out, func(a, b prefix) int { return len(b.text) - len(a.text) })
-	return out, conflicts
+	return conflicts
 }
-
-func samePrefixes(a, b []prefix) bool { return slices.Equal(a, b) }

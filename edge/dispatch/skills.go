@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -51,31 +50,25 @@ func (m *merge) skillsFeature(f *translate.Features) {
 func (m *merge) skills(s *resourceSet) {
 	s.skillList = m.list(listSkills, "skill", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Skills {
-			if kept := s.foreign(x, p.backend, m.report); kept != "" {
+			if kept := s.foreign(x, m.rank(p)); kept != "" {
 				s.conflicts = append(s.conflicts, Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: p.backend.Name()})
 				continue
 			}
 			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, x) }
 			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSkillsGet, Name: x.GetUri(), Backend: p.backend.Name()}
-			if root, ok := strings.CutSuffix(x.GetUri(), skillFile); ok && add(x.GetUri(), entry{render: render, target: target}) {
-				s.skillRoots = append(s.skillRoots, prefix{text: root, owner: p.backend})
-			}
+			add(x.GetUri(), entry{render: render, target: target})
 		}
-	})
-	slices.SortStableFunc(s.skillRoots, func(a, b prefix) int { return len(b.text) - len(a.text) })
+	}, nil)
 }
 
-// foreign names the backend which lists a file of a skill that it does not serve; empty: none.
-func (s *resourceSet) foreign(x *pb.Skill, owner *backend.Backend, report *reporter) string {
+// foreign names the backend which a file of a skill belongs to that is not the skill's; empty: none.
+func (s *resourceSet) foreign(x *pb.Skill, rank int) string {
 	is := func(uri string) string {
-		listed := s.byURI[uri]
-		if listed == nil {
-			listed = s.byTemplate(uri, report)
-		}
-		if listed == nil || listed == owner {
+		holder, foreign := s.belongs(uri, rank)
+		if !foreign {
 			return ""
 		}
-		return listed.Name()
+		return s.owners.parts[holder].backend.Name()
 	}
 	if kept := is(x.GetUri()); kept != "" {
 		return kept
@@ -88,14 +81,16 @@ func (s *resourceSet) foreign(x *pb.Skill, owner *backend.Backend, report *repor
 	return ""
 }
 
-// bySkill is the backend of the skill that a URI belongs to: its directory, or one or a file below it.
-func (s *resourceSet) bySkill(uri string) *backend.Backend {
-	for _, root := range s.skillRoots {
-		if rest, ok := strings.CutPrefix(uri, root.text); ok && (rest == "" || rest[0] == '/') {
-			return root.owner
-		}
+// belongs reports whether a URI belongs, or may belong by a template that is not matched now, to another backend than that of
+// a rank, and to which.
+func (s *resourceSet) belongs(uri string, rank int) (holder int, foreign bool) {
+	if holder, foreign = s.owners.foreign(listResources, uri, rank); foreign {
+		return holder, true
 	}
-	return nil
+	if holder, ok := s.byURI[uri]; ok && holder < rank {
+		return holder, true
+	}
+	return s.owners.covered(uri, rank)
 }
 
 // named finds who answers for the URI of skills/get or resources/directory/read, and whether the caller may ask.
@@ -104,8 +99,8 @@ func (r *round) named(ctx context.Context) (owner *backend.Backend, about *pb.Re
 	if !r.call.Params.HasTarget || uri == "" {
 		return nil, nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name what %s is about", r.call.Method)
 	}
-	if owner = r.view.resources.route(uri, r.d.report); owner == nil {
-		return nil, nil, r.resourceNotFound()
+	if owner, err = r.resourceOwner(ctx); err != nil {
+		return nil, nil, err
 	}
 	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
 	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {

@@ -69,7 +69,7 @@ func ask(t *testing.T, d *Dispatch, method mcp.Method, params string) string {
 func TestSkillsOfSeveralBackends(t *testing.T) {
 	a := skilled("a", true, "skill://one/SKILL.md", "skill://both/SKILL.md")
 	b := skilled("b", true, "skill://both/SKILL.md", "skill://team/two/SKILL.md", "skill://taken/SKILL.md")
-	// The whole scheme is c's, which has no skills; what is a skill's is its backend's all the same.
+	// The whole scheme is c's, which has no skills and comes last; what is a skill's is its backend's all the same.
 	c := &fake{name: "c", resources: []*pb.Resource{{Uri: "skill://taken/SKILL.md", Name: "r"}},
 		describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{UriPrefixes: []string{"skill://"}}}}
 	d := start(t, Options{}, a, b, c)
@@ -79,11 +79,11 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 			`","digest":"sha256:` + zero + `","size":7}]}`
 	}
 	want := `{"skills":[` + entry("skill://one/SKILL.md", "one", "a") + `,` + entry("skill://both/SKILL.md", "both", "a") + `,` +
-		entry("skill://team/two/SKILL.md", "two", "b") + `],"ttlMs":0,"cacheScope":"private","resultType":"complete"`
+		entry("skill://team/two/SKILL.md", "two", "b") + `,` + entry("skill://taken/SKILL.md", "taken", "b") + `],"ttlMs":0,"cacheScope":"private","resultType":"complete"`
 	if got := ask(t, d, mcp.MethodSkillsList, `{}`); !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, want := range []Conflict{{"skill", "skill://both/SKILL.md", "a", "b"}, {"skill", "skill://taken/SKILL.md", "c", "b"}} {
+	for _, want := range []Conflict{{"skill", "skill://both/SKILL.md", "a", "b"}, {"resource", "skill://taken/SKILL.md", "b", "c"}} {
 		if !slices.Contains(d.Conflicts(), want) {
 			t.Errorf("%v is missing: %v", want, d.Conflicts())
 		}

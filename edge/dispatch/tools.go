@@ -20,7 +20,11 @@ import (
 
 // toolSet is the tools of a view.
 type toolSet struct {
-	byName    map[string]*tool
+	byName map[string]*tool
+	// reserved are the names of backends that are away.
+	reserved map[string]*backend.Backend
+	// outranked are the tools whose names belong to other backends: calls that they began go on with them.
+	outranked map[ownName]*tool
 	list      *list
 	conflicts []Conflict
 	digest    uint64
@@ -49,7 +53,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 	if prev != nil && prev.digest == digest && prev.list.hint == m.hint(listTools) {
 		return prev
 	}
-	s := &toolSet{byName: make(map[string]*tool), digest: digest}
+	s := &toolSet{byName: make(map[string]*tool), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*tool), digest: digest}
 	s.list = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
 		list := portable.NewList(m.showing.work)
 		defer m.reportWithheld(p.backend.Name(), list)
@@ -64,6 +68,8 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			}
 			t.target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.name, Backend: t.owner.Name(), Hints: hintsOf(x.GetAnnotations())}
 			if !add(t.name, entry{render: render, target: t.target}) {
+				t.shown, t.check = x, newToolCheck(p.backend.Name(), x, m.report)
+				s.outranked[ownName{p.backend.Name(), t.name}] = t
 				continue
 			}
 			var before *tool
@@ -83,7 +89,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 			}
 			s.byName[t.name] = t
 		}
-	})
+	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].backend })
 	return s
 }
 
@@ -95,7 +101,7 @@ func (t *tool) repeatable() bool {
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
-	t, err := r.tool()
+	t, err := r.tool(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -171,7 +177,7 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	if err != nil {
 		return err
 	}
-	t := v.tools.byName[call.Params.Target]
+	t := v.toolOf(call)
 	if t == nil {
 		return nil
 	}
@@ -189,16 +195,33 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	return err
 }
 
+// ownName is what a backend has, by its name and the name that clients see.
+type ownName struct{ backend, name string }
+
+// toolOf is the tool that a call is about: that of the backend which it belongs to, if it belongs to one. nil: there is none.
+func (v *view) toolOf(call *mcp.Call) *tool {
+	t := v.tools.byName[call.Params.Target]
+	if call.Backend == "" || t != nil && t.owner.Name() == call.Backend {
+		return t
+	}
+	return v.tools.outranked[ownName{call.Backend, call.Params.Target}]
+}
+
 // tool finds the tool that is called.
-func (r *round) tool() (*tool, error) {
-	if t := r.view.tools.byName[r.call.Params.Target]; t != nil {
+func (r *round) tool(ctx context.Context) (*tool, error) {
+	if t := r.view.toolOf(r.call); t != nil {
 		return t, nil
 	}
 	switch {
+	case r.call.Backend != "":
+		return nil, r.gone()
 	case !r.view.features.Tools:
 		return nil, r.notServed()
 	case !r.call.Params.HasTarget:
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
+	}
+	if owner := r.view.tools.reserved[r.call.Params.Target]; owner != nil {
+		return nil, r.reserved(ctx, owner, policy.Tool, r.call.Params.Target, r.toolArguments, r.unknownTool)
 	}
 	return nil, r.unknownTool()
 }

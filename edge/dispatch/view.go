@@ -5,12 +5,14 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
 // view is what all backends serve together, as one caller sees it, or all callers. Immutable.
 type view struct {
-	parts     []part
+	parts     []part // in the order in which they win over each other
+	owners    *owners
 	tools     *toolSet
 	resources *resourceSet
 	prompts   *promptSet
@@ -34,6 +36,10 @@ type view struct {
 type part struct {
 	backend *backend.Backend
 	catalog *backend.Catalog
+	// kept is what is remembered of the lists that the catalog does not have; nil: it has all, or nothing is.
+	kept *ownership.Names
+	// names are those of the catalog and of kept; nil: not gathered yet.
+	names *ownership.Names
 }
 
 // incomplete reports whether a configured backend, or a list of one, is missing: clients must then not cache lists,
@@ -51,7 +57,11 @@ func (v *view) catalog(b *backend.Backend) *backend.Catalog {
 }
 
 // sameParts reports whether a view was made of these catalogs.
-func (v *view) sameParts(parts []part) bool { return slices.Equal(v.parts, parts) }
+func (v *view) sameParts(parts []part) bool {
+	return slices.EqualFunc(v.parts, parts, func(a, b part) bool {
+		return a.backend == b.backend && a.catalog == b.catalog && a.kept == b.kept
+	})
+}
 
 // newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
 // taken over, with its renderings and schemas. The report hears of conflicts.
@@ -59,8 +69,8 @@ func newView(parts []part, prev *view, report *reporter, form showing) *view {
 	if prev == nil {
 		prev = &view{}
 	}
-	m := &merge{parts: parts, report: report, showing: form}
-	v := &view{parts: parts}
+	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts)}
+	v := &view{parts: parts, owners: m.owners}
 	v.digest = mcp.Digest{
 		Tools:     m.digest(listTools),
 		Resources: m.digest(listResources),

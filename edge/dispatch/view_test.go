@@ -36,7 +36,7 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b, c)
 
 	want := []Conflict{
-		{"tool", "same", "a", "b"}, {"tool", "b_x", "a", "c"},
+		{"tool", "b_x", "c", "a"}, {"tool", "same", "a", "b"},
 		{"URI prefix", "z:", "a", "b"}, {"resource", "x:1", "a", "b"}, {"resource template", "x:{a}/b", "a", "b"},
 		{"prompt", "same", "a", "b"}, {"extension", "e", "a", "b"},
 	}

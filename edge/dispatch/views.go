@@ -12,12 +12,14 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
 // views holds the view that all callers share, and caches those of callers with lists of their own.
 type views struct {
 	backends func() []*backend.Backend
+	names    *ownership.Registry
 	report   *reporter
 	shared   atomic.Pointer[view]
 	showing  showing
@@ -26,8 +28,8 @@ type views struct {
 	private *lru.Cache[string, *view]
 }
 
-func newViews(backends func() []*backend.Backend, most int, report *reporter, form showing) *views {
-	s := &views{backends: backends, report: report, showing: form}
+func newViews(backends func() []*backend.Backend, names *ownership.Registry, most int, report *reporter, form showing) *views {
+	s := &views{backends: backends, names: names, report: report, showing: form}
 	s.private, _ = lru.New[string, *view](most) // it fails for less than 1 only
 	s.refresh()
 	return s
@@ -42,6 +44,7 @@ func (s *views) refresh() (before, after *view) {
 	for i, b := range backends {
 		parts[i] = part{backend: b, catalog: b.Catalog()}
 	}
+	parts = arrange(parts, before, s.names)
 	if before != nil && before.sameParts(parts) {
 		return before, before
 	}
@@ -69,7 +72,7 @@ const ownAtOnce = 16
 // asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
 func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
 	parts := slices.Clone(shared.parts)
-	failed, err := ownParts(ctx, p, parts)
+	failed, err := s.ownParts(ctx, p, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +89,11 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 	}
 	v := newView(parts, prev, s.report, s.showing)
 	v.failed = failed
+	for i := range parts {
+		if c := parts[i].catalog; c.Private && c.Present && c != shared.parts[i].catalog {
+			s.names.Own(parts[i].backend.Name(), v.owners.names[i])
+		}
+	}
 	if failed == nil {
 		s.private.Add(key, v)
 	}
@@ -93,14 +101,14 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 }
 
 // ownParts gives the parts the caller's own catalogs. failed is why the last one that could not be read is absent; err: ctx ended.
-func ownParts(ctx context.Context, p mcp.Principal, parts []part) (failed, err error) {
+func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part) (failed, err error) {
 	var missing []int
 	for i := range parts {
 		if !parts[i].catalog.Private {
 			continue
 		}
 		if c := parts[i].backend.KeptFor(p); c != nil {
-			parts[i].catalog = c
+			parts[i].set(c)
 		} else {
 			missing = append(missing, i)
 		}
@@ -108,11 +116,11 @@ func ownParts(ctx context.Context, p mcp.Principal, parts []part) (failed, err e
 	if len(missing) == 0 {
 		return nil, nil
 	}
-	return readParts(ctx, p, parts, missing)
+	return s.readParts(ctx, p, parts, missing)
 }
 
 // readParts reads the catalogs of some parts together, at most ownAtOnce at a time. It returns what ownParts does.
-func readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int) (failed, err error) {
+func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int) (failed, err error) {
 	errs := make([]error, len(missing))
 	var reading errgroup.Group
 	reading.SetLimit(ownAtOnce)
@@ -120,7 +128,7 @@ func readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int
 		reading.Go(func() error {
 			c, err := parts[i].backend.CatalogFor(ctx, p)
 			if errs[n] = err; err == nil {
-				parts[i].catalog = c
+				parts[i].set(c)
 			}
 			return nil
 		})
@@ -133,18 +141,10 @@ func readParts(ctx context.Context, p mcp.Principal, parts []part, missing []int
 			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
 		default:
 			failed = translate.Status(errs[n], parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
-			parts[i].catalog = absent(parts[i].catalog)
+			parts[i].lose(s.names)
 		}
 	}
 	return failed, nil
-}
-
-// absent is a catalog whose services exist and whose lists are not known.
-func absent(c *backend.Catalog) *backend.Catalog {
-	return &backend.Catalog{
-		Describe: c.Describe, HasTools: c.HasTools, HasResources: c.HasResources, HasPrompts: c.HasPrompts, HasSkills: c.HasSkills,
-		Private: c.Private,
-	}
 }
 
 // known returns the caller's view as far as it is known without asking anybody.

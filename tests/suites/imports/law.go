@@ -28,7 +28,8 @@ var Law = []Package{
 	{"edge/era/stateless", "discovery, subscriptions, multi round-trip, sealed state", []string{"edge/budget", "edge/telemetry", "edge/era", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
 	{"edge/tasks", "tasks, in both eras: calls that nobody has to hold a connection for", []string{"edge/budget", "edge/era", "edge/era/stateful/call", "edge/era/stateful/run", "edge/jsonrpc", "edge/mcp", "edge/quota", "edge/revision", "edge/state", "edge/state/medium", "edge/telemetry"}},
 	{"edge/schema", "JSON Schemas of tools, checked within a computed cost", []string{"edge/jsonrpc"}},
-	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/policy", "edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
+	{"edge/ownership", "whose a name or a URI is, also while its backend is away", nil},
+	{"edge/dispatch", "method to capability: aggregation, pagination, validation", []string{"edge/ownership", "edge/policy", "edge/dispatch/changes", "edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/schema", "edge/revision", "edge/translate", "edge/backend", "gen/mcpedge/v1", "edge/schema/portable"}},
 	{"edge/dispatch/changes", "tells subscribers of changes in lists and resources", []string{"edge/backend", "edge/mcp"}},
 	{"edge/translate", "JSON to protobuf and back under a revision's rules, one pass", []string{"edge/mcp", "edge/jsonrpc", "edge/revision", "gen/mcpedge/v1"}},
 	{"edge/kubernetes", "finds backends among the Services of a cluster", nil},
@@ -45,7 +46,7 @@ var Law = []Package{
 	{"edge/reflect/reflecttest", "services known by their .proto files alone, for tests", []string{"gen/mcpedge/options/v1"}},
 	{"edge/state", "what outlives a request: interfaces and records", []string{"edge/mcp"}},
 	{"edge/state/memory", "the state of one replica", []string{"edge/budget", "edge/state", "edge/state/medium", "edge/mcp"}},
-	{"edge/state/redis", "the state of any number of replicas", []string{"edge/quota", "edge/telemetry", "edge/state", "edge/state/medium", "edge/mcp"}},
+	{"edge/state/redis", "the state of any number of replicas", []string{"edge/ownership", "edge/quota", "edge/telemetry", "edge/state", "edge/state/medium", "edge/mcp"}},
 	{"edge/state/medium", "the interface of a medium for calls that are machines, and the rules of their records", []string{"edge/mcp", "edge/state"}},
 	{"edge/state/statetest/model", "a medium in memory that can lose writes, for tests", []string{"edge/mcp", "edge/state", "edge/state/medium"}},
 	{"edge/state/statetest", "the suite every medium passes", []string{"edge/state", "edge/state/medium", "edge/state/statetest/model", "edge/mcp"}},
@@ -56,7 +57,7 @@ var Law = []Package{
 	{"edge/telemetry", "spans, metrics and the line of a request; any package may import it", []string{"edge/mcp", "edge/jsonrpc"}},
 	{"edge/config", "the only reader of files, flags and environment", []string{"edge/mcp", "edge/policy", "edge/quota"}},
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
-		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
+		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }

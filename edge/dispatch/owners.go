@@ -1,0 +1,372 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"hash"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// owners says, in one view, whose a name or a URI is. Its parts are in the order in which they win over each other; a rank is
+// an index of one. The first of these decides:
+//
+//   - what the platform grants: the longest prefix of names, or of URIs, that a configuration gives to one backend;
+//   - the order: of the backends that list a name, or list, match or say that they serve a URI, the first has it. A list that is
+//     not there is as it was last.
+//
+// It is immutable.
+type owners struct {
+	parts []part
+	names []*ownership.Names // of each part; never nil
+	// granted prefixes of names, and of URIs.
+	granted, uris ownership.Prefixes
+	// served are the URI prefixes that backends say they serve, and the directories of skills.
+	served ownership.Prefixes
+	// heads are the literal beginnings of templates. The first template without one has the rank headless.
+	heads    ownership.Prefixes
+	headless int
+	// exact are the directories of skills and the pages of tools.
+	exact map[string]int
+}
+
+func newOwners(parts []part) *owners {
+	o := &owners{parts: parts, names: make([]*ownership.Names, len(parts)), headless: len(parts), exact: map[string]int{}}
+	for i := range parts {
+		p := &parts[i]
+		if p.names == nil {
+			p.names = namesOf(p.catalog, p.kept)
+		}
+		o.names[i] = p.names
+		if p.backend.Discovered() {
+			continue // Whoever makes a Service grants nothing.
+		}
+		o.granted.Add(p.backend.Prefix(), i)
+		for _, uri := range p.backend.URIs() {
+			o.uris.Add(uri, i)
+		}
+	}
+	o.granted.Build()
+	o.uris.Build()
+	for i := range parts {
+		o.claim(i)
+	}
+	o.served.Build()
+	o.heads.Build()
+	return o
+}
+
+// claim notes the URIs of a part that are no entries of the list of resources.
+func (o *owners) claim(i int) {
+	exact := func(uri string) {
+		if _, taken := o.exact[uri]; !taken && ownership.Allows(o.uris.Longest(uri), i) {
+			o.exact[uri] = i
+		}
+	}
+	n := o.names[i]
+	for _, uri := range n.Pages {
+		exact(uri)
+	}
+	for _, uri := range n.Skills {
+		if root, ok := strings.CutSuffix(uri, skillFile); ok {
+			exact(root)
+			o.served.Add(root+"/", i)
+		}
+	}
+	for _, text := range n.Prefixes {
+		if o.mayServe(text, i) {
+			o.served.Add(text, i)
+		}
+	}
+	for _, text := range n.Templates {
+		if head := headOf(text); head != "" {
+			o.heads.Add(head, i)
+		} else {
+			o.headless = min(o.headless, i)
+		}
+	}
+}
+
+// mayServe reports whether a URI prefix that a backend says it serves counts: one that has URIs of the platform has no others.
+func (o *owners) mayServe(text string, i int) bool {
+	allowed := o.uris.Longest(text)
+	return ownership.Allows(allowed, i) && (allowed != nil || len(o.parts[i].backend.URIs()) == 0)
+}
+
+// headOf is the literal beginning of a URI template.
+func headOf(template string) string {
+	head, _, _ := strings.Cut(template, "{")
+	return head
+}
+
+// foreign reports whether a key of a list belongs to another backend than that of a rank, beyond equal keys, and to which.
+// No template is matched: see covered.
+func (o *owners) foreign(kind listKind, key string, rank int) (holder int, foreign bool) {
+	var allowed []int
+	switch kind {
+	case listTools, listPrompts:
+		allowed = o.granted.Longest(key)
+	case listTemplates:
+		allowed = o.uris.Longest(headOf(key))
+	default:
+		allowed = o.uris.Longest(key)
+		if first := o.first(key, rank, allowed); first < rank {
+			return first, true
+		}
+	}
+	if ownership.Allows(allowed, rank) {
+		return 0, false
+	}
+	return allowed[0], true
+}
+
+// first is the first rank below most, and in allowed, that has a URI other than by its lists of resources and templates; most:
+// there is none.
+func (o *owners) first(uri string, most int, allowed []int) int {
+	if i, ok := o.exact[uri]; ok && i < most {
+		most = i
+	}
+	return o.served.First(uri, most, allowed)
+}
+
+// covered reports whether a template of an earlier backend may match a URI: by its beginning, since nothing is matched while a
+// view is made.
+func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
+	allowed := o.uris.Longest(uri)
+	holder = o.heads.First(uri, rank, allowed)
+	if o.headless < holder && ownership.Allows(allowed, o.headless) {
+		holder = o.headless
+	}
+	return holder, holder < rank
+}
+
+// remembered are the keys of a list that is not there, as clients see them.
+func (o *owners) remembered(kind listKind, rank int) []string {
+	if !o.away(rank, kind) {
+		return nil
+	}
+	n := o.names[rank]
+	switch kind {
+	case listTools:
+		return shownNames(o.parts[rank].backend.Prefix(), n.Tools)
+	case listPrompts:
+		return shownNames(o.parts[rank].backend.Prefix(), n.Prompts)
+	case listResources:
+		return n.Resources
+	case listTemplates:
+		return n.Templates
+	default:
+		return n.Skills
+	}
+}
+
+func shownNames(prefix string, names []string) []string {
+	if prefix == "" {
+		return names
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		out[i] = prefix + name
+	}
+	return out
+}
+
+// away reports whether the list of a part is not there.
+func (o *owners) away(rank int, kind listKind) bool {
+	return missing(o.parts[rank].catalog).Has(kindOfList[kind])
+}
+
+// kindOfList is the kind that a list belongs to.
+var kindOfList = [...]backend.Kinds{
+	listTools: backend.Tools, listResources: backend.Resources, listTemplates: backend.Resources, listPrompts: backend.Prompts,
+	listSkills: backend.Resources,
+}
+
+// missing are the kinds whose lists a catalog does not have.
+func missing(c *backend.Catalog) backend.Kinds {
+	if !c.Present {
+		return allKinds
+	}
+	return c.Unread
+}
+
+// granteeAway is the backend of a rank in allowed whose resources are not there; nil: there is none.
+func (o *owners) granteeAway(allowed []int) *backend.Backend {
+	for _, i := range allowed {
+		if o.away(i, listResources) {
+			return o.parts[i].backend
+		}
+	}
+	return nil
+}
+
+// isAway reports whether the resources of a backend are not there.
+func (o *owners) isAway(b *backend.Backend) bool {
+	i := slices.IndexFunc(o.parts, func(p part) bool { return p.backend == b })
+	return i < 0 || o.away(i, listResources)
+}
+
+// fold adds to a digest what a part's share of a list depends on beside its own list.
+func (o *owners) fold(h hash.Hash, rank int, kind listKind) {
+	p := &o.parts[rank]
+	_, _ = io.WriteString(h, strings.Join(p.backend.URIs(), "\x00"))
+	for _, list := range keptLists(p.kept, kindOfList[kind]) {
+		for _, key := range list {
+			_, _ = io.WriteString(h, "\x00"+key)
+		}
+		_, _ = h.Write([]byte{1})
+	}
+}
+
+func keptLists(n *ownership.Names, kind backend.Kinds) [][]string {
+	switch {
+	case n == nil:
+		return nil
+	case kind == backend.Tools:
+		return [][]string{n.Tools}
+	case kind == backend.Prompts:
+		return [][]string{n.Prompts}
+	}
+	return [][]string{n.Resources, n.Templates, n.Skills, n.Prefixes, n.Pages}
+}
+
+// sameURIs reports whether URIs that are not in the lists of resources belong to the same backends.
+func (o *owners) sameURIs(prev *owners) bool {
+	return slices.EqualFunc(o.parts, prev.parts, func(a, b part) bool {
+		return a.backend == b.backend && a.kept == b.kept && missing(a.catalog) == missing(b.catalog) &&
+			slices.Equal(a.names.Prefixes, b.names.Prefixes) && slices.Equal(a.names.Pages, b.names.Pages)
+	})
+}
+
+// reserved is the error of a call of what belongs to a backend that is away. To those from whom it is hidden it does not
+// exist, as unknown says.
+func (r *round) reserved(ctx context.Context, owner *backend.Backend, kind policy.Kind, name string, args policy.Arguments, unknown func() *mcp.Error) error {
+	target := policy.Target{Kind: kind, Method: r.call.Method, Name: name, Backend: owner.Name()}
+	if kind == policy.Tool {
+		target.Hints = hintsOf(nil)
+	}
+	if err := r.decide(ctx, &target, args); errors.Is(err, policy.ErrHidden) {
+		return unknown()
+	} else if err != nil {
+		return err
+	}
+	return awayError(owner)
+}
+
+// gone is the error of a call whose backend is away, or has not any more what it is about: its state, its questions and
+// their answers go to no other.
+func (r *round) gone() *mcp.Error {
+	return mcp.Errorf(mcp.KindUnavailable, "the call belongs to the backend %q, which began it and cannot go on with it now: try again later, or start the call again",
+		clip(r.call.Backend))
+}
+
+// awayError says that a backend is away to which something belongs.
+func awayError(owner *backend.Backend) *mcp.Error {
+	return mcp.Errorf(mcp.KindUnavailable, "it belongs to the backend %q, which cannot be reached now: try again later", owner.Name())
+}
+
+// arrange puts parts into the order in which they win over each other, and gives those whose lists are not there what is
+// remembered. Names that before has gathered are taken over.
+func arrange(parts []part, before *view, names *ownership.Registry) []part {
+	holders := make([]ownership.Holder, len(parts))
+	for i := range parts {
+		p := &parts[i]
+		if missing(p.catalog) != 0 {
+			p.kept = names.Kept(p.backend.Name())
+		}
+		if before != nil {
+			at := slices.IndexFunc(before.parts, func(b part) bool { return b.backend == p.backend && b.catalog == p.catalog && b.kept == p.kept })
+			if at >= 0 {
+				p.names = before.parts[at].names
+			}
+		}
+		if p.names == nil {
+			p.names = namesOf(p.catalog, p.kept)
+		}
+		holders[i] = ownership.Holder{Name: p.backend.Name(), Configured: !p.backend.Discovered()}
+		if p.catalog.Present {
+			holders[i].Names = p.names
+		}
+	}
+	out := make([]part, 0, len(parts))
+	for _, i := range names.Update(holders) {
+		out = append(out, parts[i])
+	}
+	return out
+}
+
+// set gives a part the catalog of a caller.
+func (p *part) set(c *backend.Catalog) {
+	if c != p.catalog {
+		p.catalog, p.kept, p.names = c, nil, nil
+	}
+}
+
+// lose takes the lists from a part: those of a caller cannot be read.
+func (p *part) lose(names *ownership.Registry) {
+	p.catalog, p.kept, p.names = p.catalog.Unlisted(), names.Kept(p.backend.Name()), nil
+}
+
+// namesOf gathers the names of a catalog, and of the lists that it does not have those that are kept, which may be nil.
+func namesOf(c *backend.Catalog, kept *ownership.Names) *ownership.Names {
+	n := &ownership.Names{}
+	if kept == nil {
+		kept = n
+	}
+	away := missing(c)
+	if n.Tools = kept.Tools; !away.Has(backend.Tools) {
+		n.Tools = sorted(c.Tools, (*pb.Tool).GetName)
+	}
+	if n.Prompts = kept.Prompts; !away.Has(backend.Prompts) {
+		n.Prompts = sorted(c.Prompts, (*pb.Prompt).GetName)
+	}
+	if away.Has(backend.Resources) {
+		n.Resources, n.Templates, n.Skills, n.Prefixes = kept.Resources, kept.Templates, kept.Skills, kept.Prefixes
+	} else if c.HasResources {
+		n.Resources = sorted(c.Resources, (*pb.Resource).GetUri)
+		n.Templates = sorted(c.Templates, (*pb.ResourceTemplate).GetUriTemplate)
+		n.Skills = sorted(c.Skills, (*pb.Skill).GetUri)
+		n.Prefixes = sortedTexts(slices.Clone(c.Describe.GetResources().GetUriPrefixes()))
+	}
+	switch {
+	case away.Has(backend.Tools) || away.Has(backend.Resources):
+		n.Pages = kept.Pages
+	case c.HasResources: // else it serves no page
+		var pages []string
+		for _, t := range c.Tools {
+			if uri := pageOf(t.GetMetaJson()); strings.HasPrefix(uri, pageScheme) {
+				pages = append(pages, uri)
+			}
+		}
+		n.Pages = sortedTexts(pages)
+	}
+	return n
+}
+
+func sorted[T any](entries []T, key func(T) string) []string {
+	if len(entries) == 0 {
+		return nil
+	}
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = key(e)
+	}
+	return sortedTexts(out)
+}
+
+// sortedTexts sorts texts in place, each once, without an empty one.
+func sortedTexts(texts []string) []string {
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	if len(texts) > 0 && texts[0] == "" {
+		texts = texts[1:]
+	}
+	return texts
+}

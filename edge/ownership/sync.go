@@ -1,0 +1,242 @@
+package ownership
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"time"
+)
+
+// Store keeps values by name for all replicas. Safe for concurrent use.
+type Store interface {
+	// Digests returns the digest of each value, by name.
+	Digests(ctx context.Context) (map[string]string, error)
+	// Values returns the values of some names; one that is not there is missing.
+	Values(ctx context.Context, names []string) (map[string][]byte, error)
+	// Write replaces some values with their digests, and drops others, at once.
+	Write(ctx context.Context, set map[string]Value, drop []string) error
+}
+
+// Value is a value in a Store, with its digest.
+type Value struct {
+	Digest string
+	Bytes  []byte
+}
+
+const (
+	// every is how often the Store is looked at.
+	every = 10 * time.Second
+	// gather is how long a change waits for others before it is written.
+	gather = 200 * time.Millisecond
+	// within bounds one look.
+	within = 5 * time.Second
+	// orderName is the name of the order in the Store: no backend has it.
+	orderName = ""
+)
+
+// synced is what Run knows of the Store.
+type synced struct {
+	// loaded: it was read once. Nothing is written before.
+	loaded bool
+	failed bool // that was logged
+	// order is the digest of the order as it was written or read last.
+	order string
+}
+
+// Load reads what other replicas remember. A replica that serves before it may give names of a backend that is away to
+// others. Without a Store it does nothing. The error is the Store's.
+func (r *Registry) Load(ctx context.Context) error {
+	if r.o.Store == nil {
+		return nil
+	}
+	return r.exchange(ctx)
+}
+
+// Run shares what changes with other replicas until ctx ends. Without a Store it returns at once.
+func (r *Registry) Run(ctx context.Context) {
+	if r.o.Store == nil {
+		return
+	}
+	timer := time.NewTimer(every)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-r.wake:
+			timer.Reset(gather)
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+		}
+		bounded, cancel := context.WithTimeout(ctx, within)
+		err := r.exchange(bounded)
+		cancel()
+		r.mu.Lock()
+		if err != nil && !r.sync.failed && ctx.Err() == nil {
+			r.o.Logger.Warn("the names of backends cannot be shared with other replicas; trying on", "error", err)
+		}
+		r.sync.failed = err != nil
+		r.mu.Unlock()
+		timer.Reset(every)
+	}
+}
+
+// record is what a Store has of a backend.
+type record struct {
+	// Listed are the names that every caller may be shown, Own those that some callers were.
+	Listed *Names `json:"listed,omitempty"`
+	Own    *Names `json:"own,omitempty"`
+}
+
+// exchange reads what others know of backends that are away here, and writes what this replica knows of the others.
+func (r *Registry) exchange(ctx context.Context) error {
+	there, err := r.o.Store.Digests(ctx)
+	if err != nil {
+		return err
+	}
+	if wanted := r.unknown(there); len(wanted) > 0 {
+		values, err := r.o.Store.Values(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		if r.take(there, values) {
+			r.changed()
+		}
+	}
+	set, drop := r.pending(there)
+	if len(set)+len(drop) == 0 {
+		return nil
+	}
+	return r.o.Store.Write(ctx, set, drop)
+}
+
+// unknown names the values that this replica has to read.
+func (r *Registry) unknown(there map[string]string) (names []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if d, ok := there[orderName]; ok && d != r.sync.order {
+		names = append(names, orderName)
+	}
+	for name, digest := range there {
+		e := r.entries[name]
+		if name == orderName || e == nil || !e.configured || e.digest == digest {
+			continue
+		}
+		if !e.present || r.valueOf(name, e).Digest != digest {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// take notes what was read, and reports whether it changes anything. A value that cannot be read is as none.
+func (r *Registry) take(there map[string]string, values map[string][]byte) (changed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, raw := range values {
+		if name == orderName {
+			var order []string
+			if json.Unmarshal(raw, &order) != nil {
+				continue
+			}
+			r.sync.order = there[name]
+			// An order that this replica adopted stands until it is started anew; one that waits may be in effect elsewhere.
+			if (!r.sync.loaded || r.deferred) && !slices.Equal(order, r.order) {
+				r.order, changed = order, true
+			}
+			continue
+		}
+		if e := r.entries[name]; e != nil && r.takeNames(name, e, raw) {
+			changed = true
+		}
+		if e := r.entries[name]; e != nil {
+			e.digest = there[name]
+		}
+	}
+	return changed
+}
+
+// takeNames notes what another replica remembers of a backend: all of it while the backend is away here, else what was
+// shown to callers there. It reports whether that changes what is kept of one that is away. r.mu is held.
+func (r *Registry) takeNames(name string, e *entry, raw []byte) (changed bool) {
+	var there record
+	if json.Unmarshal(raw, &there) != nil {
+		return false
+	}
+	if e.present {
+		if there.Own != nil {
+			r.addOwn(e, there.Own)
+		}
+		return false
+	}
+	before := r.keptOf(name, e)
+	e.listed, e.own, e.kept, e.value = there.Listed, there.Own, nil, Value{}
+	after := r.keptOf(name, e)
+	if after.Equal(before) {
+		e.kept = before // The pointer stands for what it points at.
+		return false
+	}
+	return true
+}
+
+// pending is what the Store does not have as this replica knows it: names of backends that are there or that it has
+// lost, the order, and no backend that is not configured.
+func (r *Registry) pending(there map[string]string) (set map[string]Value, drop []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sync.loaded = true
+	set = map[string]Value{}
+	for name, e := range r.entries {
+		if r.keptOf(name, e) == nil || !e.configured {
+			continue
+		}
+		digest, known := there[name]
+		if known && !e.present {
+			continue // A replica that reaches it knows better.
+		}
+		v := r.valueOf(name, e)
+		if e.digest = v.Digest; v.Digest != digest {
+			set[name] = v
+		}
+	}
+	for name := range there {
+		if e := r.entries[name]; name != orderName && (e == nil || !e.configured) {
+			drop = append(drop, name)
+		}
+	}
+	if v := encode(r.order); r.order != nil && !r.deferred && v.Digest != there[orderName] {
+		set[orderName] = v
+		r.sync.order = v.Digest
+	}
+	return set, drop
+}
+
+// valueOf is what the Store is to have of a backend, within the bound. r.mu is held.
+func (r *Registry) valueOf(name string, e *entry) Value {
+	if e.value.Digest == "" {
+		_ = r.keptOf(name, e) // It reports what is too much.
+		var out record
+		left := r.o.Bytes
+		for _, list := range []struct{ from, to **Names }{{&e.listed, &out.Listed}, {&e.own, &out.Own}} {
+			if *list.from != nil {
+				*list.to, _ = (*list.from).bounded(left)
+				left -= (*list.to).size()
+			}
+		}
+		e.value = encode(out)
+	}
+	return e.value
+}
+
+// encode makes a value of names, or of the order.
+func encode(of any) Value {
+	raw, _ := json.Marshal(of) // strings alone
+	sum := sha256.Sum256(raw)
+	return Value{Digest: hex.EncodeToString(sum[:12]), Bytes: raw}
+}

@@ -1,0 +1,79 @@
+package redis
+
+import (
+	"context"
+	"errors"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/ownership"
+)
+
+// Names are what the backends listed last, for all replicas.
+func (r *Replica) Names() *Table { return &Table{r: r, key: r.prefix + ":{names}"} }
+
+// Table keeps values by name, each with its digest, in two hashes of one slot. It expires never: what is not wanted any
+// more is dropped by Write. Safe for concurrent use. It implements ownership.Store; errors are state.ErrUnavailable, or
+// the context's.
+type Table struct {
+	r   *Replica
+	key string
+}
+
+var _ ownership.Store = (*Table)(nil)
+
+// digests is the hash with the digests, in the slot of that with the values.
+func (t *Table) digests() string { return t.key + ":d" }
+
+// Digests implements ownership.Store.
+func (t *Table) Digests(ctx context.Context) (out map[string]string, err error) {
+	err = t.r.send(ctx, t.key, func() (err error) {
+		out, err = t.r.client.HGetAll(ctx, t.digests()).Result()
+		return err
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	return out, nil
+}
+
+// Values implements ownership.Store.
+func (t *Table) Values(ctx context.Context, names []string) (map[string][]byte, error) {
+	var found []any
+	err := t.r.send(ctx, t.key, func() (err error) {
+		found, err = t.r.client.HMGet(ctx, t.key, names...).Result()
+		return err
+	})
+	if err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	out := make(map[string][]byte, len(names))
+	for i, v := range found {
+		if text, ok := v.(string); ok {
+			out[names[i]] = []byte(text)
+		}
+	}
+	return out, nil
+}
+
+// Write implements ownership.Store.
+func (t *Table) Write(ctx context.Context, set map[string]ownership.Value, drop []string) error {
+	err := t.r.send(ctx, t.key, func() error {
+		_, err := t.r.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+			for name, v := range set {
+				p.HSet(ctx, t.key, name, v.Bytes)
+				p.HSet(ctx, t.digests(), name, v.Digest)
+			}
+			if len(drop) > 0 {
+				p.HDel(ctx, t.key, drop...)
+				p.HDel(ctx, t.digests(), drop...)
+			}
+			return nil
+		})
+		return err
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return unavailable(ctx, err)
+	}
+	return nil
+}
