@@ -14,7 +14,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
-	"github.com/mcpedge/mcpedge/tests/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // placed is a backend with its place in the configuration. away: nothing answers at its address.
