@@ -41,6 +41,8 @@ type Options struct {
 	Profiles bool
 	// Metrics serves /metrics; nil: it is not served.
 	Metrics http.Handler
+	// Audit records what operators do; nil: nothing is recorded.
+	Audit Auditor
 	// Level of the log, told and changed at /loglevel; nil: it is not served.
 	Level *slog.LevelVar
 	// ClientCertificates has all but the probes, /healthz and /readyz, and JWKSPath demand a client certificate. The listener must
@@ -95,7 +97,7 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
 	const reading = "GET, OPTIONS"
 	if o.API != nil {
-		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API)))
+		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API, operations{o.Audit})))
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))
 	}
 	if o.Dev != nil { // it has a guard of its own
@@ -110,7 +112,7 @@ func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o 
 	if o.Level != nil {
 		mux.Handle("/loglevel", g.admit("GET, PUT, OPTIONS", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPut {
-				setLevel(w, r, o.Level)
+				setLevel(w, r, o.Level, operations{o.Audit})
 				return
 			}
 			tellLevel(w, o.Level)

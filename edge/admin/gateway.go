@@ -32,7 +32,7 @@ type API struct {
 }
 
 // newGateway serves the API as REST, in process: there is no gRPC server.
-func newGateway(ready Readiness, pool *backend.Pool, api *API) http.Handler {
+func newGateway(ready Readiness, pool *backend.Pool, api *API, acts operations) http.Handler {
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, &runtime.JSONPb{
 			MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true},
@@ -48,9 +48,9 @@ func newGateway(ready Readiness, pool *backend.Pool, api *API) http.Handler {
 	ctx := context.Background()
 	err := errors.Join(
 		pb.RegisterCatalogServiceHandlerServer(ctx, mux, &catalog{client: newClient(api.Server, api.Replica.Status().Version, api.Memory)}),
-		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions}),
-		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks}),
-		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica}),
+		pb.RegisterSessionServiceHandlerServer(ctx, mux, &sessions{server: api.Server, directory: api.Sessions, acts: acts}),
+		pb.RegisterTaskServiceHandlerServer(ctx, mux, &taskService{tasks: api.Tasks, acts: acts}),
+		pb.RegisterReplicaServiceHandlerServer(ctx, mux, &replica{ready: ready, pool: pool, self: api.Replica, acts: acts}),
 	)
 	if err != nil {
 		panic(err) // The generated code registers its own constant patterns.

@@ -27,6 +27,7 @@ func (g guard) admit(allowed string, next http.Handler) http.Handler {
 		if !ok {
 			return
 		}
+		r = r.WithContext(addressed(r))
 		if !who.Anonymous() {
 			ctx := context.WithValue(r.Context(), callerKey{}, who)
 			r = r.WithContext(mcp.WithToken(ctx, g.Token(r, who)))

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 
+	"google.golang.org/grpc/status"
+
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
@@ -20,7 +22,7 @@ func tellLevel(w http.ResponseWriter, level *slog.LevelVar) {
 }
 
 // setLevel takes a level's name as the body, until the process ends.
-func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar) {
+func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar, acts operations) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 64))
 	name := strings.ToLower(strings.TrimSpace(string(body)))
 	next, ok := levels[name]
@@ -29,6 +31,14 @@ func setLevel(w http.ResponseWriter, r *http.Request, level *slog.LevelVar) {
 		return
 	}
 	web.WasRead(w)
-	level.Set(next)
+	err = acts.do(r.Context(), Act{Method: ActLogLevel, Target: name}, func() error {
+		level.Set(next)
+		return nil
+	})
+	if err != nil {
+		web.RetryAfter(w, http.StatusServiceUnavailable, retryAfter(err))
+		http.Error(w, status.Convert(err).Message(), http.StatusServiceUnavailable)
+		return
+	}
 	tellLevel(w, level)
 }

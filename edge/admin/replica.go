@@ -38,6 +38,7 @@ type replica struct {
 	ready Readiness
 	pool  *backend.Pool
 	self  Replica
+	acts  operations
 }
 
 // int32Of is a number of things as the API has it: what is beyond its type is as much as it can say.
@@ -61,8 +62,14 @@ func (r *replica) GetStatus(context.Context, *pb.GetStatusRequest) (*pb.GetStatu
 }
 
 // Drain implements ReplicaService.
-func (r *replica) Drain(context.Context, *pb.DrainRequest) (*pb.DrainResponse, error) {
-	r.self.Drain()
+func (r *replica) Drain(ctx context.Context, _ *pb.DrainRequest) (*pb.DrainResponse, error) {
+	err := r.acts.do(ctx, Act{Method: ActDrain}, func() error {
+		r.self.Drain()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
 	return &pb.DrainResponse{}, nil
 }
 

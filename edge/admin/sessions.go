@@ -35,6 +35,7 @@ type sessions struct {
 	pb.UnimplementedSessionServiceServer
 	server    Server
 	directory Directory
+	acts      operations
 }
 
 // ListSessions implements SessionService.
@@ -69,7 +70,15 @@ func (s *sessions) GetSession(ctx context.Context, in *pb.GetSessionRequest) (*p
 }
 
 // EndSession implements SessionService: its owner sends a DELETE.
-func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSessionResponse, error) {
+func (s *sessions) EndSession(ctx context.Context, in *pb.EndSessionRequest) (out *pb.EndSessionResponse, err error) {
+	err = s.acts.do(ctx, Act{Method: ActEndSession, Session: in.GetId()}, func() (err error) {
+		out, err = s.end(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (s *sessions) end(ctx context.Context, in *pb.EndSessionRequest) (*pb.EndSessionResponse, error) {
 	one, err := s.look(ctx, in.GetId())
 	if err != nil {
 		return nil, err

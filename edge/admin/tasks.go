@@ -33,6 +33,7 @@ type Tasks interface {
 type taskService struct {
 	pb.UnimplementedTaskServiceServer
 	tasks Tasks
+	acts  operations
 }
 
 // ListTasks implements TaskService.
@@ -66,7 +67,15 @@ func (s *taskService) GetTask(ctx context.Context, in *pb.GetTaskRequest) (*pb.G
 }
 
 // CancelTask implements TaskService.
-func (s *taskService) CancelTask(ctx context.Context, in *pb.CancelTaskRequest) (*pb.CancelTaskResponse, error) {
+func (s *taskService) CancelTask(ctx context.Context, in *pb.CancelTaskRequest) (out *pb.CancelTaskResponse, err error) {
+	err = s.acts.do(ctx, Act{Method: ActCancelTask, Task: in.GetId()}, func() (err error) {
+		out, err = s.cancel(ctx, in)
+		return err
+	})
+	return out, err
+}
+
+func (s *taskService) cancel(ctx context.Context, in *pb.CancelTaskRequest) (*pb.CancelTaskResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
 	defer cancel()
 	one, err := s.tasks.Revoke(ctx, in.GetId())

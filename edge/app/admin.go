@@ -20,6 +20,10 @@ func (a *App) administration(router *era.Router) http.Handler {
 	if a.dev != nil {
 		page = dev.Handler(a.dev, a.tasks, replicaName(a.cfg), config.LoopbackHosts())
 	}
+	var records admin.Auditor
+	if a.audit != nil {
+		records = operators{a.audit}
+	}
 	return admin.New(a, a.pool, admin.Options{
 		Web: web.Options{
 			MaxBody: int64(a.cfg.Limits.Body), ReadTimeout: a.cfg.Limits.ReadTimeout, WriteTimeout: a.cfg.Limits.WriteTimeout,
@@ -27,7 +31,7 @@ func (a *App) administration(router *era.Router) http.Handler {
 			Tokens: a.cfg.Exchanges(),
 		},
 		API:      &admin.API{Server: router, Memory: a.memory.Named("admin"), Sessions: a.store, Tasks: a.tasks, Replica: a},
-		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page,
+		Profiles: a.cfg.Pprof, Metrics: a.metrics(), Level: a.level, Dev: page, Audit: records,
 		JWKS:               a.jwks(),
 		ClientCertificates: a.cfg.AdminTLS.ClientCA != "" && (a.cfg.AdminAuth == nil || !a.cfg.AdminAuth.ClientCert),
 		Auth:               a.adminAuthenticator(),

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -124,6 +125,38 @@ func (x auditor) Foreign(ctx context.Context, who *mcp.Principal, a *telemetry.A
 	r := recordOf(who, a)
 	r.Verdict = audit.Verdict{Effect: audit.Hide, By: audit.ByOwnership}
 	return x.records.Decided(ctx, &r, nil)
+}
+
+// operators records what operators do.
+type operators struct{ records *audit.Log }
+
+var _ admin.Auditor = operators{}
+
+// Operate implements admin.Auditor.
+func (x operators) Operate(ctx context.Context, a *admin.Act) (ended func(outcome string), err error) {
+	began := time.Now()
+	r := audit.Record{
+		Who: audit.WhoOf(&a.Operator), Listener: "admin", Method: a.Method, Target: a.Target,
+		Verdict: audit.Verdict{Effect: audit.Allow, By: audit.ByOperator},
+	}
+	if a.Address.IsValid() {
+		r.Address = a.Address.String()
+	}
+	if a.Session != "" {
+		r.Who.Session = telemetry.SessionPrint(a.Session)
+	}
+	if a.Task != "" {
+		r.Task = telemetry.SessionPrint(a.Task)
+	}
+	outcome := r
+	outcome.Verdict = audit.Verdict{}
+	if err := x.records.Decided(ctx, &r, nil); err != nil {
+		return nil, err
+	}
+	return func(how string) {
+		outcome.Outcome, outcome.Duration = how, time.Since(began)
+		x.records.Ended(&outcome)
+	}, nil
 }
 
 func recordOf(who *mcp.Principal, a *telemetry.Audited) audit.Record {

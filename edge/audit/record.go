@@ -50,11 +50,13 @@ const (
 	ByOwnership By = "ownership"
 	// ByPolicy: the rules and scopes of the policy.
 	ByPolicy By = "policy"
-	// ByExternal: the policy server. The rule is denied, or failed where it did not decide; then what the setting on-failure says
+	// ByExternal: the policy server. The rule is denied, omitted where it could not be shown all, or failed where it did not decide; then what the setting on-failure says
 	// is the effect. That it allowed something is not recorded by itself.
 	ByExternal By = "external"
 	// ByQuota: the quotas.
 	ByQuota By = "quota"
+	// ByOperator: an operator, on the admin address: the end of a session, a task's cancellation, a level of the log, a drain.
+	ByOperator By = "operator"
 )
 
 // Who is the caller. Members that are not known are empty.

@@ -321,3 +321,35 @@ func TestAuditOfWhatNobodyDecided(t *testing.T) {
 	e.End(t)
 	wantRecords(t, records(t, path), want...)
 }
+
+// TestOperatorsAreRecorded: what an operator does on the admin address is recorded with its principal, once before it takes effect and once
+// when it has ended, also where it fails.
+func TestOperatorsAreRecorded(t *testing.T) {
+	id, path := issuer.Serve(t), filepath.Join(t.TempDir(), "audit.jsonl")
+	e := startEdge(t, only(startService(t, newFixture().Server)), withAuth(id), auditTo(path), func(c *config.Config) {
+		c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"}
+	})
+	olga := []string{"Authorization", "Bearer " + id.Token("olga", public, map[string]any{"scope": "mcp:operate"})}
+	s := sessionAs(t, e, vNov, id.Token("alice", public))
+	o := newOperator(t, e)
+	o.do(http.MethodDelete, "/v1/sessions/"+s.id, "").want(http.StatusUnauthorized)
+	o.do(http.MethodDelete, "/v1/sessions/"+s.id, "", olga...).want(http.StatusOK)
+	o.do(http.MethodDelete, "/v1/sessions/"+s.id, "", olga...).want(http.StatusNotFound)
+	o.do(http.MethodPost, "/v1/tasks/none:cancel", "{}", olga...).want(http.StatusNotFound)
+	o.do(http.MethodPost, "/v1/drain", "{}", olga...).want(http.StatusOK)
+	e.AwaitEnd(t)
+	got := records(t, path)
+	wantRecords(t, got,
+		"deny authentication missing",
+		"olga allow operator", "olga admin/sessions/end  ok", "olga allow operator", "olga admin/sessions/end  not_found",
+		"olga allow operator", "olga admin/tasks/cancel  not_found", "olga allow operator", "olga admin/drain  ok",
+	)
+	for _, r := range got {
+		if r.Listener != "admin" || r.Subject == "olga" && r.Issuer != id.URL {
+			t.Errorf("%+v", r)
+		}
+		if r.Method == "admin/sessions/end" && r.Session != telemetry.SessionPrint(s.id) || r.Method == "admin/tasks/cancel" && r.Task != telemetry.SessionPrint("none") {
+			t.Errorf("%+v", r)
+		}
+	}
+}

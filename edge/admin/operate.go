@@ -1,0 +1,98 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/netip"
+	"strings"
+	"unicode"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// Act is what an operator does on the admin address, calls of tools and what else a client could do aside, which are recorded as those of
+// clients are.
+type Act struct {
+	// Operator is who does it: the principal who was authenticated, or the administrator where nobody is.
+	Operator mcp.Principal
+	// Address it came from; zero: not known.
+	Address netip.Addr
+	// Method is one of the constants below.
+	Method string
+	// Target is the level that is set; Session and Task are ids. Those that do not apply are empty.
+	Target, Session, Task string
+}
+
+// The methods of acts.
+const (
+	ActEndSession = "admin/sessions/end"
+	ActCancelTask = "admin/tasks/cancel"
+	ActDrain      = "admin/drain"
+	ActLogLevel   = "admin/loglevel"
+)
+
+// Auditor records acts. Safe for concurrent use.
+type Auditor interface {
+	// Operate records an act before it has an effect. ended is called once, when it has ended, with ok or a word for what went wrong. The
+	// error, a *mcp.Error, says that the act cannot be recorded, and must not be done.
+	Operate(ctx context.Context, a *Act) (ended func(outcome string), err error)
+}
+
+// operations has acts recorded. A nil Auditor records nothing.
+type operations struct{ records Auditor }
+
+// do records an act, does it and records how it ended. The error is that of fn, or a status that says that it cannot be recorded.
+func (o operations) do(ctx context.Context, a Act, fn func() error) error {
+	if o.records == nil {
+		return fn()
+	}
+	a.Operator = caller(ctx)
+	a.Address, _ = ctx.Value(addressKey{}).(netip.Addr)
+	ended, err := o.records.Operate(ctx, &a)
+	if err != nil {
+		return unrecorded(err)
+	}
+	err = fn()
+	ended(outcomeOf(err))
+	return err
+}
+
+// unrecorded is the status of an act that cannot be recorded.
+func unrecorded(err error) error {
+	st := status.New(codes.Unavailable, err.Error())
+	if e := (*mcp.Error)(nil); errors.As(err, &e) && e.RetryAfter > 0 {
+		if with, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)}); err == nil {
+			st = with
+		}
+	}
+	return st.Err()
+}
+
+// outcomeOf is ok, or the code of a status in small letters: not_found.
+func outcomeOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	var b strings.Builder
+	for i, r := range status.Code(err).String() {
+		if unicode.IsUpper(r) && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+type addressKey struct{}
+
+// addressed lets acts know the address of an HTTP request.
+func addressed(r *http.Request) context.Context {
+	return context.WithValue(r.Context(), addressKey{}, web.Proxies(nil).Address(r))
+}
