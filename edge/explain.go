@@ -69,7 +69,7 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 	if err != nil {
 		return fmt.Errorf("policy: --claims: %w", err)
 	}
-	var claims map[string]any
+	var claims map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil {
 		return fmt.Errorf("policy: --claims %s: it is no JSON object: give the claims of a token, decoded", file)
 	}
@@ -80,7 +80,7 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 		}
 		defer stop()
 	}
-	return app.ExplainPolicy(ctx, cfg, claims, tool, json.RawMessage(arguments), out)
+	return app.ExplainPolicy(ctx, cfg, raw, tool, json.RawMessage(arguments), out)
 }
 
 // takeValue takes a flag that is no setting, with its value, out of arguments. The last one counts.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,14 +19,14 @@ import (
 )
 
 // ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now: on one tool
-// or, if that is empty, on everything. The claims are those of a token, which is not verified; none: the caller is anonymous.
+// or, if that is empty, on everything. The claims are those of a token, a JSON object that is not verified; {}: the caller is anonymous.
 // The arguments are those of a call of the tool, a JSON object; none: they are not known.
-func ExplainPolicy(ctx context.Context, cfg config.Config, claims map[string]any, tool string, arguments json.RawMessage, out io.Writer) error {
+func ExplainPolicy(ctx context.Context, cfg config.Config, claims json.RawMessage, tool string, arguments json.RawMessage, out io.Writer) error {
 	var given policy.Arguments
 	if len(arguments) > 0 {
-		values, err := dispatch.DecodeArguments(arguments)
+		values, err := policy.DecodeObject(arguments)
 		if err != nil || values == nil {
-			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object: give the arguments of a call", arguments)
+			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object with the arguments of a call: %w", arguments, cmp.Or(err, errors.New("it is null")))
 		}
 		given = func() (map[string]any, error) { return values, nil }
 	}
@@ -118,13 +119,15 @@ func listing(p *policy.Policy, who *mcp.Principal, t *policy.Target) string {
 	return "not listed"
 }
 
-// claimant is the principal that the claims stand for, as their issuer's settings have it or, if it is not configured, the
-// first issuer's.
-func claimant(cfg *config.Config, claims map[string]any) (mcp.Principal, error) {
-	if len(claims) == 0 {
-		return mcp.Principal{}, nil
+// claimant is the principal that the claims, a JSON object, stand for, as their issuer's settings have it or, if it is not configured, the
+// first issuer's. None: it is anonymous.
+func claimant(cfg *config.Config, claims json.RawMessage) (mcp.Principal, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(claims, &members); err != nil || len(members) == 0 {
+		return mcp.Principal{}, err
 	}
-	name, _ := claims["iss"].(string)
+	var name string
+	_ = json.Unmarshal(members["iss"], &name) // empty: it says none
 	i := auth.Issuer{URL: name}
 	if cfg.Auth != nil {
 		for n := range cfg.Auth.Issuers {

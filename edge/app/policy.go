@@ -3,8 +3,10 @@ package app
 import (
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/access"
+	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/policy/external"
@@ -35,6 +37,7 @@ func (a *App) newControl() error {
 		return nil
 	}
 	a.keepClaims(p)
+	a.warnRoles(p)
 	g.what, g.file, g.log, g.read = "policy", a.cfg.File, a.log, a.rereadPolicy
 	return nil
 }
@@ -43,6 +46,20 @@ func (a *App) newControl() error {
 func (a *App) keepClaims(p *policy.Policy) {
 	if a.auth != nil {
 		a.auth.KeepClaims(p.Claims())
+	}
+}
+
+// warnRoles warns of issuers whose settings do not say where roles are, if rules look at them: a rule that denies by a role would deny
+// nobody whose role is in another claim.
+func (a *App) warnRoles(p *policy.Policy) {
+	if !p.UsesRoles() || a.cfg.Auth == nil {
+		return
+	}
+	for i := range a.cfg.Auth.Issuers {
+		if one := &a.cfg.Auth.Issuers[i]; len(one.Claims.Roles) == 0 {
+			a.log.Warn("rules of the policy look at principal.roles, and auth.issuers[].claims.roles does not say where this issuer has them: "+
+				"they are taken from "+strings.Join(auth.DefaultRoles, " and ")+", and not from groups", "issuer", one.Issuer)
+		}
 	}
 }
 
@@ -63,6 +80,7 @@ func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
 		return false, nil
 	}
 	a.keepClaims(p)
+	a.warnRoles(p)
 	a.dispatch.Exchange(func() { a.access.SetPolicy(p, server.client) }, looksFurther(before, p))
 	g.gone.add(before)
 	if was := g.server; was != server {

@@ -6,16 +6,17 @@ import (
 )
 
 // canonical is an audience in the form in which it is compared: of a URL, the scheme and host in lower case, without
-// the scheme's default port and without a slash at the end (MCP, "Canonical Server URI"). What is no URL stays as it is.
+// the scheme's default port and without one slash at the end (MCP, "Canonical Server URI"). What is no URL stays as it is, and so does
+// one with a fragment, be it empty: a resource has none.
 func canonical(audience string) string {
 	u, err := url.Parse(audience)
-	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || u.Fragment != "" {
+	if err != nil || u.Scheme == "" || u.Host == "" || u.User != nil || strings.Contains(audience, "#") {
 		return audience
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	u.Host = canonicalHost(u.Scheme, u.Host)
 	if u.RawQuery == "" {
-		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), strings.TrimRight(u.RawPath, "/")
+		u.Path, u.RawPath = strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(u.RawPath, "/")
 	}
 	return u.String()
 }

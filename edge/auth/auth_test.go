@@ -131,7 +131,7 @@ func TestTokens(t *testing.T) {
 	body := string(text)
 	alice := mcp.Principal{Issuer: i.URL, Subject: "alice", Client: "a-client", Scopes: []string{"mcp:read", "mcp:write"}}
 	bob := alice
-	bob.Roles = []string{"admin", "ops", "team a"}
+	bob.Roles = []string{"admin", "ops"}
 	for name, c := range map[string]struct {
 		r      *http.Request
 		who    mcp.Principal
@@ -151,7 +151,7 @@ func TestTokens(t *testing.T) {
 		"early within the skew":       {bearer(token(claims{"nbf": in(30 * time.Second)})), alice, 0, ""},
 		"scopes in an array":          {bearer(token(claims{"scope": nil, "scp": []string{"mcp:read", "mcp:write"}})), alice, 0, ""},
 		"roles of everywhere": {bearer(token(claims{
-			"roles": []string{"admin"}, "realm_access": claims{"roles": []any{"ops", "admin", 7}}, "groups": []string{"team a"},
+			"roles": []string{"admin"}, "realm_access": claims{"roles": []any{"ops", "admin"}}, "groups": []string{"team a"},
 		})), bob, 0, ""},
 		"a client without a user": {bearer(token(claims{"sub": nil})), mcp.Principal{Issuer: i.URL, Subject: "a-client", SubjectIsClient: true, Client: "a-client", Scopes: alice.Scopes}, 0, ""},
 		"another issuer's alice": {bearer(second.Token("alice", "00000003-0000")), mcp.Principal{

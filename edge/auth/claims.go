@@ -4,9 +4,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -33,69 +35,131 @@ func claim(claims map[string]any, path string) (any, bool) {
 	}
 }
 
-// texts are the strings of a claim: itself, or the elements of an array. ok is false when it is neither.
-func texts(v any) (list []string, ok bool) {
+// texts are the strings of a claim: itself, or the elements of an array. The refusal says that it is, or has, something else: what is
+// not read may be what a policy denies.
+func texts(name string, v any) (list []string, _ *refusal) {
 	switch v := v.(type) {
 	case string:
-		return []string{v}, true
+		return []string{v}, nil
 	case []any:
 		for _, e := range v {
-			if s, ok := e.(string); ok {
-				list = append(list, s)
+			s, ok := e.(string)
+			if !ok {
+				return nil, badClaim(name, "has an element that is no string")
 			}
+			list = append(list, s)
 		}
-		return list, true
+		return list, nil
 	}
-	return nil, false
+	return nil, badClaim(name, "is neither a string nor an array of strings")
 }
 
-// principal makes the principal of the claims of a token that is good; text is their JSON.
-func (i *issuer) principal(claims jwt.MapClaims, text []byte) (mcp.Principal, *refusal) {
-	p := mcp.Principal{Issuer: i.o.URL}
-	var r *refusal
+// text is a claim that is a string; empty: it is not there.
+func text(claims jwt.MapClaims, name string) (string, *refusal) {
+	v, there := claims[name]
+	if !there {
+		return "", nil
+	}
+	s, ok := v.(string)
+	if !ok {
+		return "", badClaim(name, "is no string")
+	}
+	return s, nil
+}
+
+// badClaim refuses a claim of another type than it must have. The name is of the settings or the specification.
+func badClaim(name, what string) *refusal {
+	return &refusal{ReasonClaim, "the access token's claim " + name + " " + what + ": have its issuer write it as it must be, or take it from another claim"}
+}
+
+// scopesOf are the scopes of a claim's texts: what U+0020 separates (RFC 6749, section 3.3). Other space is part of one.
+func scopesOf(texts []string) (scopes []string) {
+	for _, s := range texts {
+		for _, scope := range strings.Split(s, " ") {
+			if scope != "" {
+				scopes = append(scopes, scope)
+			}
+		}
+	}
+	return scopes
+}
+
+// principal makes the principal of the claims of a token that is good; raw is their JSON.
+func (i *issuer) principal(claims jwt.MapClaims, raw []byte) (p mcp.Principal, r *refusal) {
+	p.Issuer = i.o.URL
 	if p.Subject, p.SubjectIsClient, r = i.subject(claims); r != nil {
 		return mcp.Principal{}, r
 	}
+	if p.Scopes, p.Roles, r = i.rights(claims); r != nil {
+		return mcp.Principal{}, r
+	}
+	if p.Client, r = clientOf(claims); r != nil {
+		return mcp.Principal{}, r
+	}
+	if p.Actor, r = i.actor(claims); r != nil {
+		return mcp.Principal{}, r
+	}
+	if p.Forwarded, r = i.chosen(raw); r != nil {
+		return mcp.Principal{}, r
+	}
+	p.Claims = i.kept(raw)
+	id, r := text(claims, "jti")
+	if r != nil {
+		return mcp.Principal{}, r
+	}
+	if id != "" {
+		sum := sha256.Sum256([]byte(id))
+		p.TokenID = hex.EncodeToString(sum[:])
+	}
+	return p, nil
+}
+
+// rights are the scopes of the first claim that is there, and the roles of all.
+func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusal) {
 	for _, path := range i.o.Scopes {
-		v, _ := claim(claims, path)
-		if list, ok := texts(v); ok {
-			for _, s := range list {
-				p.Scopes = append(p.Scopes, strings.Fields(s)...)
+		if v, there := claim(claims, path); there {
+			list, r := texts(path, v)
+			if r != nil {
+				return nil, nil, r
 			}
+			scopes = scopesOf(list)
 			break
 		}
 	}
 	known := map[string]bool{"": true}
 	for _, path := range i.o.Roles {
-		v, _ := claim(claims, path)
-		list, _ := texts(v)
+		v, there := claim(claims, path)
+		if !there {
+			continue
+		}
+		list, r := texts(path, v)
+		if r != nil {
+			return nil, nil, r
+		}
 		for _, role := range list {
 			if !known[role] {
 				known[role] = true
-				p.Roles = append(p.Roles, role)
+				roles = append(roles, role)
 			}
 		}
 	}
+	return scopes, roles, nil
+}
+
+// clientOf is the id of the client that a token was issued to, by the first of clientClaims that is there; empty: none is, or its text
+// is no name.
+func clientOf(claims jwt.MapClaims) (string, *refusal) {
 	for _, name := range clientClaims {
-		if v, there := claims[name]; there {
-			if s, ok := v.(string); ok && checkSubject(s) == nil {
-				p.Client = s
-			}
-			break
+		if _, there := claims[name]; !there {
+			continue
 		}
+		id, r := text(claims, name)
+		if r == nil && checkSubject(id) != nil {
+			id = ""
+		}
+		return id, r
 	}
-	if p.Actor, r = i.actor(claims); r != nil {
-		return mcp.Principal{}, r
-	}
-	if p.Forwarded, r = i.chosen(text); r != nil {
-		return mcp.Principal{}, r
-	}
-	p.Claims = i.kept(claims)
-	if id, ok := claims["jti"].(string); ok && id != "" {
-		sum := sha256.Sum256([]byte(id))
-		p.TokenID = hex.EncodeToString(sum[:])
-	}
-	return p, nil
+	return "", nil
 }
 
 // actor is who acts for the subject, the newest of a chain (RFC 8693, section 4.1). Principal.Actor is one of the subject's issuer,
@@ -156,13 +220,19 @@ func rawClaim(text []byte, path string) json.RawMessage {
 	}
 }
 
-// Principal is who the claims of a token of the issuer stand for, with all of them. Nothing is verified: it is for explaining.
-func (i Issuer) Principal(claims map[string]any) (mcp.Principal, error) {
-	p, why := (&issuer{o: i.withDefaults(nil)}).principal(claims, nil)
+// Principal is who the claims of a token of the issuer, a JSON object, stand for, with all of them. Nothing is verified: it is for
+// explaining.
+func (i Issuer) Principal(raw []byte) (mcp.Principal, error) {
+	claims := jwt.MapClaims{}
+	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil || !uniqueMembers(raw) {
+		return mcp.Principal{}, errors.New("the claims are no JSON object, or one with two members of one name")
+	}
+	var keep atomic.Pointer[keptClaims]
+	keep.Store(&keptClaims{all: true})
+	p, why := (&issuer{o: i.withDefaults(nil), keep: &keep}).principal(claims, raw)
 	if why != nil {
 		return p, why
 	}
-	p.Claims = claims
 	return p, nil
 }
 
@@ -180,20 +250,24 @@ func (a *Authenticator) KeepClaims(names []string, all bool) {
 	a.keep.Store(&keptClaims{slices.Clone(names), all})
 }
 
-// kept are the claims that principals have, as the settings are now; nil: none.
-func (i *issuer) kept(claims jwt.MapClaims) map[string]any {
+// kept are the claims that principals have, as the settings are now, each with its own text; nil: none. raw is the JSON of all.
+func (i *issuer) kept(raw []byte) map[string]json.RawMessage {
 	if i.keep == nil || i.keep.Load() == nil {
 		return nil
 	}
 	keep := i.keep.Load()
-	if keep.all {
+	if !keep.all && len(keep.names) == 0 {
+		return nil
+	}
+	var claims map[string]json.RawMessage
+	if json.Unmarshal(raw, &claims) != nil || keep.all {
 		return claims
 	}
-	var out map[string]any
+	var out map[string]json.RawMessage
 	for _, name := range keep.names {
 		if v, there := claims[name]; there {
 			if out == nil {
-				out = map[string]any{}
+				out = map[string]json.RawMessage{}
 			}
 			out[name] = v
 		}

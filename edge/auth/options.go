@@ -89,7 +89,7 @@ var (
 	DefaultAlgorithms = []string{"RS256", "PS256", "ES256", "ES384", "EdDSA"}
 	DefaultSubject    = []string{"sub", "client_id", "azp"}
 	DefaultScopes     = []string{"scope", "scp", "scopes"}
-	DefaultRoles      = []string{"roles", "realm_access.roles", "groups"}
+	DefaultRoles      = []string{"roles", "realm_access.roles"}
 )
 
 // The bounds. They are no settings: nothing that is in use comes near them.

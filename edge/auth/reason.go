@@ -43,12 +43,14 @@ const (
 	ReasonProof
 	// ReasonLimit: the caller has used more proofs than are remembered, and the request is answered 429.
 	ReasonLimit
+	// ReasonClaim: a claim is of another type than it must have.
+	ReasonClaim
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"missing", "malformed", "too_large", "unknown", "issuer", "algorithm", "key", "signature", "expired", "early",
-	"audience", "kind", "bound", "subject", "unavailable", "scope", "proof", "limit",
+	"audience", "kind", "bound", "subject", "unavailable", "scope", "proof", "limit", "claim",
 }
 
 // String is the reason's name in metrics.

@@ -83,7 +83,8 @@ type Claims struct {
 	Subject Names `yaml:"subject"`
 	// Scopes: the first that is there; empty: scope, scp, scopes.
 	Scopes Names `yaml:"scopes"`
-	// Roles: all of them; empty: roles, realm_access.roles, groups.
+	// Roles: all of them; empty: roles, realm_access.roles. Groups are roles only where this says so: in many directories users make
+	// groups of their own.
 	Roles Names `yaml:"roles"`
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -48,7 +49,7 @@ policy:
 		t.Fatal(err)
 	}
 	decide := func(scope string, target policy.Target) string {
-		d, err := p.Explain(&mcp.Principal{Subject: "s", Scopes: []string{scope}, Claims: map[string]any{"region": "eu"}}, &target, func() (map[string]any, error) {
+		d, err := p.Explain(&mcp.Principal{Subject: "s", Scopes: []string{scope}, Claims: map[string]json.RawMessage{"region": json.RawMessage(`"eu"`)}}, &target, func() (map[string]any, error) {
 			return map[string]any{"region": "us"}, nil
 		})
 		if err != nil {

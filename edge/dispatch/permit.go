@@ -1,15 +1,9 @@
 package dispatch
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
-	"math"
-	"math/big"
-	"strconv"
-	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -165,78 +159,15 @@ func (r *round) toolArguments() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return DecodeArguments(raw)
+	out, err := policy.DecodeObject(raw)
+	if err != nil {
+		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments cannot be judged: %v", err)
+	}
+	return out, nil
 }
 
 // promptArguments are those of prompts/get.
 func (r *round) promptArguments() (map[string]any, error) { return r.toolArguments() }
-
-// DecodeArguments reads an object as CEL has it: numbers are doubles but for integers that no double can be exactly.
-func DecodeArguments(raw json.RawMessage) (map[string]any, error) {
-	var out map[string]any
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	if err := d.Decode(&out); err != nil {
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments cannot be read: %v", err)
-	}
-	_, err := numbers(out)
-	return out, err
-}
-
-// exact is below where each integer is a double that no other is.
-const exact = 1 << 53
-
-// maxExact bounds the texts of large numbers with a point or an exponent: reading them exactly takes the square of it.
-const maxExact = 1 << 10
-
-// numbers replaces the numbers in a value. Its depth is that of a message, which is bounded.
-func numbers(v any) (any, error) {
-	var err error
-	switch v := v.(type) {
-	case map[string]any:
-		for name, member := range v {
-			if v[name], err = numbers(member); err != nil {
-				return nil, err
-			}
-		}
-	case []any:
-		for i, member := range v {
-			if v[i], err = numbers(member); err != nil {
-				return nil, err
-			}
-		}
-	case json.Number:
-		return number64(v.String())
-	}
-	return v, nil
-}
-
-func number64(text string) (any, error) {
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments has the number %s, which is too large to be judged: send a smaller one", clip(text))
-	}
-	if f < exact && f > -exact || f > math.MaxUint64 || f < math.MinInt64 {
-		return f, nil
-	}
-	if strings.ContainsAny(text, ".eE") {
-		if len(text) > maxExact {
-			return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments has a number of %d characters: send a shorter one", len(text))
-		}
-		r, ok := new(big.Rat).SetString(text)
-		if !ok || !r.IsInt() {
-			return f, nil
-		}
-		text = r.Num().String()
-	}
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n, nil
-	}
-	if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return n, nil
-	}
-	return f, nil
-}
 
 // Targets are all that the backends list now, as clients see it.
 func Targets(pool *backend.Pool) (out []policy.Target) {

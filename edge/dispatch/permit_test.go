@@ -169,7 +169,7 @@ func TestArgumentsDecide(t *testing.T) {
 		{mcp.MethodToolsCall, `{"name":"one","arguments":{}}`, mcp.KindForbidden},
 		{mcp.MethodToolsCall, `{"name":"one"}`, mcp.KindForbidden},
 		{mcp.MethodToolsCall, `{"name":"one","arguments":{"n":1,"n":9007199254740993}}`, mcp.KindInvalidParams},
-		{mcp.MethodToolsCall, `{"name":"one","arguments":{"n":1e999}}`, mcp.KindInvalidParams},
+		{mcp.MethodToolsCall, `{"name":"one","arguments":{"n":1e999}}`, mcp.KindForbidden},
 		{mcp.MethodToolsCall, `{"name":"one","arguments":{"n":[1,2,3,4,5,6,7,8,9,10,11]}}`, mcp.KindInvalidParams},
 		{mcp.MethodToolsCall, `{"name":"one","arguments":7}`, mcp.KindInvalidParams},
 		{mcp.MethodToolsCall, `{"name":"two","arguments":7}`, mcp.KindForbidden},

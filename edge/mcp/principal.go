@@ -18,7 +18,7 @@ type Principal struct {
 	// SubjectIsClient: Subject is the id of a client that acts for itself, and no user's, who may have the same one.
 	SubjectIsClient bool `json:",omitempty"`
 	Scopes          []string
-	// Roles, and groups, as the issuer names them.
+	// Roles as the issuer names them.
 	Roles []string
 	// Client is the OAuth client that the credentials were issued to; empty: not said.
 	Client string
@@ -27,9 +27,10 @@ type Principal struct {
 	// Forwarded are the claims of the credentials that backends are told, by name, each a JSON value. The map is shared, and not
 	// to be changed.
 	Forwarded map[string]json.RawMessage
-	// Claims are those of the credentials that policy looks at, by their names, decoded as encoding/json does. They are
-	// shared: nobody changes them. Records of calls have them, for whoever runs a call again; those of sessions do not.
-	Claims map[string]any `json:",omitempty"`
+	// Claims are those of the credentials that policy looks at, by name, each the JSON value that its issuer wrote, so that numbers
+	// keep their digits. The map is shared and read only. Records of calls have them, for the replica that runs a call again; those
+	// of sessions do not. nil: there are none.
+	Claims map[string]json.RawMessage `json:",omitempty"`
 	// TokenID is the SHA-256 of the id of the token that the credentials are (the claim jti), in hexadecimal, for records;
 	// empty: it has none.
 	TokenID string `json:",omitempty"`

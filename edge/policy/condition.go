@@ -97,8 +97,11 @@ func compile(env *cel.Env, text string, u *uses) (condition, error) {
 	if t := checked.OutputType(); t != cel.BoolType {
 		return condition{}, fmt.Errorf("it is of type %s: write one that is true or false, a claim or an argument with == true", t)
 	}
+	if err := checkLiterals(checked.NativeRep(), text); err != nil {
+		return condition{}, err
+	}
 	arguments := u.add(checked.NativeRep())
-	var options []cel.ProgramOption
+	options := []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
 	if costly(checked.NativeRep()) {
 		options = append(options, cel.CostLimit(costLimit))
 	}
@@ -210,14 +213,6 @@ type values struct {
 	claims, args ref.Val
 }
 
-// mapped makes a map a value, once.
-func mapped(v *ref.Val, m map[string]any) (any, bool) {
-	if *v == nil {
-		*v = types.NewStringInterfaceMap(types.DefaultTypeAdapter, m)
-	}
-	return *v, true
-}
-
 var _ interpreter.Activation = (*values)(nil)
 
 // Parent implements interpreter.Activation.
@@ -246,7 +241,10 @@ func (v *values) ResolveName(name string) (any, bool) {
 	case varRoles:
 		return v.who.Roles, true
 	case varClaims:
-		return mapped(&v.claims, v.who.Claims)
+		if v.claims == nil {
+			v.claims = types.NewDynamicMap(claims, v.who.Claims)
+		}
+		return v.claims, true
 	case varAnonymous:
 		return v.who.Anonymous(), true
 	case varMethod:
@@ -274,7 +272,10 @@ func (v *values) ResolveName(name string) (any, bool) {
 	case varPromptBackend:
 		return of(Prompt, v.target.Backend), true
 	case varArguments:
-		return mapped(&v.args, v.arguments)
+		if v.args == nil {
+			v.args = types.NewStringInterfaceMap(types.DefaultTypeAdapter, v.arguments)
+		}
+		return v.args, true
 	}
 	return nil, false
 }

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"maps"
 	"slices"
 	"sync"
@@ -37,15 +36,16 @@ func (p *Policy) AppendEntitlement(dst []byte, who *mcp.Principal) []byte {
 		dst = appendTexts(dst, who.Roles)
 	}
 	if p.uses.allClaims {
-		raw, _ := json.Marshal(who.Claims) // with its names sorted; what came from JSON can be written
-		return appendText(dst, string(raw))
+		for _, name := range sortedKeys(who.Claims) {
+			dst = appendText(appendText(dst, name), string(who.Claims[name]))
+		}
+		return dst
 	}
 	for _, name := range p.uses.claims {
 		value, there := who.Claims[name]
 		dst = append(dst, yes(there))
 		if there {
-			raw, _ := json.Marshal(value)
-			dst = appendText(dst, string(raw))
+			dst = appendText(dst, string(value))
 		}
 	}
 	return dst

@@ -76,6 +76,9 @@ func Compile(s Settings) (*Policy, error) {
 // Claims are the names of the claims that rules look at, beside what a principal has of itself; all: any claim may be.
 func (p *Policy) Claims() (names []string, all bool) { return p.uses.claims, p.uses.allClaims }
 
+// UsesRoles reports whether rules look at the caller's roles.
+func (p *Policy) UsesRoles() bool { return p.uses.variables[varRoles] }
+
 // ID tells policies with different settings apart. It is the same on every replica.
 func (p *Policy) ID() [8]byte { return p.id }
 

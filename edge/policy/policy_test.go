@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,6 +25,15 @@ func when(t testing.TB, text string) *Policy {
 	return compiled(t, Settings{Default: Deny, Rules: []Rule{{"r", text, Allow}}})
 }
 
+// claimed are claims as principals have them.
+func claimed(all map[string]any) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for name, v := range all {
+		out[name], _ = json.Marshal(v)
+	}
+	return out
+}
+
 func given(args map[string]any) Arguments { return func() (map[string]any, error) { return args, nil } }
 
 func decide(t testing.TB, p *Policy, who mcp.Principal, target Target, args map[string]any) Decision {
@@ -38,7 +48,7 @@ func decide(t testing.TB, p *Policy, who mcp.Principal, target Target, args map[
 var (
 	alice = mcp.Principal{
 		Subject: "alice", Issuer: "https://id", Client: "desk", Scopes: []string{"mcp:write", "profile"}, Roles: []string{"intern"},
-		Claims: map[string]any{"region": "eu", "level": 3.0, "tags": []any{"a"}},
+		Claims: claimed(map[string]any{"region": "eu", "level": 3.0, "tags": []any{"a"}}),
 	}
 	ship = Target{Kind: Tool, Method: mcp.MethodToolsCall, Name: "ship", Backend: "shop", Hints: Hints{Destructive: true, OpenWorld: true}}
 )
@@ -94,14 +104,14 @@ func TestOrder(t *testing.T) {
 		},
 	})
 	user := func(scopes ...string) mcp.Principal {
-		return mcp.Principal{Subject: "u", Scopes: scopes, Claims: map[string]any{"region": "eu", "blocked": false}}
+		return mcp.Principal{Subject: "u", Scopes: scopes, Claims: claimed(map[string]any{"region": "eu", "blocked": false})}
 	}
 	intern := user("mcp:admin")
 	intern.Roles = []string{"intern"}
 	unclaimed := user("mcp:admin")
 	unclaimed.Claims = nil
 	blocked := user("mcp:admin")
-	blocked.Claims = map[string]any{"blocked": true}
+	blocked.Claims = claimed(map[string]any{"blocked": true})
 	tool := func(name string) Target { return Target{Kind: Tool, Name: name} }
 	for _, x := range []struct {
 		who    mcp.Principal
@@ -198,7 +208,7 @@ func TestEntitlement(t *testing.T) {
 	if names, all := p.Claims(); all || !slices.Equal(names, []string{"a.b", "deep", "region"}) {
 		t.Errorf("it looks at the claims %q, all %v", names, all)
 	}
-	base := mcp.Principal{Subject: "s", Scopes: []string{"a"}, Roles: []string{"x"}, Claims: map[string]any{"region": "eu"}}
+	base := mcp.Principal{Subject: "s", Scopes: []string{"a"}, Roles: []string{"x"}, Claims: claimed(map[string]any{"region": "eu"})}
 	of := func(change func(*mcp.Principal)) string {
 		who := base
 		change(&who)
@@ -208,7 +218,7 @@ func TestEntitlement(t *testing.T) {
 	for i, change := range []func(*mcp.Principal){
 		func(p *mcp.Principal) { p.Subject, p.Issuer, p.Client = "other", "o", "c" },
 		func(p *mcp.Principal) { p.Scopes = []string{"other", "a"} },
-		func(p *mcp.Principal) { p.Claims = map[string]any{"region": "eu", "tenant": "t"} },
+		func(p *mcp.Principal) { p.Claims = claimed(map[string]any{"region": "eu", "tenant": "t"}) },
 	} {
 		if of(change) != same {
 			t.Errorf("%d: what no rule looks at is another entitlement", i)
@@ -221,9 +231,9 @@ func TestEntitlement(t *testing.T) {
 		func(p *mcp.Principal) { p.Roles = []string{"x", "y"} },
 		func(p *mcp.Principal) { p.Roles = []string{"xy"} },
 		func(p *mcp.Principal) { p.Claims = nil },
-		func(p *mcp.Principal) { p.Claims = map[string]any{"region": "us"} },
-		func(p *mcp.Principal) { p.Claims = map[string]any{"region": nil} },
-		func(p *mcp.Principal) { p.Claims = map[string]any{"region": "eu", "a.b": "eu"} },
+		func(p *mcp.Principal) { p.Claims = claimed(map[string]any{"region": "us"}) },
+		func(p *mcp.Principal) { p.Claims = claimed(map[string]any{"region": nil}) },
+		func(p *mcp.Principal) { p.Claims = claimed(map[string]any{"region": "eu", "a.b": "eu"}) },
 	} {
 		key := of(change)
 		if other, known := seen[key]; known {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -122,7 +123,7 @@ func drawExpression(r *rand.Rand, depth int) drawn {
 		return drawn{fmt.Sprintf("%q in principal.roles", scope), func(w *world) outcome { return truthOf(slices.Contains(w.who.Roles, scope)) }, false}
 	case 5:
 		return drawn{fmt.Sprintf("principal.claims.region == %q", region), func(w *world) outcome {
-			have, ok := member(w.who.Claims, "region")
+			have, ok := claimOfWorld(w)
 			if !ok {
 				return fails
 			}
@@ -130,7 +131,7 @@ func drawExpression(r *rand.Rand, depth int) drawn {
 		}, false}
 	case 6:
 		return drawn{"has(principal.claims.region)", func(w *world) outcome {
-			_, ok := member(w.who.Claims, "region")
+			_, ok := claimOfWorld(w)
 			return truthOf(ok)
 		}, false}
 	case 7:
@@ -155,13 +156,20 @@ func drawExpression(r *rand.Rand, depth int) drawn {
 	default:
 		return drawn{"arguments.region == principal.claims.region", func(w *world) outcome {
 			a, ok := member(w.args, "region")
-			b, there := member(w.who.Claims, "region")
+			b, there := claimOfWorld(w)
 			if !ok || !there {
 				return fails
 			}
 			return truthOf(a == b)
 		}, true}
 	}
+}
+
+// claimOfWorld is the caller's region; false: it has none.
+func claimOfWorld(w *world) (region string, ok bool) {
+	raw, ok := w.who.Claims["region"]
+	_ = json.Unmarshal(raw, &region)
+	return region, ok
 }
 
 // matches is a pattern by recursion.
@@ -253,7 +261,7 @@ func drawWorld(r *rand.Rand) *world {
 		w.who.Subject, w.who.Roles = "s", subset(r, drawnScopes)
 	}
 	if r.IntN(3) > 0 {
-		w.who.Claims = map[string]any{"region": pick(r, regions)}
+		w.who.Claims = claimed(map[string]any{"region": pick(r, regions)})
 	}
 	w.args = pick(r, possibleArguments)
 	return w

@@ -38,27 +38,10 @@ func principalBytes(p *mcp.Principal) int {
 	for name, value := range p.Forwarded {
 		n += len(name) + len(value)
 	}
-	if p.Claims != nil {
-		n += claimBytes(p.Claims)
+	for name, value := range p.Claims {
+		n += len(name) + len(value) + claimOverhead
 	}
 	return n
-}
-
-// claimBytes is about what a claim takes as JSON.
-func claimBytes(v any) (n int) {
-	switch v := v.(type) {
-	case string:
-		n = len(v)
-	case []any:
-		for _, x := range v {
-			n += claimBytes(x)
-		}
-	case map[string]any:
-		for name, x := range v {
-			n += len(name) + claimBytes(x)
-		}
-	}
-	return n + claimOverhead
 }
 
 // Bytes is what the call counts for SessionBytes until it is done: its params, who called, and an allowance for the rest.

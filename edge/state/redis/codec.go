@@ -231,8 +231,8 @@ func (u *unpacker) principal() mcp.Principal {
 	}
 }
 
-// claims are what encoding/json made of a token, so that it can write them.
-func (p *packer) claims(claims map[string]any) {
+// claims are kept as one JSON object, with the digits of numbers.
+func (p *packer) claims(claims map[string]json.RawMessage) {
 	var raw []byte
 	if len(claims) > 0 {
 		raw, _ = json.Marshal(claims)
@@ -240,7 +240,7 @@ func (p *packer) claims(claims map[string]any) {
 	p.bytes(raw)
 }
 
-func (u *unpacker) claims() (claims map[string]any) {
+func (u *unpacker) claims() (claims map[string]json.RawMessage) {
 	if raw := u.bytes(); raw != nil && json.Unmarshal(raw, &claims) != nil {
 		u.bad = true
 	}

@@ -14,7 +14,7 @@ import (
 
 // Every record says whether its principal is a client, and has no field for that where credentials of that client say it.
 func TestRecordsTellClientsFromUsers(t *testing.T) {
-	claims := map[string]any{"region": "eu"}
+	claims := map[string]json.RawMessage{"region": json.RawMessage(`"eu"`), "tenant": json.RawMessage(`9007199254740993`)}
 	for name, who := range map[string]mcp.Principal{
 		"nobody":                          {},
 		"a user":                          {Subject: "alice", Issuer: "https://id", Client: "desk"},

@@ -253,7 +253,9 @@ func caller(subject string) mcp.Principal {
 	return mcp.Principal{
 		Subject: subject, Issuer: "https://issuer.example", Scopes: []string{"x"}, Roles: []string{"y", "z"}, Client: "c", Actor: "agent",
 		TokenID: "7f", Until: time.Unix(1_900_000_000, 1), Forwarded: map[string]json.RawMessage{"tenant": []byte(`"t"`), "n": []byte(`7`)},
-		Claims: map[string]any{"region": "eu", "level": 7.5, "teams": []any{"a", map[string]any{"b": true}}},
+		Claims: map[string]json.RawMessage{
+			"region": []byte(`"eu"`), "tenant": []byte(`9007199254740993`), "level": []byte(`1e400`), "teams": []byte(`["a",{"b":7.50}]`),
+		},
 	}
 }
 
