@@ -141,6 +141,8 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	}
 	e := &mcp.Error{Kind: mcp.KindForbidden}
 	switch {
+	case a.Outcome == external.Omitted:
+		e.Message = "you may not: the policy server of this server cannot be shown all of the params: " + a.Reason
 	case a.Outcome == external.Failed:
 		e.Message = "you may not: the policy server of this server cannot be asked, and without it this is denied: try again later"
 	case a.Reason != "":

@@ -35,7 +35,7 @@ func (a *App) newExternal(e *config.External) (s policyServer, err error) {
 		return s, nil
 	}
 	s.settings = e
-	o := external.Options{Target: e.Target, Timeout: e.Timeout, Open: e.Allows(), Tracing: a.telemetry.Conn, Logger: a.log}
+	o := external.Options{Target: e.Target, Timeout: e.Timeout, Open: e.Allows(), MaxParams: int(e.MaxParams), AskOmitted: e.AsksOmitted(), Tracing: a.telemetry.Conn, Logger: a.log}
 	if e.TLS != nil {
 		if s.files, err = a.tls.Open(externalFiles(e), a.log); err != nil {
 			return policyServer{}, err

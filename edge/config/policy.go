@@ -32,9 +32,18 @@ type External struct {
 	Timeout time.Duration `yaml:"timeout"`
 	// OnFailure is deny or allow; empty: deny.
 	OnFailure string `yaml:"on-failure"`
+	// MaxParams bounds the params of a request that the server is shown, in bytes of JSON; 0: 64 KiB, at most 1 MiB. `_meta` is left
+	// out first.
+	MaxParams Bytes `yaml:"max-params"`
+	// OnOmitted is what follows where the server cannot be shown all of the params: deny, or ask, which asks it with the name, the URI
+	// and the arguments that are scalars and fit; empty: deny.
+	OnOmitted string `yaml:"on-omitted"`
 	// TLS to the server; nil: plaintext.
 	TLS *TLS `yaml:"tls"`
 }
+
+// AsksOmitted reports whether the server is asked about params of which it is not shown all.
+func (e *External) AsksOmitted() bool { return e.OnOmitted == onOmittedAsk }
 
 // Allows says whether what the server cannot be asked about is allowed.
 func (e *External) Allows() bool { return e.OnFailure == onFailureAllow }
@@ -42,7 +51,10 @@ func (e *External) Allows() bool { return e.OnFailure == onFailureAllow }
 const (
 	onFailureDeny  = "deny"
 	onFailureAllow = "allow"
+	onOmittedDeny  = "deny"
+	onOmittedAsk   = "ask"
 	maxExternal    = 10 * time.Second
+	maxParams      = 1 << 20
 )
 
 func (e *External) validate() error {
@@ -56,6 +68,12 @@ func (e *External) validate() error {
 	}
 	if e.OnFailure != "" && e.OnFailure != onFailureDeny && e.OnFailure != onFailureAllow {
 		wrong("on-failure: %q: use deny or allow", e.OnFailure)
+	}
+	if e.MaxParams < 0 || e.MaxParams > maxParams {
+		wrong("max-params: %d: use more than 0, and at most 1MiB", e.MaxParams)
+	}
+	if e.OnOmitted != "" && e.OnOmitted != onOmittedDeny && e.OnOmitted != onOmittedAsk {
+		wrong("on-omitted: %q: use deny or ask", e.OnOmitted)
 	}
 	if e.TLS != nil && (e.TLS.Cert == "") != (e.TLS.Key == "") {
 		wrong("tls: cert and key belong together: give both, or none")

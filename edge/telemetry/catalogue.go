@@ -164,7 +164,7 @@ var Catalogue = []Instrument{
 	{PolicyFailed, Counter, "{request}", "Requests that were denied because the condition of a policy's rule could not be evaluated", []attribute.Key{AttrRule}},
 	{PolicyStale, Gauge, "{file}", "1 while the file with the policy cannot be used and the policy that was read before stays in force, else 0", nil},
 	{PolicyExchanges, Counter, "{exchange}", "How often another policy was read and put in force", nil},
-	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, or failed where it did not decide", []attribute.Key{AttrExternal}},
+	{PolicyExternal, Counter, "{request}", "Requests that the policy server was asked about, by outcome: allowed, denied, failed where it did not decide, or omitted where it could not be shown all of the params", []attribute.Key{AttrExternal}},
 	{AuditWritten, Counter, "{record}", "Records of the audit that were written, by where to", []attribute.Key{AttrSink}},
 	{AuditLost, Counter, "{record}", "Records of the audit that were lost, because the queue was full or the edge ended before they could be written, by where to", []attribute.Key{AttrSink}},
 	{AuditRefused, Counter, "{request}", "Requests that were refused because they could not be recorded, with audit.required", nil},

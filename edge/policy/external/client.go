@@ -29,6 +29,10 @@ type Options struct {
 	Timeout time.Duration
 	// Open allows what the server could not be asked about; else it is denied.
 	Open bool
+	// MaxParams bounds the params that the server is shown, in bytes of JSON; 0 or less: DefaultMaxParams.
+	MaxParams int
+	// AskOmitted has the server asked about params of which it is not shown all, with ParamsOmitted; else they are denied.
+	AskOmitted bool
 	// Tracing makes the connection part of traces; nil: it is not.
 	Tracing func(grpc.ClientConnInterface) grpc.ClientConnInterface
 	// Logger hears when the server cannot be asked, and when it can be again; nil: slog.Default().
@@ -68,12 +72,14 @@ const (
 	Denied
 	// Failed: the server did not decide, in time or at all.
 	Failed
+	// Omitted: the server was not asked, since it could not be shown all that it would decide on.
+	Omitted
 	// Outcomes is how many there are.
 	Outcomes
 )
 
 // String is the outcome as metrics have it.
-func (o Outcome) String() string { return [...]string{"allowed", "denied", "failed"}[o] }
+func (o Outcome) String() string { return [...]string{"allowed", "denied", "failed", "omitted"}[o] }
 
 // Answer is what follows from a question.
 type Answer struct {
@@ -81,7 +87,7 @@ type Answer struct {
 	// Allow: the request may be made. Of Failed it is Options.Open.
 	Allow bool
 	// Reason of a denial, as the server gave it, for the caller: at most MaxReason characters, none of them a control. Empty:
-	// it gave none.
+	// it gave none. Of Omitted it is what could not be shown.
 	Reason string
 }
 
@@ -101,6 +107,9 @@ type Client struct {
 func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
+	}
+	if o.MaxParams <= 0 {
+		o.MaxParams = DefaultMaxParams
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -176,9 +185,12 @@ func (c *Client) end() {
 // error is ErrClosed, or a *mcp.Error: the request has ended, or cannot be described to the server, and may not be made
 // whatever the Options are, so that nobody can have themselves allowed by what the server cannot be asked about.
 func (c *Client) Ask(ctx context.Context, call *mcp.Call) (Answer, error) {
-	req, err := request(call)
+	req, omitted, err := request(call, c.o.MaxParams)
 	if err != nil {
 		return Answer{}, mcp.Errorf(mcp.KindInvalidParams, "params cannot be judged by the policy of this server: %w", err)
+	}
+	if omitted != "" && !c.o.AskOmitted {
+		return Answer{Outcome: Omitted, Reason: omitted}, nil
 	}
 	if !c.begin() {
 		return Answer{}, ErrClosed

@@ -9,18 +9,19 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 const (
 	// Namespace of the metadata that a request is described by, that of Envoy's MCP filter. Its members are method; id, as the
-	// client sent it; and params, or ParamsOmitted.
+	// client sent it; params; MetaOmitted and ParamsOmitted.
 	Namespace = "envoy.filters.http.mcp"
-	// ParamsOmitted is true in place of params that are larger than MaxParams or nested deeper than MaxDepth.
+	// MetaOmitted is true if `_meta`, and the sealed requestState, were left out of the params, which had not fitted else.
+	MetaOmitted = "meta_omitted"
+	// ParamsOmitted is true if more than that was left out: see Options.AskOmitted.
 	ParamsOmitted = "params_omitted"
-	// MaxParams is the most that params may have to be told, in bytes of JSON.
-	MaxParams = 64 << 10
+	// DefaultMaxParams is that of Options.MaxParams.
+	DefaultMaxParams = 64 << 10
 	// MaxDepth is how deep params may be nested to be told. A level takes three of protobuf's, of which many servers read 100.
 	MaxDepth = 28
 	// CallerNamespace of the metadata that say who calls beside source.principal: issuer, client_id, scopes, roles and subject_is_client.
@@ -33,25 +34,29 @@ const (
 var withheld = map[string]bool{"authorization": true, "proxy-authorization": true, "cookie": true, "dpop": true, "mcp-session-id": true}
 
 // request describes a call as Envoy's ext_authz filter does. Texts that protobuf cannot have, since they are not UTF-8, have
-// U+FFFD where they are not. An error says that the params cannot be told, which is the client's fault.
-func request(call *mcp.Call) (*authv3.CheckRequest, error) {
+// U+FFFD where they are not. most bounds the params, in bytes of JSON. omitted says what of them is not shown and why, beside `_meta`;
+// empty: all is. An error says that the params cannot be shown at all, which is the client's fault.
+func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string, _ error) {
 	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
 	if id := call.Envelope.ID; !id.IsZero() {
 		var v structpb.Value
 		if err := protojson.Unmarshal([]byte(id.Raw()), &v); err != nil {
-			return nil, fmt.Errorf("the id: %w", err)
+			return nil, "", fmt.Errorf("the id: %w", err)
 		}
 		about["id"] = &v
 	}
-	switch raw := call.Params.Raw; {
-	case len(raw) > MaxParams || depth(raw) > MaxDepth:
+	params, err := show(call.Params.Raw, most)
+	if err != nil {
+		return nil, "", err
+	}
+	if params.value != nil {
+		about["params"] = params.value
+	}
+	if params.meta {
+		about[MetaOmitted] = structpb.NewBoolValue(true)
+	}
+	if params.omitted != "" {
 		about[ParamsOmitted] = structpb.NewBoolValue(true)
-	case len(raw) > 0 && jsonrpc.TypeOf(raw) != jsonrpc.Null:
-		var v structpb.Value
-		if err := protojson.Unmarshal(raw, &v); err != nil {
-			return nil, err
-		}
-		about["params"] = &v
 	}
 	p := &call.Principal
 	return &authv3.CheckRequest{Attributes: &authv3.AttributeContext{
@@ -64,27 +69,7 @@ func request(call *mcp.Call) (*authv3.CheckRequest, error) {
 				"scopes": list(p.Scopes), "roles": list(p.Roles), "subject_is_client": structpb.NewBoolValue(p.SubjectIsClient),
 			}},
 		}},
-	}}, nil
-}
-
-// depth is how deep a JSON value is nested: 0 of a scalar.
-func depth(raw []byte) (most int) {
-	now, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			most = max(most, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return most
+	}}, params.omitted, nil
 }
 
 func httpOf(call *mcp.Call) *authv3.AttributeContext_HttpRequest {

