@@ -8,7 +8,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/tests/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
 // TestClaimsKeepTheirDigits: a caller gets its own tenant and no neighbour, in each revision, where no double tells the two apart.
