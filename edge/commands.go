@@ -55,6 +55,9 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed()) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
+	for _, note := range cfg.Unclaimed() {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
 	paging := app.Paging(cfg)
 	trial.Pages = paging.Of
 	errs := []error{files, issuers}

@@ -28,6 +28,8 @@ type cluster struct {
 	client  *rest.Config        // nil: as from a pod
 	watcher *kubernetes.Watcher // nil: nothing is looked for
 	tls     *certs.Source
+	// told are the warnings about Services that were logged, by Service. Of the watcher's goroutine.
+	told map[string]string
 }
 
 // openCluster prepares to look for backends in Kubernetes, if the settings say so.
@@ -67,9 +69,8 @@ func (a *App) discovered(found []kubernetes.Backend) {
 	var out []backend.Discovered
 	for i := range found {
 		b := &found[i]
-		if !config.ValidPrefix(b.Prefix) {
-			a.log.Warn("a Service has the label of backends and cannot be one", "service", b.Name,
-				"error", fmt.Sprintf("mcpedge.io/prefix: %q: use at most 63 letters, digits, and _ . - /", b.Prefix))
+		if why := a.granted(b); why != "" {
+			a.warnOf(b.Name, "a Service has the label of backends and cannot be one", why)
 			continue
 		}
 		out = append(out, backend.Discovered{Config: a.backendOf(b), Revision: b.Revision()})
@@ -77,6 +78,40 @@ func (a *App) discovered(found []kubernetes.Backend) {
 	if err := a.pool.Discover(out, a.cfg.Limits.CallLifetime); err != nil {
 		a.log.Warn("some Services cannot be backends", "error", err)
 	}
+}
+
+// granted gives a Service the prefix that the settings say, and says why it cannot be a backend by them; empty: it can.
+func (a *App) granted(b *kubernetes.Backend) (why string) {
+	k := a.cfg.Kubernetes
+	if b.Kind == kubernetes.KindReflect && !k.Reflect {
+		return "mcpedge.io/kind: reflect: the configuration does not allow it: set kubernetes.reflect, or serve the contract"
+	}
+	namespace, service, _ := strings.Cut(b.Name, "/")
+	asked := b.Prefix
+	b.Prefix = k.PrefixOf(namespace, service)
+	switch {
+	case !config.ValidPrefix(b.Prefix):
+		return fmt.Sprintf("its names would begin with %q: names of tools have at most 63 letters, digits, and _ . - / before them: set another kubernetes.prefix", b.Prefix)
+	case asked != "" && asked != b.Prefix:
+		a.warnOf(b.Name, "a Service does not get the prefix that it asks for: the configuration gives it, with kubernetes.prefix",
+			fmt.Sprintf("mcpedge.io/prefix: %q, given %q", asked, b.Prefix))
+	case k.Prefix == nil:
+		a.warnOf(b.Name, "the names of a Service begin with its namespace: set kubernetes.prefix to say so, or which prefix they have; \"\" is none",
+			fmt.Sprintf("prefix %q", b.Prefix))
+	}
+	return ""
+}
+
+// warnOf logs a warning about a Service, unless it was the last.
+func (a *App) warnOf(service, message, detail string) {
+	if a.cluster.told == nil {
+		a.cluster.told = map[string]string{}
+	}
+	if a.cluster.told[service] == message+detail {
+		return
+	}
+	a.cluster.told[service] = message + detail
+	a.log.Warn(message, "service", service, "detail", detail)
 }
 
 // backendOf are the settings of a Service.

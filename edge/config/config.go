@@ -203,6 +203,8 @@ type Backend struct {
 	Outliers *Outliers `yaml:"outlier-detection"`
 	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
+	// OwnLists is how long a request waits for lists that are the caller's own; 0: 2 s.
+	OwnLists time.Duration `yaml:"own-lists"`
 }
 
 // TLS towards a backend. All paths are PEM files.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"regexp"
+	"strings"
 )
 
 // Kubernetes has Services of the cluster that the edge runs in be backends while they have a label.
@@ -11,6 +12,11 @@ type Kubernetes struct {
 	Selector string `yaml:"selector"`
 	// Namespaces that are looked at; empty: that of the edge's pod.
 	Namespaces []string `yaml:"namespaces"`
+	// Prefix stands before the names of tools and prompts of each, with {namespace} and {service} in the place of those of the
+	// Service; nil: DefaultPrefix, with a warning for each; empty: none. A Service chooses none itself.
+	Prefix *string `yaml:"prefix"`
+	// Reflect lets Services say by annotation that they are any gRPC services, whose methods become tools.
+	Reflect bool `yaml:"reflect"`
 	// TLS towards those that say by annotation that they have it; its ServerName is not used. nil: the system's roots, and no
 	// certificate of the edge's own.
 	TLS *TLS `yaml:"tls"`
@@ -28,6 +34,9 @@ func (k *Kubernetes) validate() (errs []error) {
 			errs = append(errs, fmt.Errorf("kubernetes.namespaces: %q is no name of a namespace: use at most 63 small letters, digits and -", n))
 		}
 	}
+	if k.Prefix != nil && !ValidPrefix(k.PrefixOf("a", "a")) {
+		errs = append(errs, fmt.Errorf("kubernetes.prefix: %q: use letters, digits, and _ . - /, with {namespace} and {service} for those of the Service", *k.Prefix))
+	}
 	if t := k.TLS; t != nil && (t.Cert == "") != (t.Key == "") {
 		errs = append(errs, fmt.Errorf("kubernetes.tls: cert and key go together: give both or none"))
 	}
@@ -35,6 +44,19 @@ func (k *Kubernetes) validate() (errs []error) {
 		errs = append(errs, fmt.Errorf("kubernetes.tls: server-name: %q: take it out, each Service has its own name, service.namespace.svc", k.TLS.ServerName))
 	}
 	return errs
+}
+
+// DefaultPrefix stands before the names of backends that are found, unless Kubernetes.Prefix says otherwise: a name of a
+// namespace has no "_", so no Service has names of another namespace.
+const DefaultPrefix = "{namespace}_"
+
+// PrefixOf stands before the names of tools and prompts of a Service. It is not checked: see ValidPrefix.
+func (k *Kubernetes) PrefixOf(namespace, service string) string {
+	prefix := DefaultPrefix
+	if k.Prefix != nil {
+		prefix = *k.Prefix
+	}
+	return strings.NewReplacer("{namespace}", namespace, "{service}", service).Replace(prefix)
 }
 
 // HasBackends says whether there are other backends than the bundled ones, or may be.

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -36,6 +37,42 @@ func addresses(all []*discoveryv1.EndpointSlice, port string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// controller writes the EndpointSlices of Services that select pods by labels, and takes out what others write there.
+const controller = "endpointslice-controller.k8s.io"
+
+// ownPods are the EndpointSlices of a Service without the endpoints that are known not to be pods of its namespace; why says what was left out,
+// empty: nothing. Of a Service that selects pods, whose EndpointSlices the cluster writes, that is known of each. Of one that selects none,
+// whoever may write EndpointSlices in its namespace says where they lead.
+func ownPods(all []*discoveryv1.EndpointSlice, selects bool) (own []*discoveryv1.EndpointSlice, why string) {
+	for _, s := range all {
+		if by := s.Labels[discoveryv1.LabelManagedBy]; selects && by != controller {
+			why = fmt.Sprintf("the EndpointSlice %s is managed by %q, though the Service selects its pods: take it out", s.Name, by)
+			continue
+		}
+		pods := make([]discoveryv1.Endpoint, 0, len(s.Endpoints))
+		for _, e := range s.Endpoints {
+			if isPod(e.TargetRef, s.Namespace) || e.TargetRef == nil && !selects {
+				pods = append(pods, e)
+				continue
+			}
+			why = fmt.Sprintf("the EndpointSlice %s leads to %.200q, which is no pod of the namespace: name what is elsewhere among the configured backends", s.Name, e.Addresses)
+		}
+		if len(pods) == len(s.Endpoints) {
+			own = append(own, s)
+			continue
+		}
+		kept := *s
+		kept.Endpoints = pods
+		own = append(own, &kept)
+	}
+	return own, why
+}
+
+// isPod reports whether a reference is to a pod of a namespace.
+func isPod(r *corev1.ObjectReference, namespace string) bool {
+	return r != nil && r.Kind == "Pod" && (r.Namespace == "" || r.Namespace == namespace)
 }
 
 // numberOf is the number that pods listen on for a port of their Service.

@@ -15,7 +15,7 @@ const (
 	annotationPort = "mcpedge.io/port"
 	// annotationKind is KindContract, also when it is missing, or KindReflect.
 	annotationKind = "mcpedge.io/kind"
-	// annotationPrefix stands before the backend's tool and prompt names.
+	// annotationPrefix is what a Service would like before its tool and prompt names.
 	annotationPrefix = "mcpedge.io/prefix"
 	// annotationTLS is "true" where the backend is spoken to over TLS.
 	annotationTLS = "mcpedge.io/tls"
@@ -36,21 +36,23 @@ type Backend struct {
 	Name, Target string
 	// Kind is KindContract or KindReflect.
 	Kind string
-	// Prefix stands before its tool and prompt names; it may be empty.
+	// Prefix is what it asks for before its tool and prompt names, which is no grant; it may be empty.
 	Prefix string
 	// TLS: it is spoken to over TLS, and its certificate has to be for Host.
 	TLS bool
 	// Host is the DNS name of the Service in its cluster: "service.namespace.svc".
 	Host string
 
-	port string // by its name, as EndpointSlices have it
+	// selects: its pods are selected by labels, so their EndpointSlices are the cluster's own.
+	selects bool
+	port    string // by its name, as EndpointSlices have it
 }
 
 // read makes a backend of a Service. The error says what is wrong with its annotations or ports, and what to do.
 func read(s *corev1.Service) (Backend, error) {
 	b := Backend{
 		Name: s.Namespace + "/" + s.Name, Target: scheme + ":///" + s.Namespace + "/" + s.Name, Host: s.Name + "." + s.Namespace + ".svc",
-		Kind: KindContract, Prefix: s.Annotations[annotationPrefix],
+		Kind: KindContract, Prefix: s.Annotations[annotationPrefix], selects: len(s.Spec.Selector) > 0,
 	}
 	if kind := s.Annotations[annotationKind]; kind != "" {
 		b.Kind = kind

@@ -51,6 +51,7 @@ type Watcher struct {
 	due       chan struct{} // has room for one
 	synced    chan struct{}
 	refused   map[string]string // why, by Service; of Run's goroutine
+	foreign   map[string]string // why endpoints of a Service are refused, by Service; of Run's goroutine
 	before    []Backend
 }
 
@@ -186,7 +187,7 @@ func (w *Watcher) Run(ctx context.Context) {
 
 // refresh looks at everything that is known.
 func (w *Watcher) refresh() {
-	found, addressesOf, refused := map[string]Backend{}, map[string][]string{}, map[string]string{}
+	found, addressesOf, refused, foreign := map[string]Backend{}, map[string][]string{}, map[string]string{}, map[string]string{}
 	for n, informer := range w.services {
 		for _, object := range informer.GetStore().List() {
 			s, ok := object.(*corev1.Service)
@@ -201,10 +202,16 @@ func (w *Watcher) refresh() {
 				continue
 			}
 			found[b.Name] = b
-			addressesOf[b.Name] = addresses(w.slicesOf(n, b.Name), b.port)
+			own, why := ownPods(w.slicesOf(n, b.Name), b.selects)
+			if why != "" {
+				if foreign[b.Name] = why; w.foreign[b.Name] != why {
+					w.o.Logger.Warn("endpoints of a Service get no calls", "service", b.Name, "error", why)
+				}
+			}
+			addressesOf[b.Name] = addresses(own, b.port)
 		}
 	}
-	w.refused = refused
+	w.refused, w.foreign = refused, foreign
 	w.directory.set(addressesOf)
 	backends := make([]Backend, 0, len(found))
 	for _, name := range slices.Sorted(maps.Keys(found)) {

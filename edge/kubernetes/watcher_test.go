@@ -195,6 +195,44 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
+// Endpoints that are known to be no pods of the Service's namespace are left out.
+func TestEndpointsElsewhere(t *testing.T) {
+	pod := func(namespace, kind string) *corev1.ObjectReference {
+		return &corev1.ObjectReference{Kind: kind, Namespace: namespace, Name: "p"}
+	}
+	slice := func(by string, refs ...*corev1.ObjectReference) *discoveryv1.EndpointSlice {
+		s := pods("s", "a", 50051)
+		if by != "" {
+			s.Labels[discoveryv1.LabelManagedBy] = by
+		}
+		for i, r := range refs {
+			s.Endpoints = append(s.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0." + strconv.Itoa(i+1)}, TargetRef: r})
+		}
+		return s
+	}
+	own, other, node := pod("team", "Pod"), pod("other", "Pod"), pod("", "Node")
+	for name, c := range map[string]struct {
+		slice   *discoveryv1.EndpointSlice
+		selects bool
+		want    []string
+		why     string
+	}{
+		"pods":                   {slice(controller, own, own), true, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
+		"another namespace":      {slice(controller, own, other), true, []string{"10.0.0.1:50051"}, "10.0.0.2"},
+		"a node":                 {slice(controller, node), true, nil, "no pod of the namespace"},
+		"nothing":                {slice(controller, nil, own), true, []string{"10.0.0.2:50051"}, "10.0.0.1"},
+		"written by somebody":    {slice("me", own), true, nil, "managed by"},
+		"written by nobody":      {slice("", own), true, nil, "managed by"},
+		"without a selector":     {slice("me", nil, own), false, []string{"10.0.0.1:50051", "10.0.0.2:50051"}, ""},
+		"elsewhere, without one": {slice("", other, node, nil), false, []string{"10.0.0.3:50051"}, "no pod of the namespace"},
+	} {
+		own, why := ownPods([]*discoveryv1.EndpointSlice{c.slice}, c.selects)
+		if got := addresses(own, "grpc"); !slices.Equal(got, c.want) || (why == "") != (c.why == "") || !strings.Contains(why, c.why) {
+			t.Errorf("%s: %v, %q; want %v and %q", name, got, why, c.want, c.why)
+		}
+	}
+}
+
 // A connection follows the pods: to one, to another, and to none.
 func TestConnectionsFollowThePods(t *testing.T) {
 	api := apiserver.Start(t)

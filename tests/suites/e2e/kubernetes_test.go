@@ -56,7 +56,8 @@ func podAt(t *testing.T, service, addr string) *discoveryv1.EndpointSlice {
 func inCluster(t *testing.T, api *apiserver.Server, backends ...config.Backend) *harness.Edge {
 	t.Helper()
 	cfg := harness.Config(backends...)
-	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}}
+	none := ""
+	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}, Prefix: &none}
 	return harness.Begin(t, cfg, app.WithCluster(api.Config()))
 }
 
@@ -64,11 +65,14 @@ func toolsOf(s *session) []string {
 	return names(s.request("tools/list", "").result()["tools"], "name")
 }
 
-// TestServicesComeAndGo: a Service is a backend while it has the label. Connected clients are told, and calls that run there end.
+// TestServicesComeAndGo: a Service is a backend while it has the label. Connected clients are told, and calls that run there end. Its
+// names begin with its namespace, whatever it asks for.
 func TestServicesComeAndGo(t *testing.T) {
 	api := apiserver.Start(t)
 	steady := startService(t, speaker("steady", "calm"))
-	e := inCluster(t, api, config.Backend{Name: "steady", Target: steady.Addr})
+	cfg := harness.Config(config.Backend{Name: "steady", Target: steady.Addr})
+	cfg.Kubernetes = &config.Kubernetes{Namespaces: []string{"team"}}
+	e := harness.Begin(t, cfg, app.WithCluster(api.Config()))
 	e.AwaitServing(t)
 	s := newSession(t, e.URL, vNov)
 	stream := s.get("").want(http.StatusOK).events()
@@ -87,13 +91,16 @@ func TestServicesComeAndGo(t *testing.T) {
 	api.Put(labelled("tea", "prefix=tea_"))
 	api.Put(podAt(t, "tea", tea.Addr))
 	stream.awaitMethod("notifications/tools/list_changed")
-	awaitTool(t, s, "tea_brew")
-	if got := s.call("tea_brew", "").text(); got != "tea" {
+	awaitTool(t, s, "team_brew")
+	if got := s.call("team_brew", "").text(); got != "tea" {
 		t.Errorf("got %q", got)
+	}
+	if log := e.Log.String(); !strings.Contains(log, "does not get the prefix that it asks for") {
+		t.Errorf("operators are not told of the prefix: %s", log)
 	}
 
 	steeped := make(chan string, 1)
-	go func() { steeped <- s.call("tea_steep", "").text() }()
+	go func() { steeped <- s.call("team_steep", "").text() }()
 	await.Receive(t, "the call to run", running)
 	bare := labelled("tea")
 	bare.Labels = nil
@@ -114,6 +121,7 @@ func TestServicesThatLie(t *testing.T) {
 	api.Put(podAt(t, "liar", strings.TrimPrefix(api.Config().Host, "http://"))) // which speaks HTTP/1.1
 	api.Put(labelled("down"))
 	api.Put(labelled("wrong", "kind=mcp"))
+	api.Put(labelled("any", "kind=reflect"))
 	api.Put(labelled("late"))
 	api.Put(podAt(t, "late", late.Addr))
 	e := inCluster(t, api, config.Backend{Name: "steady", Target: steady.Addr})
@@ -128,6 +136,9 @@ func TestServicesThatLie(t *testing.T) {
 		if !strings.Contains(admin, want) {
 			t.Errorf("the backends lack %s: %s", want, admin)
 		}
+	}
+	if strings.Contains(admin, "team/any") || !strings.Contains(e.Log.String(), "set kubernetes.reflect") {
+		t.Error("a Service is of kind reflect without leave, or nobody was told why it is none")
 	}
 	if strings.Contains(admin, "team/wrong") || !strings.Contains(e.Log.String(), "use contract or reflect") {
 		t.Error("the Service of an unknown kind is a backend, or nobody was told why it is none")

@@ -1,0 +1,50 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// Backends without a prefix or URIs of their own are noted, unless there is no other backend.
+func TestUnclaimed(t *testing.T) {
+	c := Config{Backends: []Backend{{Name: "a"}}}
+	if notes := c.Unclaimed(); notes != nil {
+		t.Errorf("one alone: %q", notes)
+	}
+	c.Kubernetes = &Kubernetes{}
+	if notes := c.Unclaimed(); len(notes) != 1 {
+		t.Errorf("beside those of a cluster: %q", notes)
+	}
+	c.Backends = append(c.Backends, Backend{Name: "b", Prefix: "b_"}, Backend{Name: "c", URIs: Names{"c://"}},
+		Backend{Name: "d", Prefix: "d_", URIs: Names{"d://"}}, Backend{Name: "e", Prefix: "e_", Kind: KindReflect})
+	notes := c.Unclaimed()
+	if len(notes) != 3 || !strings.Contains(notes[0], "no prefix and no uris") || !strings.Contains(notes[1], "b: it has no uris") || !strings.Contains(notes[2], "c: it has no prefix:") {
+		t.Errorf("got %q", notes)
+	}
+}
+
+func TestURIPrefixes(t *testing.T) {
+	for uri, want := range map[string]string{"docs://a/": "", "x:": "", "a/b": "no scheme", "": "no scheme", "a://{x}": "template"} {
+		b := Backend{Name: "a", Target: "localhost:1", URIs: Names{uri}}
+		errs := b.validateTarget(0)
+		if (len(errs) == 0) != (want == "") || want != "" && !strings.Contains(errs[0].Error(), want) {
+			t.Errorf("%q: %v, want %q", uri, errs, want)
+		}
+	}
+	b := Backend{Name: "a", Target: "localhost:1", URIs: Names{"a:", "a:"}}
+	if errs := b.validateTarget(0); len(errs) != 1 {
+		t.Errorf("one that is there twice: %v", errs)
+	}
+}
+
+func TestKubernetesPrefix(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for want, prefix := range map[string]*string{"team_": nil, "": text(""), "team.tea/": text("{namespace}.{service}/"), "x_": text("x_")} {
+		if got := (&Kubernetes{Prefix: prefix}).PrefixOf("team", "tea"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if errs := (&Kubernetes{Prefix: text("a b")}).validate(); len(errs) != 1 {
+		t.Errorf("got %v", errs)
+	}
+}
