@@ -173,7 +173,7 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 		c := backend.Config{
 			Name: b.Name, Target: b.Target, Prefix: b.Prefix, URIs: b.URIs, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
-			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, Claims: b.Claims, Extensions: b.Extensions,
+			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, OwnLists: b.OwnLists, Claims: b.Claims, Extensions: b.Extensions,
 			FullSchemas: cfg.Schemas == config.SchemasFull,
 		}
 		if o := b.Outliers; o != nil {

@@ -22,6 +22,7 @@ const (
 	DefaultRefresh         = 60 * time.Second
 	DefaultResolve         = 10 * time.Second
 	DefaultStaleAfter      = 5 * time.Minute
+	DefaultOwnLists        = 2 * time.Second
 )
 
 // Bounds that no setting changes.
@@ -64,6 +65,8 @@ type Config struct {
 	Refresh time.Duration
 	// StaleAfter is how long the last lists of an unreachable backend are served; 0: DefaultStaleAfter.
 	StaleAfter time.Duration
+	// OwnLists is how long a request waits for lists that are the caller's own, which are read on for Timeout; 0: DefaultOwnLists.
+	OwnLists time.Duration
 	// Resolver finds the addresses of a target of its scheme; nil: gRPC's own. It may be an Explainer.
 	Resolver resolver.Builder
 	// Resolve is how often DNS is asked for the addresses of the target's name, if it is one, 1 s or more; 0:
@@ -167,7 +170,8 @@ func (c Config) withDefaults() (Config, error) {
 		orDefault(c.Name, "max message bytes", &c.MaxMessageBytes, DefaultMaxMessageBytes),
 		orDefault(c.Name, "refresh", &c.Refresh, DefaultRefresh),
 		orDefault(c.Name, "resolve", &c.Resolve, DefaultResolve),
-		orDefault(c.Name, "stale-after", &c.StaleAfter, DefaultStaleAfter))
+		orDefault(c.Name, "stale-after", &c.StaleAfter, DefaultStaleAfter),
+		orDefault(c.Name, "own-lists", &c.OwnLists, DefaultOwnLists))
 	return c, errors.Join(errs...)
 }
 

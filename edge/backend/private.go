@@ -22,6 +22,7 @@ type private struct {
 	entries *simplelru.LRU[string, *own]
 	// generation rises with every drop: what was begun before it is not cached after it.
 	generation uint64
+	breaker    breaker
 }
 
 // own is one principal's catalog.
@@ -61,7 +62,9 @@ func (c *private) drop() {
 // CatalogFor is the catalog as a principal sees it: Catalog, when no list is private or the caller is
 // anonymous; else the principal's own, read from the backend when it is not at hand. Concurrent
 // requests of one principal share one reading. It is kept for Refresh, or until the backend reports a
-// change; when the backend then cannot be reached, it is served until StaleAfter.
+// change; when the backend then cannot be reached, it is served until StaleAfter. A reading that takes longer than OwnLists goes
+// on, and is not waited for. After one that took too long, or did not reach the backend, requests of all principals fail at once for
+// a while, but for one that tries.
 //
 // The error is ctx's, or the gRPC status of the list.
 func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, error) {
@@ -75,7 +78,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 	if b.fresh(kept) {
 		return kept.catalog, nil
 	}
-	fresh, err := b.readShared(ctx, key, p, generation)
+	fresh, err := b.readSoon(ctx, key, p, generation)
 	if err == nil {
 		return fresh, nil
 	}
@@ -83,6 +86,29 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 		return kept.catalog, nil
 	}
 	return nil, err
+}
+
+// readSoon is readShared within OwnLists, unless the breaker is open.
+func (b *Backend) readSoon(ctx context.Context, key string, p mcp.Principal, generation uint64) (*Catalog, error) {
+	if err := b.private.breaker.refuses(b.cfg.OwnLists); err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, b.cfg.OwnLists)
+	defer cancel()
+	c, err := b.readShared(bounded, key, p, generation)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case bounded.Err() != nil:
+		err = status.Errorf(codes.DeadlineExceeded, "the lists of this caller were not given within %v", b.cfg.OwnLists)
+		fallthrough
+	default:
+		if unreachable(err) {
+			b.private.breaker.failed(err)
+		}
+	}
+	return c, err
 }
 
 // KeptFor is what CatalogFor returns, if that is at hand; nil: it has to be read.
@@ -119,6 +145,7 @@ func (b *Backend) readShared(ctx context.Context, key string, p mcp.Principal, g
 			return nil, err
 		}
 		b.private.put(key, &own{catalog: c, read: time.Now()}, generation)
+		b.private.breaker.worked()
 		return c, nil
 	})
 	select {

@@ -67,6 +67,15 @@ func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, 
 	return differences(digests[0], digests[1]), nil
 }
 
+// Revoked implements changes.Revoker: the policy denies it, or the resource belongs to another backend, as far as that is known.
+func (s source) Revoked(p mcp.Principal, uri string, owner changes.Owner) bool {
+	if s.access != nil && !s.access.May(&p, watched(uri, owner.Name())) {
+		return true
+	}
+	now := s.views.known(p).resources.route(uri, s.report)
+	return now != nil && changes.Owner(now) != owner
+}
+
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 	if a.Tools != b.Tools {
 		kinds |= backend.Tools
@@ -110,7 +119,7 @@ func (v callerView) Owner(uri string) changes.Owner {
 	if owner == nil || !canSubscribe(v.catalog(owner)) {
 		return nil
 	}
-	if v.access != nil && !v.access.May(&v.who, watched(uri, owner)) {
+	if v.access != nil && !v.access.May(&v.who, watched(uri, owner.Name())) {
 		return nil
 	}
 	return owner

@@ -153,7 +153,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 
 // Call runs one round of a request. It implements the eras' Dispatcher; errors are *mcp.Error.
 func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	v, err := d.views.of(ctx, call.Principal)
+	v, err := d.views.forCall(ctx, call)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

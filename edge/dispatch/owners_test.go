@@ -22,6 +22,8 @@ type placed struct {
 	*fake
 	away bool
 	uris []string
+	// ownLists is how long it is waited for; 0: the default.
+	ownLists time.Duration
 }
 
 // startPlaced makes a Dispatch over backends in their order, whose names are remembered in names.
@@ -33,7 +35,7 @@ func startPlaced(t *testing.T, names *ownership.Registry, all ...placed) *Dispat
 		if !p.away {
 			target = p.serve(t)
 		}
-		cfgs = append(cfgs, backend.Config{Name: p.name, Prefix: p.prefix, URIs: p.uris, Target: target, Timeout: 20 * time.Second})
+		cfgs = append(cfgs, backend.Config{Name: p.name, Prefix: p.prefix, URIs: p.uris, Target: target, Timeout: 20 * time.Second, OwnLists: p.ownLists})
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	pool, err := backend.NewPool(cfgs, backend.Options{Logger: quiet})

@@ -42,7 +42,7 @@ func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.
 	if d.opts.Access == nil {
 		return nil
 	}
-	v, err := d.views.of(ctx, call.Principal)
+	v, err := d.views.forCall(ctx, call)
 	if err != nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (r *round) permitNamed(ctx context.Context) error {
 		}
 	case mcp.MethodSubscribe:
 		if owner := r.view.resources.route(name, r.d.report); owner != nil {
-			return r.decide(ctx, watched(name, owner), noneGiven)
+			return r.decide(ctx, watched(name, owner.Name()), noneGiven)
 		}
 	case mcp.MethodComplete:
 		return r.permitCompletion(ctx)
@@ -120,8 +120,8 @@ func (s *resourceSet) completed(text string) (policy.Target, bool) {
 }
 
 // watched is a resource that somebody watches, in either era.
-func watched(uri string, owner *backend.Backend) *policy.Target {
-	return &policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uri, Backend: owner.Name()}
+func watched(uri, owner string) *policy.Target {
+	return &policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uri, Backend: owner}
 }
 
 // hintsOf are a tool's annotations.

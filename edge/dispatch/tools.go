@@ -173,7 +173,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 // CancelCall tells the backend of a call that it was cancelled between two rounds. A backend that has nothing to end, or cannot be told, is
 // no error.
 func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
-	v, err := d.views.of(ctx, call.Principal)
+	v, err := d.views.forCall(ctx, call)
 	if err != nil {
 		return err
 	}

@@ -62,17 +62,36 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 	if !v.private {
 		return v, nil
 	}
-	return s.own(ctx, p, v)
+	return s.own(ctx, p, v, func(int) bool { return true })
+}
+
+// forCall returns the view that a request is served by: where it names something, one in which the lists of the backends are read that
+// may have it. The lists of others are as they are at hand.
+func (s *views) forCall(ctx context.Context, call *mcp.Call) (*view, error) {
+	v := s.shared.Load()
+	if !v.private {
+		return v, nil
+	}
+	may, named := v.contenders(call)
+	if !named {
+		return s.own(ctx, call.Principal, v, func(int) bool { return true })
+	}
+	for i := range v.parts {
+		if v.parts[i].catalog.Private && may(i) {
+			return s.own(ctx, call.Principal, v, may)
+		}
+	}
+	return v, nil
 }
 
 // ownAtOnce is how many backends are asked at once for their lists for a caller, which each may be slow to give.
 const ownAtOnce = 16
 
-// own returns the caller's own view, made of the backends' lists for the caller. The lists of a backend that cannot be
-// asked are missing from it: failed is set, and the view is not cached. It fails only when ctx ended.
-func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, error) {
+// own returns the caller's own view, made of the backends' lists for the caller, of those that are needed and those at hand. The
+// lists of a backend that cannot be asked are missing from it, and failed is set. It fails only when ctx ended.
+func (s *views) own(ctx context.Context, p mcp.Principal, shared *view, needed func(rank int) bool) (*view, error) {
 	parts := slices.Clone(shared.parts)
-	failed, err := s.ownParts(ctx, p, parts)
+	failed, err := s.ownParts(ctx, p, parts, needed)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +99,11 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 		return shared, nil
 	}
 	key := privateKey(p)
+	if failed != nil {
+		key += "\x00" // beside the view in which nothing failed
+	}
 	prev, known := s.private.Get(key)
-	if failed == nil && known && prev.sameParts(parts) {
+	if known && prev.sameParts(parts) {
 		return prev, nil
 	}
 	if !known {
@@ -94,14 +116,12 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view) (*view, 
 			s.names.Own(parts[i].backend.Name(), v.owners.names[i])
 		}
 	}
-	if failed == nil {
-		s.private.Add(key, v)
-	}
+	s.private.Add(key, v)
 	return v, nil
 }
 
-// ownParts gives the parts the caller's own catalogs. failed is why the last one that could not be read is absent; err: ctx ended.
-func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part) (failed, err error) {
+// ownParts gives the parts the caller's own catalogs, of those that are not needed as they are at hand. failed is why the last one that could not be read is absent; err: ctx ended.
+func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, needed func(rank int) bool) (failed, err error) {
 	var missing []int
 	for i := range parts {
 		if !parts[i].catalog.Private {
@@ -109,6 +129,8 @@ func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part) (fa
 		}
 		if c := parts[i].backend.KeptFor(p); c != nil {
 			parts[i].set(c)
+		} else if !needed(i) {
+			parts[i].lose(s.names)
 		} else {
 			missing = append(missing, i)
 		}

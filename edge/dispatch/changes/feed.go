@@ -26,6 +26,8 @@ type feed struct {
 	principal atomic.Pointer[mcp.Principal]
 	// outdated: the principal does not have all that decides on lists. Of Hub.Exchange.
 	outdated bool
+	// next is the principal that is about to be; nil: the same.
+	next atomic.Pointer[mcp.Principal]
 	// ctx ends with the feed, and with it the wait for backends.
 	ctx   context.Context
 	close context.CancelFunc
@@ -38,6 +40,8 @@ type feed struct {
 
 	mu       sync.Mutex
 	closed   bool
+	routing  bool              // a goroutine looks at every URI again
+	reroute  bool              // that is due
 	kinds    backend.Kinds     // honoured
 	order    []string          // the filter's URIs, watched or not
 	watches  map[string]*watch // by URI, those in force

@@ -31,6 +31,12 @@ type Source interface {
 	Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error)
 }
 
+// Revoker is a Source that knows, without asking anybody, what may not be watched any more.
+type Revoker interface {
+	// Revoked reports that a caller may not watch a resource at a backend: it does not wait.
+	Revoked(p mcp.Principal, uri string, owner Owner) bool
+}
+
 // View is what one caller sees at one time. It is immutable.
 type View interface {
 	// Reportable is the part of a filter's kinds whose changes may come.
@@ -74,11 +80,14 @@ type Hub struct {
 	settled chan struct{} // closed when the running refresh ends; nil: none runs
 	routing bool          // a reroute goroutine exists
 	reroute bool          // a reroute is due
+
+	// looking bounds the feeds whose views are made at a time.
+	looking chan struct{}
 }
 
 // New makes a Hub. It needs no closing: it ends with its feeds.
 func New(source Source, opts Options) *Hub {
-	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{})}
+	return &Hub{source: source, opts: opts, feeds: make(map[*feed]struct{}), looking: make(chan struct{}, watchesAtOnce)}
 }
 
 // Open opens a feed for one subscriber. It waits until the backends report on the filter's URIs, or refused, so
@@ -203,7 +212,8 @@ func (h *Hub) rerouteSoon() {
 	}
 }
 
-// rerouteAll runs beside refresh, since opening a watch waits for a backend.
+// rerouteAll ends the watches of all feeds that are revoked, and has each feed look at its URIs again. It runs beside refresh, and
+// waits for no backend.
 func (h *Hub) rerouteAll() {
 	for {
 		h.mu.Lock()
@@ -215,18 +225,12 @@ func (h *Hub) rerouteAll() {
 		h.reroute = false
 		h.mu.Unlock()
 
-		var wg sync.WaitGroup
-		room := make(chan struct{}, watchesAtOnce)
-		for _, f := range h.snapshot() {
-			if !f.watching() {
-				continue
-			}
-			room <- struct{}{}
-			wg.Go(func() {
-				defer func() { <-room }()
-				f.rerouteWatches()
-			})
+		feeds := h.snapshot()
+		for _, f := range feeds {
+			f.revoke(*f.principal.Load())
 		}
-		wg.Wait()
+		for _, f := range feeds {
+			f.rerouteSoon()
+		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// watchesAtOnce bounds the watches that one update opens at a time, and the feeds that are rerouted at a time.
+// watchesAtOnce bounds the watches that one update opens at one backend at a time, and the feeds whose views are made at a time.
 const watchesAtOnce = 16
 
 // watch is one URI of a feed, watched at its owner.
@@ -56,8 +56,11 @@ func (f *feed) Update(ctx context.Context, filter mcp.Filter, tell bool) (mcp.Fi
 	return f.honoured(), nil
 }
 
-// Become implements mcp.Feed.
+// Become implements mcp.Feed. What p may not watch is not watched any more when it has begun to wait.
 func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
+	next := &p
+	f.next.Store(next)
+	f.revoke(p)
 	f.updating.Lock()
 	defer f.updating.Unlock()
 	kinds, err := f.hub.source.Differ(ctx, *f.principal.Load(), p)
@@ -65,6 +68,7 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 		kinds = backend.Tools | backend.Resources | backend.Prompts
 	}
 	f.principal.Store(&p)
+	f.next.CompareAndSwap(next, nil)
 	f.listsChanged(kinds)
 	if len(f.asked.URIs) == 0 {
 		return err
@@ -79,19 +83,77 @@ func (f *feed) Become(ctx context.Context, p mcp.Principal) error {
 	return nil
 }
 
-// watching reports whether there is a URI to reroute.
-func (f *feed) watching() bool {
+// rerouteSoon has a goroutine look at every URI again, if there is one.
+func (f *feed) rerouteSoon() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.order) > 0 && !f.closed
+	if len(f.order) == 0 || f.closed {
+		return
+	}
+	f.reroute = true
+	if !f.routing {
+		f.routing = true
+		go f.rerouteWatches()
+	}
 }
 
-// rerouteWatches looks at every URI again after the view changed.
+// rerouteWatches looks at every URI again after the view changed, as often as that is due.
 func (f *feed) rerouteWatches() {
-	f.updating.Lock()
-	defer f.updating.Unlock()
-	if v, err := f.hub.source.View(f.ctx, *f.principal.Load()); err == nil {
-		f.rewatch(f.ctx, v, true)
+	for {
+		f.mu.Lock()
+		if !f.reroute || f.closed {
+			f.routing = false
+			f.mu.Unlock()
+			return
+		}
+		f.reroute = false
+		f.mu.Unlock()
+		f.updating.Lock()
+		select {
+		case f.hub.looking <- struct{}{}:
+			v, err := f.hub.source.View(f.ctx, *f.principal.Load())
+			<-f.hub.looking
+			if err == nil {
+				f.rewatch(f.ctx, v, true)
+			}
+		case <-f.ctx.Done():
+		}
+		f.updating.Unlock()
+	}
+}
+
+// revoked reports whether a resource may not be watched at an owner, by whom the feed is of or is about to be of.
+func (f *feed) revoked(uri string, owner Owner) bool {
+	source, ok := f.hub.source.(Revoker)
+	if !ok {
+		return false
+	}
+	next := f.next.Load()
+	return source.Revoked(*f.principal.Load(), uri, owner) || next != nil && source.Revoked(*next, uri, owner)
+}
+
+// revoke ends the watches that a principal may not have. It waits for nothing, not for watches that are being opened either, which are looked
+// at again once they are open.
+func (f *feed) revoke(p mcp.Principal) {
+	source, ok := f.hub.source.(Revoker)
+	if !ok {
+		return
+	}
+	f.mu.Lock()
+	var ended []*watch
+	for uri, w := range f.watches {
+		if source.Revoked(p, uri, w.owner) {
+			w.ended = true
+			delete(f.watches, uri)
+			ended = append(ended, w)
+		}
+	}
+	if len(ended) > 0 {
+		f.dropEnded()
+	}
+	f.mu.Unlock()
+	for _, w := range ended {
+		w.stop()
 	}
 }
 
@@ -112,14 +174,21 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 			owners[uri] = owner
 		}
 	}
-	missing := f.stopStale(owners)
+	missing := map[Owner][]string{}
+	for _, uri := range f.stopStale(owners) {
+		missing[owners[uri]] = append(missing[owners[uri]], uri)
+	}
 	var wg sync.WaitGroup
-	room := make(chan struct{}, watchesAtOnce)
-	for _, uri := range missing {
-		room <- struct{}{}
+	for owner, uris := range missing { // one that hangs does not keep the others' watches from being opened
 		wg.Go(func() {
-			defer func() { <-room }()
-			f.watch(ctx, uri, owners[uri], tell)
+			room := make(chan struct{}, watchesAtOnce)
+			for _, uri := range uris {
+				room <- struct{}{}
+				wg.Go(func() {
+					defer func() { <-room }()
+					f.watch(ctx, uri, owner, tell)
+				})
+			}
 		})
 	}
 	wg.Wait()
@@ -166,7 +235,7 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	}
 	w.stop = stop
 	f.mu.Lock()
-	if f.closed {
+	if f.closed || f.revoked(uri, owner) { // meanwhile
 		w.ended = true
 		f.mu.Unlock()
 		stop()
