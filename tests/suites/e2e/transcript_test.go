@@ -116,7 +116,9 @@ var secrets = []struct {
 	name  string
 	found *regexp.Regexp
 }{
-	{"session", regexp.MustCompile(`Mcp-Session-Id: ([A-Z2-7]{26})`)},
+	{"session", regexp.MustCompile(`(?:Mcp-Session-Id: |sessionId=)([A-Z2-7]{26})`)},
+	{"task", regexp.MustCompile(`"taskId": "([^"]+)"`)},
+	{"time", regexp.MustCompile(`"(?:createdAt|lastUpdatedAt)": "([^"]+)"`)},
 	{"stream", regexp.MustCompile(`id: ([A-Z2-7]{16})\.`)},
 	{"epoch", regexp.MustCompile(`id: <stream-\d+>\.([0-9a-z]{7,11})\.`)}, // but for the first, 1
 	{"request", regexp.MustCompile(`"id": (\d+),\n< +"method"`)},

@@ -50,6 +50,9 @@ func TestTranscripts(t *testing.T) {
 		{"resume", legacyResume},
 		{"changes", legacyChanges},
 		{"errors", legacyErrors},
+		{"read", legacyRead},
+		{"prompt", legacyPrompt},
+		{"complete", legacyComplete},
 	} {
 		t.Run(vNov+"/"+c.behaviour, func(t *testing.T) {
 			s := newSession(t, e.URL, vNov)
@@ -75,6 +78,8 @@ func TestTranscripts(t *testing.T) {
 		s.record.compare(t, vMar, "batch")
 	})
 	modernTranscripts(t, f, e)
+	taskTranscripts(t)
+	transportTranscripts(t)
 }
 
 func modernTranscripts(t *testing.T, f *fixture, e *harness.Edge) {
@@ -89,6 +94,10 @@ func modernTranscripts(t *testing.T, f *fixture, e *harness.Edge) {
 		{"elicitation", modernElicitation},
 		{"listen", modernListen},
 		{"errors", modernErrors},
+		{"list", func(_ *testing.T, _ *fixture, c *stateless) { c.request("tools/list", nil).json() }},
+		{"read", modernRead},
+		{"prompt", modernPrompt},
+		{"complete", modernComplete},
 	} {
 		t.Run(v2026+"/"+c.behaviour, func(t *testing.T) {
 			client := newStateless(t, e.URL)
