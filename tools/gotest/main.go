@@ -6,18 +6,20 @@
 // What the tests need and the machine lacks is installed first, where that can be done: GOTEST_NEEDS names
 // it, redis-server. Where it cannot, the tests that need it are left out, which is neither passed nor failed,
 // and the last line says so, or the file that GOTEST_LEFT_OUT names; with CI=true nothing is run then, and the exit status is 1. Likewise -race is
-// taken out where there is no C compiler.
+// taken out where there is no C compiler, and for packages in which no goroutines meet, which are then run first (see split).
 //
 // With GOTEST_COUNTS set to a file name, "<passed> <failed>" is written to that file too.
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
@@ -30,15 +32,49 @@ func main() {
 	os.Exit(code)
 }
 
-// run runs the tests and returns the exit status of "go test".
+// run runs the tests and returns the exit status of "go test", the first that is not 0 where it is run twice.
 func run(args []string, out io.Writer) (int, error) {
 	s := &setup{out: out}
 	args, err := s.prepare(args)
 	if err != nil {
 		return 1, err
 	}
+	runs, err := split(args, out)
+	if err != nil {
+		return 1, err
+	}
+	r := newReport(out)
+	code := 0
+	for _, args := range runs {
+		status, err := s.test(args, r)
+		if err != nil {
+			return max(status, 1), err
+		}
+		code = cmp.Or(code, status)
+	}
+	if code != 0 && r.failed == 0 {
+		r.failed = 1 // "go test" failed before any package did
+	}
+	if path := os.Getenv("GOTEST_COUNTS"); path != "" {
+		if err := os.WriteFile(path, fmt.Appendf(nil, "%d %d\n", r.passed, r.failed), 0o644); err != nil {
+			return max(code, 1), err
+		}
+	}
+	if r.skipped > 0 {
+		fmt.Fprintf(out, "%d skipped\n", r.skipped)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	s.conclude(r.leftOut)
+	return code, nil
+}
+
+// test runs "go test" once and returns its exit status.
+func (s *setup) test(args []string, r *report) (int, error) {
 	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), s.env...)
+	if slices.Contains(args, "-race") {
+		cmd.Env = append(cmd.Env, "CGO_ENABLED=1") // it is linked with the C compiler
+	}
 	events, err := cmd.StdoutPipe()
 	if err != nil {
 		return 1, err
@@ -55,32 +91,14 @@ func run(args []string, out io.Writer) (int, error) {
 			_ = cmd.Process.Signal(s) // it may have ended already
 		}
 	}()
-	r := newReport(out)
 	readErr := r.read(events)
-	waitErr := cmd.Wait()
-	code := 0
+	err = cmd.Wait()
 	var exit *exec.ExitError
 	switch {
-	case errors.As(waitErr, &exit):
-		code = max(exit.ExitCode(), 1)
-	case waitErr != nil:
-		return 1, waitErr
+	case errors.As(err, &exit):
+		return max(exit.ExitCode(), 1), readErr
+	case err != nil:
+		return 1, err
 	}
-	if readErr != nil {
-		return max(code, 1), readErr
-	}
-	if code != 0 && r.failed == 0 {
-		r.failed = 1 // "go test" failed before any package did
-	}
-	if path := os.Getenv("GOTEST_COUNTS"); path != "" {
-		if err := os.WriteFile(path, fmt.Appendf(nil, "%d %d\n", r.passed, r.failed), 0o644); err != nil {
-			return max(code, 1), err
-		}
-	}
-	if r.skipped > 0 {
-		fmt.Fprintf(out, "%d skipped\n", r.skipped)
-	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
-	s.conclude(r.leftOut)
-	return code, nil
+	return 0, readErr
 }

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// module writes a module of packages, each of one file of tests, and goes there.
+func module(t *testing.T, tests map[string]string) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	files := map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n"}
+	for name, text := range tests {
+		files[name+"/x_test.go"] = "package " + name + "\n\nimport \"testing\"\n\n" + text + "\n"
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+}
+
+func TestSplit(t *testing.T) {
+	module(t, map[string]string{
+		"plain":  "func TestX(t *testing.T) {}",
+		"other":  "func TestX(t *testing.T) {}",
+		"racing": "func TestX(t *testing.T) { go func() {}() }",
+	})
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"-race -count=1 -timeout=1m -run TestX ./...", []string{
+			"-timeout=1m -run TestX example.com/m/other example.com/m/plain", "-race -count=1 -timeout=1m -run TestX example.com/m/racing",
+		}},
+		{"-race -count=3 ./plain ./racing -args -redis ./x", []string{"-count=3 example.com/m/plain -args -redis ./x", "-race -count=3 example.com/m/racing -args -redis ./x"}},
+		{"-race ./plain", []string{"-race ./plain"}}, // asked for by name
+		{"-race ./plain ./none", []string{"-race ./plain ./none"}},
+		{"-race ./racing/...", []string{"-race ./racing/..."}},
+		{"-count=1 ./...", []string{"-count=1 ./..."}},
+	} {
+		var out strings.Builder
+		runs, err := split(strings.Fields(c.args), &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := make([]string, len(runs))
+		for i, run := range runs {
+			got[i] = strings.Join(run, " ")
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s\nruns  %q\nwant %q", c.args, got, c.want)
+		}
+		if said := strings.Contains(out.String(), "2 packages") || strings.Contains(out.String(), "1 packages"); said != (len(c.want) > 1) {
+			t.Errorf("%s: printed %q", c.args, out.String())
+		}
+	}
+}
+
+// TestRunsAreCountedTogether: the counts are those of both runs, and a failure in either fails the whole.
+func TestRunsAreCountedTogether(t *testing.T) {
+	for name, c := range map[string]struct {
+		plain, racing string
+		code          int
+		last          string
+	}{
+		"the first fails": {"t.Fail()", "", 1, "1 passed, 1 failed"},
+		"the last fails":  {"", "t.Fail()", 1, "1 passed, 1 failed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			module(t, map[string]string{
+				"plain":  "func TestX(t *testing.T) { " + c.plain + " }",
+				"racing": "func TestX(t *testing.T) { c := make(chan int); go close(c); <-c; " + c.racing + " }",
+			})
+			t.Setenv(envNeeds, "")
+			counts := filepath.Join(t.TempDir(), "counts")
+			t.Setenv("GOTEST_COUNTS", counts)
+			var out strings.Builder
+			code, err := run([]string{"-race", "./..."}, &out)
+			if err != nil || code != c.code || !strings.HasSuffix(out.String(), c.last+"\n") {
+				t.Errorf("status %d, %v, printed\n%s", code, err, out.String())
+			}
+			text, err := os.ReadFile(counts)
+			if want := strings.NewReplacer(" passed,", "", " failed", "").Replace(c.last); err != nil || string(text) != want+"\n" {
+				t.Errorf("counts %q, %v, want %q", text, err, want)
+			}
+		})
+	}
+}
