@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// changedFiles are the files that differ from base, those about to be added too, as slash-separated paths from the root, with the name of what
+// they are compared with. With an empty base that is where the branch left the first of mains that there is, HEAD itself on that branch.
+func changedFiles(base string) (files []string, since string, err error) {
+	if base == "" {
+		base = branched()
+	}
+	differ, err := git("diff", "--name-only", "-z", base)
+	if err != nil {
+		return nil, "", fmt.Errorf("comparing with %s: %w", base, err)
+	}
+	added, err := git("ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, "", err
+	}
+	files = append(names(differ), names(added)...)
+	slices.Sort(files)
+	since, err = git("log", "-1", "--format=%h (%s)", base)
+	return slices.Compact(files), strings.TrimSpace(since), err
+}
+
+// branched is the commit where HEAD left the main branch. On that branch it is HEAD, or with nothing changed since the commit before. Without a
+// main branch it is HEAD.
+func branched() string {
+	for _, mainBranch := range []string{"origin/main", "main"} {
+		base, err := git("merge-base", mainBranch, "HEAD")
+		if err != nil {
+			continue
+		}
+		head, headErr := git("rev-parse", "HEAD")
+		status, statusErr := git("status", "--porcelain")
+		_, parentErr := git("rev-parse", "--verify", "HEAD~1")
+		if errors.Join(headErr, statusErr, parentErr) == nil && base == head && status == "" {
+			return "HEAD~1"
+		}
+		return strings.TrimSpace(base)
+	}
+	return "HEAD"
+}
+
+// foreign takes the files of other modules out of files, and returns a command for each such module.
+func foreign(files []string) (own, commands []string, err error) {
+	list, err := git("ls-files", "-z", "--", "*/go.mod")
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, file := range files {
+		folder := ""
+		for _, mod := range names(list) {
+			if dir := strings.TrimSuffix(mod, "go.mod"); strings.HasPrefix(file, dir) && len(dir) > len(folder) {
+				folder = dir
+			}
+		}
+		if folder == "" {
+			own = append(own, file)
+		} else {
+			commands = append(commands, "go test -C "+strings.TrimSuffix(folder, "/")+" ./...")
+		}
+	}
+	slices.Sort(commands)
+	return own, slices.Compact(commands), nil
+}
+
+func git(args ...string) (string, error) {
+	out, err := exec.Command("git", args...).Output()
+	return string(out), err
+}
+
+// names splits what git -z prints.
+func names(list string) []string {
+	return slices.DeleteFunc(strings.Split(list, "\x00"), func(name string) bool { return name == "" })
+}
