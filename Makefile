@@ -22,7 +22,7 @@ END = code=$$?; echo "make $@: $$(($$(date +%s) - start)) s"; test ! -s bin/left
 # What gotest installs where it can, and the file for its line about what was left out without.
 NEEDS_REDIS = export GOTEST_NEEDS=redis-server GOTEST_LEFT_OUT="$$PWD/bin/left-out"
 
-.PHONY: help build test test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk traces dashboards screenshots
+.PHONY: help build check test stages nightly test-replicas test-tls generate lint fuzz conformance conformance-replicas conformance-access sdk sdk-conformance chaos chaos-tasks simulate attack access apps interop interop-access examples compose compose-docker images browser site apis chart kubernetes bench bench-waiting bench-baseline bench-compare test-versions version release release-tools bench-sdk traces dashboards screenshots
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | awk -F'|' '{ printf "  make %-20s %s\n", $$1, $$2 }'
@@ -32,10 +32,21 @@ build: ## Build bin/mcpedge and the bundled services in bin/services/
 	$(GO) build -o bin/mcpedge ./edge && \
 	$(GO) build -o bin/services/ ./services/...; $(END)
 
-test: ## Run all Go tests with the race detector; installs redis-server where it can, or leaves out what needs it
+check: ## What a change needs first, in a minute: format, vet, the tests that it reaches, and transcripts of an edge; CHECKFLAGS=-list
+	@$(RUN); $(GO) build -C tools -o ../bin/ ./gotest ./check && bin/check $(CHECKFLAGS); $(END)
+
+test: ## Run all Go tests, with the race detector where goroutines meet; installs redis-server where it can, or leaves out what needs it
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	$(NEEDS_REDIS) && \
 	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) $(TESTPKGS); $(END)
+
+# Names of stages of CI, separated by commas, as in: make stages ONLY='chart,sdk-*'; empty: those that decide whether a change lands.
+ONLY =
+stages: ## Run stages of CI by themselves, ONLY='chart,sdk-*'; ONLY='*' LIST=1 lists them
+	@$(RUN); $(GO) build -C tools -o ../bin/ci ./ci && bin/ci -only '$(ONLY)' $(if $(LIST),-list); $(END)
+
+nightly: ## What takes hours: all clients, languages, attacks, chaos, access, images, site (Linux, root)
+	@.ci/run nightly
 
 test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and the matrix with its state there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
@@ -91,11 +102,11 @@ conformance-access: ## The same against an edge that wants a key, with a policy,
 	@$(RUN); $(GO) build -o bin/conformance ./tests/programs/conformance && \
 	bin/conformance -url '' -locked -counts "$$CONFORMANCE_ACCESS_COUNTS"; $(END)
 
-sdk: ## The capability libraries of other languages: their own checks, and conformance of 2026-07-28 with each (needs npm, Python, Java with Maven, Rust)
-	@$(RUN); tools/sdk.sh 2026-07-28; $(END)
+sdk: ## The capability libraries of other languages: their own checks, and the suite that they share (needs npm, Python, Java with Maven, Rust)
+	@$(RUN); $(GO) build -C tools -o ../bin/ci ./ci && bin/ci -only 'sdk-*'; $(END)
 
-sdk-conformance: ## The same with every requirement set; SDK=python chooses; by hand
-	@$(RUN); tools/sdk.sh; $(END)
+sdk-conformance: ## The conformance suite, every requirement set, with the fixtures of each library; by hand
+	@$(RUN); $(GO) build -C tools -o ../bin/ci ./ci && bin/ci -only 'conformance-java,conformance-python,conformance-rust,conformance-typescript'; $(END)
 
 # What `make chaos` does, separated by commas, and for how long each; empty is everything.
 CHAOS    ?=

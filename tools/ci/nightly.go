@@ -1,0 +1,111 @@
+package main
+
+import "time"
+
+// tagged is a command that vets and runs a suite which has a build tag of its own, with the race detector.
+func tagged(tag, flags, suite string) string {
+	return "go vet -tags=" + tag + " " + suites + suite + "\n" +
+		"bin/gotest -race -count=1 -timeout=20m -tags=" + tag + " " + flags + suites + suite + "\n"
+}
+
+// nightlies are the stages that try the cross product, and those that take long.
+func nightlies() []stage {
+	stages := []stage{
+		{
+			name: "test-replicas", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built,
+			run: "GOTEST_NEEDS=redis-server bin/gotest -race -count=1 -timeout=20m " + suites + "e2e " + suites + "matrix -args -redis",
+		},
+		{
+			name: "test-tls", sets: nights, cores: 1, within: 15 * time.Minute, needs: built,
+			run: "bin/gotest -race -count=1 -timeout=10m -run=TestMatrix " + suites + "matrix -args -tls=http/1.1,h2",
+		},
+		{name: "fuzz", sets: nights, cores: 2, within: 40 * time.Minute, counts: "FUZZ_COUNTS", after: built, run: "FUZZTIME=120000x tools/fuzz.sh " +
+			"./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable"},
+		{
+			name: "simulate", sets: nights, cores: 1, within: 35 * time.Minute, needs: built,
+			run: "bin/gotest -count=1 -timeout=30m -run='TestSimulation|TestOneSeed|TestPlanted' " + suites + "simulation -args -simulation.bugs -rapid.checks=60000",
+		},
+		{
+			name: "conformance-access", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
+			run: "bin/conformance -url '' -locked",
+		},
+	}
+	for _, language := range []string{"java", "python", "rust", "typescript"} {
+		stages = append(stages, stage{
+			name: "conformance-" + language, sets: nights, cores: 0.7, within: 20 * time.Minute, counts: "SDK_COUNTS", after: []string{"conformance-access"},
+			run: "tools/sdk.sh " + language + " conformance",
+		})
+	}
+	return append(stages, []stage{
+		{
+			name: "chaos", sets: nights, cores: 2, within: 30 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
+			run: "bin/chaos -program bin/mcpedge-ci -duration 60s",
+		},
+		{
+			name: "attack", sets: nights, cores: 1.5, within: 45 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
+			run: "bin/attack -edge bin/mcpedge-ci -duration 10s",
+		},
+		{
+			name: "interop", sets: nights, cores: 1.2, within: 30 * time.Minute, counts: "INTEROP_COUNTS", needs: built, run: "bin/interop",
+		},
+		{
+			name: "interop-access", sets: nights, cores: 1.2, within: 30 * time.Minute, counts: "INTEROP_COUNTS", needs: built, after: []string{"interop"}, run: "bin/interop -locked",
+		},
+		{name: "examples", sets: nights, cores: 1.5, within: 20 * time.Minute, counts: "EXAMPLES_COUNTS", needs: built, run: "bin/examples"},
+		{name: "apps", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: "npm ci --prefix " + suites + "apps --loglevel=error >/dev/null\n" +
+			tagged("apps", "", "apps")},
+		{
+			name: "apis", sets: nights, cores: 1, within: 15 * time.Minute, needs: built,
+			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci"
+cd ` + suites + `apis
+go vet .
+../../../bin/gotest -count=1 -timeout=10m .`,
+		},
+		{
+			name: "browser", sets: nights, cores: 1.5, within: 20 * time.Minute, needs: built,
+			run: `CGO_ENABLED=1 go build -race -o bin/mcpedge-race ./edge
+export MCPEDGE_BINARY="$PWD/bin/mcpedge-race" EVERYTHING_BINARY="$PWD/bin/services-ci/everything"
+cd ` + suites + `browser
+go vet .
+../../../bin/gotest -count=1 -timeout=10m .`,
+		},
+		{name: "compose", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: tagged("haproxy", "-run='^TestHAProxy' ", "compose")},
+		{name: "images", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"compose"}, run: tagged("images", "", "images")},
+		{name: "compose-docker", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"images"}, run: tagged("composedocker", "", "composedocker")},
+		{
+			name: "access", sets: nights, cores: 1, within: 20 * time.Minute, needs: built,
+			run: "go vet -C " + suites + "browser ./login\n" + tagged("access", "-parallel=16 ", "access"),
+		},
+		{
+			name: "site", sets: nights, cores: 1.5, within: 20 * time.Minute, after: built,
+			run: "site/build.sh\ncd site\nnode check.mjs\n" + `echo "1 0" >"$GOTEST_COUNTS"`,
+		},
+	}...)
+}
+
+// manual are stages that take root, hours, or what few machines have. -only runs them.
+func manual() []stage {
+	return []stage{
+		{
+			name: "traces", sets: byHand, cores: 2, within: 60 * time.Minute, needs: built,
+			run: `go build -C tools/jaeger -ldflags='-s -w' -o ../../bin/jaeger github.com/jaegertracing/jaeger/cmd/jaeger
+export JAEGER_BINARY="$PWD/bin/jaeger" GOTEST_NEEDS=redis-server
+` + tagged("jaeger", "-run='^TestJaeger$' ", "telemetry"),
+		},
+		{
+			// Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
+			name: "dashboards", sets: byHand, cores: 2, within: 60 * time.Minute, needs: built,
+			run: `go build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
+export PROMETHEUS_BINARY="$PWD/bin/prometheus" GOTEST_NEEDS=redis-server
+` + tagged("prometheus", "-run='^TestPrometheus$' ", "dashboards"),
+		},
+		{
+			name: "kubernetes", sets: byHand, cores: 2, within: 2 * time.Hour, needs: built,
+			run: "go vet -tags=kubernetes " + suites + "kubernetes\nbin/gotest -race -count=1 -timeout=90m -tags=kubernetes " + suites + "kubernetes",
+		},
+		{
+			name: "chaos-tasks", sets: byHand, cores: 2, within: 40 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
+			run: "bin/chaos -program bin/mcpedge-ci -duration 60s -clients 20 -holders 200 -each 10 -task-for 5s -keys",
+		},
+	}
+}
