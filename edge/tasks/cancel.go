@@ -58,9 +58,10 @@ func (t *Tasks) awaitEnd(ctx context.Context, id string, who *mcp.Principal) (*v
 
 // onEvent hears what another replica tells.
 func (t *Tasks) onEvent(e state.SessionEvent) {
-	if e.Kind != state.RequestCancelled {
+	if e.Kind != state.RequestCancelled || !t.work.Enter() {
 		return
 	}
+	defer t.work.Leave()
 	if c := t.calls.Call(e.Session); c != nil {
 		c.Cancel()
 	}

@@ -46,6 +46,8 @@ const (
 	Closed
 	// Returning: the store was away, and may have lost what it acknowledged.
 	Returning
+	// Superseded: another machine of this replica has claimed the call, for the reason Why.
+	Superseded
 
 	eventKinds
 )
@@ -55,7 +57,7 @@ type Event struct {
 	Kind  EventKind
 	Timer Timer
 	Fault Fault
-	// Why of Claimed. Late: the lifetime of the call has passed.
+	// Why of Claimed and Superseded. Late, of Claimed: the lifetime of the call has passed.
 	Why    Why
 	Late   bool
 	Entry  *state.Entry
@@ -163,7 +165,7 @@ const (
 	Free
 	// Keep has Record and Entries kept for a while, to be restored when the store has lost writes.
 	Keep
-	// CancelByRecord cancels the call by its record: it came to wait, or is another's, while it was cancelled.
+	// CancelByRecord cancels the call by its record: it waits, or is another's, and was cancelled here.
 	CancelByRecord
 	// Dropped: events of the backend, Count of them, are lost to readers: with NoFault because too many waited, with Gone
 	// for want of a stream, else because the store refused them with Fault.

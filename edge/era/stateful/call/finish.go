@@ -103,15 +103,56 @@ func (c *Call) leave(how How, buf []Effect) []Effect {
 		// Should the store lose what made it another's, nobody else may know of it.
 		buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
 	}
-	if c.cancelled && how == HowLost {
-		buf = append(buf, Effect{Kind: CancelByRecord})
+	if how == HowLost {
+		buf = c.cancelByRecord(buf)
 	}
 	return c.overHere(how, buf)
 }
 
+// cancelByRecord has the call cancelled by its record if its client has cancelled it, once.
+func (c *Call) cancelByRecord(buf []Effect) []Effect {
+	if !c.cancelled || c.cancelling {
+		return buf
+	}
+	c.cancelling = true
+	return append(buf, Effect{Kind: CancelByRecord})
+}
+
+// cancelOver takes a cancellation that found the machine before it was over: a call that waits, or is another's, goes on.
+func cancelOver(c *Call, _ Event, buf []Effect) []Effect {
+	if c.how != HowParked && c.how != HowLost {
+		return buf
+	}
+	c.cancelled = true
+	return c.cancelByRecord(buf)
+}
+
+// supersede gives the call up to another machine. Without a record, of which the other one knows, the call goes on unless it is cancelled.
+func supersede(c *Call, e Event, buf []Effect) []Effect {
+	c.cancelling = c.cancelling || e.Why == ByCancel
+	switch {
+	case c.j.link != unlinked && c.how != 0:
+		return c.endHere(buf)
+	case c.j.link != unlinked:
+		return c.leave(HowLost, buf)
+	case e.Why == ByCancel:
+		return finishSilently(c, e, buf)
+	}
+	return buf
+}
+
+// supersedeDecided is supersede of a call that has decided: what it is to respond stands.
+func supersedeDecided(c *Call, e Event, buf []Effect) []Effect {
+	if e.Why != ByCancel {
+		return buf
+	}
+	c.cancelling = true
+	return withdrawSilently(c, e, buf)
+}
+
 // overHere ends the machine.
 func (c *Call) overHere(how How, buf []Effect) []Effect {
-	c.state = Over
+	c.state, c.how = Over, how
 	c.j.window = nil // of which Keep has what is to stay
 	return append(dropped(c.j.drop(), Gone, buf), Effect{Kind: OverHere, How: how, Reply: c.reply})
 }
@@ -141,9 +182,6 @@ func wroteEntries(c *Call, _ Event, buf []Effect) []Effect {
 
 // failedEntries takes a fault of a step that is not the last.
 func failedEntries(c *Call, e Event, buf []Effect) []Effect {
-	if c.j.link == unlinked {
-		return buf // There is no record here that could be lost; the exchange waits for the call.
-	}
 	switch e.Fault {
 	case Fenced:
 		return c.leave(HowLost, buf)
@@ -206,8 +244,8 @@ func overWhenDone(c *Call, _ Event, buf []Effect) []Effect {
 // endHere ends the run after its last step.
 func (c *Call) endHere(buf []Effect) []Effect {
 	buf = append(buf, Effect{Kind: Keep, Record: c.j.rec, Entries: c.j.window})
-	if c.cancelled && c.how == HowParked {
-		buf = append(buf, Effect{Kind: CancelByRecord})
+	if c.how == HowParked {
+		buf = c.cancelByRecord(buf)
 	}
 	return c.overHere(c.how, buf)
 }

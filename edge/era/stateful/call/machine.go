@@ -69,10 +69,11 @@ type Call struct {
 	// wanted: a record was asked for.
 	wanted bool
 	// cancelled: the client has cancelled; should the call then be another's, or wait, it is cancelled by its record.
-	cancelled bool
+	// cancelling: that was asked for, or is done by the machine that superseded this one.
+	cancelled, cancelling bool
 	// noted is the checkpoint of a round that runs without a record; nil: there is none.
 	noted []byte
-	// how is how the run ends: its last step was acknowledged. 0: it was not.
+	// how is how the run ends: its last step was acknowledged, or the machine is over. 0: neither.
 	how How
 	// failed: the response is one of the edge's own, which fits anywhere.
 	failed bool
@@ -129,42 +130,42 @@ var transitions = [states][eventKinds]transition{
 	New: {
 		Started: start, Claimed: claimed, Emitted: never, Checkpointed: never, Returned: never, Begun: never, Kept: never, Refused: never,
 		Stored: never, Failed: never, Drawn: never, Due: never,
-		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore,
+		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore, Superseded: supersede,
 	},
 	Direct: {
 		Started: never, Claimed: never, Emitted: gatherEntry, Checkpointed: noteCheckpoint, Returned: decide, Begun: attachRunning, Kept: never, Refused: unwant,
 		Stored: never, Failed: never, Drawn: never, Due: wantOnFlush,
-		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore,
+		Cancelled: decideSilently, Expired: decideLate, Ended: decideGone, Closed: decideLeaving, Returning: ignore, Superseded: supersede,
 	},
 	Decided: {
 		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachFinishing, Kept: over, Refused: refuseAsks,
 		Stored: never, Failed: never, Drawn: never, Due: ignore,
-		Cancelled: withdrawSilently, Expired: withdrawLate, Ended: withdrawGone, Closed: withdrawLeaving, Returning: ignore,
+		Cancelled: withdrawSilently, Expired: withdrawLate, Ended: withdrawGone, Closed: withdrawLeaving, Returning: ignore, Superseded: supersedeDecided,
 	},
 	Running: {
 		Started: never, Claimed: never, Emitted: writeEntry, Checkpointed: checkpoint, Returned: finish, Begun: never, Kept: never, Refused: ignore,
 		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Pausing: {
 		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: attachPausing, Kept: never, Refused: ignore,
 		Stored: wroteEntries, Failed: failedEntries, Drawn: never, Due: markOnPause,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Marking: {
 		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
 		Stored: runWhenMarked, Failed: failedEntries, Drawn: never, Due: writeOnTimer,
-		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
+		Cancelled: finishSilently, Expired: finishLate, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Finishing: {
 		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: never, Kept: never, Refused: never,
 		Stored: overWhenDone, Failed: failedEnd, Drawn: park, Due: writeOnTimer,
-		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore,
+		Cancelled: cancelFinishing, Expired: expireFinishing, Ended: leaveGone, Closed: leaveClosed, Returning: restore, Superseded: supersede,
 	},
 	Over: {
 		Started: never, Claimed: never, Emitted: ignore, Checkpointed: ignore, Returned: ignore, Begun: ignore, Kept: ignore, Refused: ignore,
 		Stored: ignore, Failed: ignore, Drawn: ignore, Due: ignore,
-		Cancelled: ignore, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore,
+		Cancelled: cancelOver, Expired: ignore, Ended: ignore, Closed: ignore, Returning: ignore, Superseded: ignore,
 	},
 }
 

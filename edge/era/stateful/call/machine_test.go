@@ -35,13 +35,21 @@ func TestTransitionsAreComplete(t *testing.T) {
 	}
 }
 
-// A call that is over stays so, whatever comes late.
+// A call that is over stays so, whatever comes late. A cancellation is handed on, once, where the call goes on without the machine.
 func TestOverIsFinal(t *testing.T) {
 	for e := range eventKinds {
-		c := newCall()
-		c.state = Over
-		if out := c.Step(Event{Kind: e}, nil); c.state != Over || len(out) > 0 {
-			t.Errorf("event %d leads to state %d with %d effects", e, c.state, len(out))
+		for _, how := range []How{HowEnded, HowParked, HowLost, HowGone} {
+			c := newCall()
+			c.state, c.how = Over, how
+			want := ""
+			if e == Cancelled && (how == HowParked || how == HowLost) {
+				want = "cancel"
+			}
+			for i, want := range []string{want, ""} {
+				if out := inWords(c.Step(Event{Kind: e}, nil)); c.state != Over || out != want {
+					t.Errorf("event %d of a call that ended with %d, time %d: state %d and %q, want %q", e, how, i, c.state, out, want)
+				}
+			}
 		}
 	}
 }
@@ -97,6 +105,8 @@ var (
 	begun   = Event{Kind: Begun, Record: record()}
 	stored  = Event{Kind: Stored}
 )
+
+func supersededBy(w Why) Event { return Event{Kind: Superseded, Why: w} }
 
 func begunInRound(n int) Event {
 	r := record()
@@ -159,7 +169,7 @@ func TestCall(t *testing.T) {
 		"busy, opened":  {start, {busy, "timer", Pausing}, {begun, "commit 1@1+0>2", Pausing}, {stored, "", Pausing}, {due(TimerPause), "commit 2@1+0>1", Marking}, {stored, "run", Running}},
 		"busy, opened in the round to come": {start, {busy, "timer", Pausing}, {begunInRound(2), "commit 1@1+0>2", Pausing},
 			{stored, "", Pausing}, {due(TimerPause), "commit 2@1+0>1", Marking}},
-		"busy, while a record that it does not know of is claimed": {start, {busy, "timer", Pausing}, {failed(Fenced), "", Pausing},
+		"busy, while a record that it does not know of is claimed": {start, {busy, "timer", Pausing}, {supersededBy(ByLoss), "", Pausing},
 			{due(TimerPause), "run", Direct}},
 		"busy, cancelled": {start, {busy, "timer", Pausing}, {kind(Cancelled), `outcome ""`, Decided}},
 		"cancelled in place": {start, {kind(Cancelled), `stop, outcome ""`, Decided},
@@ -171,6 +181,21 @@ func TestCall(t *testing.T) {
 		"closing":           {start, {begun, "", Running}, {kind(Closed), "stop, keep, over 3", Over}},
 		"closing in place":  {start, {kind(Closed), `stop, outcome "failure 3"`, Decided}},
 		"fenced":            {start, {begun, "", Running}, {emit, "commit 1@1+1>0", Running}, {failed(Fenced), "stop, keep, over 3", Over}},
+		"asks, cancelled when it has": {start, {asks, "want", Decided}, {begun, "commit 1@1+2>3", Finishing},
+			{stored, "keep, over 2", Over}, {kind(Cancelled), "cancel", Over}},
+		"cancelled while the record is begun, and fenced": {start, {emit, "timer", Direct}, {due(TimerFlush), "want", Direct},
+			{kind(Cancelled), `stop, outcome ""`, Decided}, {begun, "free, commit 1@1+1>4", Finishing}, {failed(Fenced), "keep, cancel, over 3", Over}},
+		"asks, cancelled while the record is begun, and fenced": {start, {asks, "want", Decided}, {kind(Cancelled), `outcome ""`, Decided},
+			{begun, "free, commit 1@1+0>4", Finishing}, {failed(Fenced), "keep, cancel, over 3", Over}},
+		"superseded here, then cancelled":   {start, {begun, "", Running}, {supersededBy(ByLoss), "stop, keep, over 3", Over}, {kind(Cancelled), "cancel", Over}},
+		"superseded here by a cancellation": {start, {begun, "", Running}, {supersededBy(ByCancel), "stop, keep, over 3", Over}, {kind(Cancelled), "", Over}},
+		"cancelled, superseded here by a cancellation": {start, {begun, "", Running}, {kind(Cancelled), "stop, free, commit 1@1+0>4", Finishing},
+			{supersededBy(ByCancel), "keep, over 3", Over}, {stored, "", Over}},
+		"superseded here without a record": {start, {supersededBy(ByLoss), "", Direct}, {asks, "want", Decided}, {supersededBy(ByAnswer), "", Decided}},
+		"superseded here by a cancellation without a record": {start, {supersededBy(ByCancel), `stop, outcome ""`, Decided},
+			{begun, "free, commit 1@1+0>4", Finishing}, {failed(Fenced), "keep, over 3", Over}},
+		"superseded here while it asks, by a cancellation": {start, {asks, "want", Decided}, {supersededBy(ByCancel), `outcome ""`, Decided},
+			{begun, "free, commit 1@1+0>4", Finishing}, {failed(Fenced), "keep, over 3", Over}},
 		"fenced, cancelled": {start, {begun, "", Running}, {kind(Cancelled), "stop, free, commit 1@1+0>4", Finishing},
 			{failed(Fenced), "keep, cancel, over 3", Over}},
 		"a write that was lost is sent again as it was": {start, {begun, "", Running}, {emit, "commit 1@1+1>0", Running},

@@ -167,6 +167,7 @@ func (c *Call) failureOf(f Failure, err error) *Reply {
 }
 
 func decideSilently(c *Call, _ Event, buf []Effect) []Effect {
+	c.cancelled = true
 	return c.decideBy(c.silent(), buf)
 }
 func decideLate(c *Call, _ Event, buf []Effect) []Effect { return c.decideBy(c.failure(Late), buf) }
@@ -186,6 +187,7 @@ func (c *Call) withdraw(r *Reply, buf []Effect) []Effect {
 }
 
 func withdrawSilently(c *Call, _ Event, buf []Effect) []Effect {
+	c.cancelled = true
 	return c.withdraw(c.silent(), buf)
 }
 func withdrawLate(c *Call, _ Event, buf []Effect) []Effect { return c.withdraw(c.failure(Late), buf) }

@@ -177,22 +177,40 @@ func (r *Replica) run(claimed *Claimed, begin call.Event, returns uint64) {
 	c := u.Add(claimed.Context, begin.Record, claimed.Task)
 	begin.Late = c.late()
 	u.inbox.hold(event{call: begin})
-	if old := r.register(c); old != nil {
-		old.post(call.Event{Kind: call.Failed, Fault: call.Fenced})
-		if begin.Why == call.ByCancel { // It may have no record that it knows of.
-			old.post(call.Event{Kind: call.Cancelled})
-		}
+	old, ok := r.supersede(c, begin.Record)
+	if !ok { // It was claimed again meanwhile.
+		c.over(call.HowLost, nil)
+		return
+	}
+	if old != nil {
+		old.post(call.Event{Kind: call.Superseded, Why: begin.Why})
 	}
 	u.inbox.release(u)
 	u.catchUp(returns)
 }
 
+// supersede registers a call that was claimed as rec, in the place of another of its id, which it returns; false if this replica
+// knows of a later claim.
+func (r *Replica) supersede(c *Call, rec *medium.Record) (old *Call, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.hasLater(rec) {
+		return nil, false
+	}
+	return r.enter(c), true
+}
+
 // knowsLater says whether this replica knows of a later owner of the call, of its end, or of steps of the same owner: a
 // claim that is repeated after the store has lost it gives the same epoch.
 func (r *Replica) knowsLater(rec *medium.Record) bool {
-	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return r.hasLater(rec)
+}
+
+// hasLater is knowsLater. r.mu is locked.
+func (r *Replica) hasLater(rec *medium.Record) bool {
+	later := func(o *medium.Record) bool { return o.Phase == state.PhaseDone || o.Epoch >= rec.Epoch }
 	if c := r.calls[rec.ID]; c != nil {
 		if known, held := c.known(); held && later(known) {
 			return true

@@ -150,6 +150,7 @@ func (x *task) Over(how call.How, _ *call.Reply) {
 	x.h.mu.Lock()
 	defer x.h.mu.Unlock()
 	x.h.overs[x.id] = append(x.h.overs[x.id], how)
+	delete(x.h.local, x.id)
 }
 
 // client is who sent a request, or reads its stream.

@@ -255,10 +255,15 @@ func (r *Replica) putTimer(t *time.Timer) {
 	r.timers.Put(t)
 }
 
-// register makes a call known to the replica, in the place of another of its id, which it returns.
-func (r *Replica) register(c *Call) (old *Call) {
+// register makes a call known to the replica, in the place of another of its id.
+func (r *Replica) register(c *Call) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.enter(c)
+}
+
+// enter is register, and returns the other call. r.mu is locked.
+func (r *Replica) enter(c *Call) (old *Call) {
 	id := c.machine().ID()
 	if old = r.calls[id]; old == c {
 		return nil
