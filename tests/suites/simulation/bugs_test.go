@@ -32,6 +32,7 @@ const (
 	trustsLateReplies
 	placesAgain
 	beginsAnew
+	cancelsNothing
 	bugCount
 )
 
@@ -60,6 +61,7 @@ var bugNames = [bugCount]string{
 	trustsLateReplies:  "a reply that was under way while the store was away is trusted",
 	placesAgain:        "places of a refused write are given out again",
 	beginsAnew:         "a Begin that is sent again is another",
+	cancelsNothing:     "a cancellation of a machine that is over by then is lost",
 	readersForgetEpoch: "readers take the log's epoch for theirs",
 }
 

@@ -139,9 +139,12 @@ func (k *conn) event(e *medium.Entry, numbered bool) {
 	}
 }
 
-// answer answers a question, as often as it is asked.
+// answer answers a question, as often as it is asked. A few clients cancel the call instead, some of them at once.
 func (c *request) answer(ask string) {
 	w := c.w
+	if w.maybe(5) {
+		w.at(w.delay(), 31, c.cancel)
+	}
 	w.at(w.delay()*8, 31, func() { c.give(ask, "yes to "+ask, 0) })
 	if w.maybe(3) {
 		w.at(w.delay()*8, 31, func() { c.give(ask, "no to "+ask, 0) })
@@ -267,7 +270,7 @@ func (c *request) cancel() {
 	w.logf("%s is cancelled at r%d", c.id, r.id)
 	r.soon(37, func() {
 		if x := r.calls[c.id]; x != nil {
-			x.step(call.Event{Kind: call.Cancelled})
+			x.cancel()
 			return
 		}
 		r.cancel(c.id)

@@ -197,7 +197,7 @@ func (r *replica) ring(id string) {
 		if x := o; x != r && !(r.w.lossy && r.w.maybe(2)) {
 			x.after(r.w.delay(), 7, func() {
 				if c := x.calls[id]; c != nil {
-					c.step(call.Event{Kind: call.Cancelled})
+					c.cancel()
 				}
 			})
 		}
@@ -213,10 +213,7 @@ func (r *replica) resume(rec *medium.Record, why call.Why) {
 		return
 	}
 	if old := r.calls[rec.ID]; old != nil {
-		old.step(call.Event{Kind: call.Failed, Fault: call.Fenced})
-		if why == call.ByCancel { // It may have no record that it knows of.
-			old.step(call.Event{Kind: call.Cancelled})
-		}
+		old.step(call.Event{Kind: call.Superseded, Why: why})
 	}
 	r.w.logf("r%d claims %s at %d/%x for %d, phase %d attempt %d", r.id, rec.ID, rec.Epoch.Counter(), uint32(rec.Epoch), why, rec.Phase, rec.Attempt)
 	own := *rec
@@ -246,6 +243,16 @@ func (r *replica) knowsLater(rec *medium.Record) bool {
 	}
 	k, ok := r.keeper.Of(rec.ID, r.w.now)
 	return ok && later(k.Record)
+}
+
+// cancel gives the machine a cancellation that has found it. It may be over before that reaches it.
+func (x *running) cancel() {
+	x.r.after(x.r.w.delay(), 39, func() {
+		if x.m.State() == call.Over && x.r.w.bugs(cancelsNothing) {
+			return
+		}
+		x.step(call.Event{Kind: call.Cancelled})
+	})
 }
 
 func (x *running) lifetime() {
