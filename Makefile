@@ -12,8 +12,6 @@ FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schem
 # Passed to `go test` by `make test`, as in: make test TESTFLAGS='-run TestTools'
 TESTFLAGS =
 TESTPKGS  = ./tests/suites/e2e ./... # the longest first
-# End-to-end tests about one process: its connections, its bounds, its drain.
-ONE_PROCESS = ^(TestBadInput|TestDuplicateID|TestDrain|TestDrainDelay|TestCounts|TestHTTP2|TestDeaf.*|TestUnreadBodies|TestSilentClients.*|TestTooManyConnections|TestSessionsOfAnAddress|TestRefusedCredentialsAreLogged)$$
 
 # Builds from archives, worktrees and other people's checkouts need no version control.
 GOFLAGS_ALL = $(strip $(filter-out -buildvcs=%,$(GOFLAGS)) -buildvcs=false)
@@ -51,16 +49,16 @@ nightly: ## What takes hours: all clients, languages, attacks, chaos, access, im
 test-replicas: ## Run the end-to-end tests on replicas that share a Redis, and the matrix with its state there
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	$(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m -skip '$(ONE_PROCESS)' $(TESTFLAGS) ./tests/suites/e2e ./tests/suites/matrix -args -redis; $(END)
+	bin/gotest -race -count=1 -timeout=10m $(TESTFLAGS) ./tests/suites/e2e ./tests/suites/matrix -args -redis; $(END)
 
 test-tls: ## Run the matrix with clients that speak TLS, over HTTP/1.1 and over HTTP/2
 	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && \
 	bin/gotest -race -count=1 -timeout=10m -run TestMatrix $(TESTFLAGS) ./tests/suites/matrix -args -tls=http/1.1,h2; $(END)
 
 test-versions: ## Run the latest release and this version together: replicas on one Redis, backends of the other, rolled both ways; DURATION=60s for each part; by hand
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/suites/versions && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=versions ./tests/suites/release && \
 	rm -f bin/versions-figures; export VERSIONS_FIGURES="$$PWD/bin/versions-figures" && $(NEEDS_REDIS) && \
-	{ bin/gotest -race -count=1 -timeout=20m -tags=versions $(TESTFLAGS) ./tests/suites/versions -args -duration $(DURATION); code=$$?; \
+	{ bin/gotest -race -count=1 -timeout=20m -tags=versions -run='^TestVersions$$' $(TESTFLAGS) ./tests/suites/release -args -duration $(DURATION); code=$$?; \
 	test ! -s bin/versions-figures || cat bin/versions-figures; (exit $$code); }; $(END)
 
 version: ## Print the version of the libraries, the chart and the pages; make version VERSION=1.2.3 gives them another one
@@ -79,7 +77,7 @@ release: ## Make all of a release, publish nothing, install each artefact where 
 	$(GO) vet -tags=release ./tests/suites/release && \
 	PATH="$$PWD/bin:$$PATH" HOMEBREW_TAP_TOKEN= bin/goreleaser release --snapshot --clean --parallelism=2 --skip=sign && \
 	rm -f bin/release-table; export RELEASE_TABLE="$$PWD/bin/release-table" && \
-	{ bin/gotest -count=1 -timeout=20m -tags=release $(TESTFLAGS) ./tests/suites/release; code=$$?; \
+	{ bin/gotest -count=1 -timeout=20m -tags=release -run='^TestRelease$$' $(TESTFLAGS) ./tests/suites/release; code=$$?; \
 	test ! -s bin/release-table || cat bin/release-table; (exit $$code); }; $(END)
 
 generate: ## Write gen/ and the OpenAPI document anew from proto/
@@ -155,9 +153,9 @@ compose: ## Run docker-compose.yml without Docker, the real HAProxy in front of 
 	PATH="$$PATH:/usr/sbin" bin/gotest -race -count=1 -timeout=10m -tags=haproxy -run='^TestHAProxy' $(TESTFLAGS) ./tests/suites/compose; $(END)
 
 compose-docker: ## Run docker-compose.yml as it is, with Compose on a Docker engine of its own (Linux, root); kill, stop and roll its edges
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=composedocker ./tests/suites/composedocker && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=composedocker ./tests/suites/compose && \
 	export GOTEST_LEFT_OUT="$$PWD/bin/left-out" && \
-	bin/gotest -race -count=1 -timeout=20m -tags=composedocker $(TESTFLAGS) ./tests/suites/composedocker; $(END)
+	bin/gotest -race -count=1 -timeout=20m -tags=composedocker -run='^TestDocker$$' $(TESTFLAGS) ./tests/suites/compose; $(END)
 
 images: ## Build the images on a Docker engine of its own, for both platforms, run them locked down, push and pull them (Linux, root)
 	@$(RUN); rm -f bin/images-sizes; $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=images ./tests/suites/images && \
@@ -204,10 +202,10 @@ traces: ## Have Jaeger, built from source, receive the spans of clients, edges a
 
 # Without what discovers targets in clouds, which the configuration in deploy/ does not use: most of a Prometheus.
 dashboards: ## Have Prometheus, built from source, scrape edges, and ask its API every query of the dashboards, alerts and documentation
-	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/suites/dashboards && \
+	@$(RUN); $(GO) build -C tools -o ../bin/gotest ./gotest && $(GO) vet -tags=prometheus ./tests/suites/telemetry && \
 	$(GO) build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus && \
 	export PROMETHEUS_BINARY="$$PWD/bin/prometheus" && $(NEEDS_REDIS) && \
-	bin/gotest -race -count=1 -timeout=10m -tags=prometheus -run='^TestPrometheus$$' $(TESTFLAGS) ./tests/suites/dashboards; $(END)
+	bin/gotest -race -count=1 -timeout=10m -tags=prometheus -run='^TestPrometheus$$' $(TESTFLAGS) ./tests/suites/telemetry; $(END)
 
 # Passed to the benchmarks, as in: make bench BENCHFLAGS='-case modern-64 -profile bin/profiles'
 BENCHFLAGS    =

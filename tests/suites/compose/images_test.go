@@ -20,14 +20,6 @@ var built struct {
 	err  error
 }
 
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if built.dir != "" {
-		_ = os.RemoveAll(built.dir)
-	}
-	os.Exit(code)
-}
-
 // programs builds what the Dockerfile builds, as it does, from the files that .dockerignore lets through,
 // and returns the directory with the programs.
 func programs(t *testing.T) string {

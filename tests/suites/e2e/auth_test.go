@@ -10,6 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
@@ -176,6 +177,7 @@ func TestTokens(t *testing.T) {
 // TestRefusedCredentialsAreLogged: who looks at the log of an edge as it comes sees why credentials are refused, where, and of whom, and
 // nothing of a token; the other listener and other reasons have lines of their own.
 func TestRefusedCredentialsAreLogged(t *testing.T) {
+	harness.OneProcess(t)
 	id := issuer.Serve(t)
 	_, e := startFixture(t, withAuth(id), func(c *config.Config) { c.AdminAuth = &config.AdminAuth{Scope: "mcp:operate"} })
 	expired := id.Token("alice", public, map[string]any{"exp": 1})

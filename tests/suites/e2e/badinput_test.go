@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // bad is one row of what may come in wrong, and exactly how it is answered.
@@ -68,6 +70,7 @@ func hasHeader(name, part string) func(*testing.T, *reply) {
 // TestBadInput sends everything that may come in wrong, in every revision: the status and the code are
 // part of the interface.
 func TestBadInput(t *testing.T) {
+	harness.OneProcess(t)
 	_, e := startFixture(t)
 	t.Run("transport", func(t *testing.T) { badTransport(t, e) })
 	for _, version := range stateful {

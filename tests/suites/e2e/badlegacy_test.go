@@ -3,6 +3,8 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // rpc is a request with the id 900.
@@ -173,6 +175,7 @@ func negotiates(version string) func(*testing.T, *reply) {
 
 // TestDuplicateID: an id that is in use is refused; the first request goes on.
 func TestDuplicateID(t *testing.T) {
+	harness.OneProcess(t)
 	f, e := startFixture(t)
 	s := newSession(t, e.URL, vNov)
 	body := envelope(`"twice"`, "tools/call", toolParams("gate", `{"name":"dup"}`, `"progressToken":1`))

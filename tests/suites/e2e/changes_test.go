@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // addTool makes the list of tools change.
@@ -51,7 +52,7 @@ func TestStandaloneStream(t *testing.T) {
 			f.AddPromptLate(version)
 			for m := stream.message(); m.Method != "notifications/prompts/list_changed"; m = stream.message() {
 				// Another replica may tell once too often, never too seldom.
-				if m.Method == "notifications/resources/updated" && !*inRedis {
+				if m.Method == "notifications/resources/updated" && !harness.InRedis() {
 					t.Errorf("told of what was unsubscribed: %s", m.raw)
 				}
 			}

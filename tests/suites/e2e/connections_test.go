@@ -8,13 +8,12 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // TestTooManyConnections: one too many is told so, and the admin address is not concerned.
 func TestTooManyConnections(t *testing.T) {
-	if *inRedis {
-		t.Skip("the bound is each replica's")
-	}
+	harness.OneProcess(t)
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.ConnectionsPerAddress = 5 })
 	for range 5 {
 		silent(t, e.Host, "")
@@ -44,9 +43,7 @@ func TestTooManyConnections(t *testing.T) {
 
 // TestSessionsOfAnAddress: one address begins no more than it may.
 func TestSessionsOfAnAddress(t *testing.T) {
-	if *inRedis {
-		t.Skip("the bound is each replica's")
-	}
+	harness.OneProcess(t)
 	_, e := startFixture(t, func(c *config.Config) { c.Limits.SessionsPerAddress = 2 })
 	for range 2 {
 		newSession(t, e.URL, vNov)

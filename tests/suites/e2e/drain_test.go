@@ -7,11 +7,13 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // TestDrain: when the edge is told to stop, calls run to their end and reach their clients on the streams that
 // they have, in every revision; then the standalone streams close.
 func TestDrain(t *testing.T) {
+	harness.OneProcess(t)
 	f, e := startFixture(t, quickStreams, func(c *config.Config) { c.DrainDelay = 200 * time.Millisecond })
 	modern, june, nov := newStateless(t, e.URL), newSession(t, e.URL, vJun), newSession(t, e.URL, vNov)
 	modern.progress = `"p"`
@@ -104,6 +106,7 @@ func TestDrainUnderClientsThatNeverResume(t *testing.T) {
 // TestDrainDelay: until the delay is over the edge takes new work, and asks for the connection to be
 // closed.
 func TestDrainDelay(t *testing.T) {
+	harness.OneProcess(t)
 	_, e := startFixture(t, func(c *config.Config) { c.DrainDelay = 2 * time.Second })
 	c := newStateless(t, e.URL)
 	e.Stop()

@@ -59,10 +59,11 @@ func newFixture(options ...capability.Option) *fixture {
 	return f
 }
 
-// startFixture runs a fixture and an edge before it, or with -redis replicas behind one address.
+// startFixture runs a fixture and an edge before it, or with -redis replicas that share a Redis behind one address: they are
+// held to what one promises, but in the tests that call harness.OneProcess.
 func startFixture(t *testing.T, adjust ...func(*config.Config)) (*fixture, *harness.Edge) {
 	t.Helper()
-	if *inRedis {
+	if harness.InRedis() {
 		f, edges, _ := startReplicas(t, replicaCount, adjust...)
 		return f, harness.Balance(t, edges...)
 	}

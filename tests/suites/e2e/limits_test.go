@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // tooMany checks what crossing a bound on counts is answered with: 429, when to come back, and a code
@@ -27,6 +28,7 @@ func tooMany(t *testing.T, r *reply) {
 // TestCounts crosses every bound on what there may be at a time: the last one is refused, those before
 // go on, and one that ends makes room.
 func TestCounts(t *testing.T) {
+	harness.OneProcess(t)
 	f, e := startFixture(t, func(c *config.Config) {
 		c.Limits.SessionsPerPrincipal, c.Limits.CallsPerSession = 2, 1
 		c.Limits.ListensPerPrincipal, c.Limits.Subscriptions = 1, 1
@@ -188,6 +190,7 @@ func TestPages(t *testing.T) {
 
 // TestHTTP2 runs both eras over one unencrypted HTTP/2 connection.
 func TestHTTP2(t *testing.T) {
+	harness.OneProcess(t)
 	_, e := startFixture(t)
 	protocols := &http.Protocols{}
 	protocols.SetUnencryptedHTTP2(true)

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,11 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
-// inRedis makes startFixture run replicas that share a Redis: they are held to what one promises. Tests
-// about one process's connections, bounds and drain are not meant for it.
-var inRedis = flag.Bool("redis", false, "run replicas that share a Redis behind one address")
-
-// replicaCount is how many startFixture then runs.
+// replicaCount is how many replicas startFixture runs with -redis.
 const replicaCount = 2
 
 // startReplicas runs a fixture and edges before it that share a Redis.

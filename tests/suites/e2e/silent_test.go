@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
 
 // silent sends a piece of a request, and no more.
@@ -27,6 +29,7 @@ const announcing = "Host: localhost\r\nContent-Type: application/json\r\nContent
 
 // TestUnreadBodies: what is refused is answered although its body never comes.
 func TestUnreadBodies(t *testing.T) {
+	harness.OneProcess(t)
 	_, e := startFixture(t)
 	for _, q := range []struct{ addr, head, want string }{
 		{e.Host, "POST /mcp HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 100\r\n\r\n", "403"},
@@ -54,6 +57,7 @@ func TestUnreadBodies(t *testing.T) {
 
 // TestSilentClientsDoNotHoldUpTheEnd: an edge that is told to stop waits for nobody who does not send his request.
 func TestSilentClientsDoNotHoldUpTheEnd(t *testing.T) {
+	harness.OneProcess(t)
 	_, e := startFixture(t)
 	for _, addr := range []string{e.Host, e.Admin} {
 		silent(t, addr, "")

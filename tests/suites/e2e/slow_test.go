@@ -101,6 +101,7 @@ func floodParams(times int) string {
 // TestDeafStateless: where a client that stops reading holds back the backend, memory stays within the
 // buffers of its connection; after the write timeout its call is cancelled. Others go on all the while.
 func TestDeafStateless(t *testing.T) {
+	harness.OneProcess(t)
 	f, e := startFixture(t, tightBounds)
 	others := newStateless(t, e.URL)
 	others.call("add", `{"a":1,"b":1}`).text()
@@ -132,6 +133,7 @@ func TestDeafStateless(t *testing.T) {
 // TestDeafSessions: with a session the backend is never held back: what nobody reads is kept up to the
 // log's bound, the oldest progress dropped first and the response kept, and can be read later.
 func TestDeafSessions(t *testing.T) {
+	harness.OneProcess(t)
 	f, e := startFixture(t, tightBounds)
 	s := newSession(t, e.URL, vNov)
 	before := heap()

@@ -18,19 +18,26 @@ const (
 	root   = "../../.."
 )
 
-// source is one non-test Go file.
+// source is one Go file.
 type source struct {
 	dir, name string
 	file      *ast.File
 	imports   []string
 }
 
+// sources are the files of a tree that are not tests.
 func sources(t *testing.T, tree string) []source {
+	t.Helper()
+	return slices.DeleteFunc(files(t, tree), func(s source) bool { return strings.HasSuffix(s.name, "_test.go") })
+}
+
+// files are the Go files of a tree.
+func files(t *testing.T, tree string) []source {
 	t.Helper()
 	var out []source
 	set := token.NewFileSet()
 	err := filepath.WalkDir(filepath.Join(root, tree), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
 		f, err := parser.ParseFile(set, path, nil, parser.ParseComments)
@@ -94,6 +101,30 @@ func TestServicesAndCapabilityDoNotKnowTheEdge(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What only tests need is in three folders, of which each knows less than the one before: suites and programs know helpers and no
+// other suite or program, helpers know helpers only.
+func TestSuitesKnowHelpersOnly(t *testing.T) {
+	seen := 0
+	for _, tree := range []string{"tests/suites", "tests/programs", "tests/helpers"} {
+		for _, s := range files(t, tree) {
+			own := strings.Join(strings.SplitN(s.dir+"/", "/", 4)[:3], "/")
+			for _, p := range s.imports {
+				ours, ok := strings.CutPrefix(p, module)
+				if !ok || !strings.HasPrefix(ours, "tests/") {
+					continue
+				}
+				seen++
+				if !strings.HasPrefix(ours, "tests/helpers/") && ours != own && !strings.HasPrefix(ours, own+"/") {
+					t.Errorf("%s imports %s: it may import its own folder and tests/helpers", s.name, p)
+				}
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no suite imports a helper: the test looks in the wrong place")
 	}
 }
 

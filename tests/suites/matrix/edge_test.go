@@ -38,7 +38,7 @@ func settings(t *testing.T, backends []*harness.Service) config.Config {
 	cfg := harness.Config()
 	cfg.Limits.PageSize = 10         // so that lists have several pages
 	cfg.Schemas = config.SchemasFull // what a backend says arrives as it is
-	if *inRedis {
+	if harness.InRedis() {
 		cfg.Redis = redisserver.ForTest(t).URL()
 	}
 	for _, b := range backends {

@@ -4,6 +4,8 @@
 // revision: those of the directory that MCP_SCHEMA_DIR names, one file `<revision>.json` each, as the
 // MCP specification publishes them. Without the variable that check alone is left out.
 //
+// With -redis (see package harness) every edge keeps its state in a Redis of its own instead of in memory.
+//
 // docs/revisions.md holds the matrix and the table of what each revision can carry;
 // `go test ./tests/suites/matrix -update` writes both anew.
 package matrix
@@ -16,9 +18,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
-
-// inRedis keeps the state of every edge in a Redis of its own instead of in memory.
-var inRedis = flag.Bool("redis", false, "keep the state in Redis")
 
 // secured are the protocols of clients that speak TLS with the edge, between commas; empty: they speak HTTP/1.1 without.
 var secured = flag.String("tls", "", "have clients speak TLS, and over it each `protocol` in turn: http/1.1,h2")

@@ -15,8 +15,6 @@ import (
 	"testing"
 )
 
-const root = "../../.."
-
 // dist is what a dry run of a release has left.
 type dist struct {
 	version string // without v

@@ -4,7 +4,6 @@ package release
 
 import (
 	"errors"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -49,18 +48,6 @@ func (d *dist) need(t *testing.T, artefact string, programs ...string) {
 			t.Skipf("left out: %s is missing", program)
 		}
 	}
-}
-
-// run runs a program to its end and returns what it prints.
-func run(t *testing.T, dir string, env []string, program string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }
 
 // serving is how an installed edge is started: the words before its flags, and who calls it.

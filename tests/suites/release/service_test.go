@@ -95,10 +95,3 @@ func fields(text string) map[string]string {
 	}
 	return has
 }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

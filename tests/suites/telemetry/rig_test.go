@@ -1,6 +1,13 @@
 // Package telemetry holds what operators see of the edge against what it does: the exact spans of calls
 // of every kind, over one replica and several; the metrics of a real edge against their documentation;
 // and traces across processes, as a collector receives them.
+//
+// And it holds the Grafana dashboards, the Prometheus alerts of deploy/ and the queries of docs/ against what edges export: two
+// replicas on a Redis are used until every series has appeared. Each query's metrics and labels, found by Prometheus's own parser
+// (tools/promql), are looked up in what they serve at /metrics, and Prometheus's own engine asks the query of it: it has to give
+// something.
+//
+// The build tags jaeger and prometheus add tests against those programs, which the stages traces and dashboards of CI build.
 package telemetry
 
 import (

@@ -1,6 +1,6 @@
 //go:build versions
 
-package versions
+package release
 
 import (
 	"context"
@@ -141,7 +141,7 @@ func startBackend(t *testing.T, dir string, r release) string {
 // be lost, answered twice, or out of order.
 func judged(t *testing.T, before, now release) {
 	chaos := filepath.Join(t.TempDir(), "chaos")
-	run(t, root, "go", "build", "-buildvcs=false", "-o", chaos, "./tests/programs/chaos")
+	run(t, root, nil, "go", "build", "-buildvcs=false", "-o", chaos, "./tests/programs/chaos")
 	cmd := exec.CommandContext(t.Context(), chaos, "-mode", "versions", "-program", now.edge, "-other", before.edge, "-clients", "60", "-holders", "12",
 		"-counts", "", "-duration", duration.String())
 	cmd.Dir = root
@@ -162,12 +162,5 @@ func stopped(t *testing.T, stop func() error) {
 	t.Helper()
 	if err := stop(); err != nil {
 		t.Error(err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"bufio"
@@ -68,18 +68,18 @@ func (s *stream) await(text string) string {
 func listen(t *testing.T, ctx context.Context, e *replicas.Edge) {
 	t.Helper()
 	s := request(t, ctx, e, `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v2026+`","io.modelcontextprotocol/clientCapabilities":{}}}}`,
-		"MCP-Protocol-Version", v2026, "Mcp-Method", "subscriptions/listen")
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+		"MCP-Protocol-Version", modern, "Mcp-Method", "subscriptions/listen")
 	s.await("acknowledged")
 	_ = s.resp.Body.Close()
 }
 
-// makeTask makes a task, which ends by itself.
-func makeTask(t *testing.T, ctx context.Context, e *replicas.Edge) {
+// makeShortTask makes a task, which ends by itself.
+func makeShortTask(t *testing.T, ctx context.Context, e *replicas.Edge) {
 	t.Helper()
 	s := request(t, ctx, e, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"later","arguments":{},`+
-		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+v2026+`","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
-		"MCP-Protocol-Version", v2026, "Mcp-Method", "tools/call", "Mcp-Name", "later")
+		`"_meta":{"io.modelcontextprotocol/protocolVersion":"`+modern+`","io.modelcontextprotocol/clientCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`,
+		"MCP-Protocol-Version", modern, "Mcp-Method", "tools/call", "Mcp-Name", "later")
 	var answer struct {
 		Result struct{ TaskID string }
 	}
@@ -92,9 +92,9 @@ func makeTask(t *testing.T, ctx context.Context, e *replicas.Edge) {
 // comes back to all. before is called before that.
 func lose(t *testing.T, ctx context.Context, f *fixture, first, second *replicas.Edge, before func()) {
 	t.Helper()
-	session := request(t, ctx, first, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+v2025+
+	session := request(t, ctx, first, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"`+legacy+
 		`","capabilities":{},"clientInfo":{"name":"lost","version":"1"}}}`).resp.Header.Get("Mcp-Session-Id")
-	header := []string{"Mcp-Session-Id", session, "MCP-Protocol-Version", v2025}
+	header := []string{"Mcp-Session-Id", session, "MCP-Protocol-Version", legacy}
 	request(t, ctx, first, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, header...)
 	ids := map[string]string{}
 	for i, tool := range []string{"safe", "unsafe"} {

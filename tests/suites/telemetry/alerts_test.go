@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"os"
@@ -16,7 +16,7 @@ type rule struct {
 
 func alerts(t *testing.T) []rule {
 	t.Helper()
-	text, err := os.ReadFile(deploy + "prometheus/alerts.yml")
+	text, err := os.ReadFile(deployed + "prometheus/alerts.yml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"context"
@@ -23,8 +23,6 @@ type fixture struct {
 	// open lets the tools safe and unsafe end.
 	open chan struct{}
 }
-
-type nothing struct{}
 
 type nameForm struct {
 	Name string `json:"name"`

@@ -1,6 +1,6 @@
 //go:build composedocker && linux
 
-package composedocker
+package compose
 
 import (
 	"context"
@@ -15,26 +15,26 @@ import (
 )
 
 // revisions are the last with sessions, and the one without.
-var revisions = []string{"2025-11-25", "2026-07-28"}
+var revisions = []string{v2025, v2026}
 
 // endpoint is where the proxy is published.
 const endpoint = "http://127.0.0.1:8080/mcp"
 
-// seen is a transport that keeps which edge answered, and what failed.
-type seen struct {
+// tally is a transport that keeps which edge answered, and what failed.
+type tally struct {
 	http   *http.Transport
 	mu     sync.Mutex
 	counts map[string]int
 	failed []string
 }
 
-func newSeen(t *testing.T) *seen {
-	s := &seen{http: &http.Transport{}, counts: map[string]int{}}
+func newTally(t *testing.T) *tally {
+	s := &tally{http: &http.Transport{}, counts: map[string]int{}}
 	t.Cleanup(s.http.CloseIdleConnections)
 	return s
 }
 
-func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *tally) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := s.http.RoundTrip(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,7 +50,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // take returns what was seen since it was asked the last time.
-func (s *seen) take() (edges []string, failed []string) {
+func (s *tally) take() (edges []string, failed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	edges, failed = slices.Sorted(maps.Keys(s.counts)), s.failed
@@ -58,20 +58,8 @@ func (s *seen) take() (edges []string, failed []string) {
 	return edges, failed
 }
 
-// connect is an official client's session in a revision.
-func connect(t *testing.T, ctx context.Context, revision string, via http.RoundTripper) *mcp.ClientSession {
-	t.Helper()
-	client := mcp.NewClient(&mcp.Implementation{Name: "composedocker", Version: "1"}, nil)
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: endpoint, HTTPClient: &http.Client{Transport: via}},
-		&mcp.ClientSessionOptions{ProtocolVersion: revision})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
-// add calls a tool that knows one answer, and says what was wrong with it.
-func add(ctx context.Context, session *mcp.ClientSession) (wrong any) {
+// calculate calls a tool that knows one answer, and says what was wrong with it.
+func calculate(ctx context.Context, session *mcp.ClientSession) (wrong any) {
 	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "calculator_arithmetic", Arguments: map[string]any{"expression": "6*7"}})
 	switch {
 	case err != nil:
@@ -83,13 +71,13 @@ func add(ctx context.Context, session *mcp.ClientSession) (wrong any) {
 }
 
 // busy has clients of both revisions call without end, and one stream of each run, until done is called, which waits for them.
-func busy(t *testing.T, via *seen) (done func()) {
+func busy(t *testing.T, via *tally) (done func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	for _, revision := range revisions {
 		for range 4 {
-			session := connect(t, ctx, revision, via)
+			session := connect(t, ctx, endpoint, revision, via, nil)
 			clients.Go(func() {
 				defer session.Close()
 				for {
@@ -97,7 +85,7 @@ func busy(t *testing.T, via *seen) (done func()) {
 					case <-stop:
 						return
 					default:
-						if wrong := add(ctx, session); wrong != nil {
+						if wrong := calculate(ctx, session); wrong != nil {
 							t.Errorf("%s: a call: %v", revision, wrong)
 							return
 						}
@@ -105,7 +93,7 @@ func busy(t *testing.T, via *seen) (done func()) {
 				}
 			})
 		}
-		session := connect(t, ctx, revision, via)
+		session := connect(t, ctx, endpoint, revision, via, nil)
 		clients.Go(func() {
 			defer session.Close()
 			params := &mcp.CallToolParams{Name: "countdown", Arguments: map[string]any{"steps": 100, "interval_ms": 100}}

@@ -1,6 +1,6 @@
 //go:build versions
 
-package versions
+package release
 
 import (
 	"os"
@@ -8,11 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-)
-
-const (
-	root   = "../../.."
-	linked = "github.com/mcpedge/mcpedge/edge/app.version"
 )
 
 // release is one version, built.
@@ -32,7 +27,7 @@ func releases(t *testing.T) (before, now release) {
 	} else {
 		t.Log("there is no released version yet: this one is built as two")
 	}
-	return build(t, sources, version), build(t, root, "v0.0.0-now")
+	return buildRelease(t, sources, version), buildRelease(t, root, "v0.0.0-now")
 }
 
 // latest is the tag of the latest release before this commit; empty: there is none.
@@ -49,30 +44,19 @@ func checkout(t *testing.T, tag string) string {
 	t.Helper()
 	dir := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "sources.tar")
-	run(t, root, "git", "archive", "--output", archive, tag)
-	run(t, dir, "tar", "-xf", archive)
+	run(t, root, nil, "git", "archive", "--output", archive, tag)
+	run(t, dir, nil, "tar", "-xf", archive)
 	return dir
 }
 
-// build builds the edge and the backend, which are to name a version.
-func build(t *testing.T, sources, version string) release {
+// buildRelease builds the edge and the backend, which are to name a version.
+func buildRelease(t *testing.T, sources, version string) release {
 	t.Helper()
 	dir := t.TempDir()
 	r := release{version: version, edge: filepath.Join(dir, "edge"), backend: filepath.Join(dir, "everything")}
-	run(t, sources, "go", "build", "-buildvcs=false", "-ldflags=-X="+linked+"="+version, "-o", dir+string(os.PathSeparator), "./edge", "./services/everything")
-	if out := run(t, dir, r.edge, "version"); !strings.HasPrefix(out, "mcpedge "+version+"\n") {
+	run(t, sources, nil, "go", "build", "-buildvcs=false", "-ldflags=-X="+linked+"version="+version, "-o", dir+string(os.PathSeparator), "./edge", "./services/everything")
+	if out := run(t, dir, nil, r.edge, "version"); !strings.HasPrefix(out, "mcpedge "+version+"\n") {
 		t.Fatalf("built as %s, mcpedge version says %q", version, out)
 	}
 	return r
-}
-
-func run(t *testing.T, dir, program string, args ...string) string {
-	t.Helper()
-	cmd := exec.Command(program, args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }

@@ -1,6 +1,6 @@
 //go:build versions
 
-package versions
+package release
 
 import (
 	"context"

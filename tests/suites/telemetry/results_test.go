@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"math"

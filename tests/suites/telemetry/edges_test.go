@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"bytes"
@@ -24,15 +24,6 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
 	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 	"github.com/mcpedge/mcpedge/tests/helpers/replicas"
-)
-
-// patience bounds every wait for a condition. It is no pace: what is awaited comes much sooner.
-const patience = 60 * time.Second
-
-// The last revision with sessions, and the one without.
-const (
-	v2025 = "2025-11-25"
-	v2026 = "2026-07-28"
 )
 
 // series are metrics by name, each with its labels.
@@ -68,7 +59,7 @@ type observer struct {
 // keep scrapes a replica as of so many minutes.
 func (x *exported) keep(t *testing.T, e *replicas.Edge, minutes int64) map[string]*dto.MetricFamily {
 	t.Helper()
-	families, text := scrape(t, e, x.series)
+	families, text := scrapeReplica(t, e, x.series)
 	x.scrapes = append(x.scrapes, scraped{At: minutes * minute, Labels: map[string]string{"job": "mcpedge", "instance": e.Name()}, Text: text})
 	if x.see != nil {
 		x.see(e)
@@ -86,7 +77,7 @@ func exercise(t *testing.T, o observer) *exported {
 	if err := process.Build(t.Context(), dir, "github.com/mcpedge/mcpedge/edge"); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
 	defer cancel()
 	f := startFixture(t)
 	ca := authority.New(t, "ca")
@@ -117,11 +108,11 @@ func exercise(t *testing.T, o observer) *exported {
 	}
 	// Twice, for rates: a counter that appears with its first value has none.
 	for minutes := range int64(2) {
-		for _, version := range []string{v2025, v2026} {
+		for _, version := range []string{legacy, modern} {
 			use(t, ctx, first, version)
 		}
 		listen(t, ctx, first)
-		makeTask(t, ctx, first)
+		makeShortTask(t, ctx, first)
 		for listened(t, first) <= uint64(minutes) { // The replica may notice later.
 			if ctx.Err() != nil {
 				t.Fatal("a subscription that its client closed goes on")
@@ -159,15 +150,15 @@ func exercise(t *testing.T, o observer) *exported {
 // listened counts the subscriptions that have ended.
 func listened(t *testing.T, e *replicas.Edge) (n uint64) {
 	t.Helper()
-	families, _ := scrape(t, e, series{})
+	families, _ := scrapeReplica(t, e, series{})
 	for _, m := range families["mcpedge_listen_duration_seconds"].GetMetric() {
 		n += m.GetHistogram().GetSampleCount()
 	}
 	return n
 }
 
-// scrape adds what a replica serves at /metrics to out.
-func scrape(t *testing.T, e *replicas.Edge, out series) (map[string]*dto.MetricFamily, string) {
+// scrapeReplica adds what a replica serves at /metrics to out.
+func scrapeReplica(t *testing.T, e *replicas.Edge, out series) (map[string]*dto.MetricFamily, string) {
 	t.Helper()
 	resp, err := http.Get("http://" + e.Admin + "/metrics")
 	if err != nil {
@@ -211,7 +202,7 @@ func use(t *testing.T, ctx context.Context, e *replicas.Edge, version string) {
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	asked := 0
-	client := mcp.NewClient(&mcp.Implementation{Name: "dashboards", Version: "1"}, &mcp.ClientOptions{
+	client := mcp.NewClient(&mcp.Implementation{Name: "telemetry", Version: "1"}, &mcp.ClientOptions{
 		ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			if asked++; asked > 1 {
 				return nil, &jsonrpc.Error{Code: -1, Message: "not now"}

@@ -1,6 +1,6 @@
 //go:build composedocker && linux
 
-package composedocker
+package compose
 
 import (
 	"bytes"
@@ -17,19 +17,17 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/engine"
 )
 
-const root = "../../.."
-
-// program is Compose, which prepare builds.
-var program = filepath.Join(root, "bin", "docker-compose")
+// composeProgram is Compose, which buildCompose builds.
+var composeProgram = filepath.Join(root, "bin", "docker-compose")
 
 func TestMain(m *testing.M) {
 	engine.Main(m, []engine.Program{
 		{Name: "redis-server", Package: "redis-server"}, {Name: "haproxy", Package: "haproxy"}, {Name: "wget", Package: "wget"},
-	}, func() error { return errors.Join(engine.DownloadModules(), build()) })
+	}, func() error { return errors.Join(engine.DownloadModules(), buildCompose()) })
 }
 
-func build() error {
-	to, err := filepath.Abs(program)
+func buildCompose() error {
+	to, err := filepath.Abs(composeProgram)
 	if err != nil {
 		return err
 	}
@@ -41,24 +39,18 @@ func build() error {
 	return nil
 }
 
-// project is docker-compose.yml on an engine.
-type project struct {
+// deployment is docker-compose.yml on an engine.
+type deployment struct {
 	*engine.Engine
 	modules string // a GOPROXY
 	// Services that always run; Others need a profile.
-	Services, Others map[string]service
-}
-
-type service struct {
-	Image    string
-	Build    *struct{}
-	Profiles []string
+	Services, Others map[string]*service
 }
 
 // start starts an engine that has the images that the project is built from or runs.
-func start(t *testing.T) *project {
+func start(t *testing.T) *deployment {
 	t.Helper()
-	p := &project{Engine: engine.Start(t), Others: map[string]service{}}
+	p := &deployment{Engine: engine.Start(t), Others: map[string]*service{}}
 	if err := json.Unmarshal([]byte(p.compose(t, "--profile", "*", "config", "--format", "json")), p); err != nil {
 		t.Fatal(err)
 	}
@@ -86,9 +78,9 @@ func start(t *testing.T) *project {
 }
 
 // compose runs Compose at the root of the repository and returns its output.
-func (p *project) compose(t *testing.T, args ...string) string {
+func (p *deployment) compose(t *testing.T, args ...string) string {
 	t.Helper()
-	to, err := filepath.Abs(program)
+	to, err := filepath.Abs(composeProgram)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +94,7 @@ func (p *project) compose(t *testing.T, args ...string) string {
 }
 
 // container is the id of a service's container.
-func (p *project) container(t *testing.T, service string) string {
+func (p *deployment) container(t *testing.T, service string) string {
 	t.Helper()
 	id := strings.TrimSpace(p.compose(t, "ps", "--all", "--quiet", service))
 	if id == "" || strings.Contains(id, "\n") {
@@ -112,7 +104,7 @@ func (p *project) container(t *testing.T, service string) string {
 }
 
 // inspect asks for something of a service's container, by a template of Docker's.
-func (p *project) inspect(t *testing.T, service, what string) string {
+func (p *deployment) inspect(t *testing.T, service, what string) string {
 	t.Helper()
 	return p.Docker(t, "inspect", "--format", "{{"+what+"}}", p.container(t, service))
 }

@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-const deploy = "../../../deploy/"
+const deployed = "../../../deploy/"
 
 // board is what the tests read of a dashboard.
 type board struct {
@@ -62,7 +62,7 @@ type panel struct {
 // boards are all dashboards that Grafana is provisioned with.
 func boards(t *testing.T) []board {
 	t.Helper()
-	files, err := filepath.Glob(deploy + "grafana/dashboards/*.json")
+	files, err := filepath.Glob(deployed + "grafana/dashboards/*.json")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("dashboards %v: %v", files, err)
 	}

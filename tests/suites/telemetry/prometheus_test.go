@@ -1,6 +1,6 @@
 //go:build prometheus
 
-package dashboards
+package telemetry
 
 import (
 	"encoding/json"
@@ -87,7 +87,7 @@ func start(t *testing.T, program, log string, args ...string) *process.Process {
 // copyChanged copies a file of deploy/prometheus to a folder, with one text in place of another, each of which it has once.
 func copyChanged(t *testing.T, dir, name string, changes ...string) {
 	t.Helper()
-	raw, err := os.ReadFile(deploy + "prometheus/" + name)
+	raw, err := os.ReadFile(deployed + "prometheus/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,6 @@
 //go:build composedocker && linux
 
-package composedocker
+package compose
 
 import (
 	"context"
@@ -17,21 +17,21 @@ import (
 // The edges of docker-compose.yml.
 var edges = []string{"edge-1", "edge-2"}
 
-// TestCompose is one test, since each part goes on where the one before ended.
-func TestCompose(t *testing.T) {
+// TestDocker is one test, since each part goes on where the one before ended.
+func TestDocker(t *testing.T) {
 	p := start(t)
 	t.Cleanup(func() { p.tell(t) })
 	p.compose(t, "build", "--build-arg", "VERSION=v1.0.0")
 	p.compose(t, "up", "--detach", "--wait")
 	for _, part := range []struct {
 		name string
-		run  func(*project, *testing.T)
+		run  func(*deployment, *testing.T)
 	}{
-		{"used", (*project).used},
-		{"killed", (*project).killed},
-		{"stopped", (*project).stopped},
-		{"rolled", (*project).rolled},
-		{"down", (*project).down},
+		{"used", (*deployment).used},
+		{"killed", (*deployment).killed},
+		{"stopped", (*deployment).stopped},
+		{"rolled", (*deployment).rolled},
+		{"down", (*deployment).down},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.run(p, t) }) {
 			return
@@ -40,7 +40,7 @@ func TestCompose(t *testing.T) {
 }
 
 // tell logs what became of the containers of a test that failed.
-func (p *project) tell(t *testing.T) {
+func (p *deployment) tell(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
@@ -54,22 +54,22 @@ func (p *project) tell(t *testing.T) {
 }
 
 // used: everything is healthy and locked down, every service is reached through either edge, and no log has a warning.
-func (p *project) used(t *testing.T) {
+func (p *deployment) used(t *testing.T) {
 	for service := range p.Services {
 		if health := p.inspect(t, service, ".State.Health.Status"); health != "healthy" {
 			t.Errorf("%s is %s", service, health)
 		}
 	}
-	via := newSeen(t)
+	via := newTally(t)
 	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
 	for _, revision := range revisions {
-		session := connect(t, ctx, revision, via)
+		session := connect(t, ctx, endpoint, revision, via, nil)
 		if got := session.InitializeResult().ServerInfo.Version; got != "v1.0.0" {
 			t.Errorf("%s: the server is of version %q", revision, got)
 		}
 		for range 4 {
-			if wrong := add(ctx, session); wrong != nil {
+			if wrong := calculate(ctx, session); wrong != nil {
 				t.Errorf("%s: %v", revision, wrong)
 			}
 			if r, err := session.ListResources(ctx, nil); err != nil || len(r.Resources) == 0 {
@@ -92,11 +92,11 @@ func (p *project) used(t *testing.T) {
 }
 
 // killed: the engine starts a killed edge again, and meanwhile the other serves.
-func (p *project) killed(t *testing.T) {
+func (p *deployment) killed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), await.Patience)
 	defer cancel()
-	via := newSeen(t)
-	session := connect(t, ctx, "2026-07-28", via)
+	via := newTally(t)
+	session := connect(t, ctx, endpoint, v2026, via, nil)
 	defer session.Close()
 	pid, err := strconv.Atoi(p.inspect(t, "edge-1", ".State.Pid"))
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *project) killed(t *testing.T) {
 	}
 	await.Until(t, "edge-1 is gone", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
 	for range 20 {
-		if wrong := add(ctx, session); wrong != nil {
+		if wrong := calculate(ctx, session); wrong != nil {
 			t.Errorf("a call after the kill: %v", wrong)
 		}
 	}
@@ -121,8 +121,8 @@ func (p *project) killed(t *testing.T) {
 }
 
 // stopped: an edge that is stopped, and started, costs no client a failure.
-func (p *project) stopped(t *testing.T) {
-	via := newSeen(t)
+func (p *deployment) stopped(t *testing.T) {
+	via := newTally(t)
 	done := busy(t, via)
 	p.await(t, via, edges...)
 	p.compose(t, "stop", "edge-1")
@@ -136,8 +136,8 @@ func (p *project) stopped(t *testing.T) {
 }
 
 // rolled: a new version as docs/scaling.md rolls it out costs no client a failure.
-func (p *project) rolled(t *testing.T) {
-	via := newSeen(t)
+func (p *deployment) rolled(t *testing.T) {
+	via := newTally(t)
 	done := busy(t, via)
 	p.compose(t, "build", "--build-arg", "VERSION=v2.0.0")
 	for _, edge := range edges {
@@ -161,7 +161,7 @@ func (p *project) rolled(t *testing.T) {
 }
 
 // down: everything ends in good order, and nothing stays.
-func (p *project) down(t *testing.T) {
+func (p *deployment) down(t *testing.T) {
 	p.compose(t, "stop")
 	for service := range p.Services {
 		if code := p.inspect(t, service, ".State.ExitCode"); code != "0" && service != "proxy" {
@@ -177,14 +177,14 @@ func (p *project) down(t *testing.T) {
 }
 
 // await waits until answers come from these edges and no other, and fails the test if a request failed meanwhile.
-func (p *project) await(t *testing.T, via *seen, want ...string) {
+func (p *deployment) await(t *testing.T, via *tally, want ...string) {
 	t.Helper()
-	session := connect(t, t.Context(), "2026-07-28", via)
+	session := connect(t, t.Context(), endpoint, v2026, via, nil)
 	defer session.Close()
 	via.take()
 	await.Until(t, "answers from "+strings.Join(want, " and "), func() bool {
 		for range 20 {
-			if wrong := add(t.Context(), session); wrong != nil {
+			if wrong := calculate(t.Context(), session); wrong != nil {
 				t.Fatalf("a call: %v", wrong)
 			}
 		}
@@ -196,7 +196,7 @@ func (p *project) await(t *testing.T, via *seen, want ...string) {
 	})
 }
 
-func (p *project) logs(t *testing.T, service string) string {
+func (p *deployment) logs(t *testing.T, service string) string {
 	t.Helper()
 	return p.compose(t, "logs", "--no-color", "--no-log-prefix", service)
 }
@@ -208,7 +208,7 @@ var (
 )
 
 // quiet fails the test for each line of a log that warns of something.
-func (p *project) quiet(t *testing.T, service string) {
+func (p *deployment) quiet(t *testing.T, service string) {
 	t.Helper()
 	for line := range strings.Lines(p.logs(t, service)) {
 		if warning.MatchString(line) && !expected.MatchString(line) {

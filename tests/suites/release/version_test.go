@@ -1,4 +1,4 @@
-package version
+package release
 
 import (
 	"archive/zip"
@@ -13,10 +13,11 @@ import (
 )
 
 const (
+	root   = "../../.."
 	module = "github.com/mcpedge/mcpedge"
+	// linked is what the names of the variables that the linker sets begin with.
 	linked = module + "/edge/app."
 	date   = "2026-11-23T05:13:22Z"
-	root   = "../../.."
 )
 
 // sources are the folders and files that a build of the edge needs.
@@ -72,7 +73,7 @@ func expect(t *testing.T, program, command, version, commit, date string) {
 func build(t *testing.T, dir string, flags ...string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "mcpedge")
-	run(t, dir, nil, "go", append(append([]string{"build", "-trimpath", "-buildvcs=auto", "-o", program}, flags...), "./edge")...)
+	runApart(t, dir, nil, "go", append(append([]string{"build", "-trimpath", "-buildvcs=auto", "-o", program}, flags...), "./edge")...)
 	return program
 }
 
@@ -95,8 +96,8 @@ func install(t *testing.T, from, version string) string {
 	write(t, at+".mod", string(goMod))
 	pack(t, from, at+".zip", module+"@"+version)
 	// What it needs of others is in the module cache. That is not to have a made-up version of this one, so the build gets its own.
-	others := strings.TrimSpace(run(t, from, nil, "go", "env", "GOMODCACHE"))
-	run(t, t.TempDir(), []string{
+	others := strings.TrimSpace(runApart(t, from, nil, "go", "env", "GOMODCACHE"))
+	runApart(t, t.TempDir(), []string{
 		"GOFLAGS=-modcacherw", "GOBIN=" + bin, "GOMODCACHE=" + t.TempDir(), "GOSUMDB=off",
 		"GOPROXY=file://" + filepath.ToSlash(proxy) + ",file://" + filepath.ToSlash(filepath.Join(others, "cache", "download")),
 	}, "go", "install", "-trimpath", module+"/edge@"+version)
@@ -144,14 +145,14 @@ func repository(t *testing.T, dir string) string {
 // git runs a command of git that depends on nobody's settings.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	return run(t, dir, []string{
+	return runApart(t, dir, []string{
 		"GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com", "GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date,
 	}, "git", args...)
 }
 
-// run runs a program in a folder, apart from any repository and workspace around it.
-func run(t *testing.T, dir string, env []string, program string, args ...string) string {
+// runApart runs a program in a folder, apart from any repository and workspace around it.
+func runApart(t *testing.T, dir string, env []string, program string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir

@@ -1,4 +1,4 @@
-package dashboards
+package telemetry
 
 import (
 	"bytes"
@@ -65,13 +65,13 @@ func queries(t *testing.T) []query {
 		}
 		all = append(all, query{where: r.Alert, Expr: r.Expr, Labels: labels(alertLabel, text), alert: true})
 	}
-	all = append(all, documented(t)...)
+	all = append(all, documentedQueries(t)...)
 	parse(t, all)
 	return all
 }
 
-// documented are the queries that the documentation gives to operators, one a line but for those that go on below.
-func documented(t *testing.T) (all []query) {
+// documentedQueries are the queries that the documentation gives to operators, one a line but for those that go on below.
+func documentedQueries(t *testing.T) (all []query) {
 	t.Helper()
 	files, err := filepath.Glob("../../../docs/*.md")
 	if err != nil {

@@ -1,7 +1,0 @@
-//go:build composedocker && !linux
-
-package composedocker
-
-import "testing"
-
-func TestLeftOut(t *testing.T) { t.Skip("left out: an engine of its own takes namespaces of Linux") }
