@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/freeport"
 )
 
@@ -262,7 +263,7 @@ func freeAddr(t *testing.T) string {
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond,
-	settle: 200 * time.Millisecond, gap: time.Millisecond, lingering: 50 * time.Millisecond,
+	settle: await.Patience, gap: time.Millisecond, lingering: 50 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

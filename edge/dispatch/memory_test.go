@@ -6,21 +6,37 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // large is the rendered size, about, of what the tool "large" answers.
 const large = 1 << 20
 
 func largeTool(t *testing.T) *Dispatch {
+	d, _ := largeToolSeen(t)
+	return d
+}
+
+// largeToolSeen is largeTool, with a channel that has each call that came to the backend, up to ten.
+func largeToolSeen(t *testing.T) (*Dispatch, chan struct{}) {
+	seen := make(chan struct{}, 10)
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object","properties":{"a":{"type":"string"}}}`}}}
-	f.onCall = stream(nil, toolText(strings.Repeat("x", large)))
-	return start(t, Options{}, f)
+	answer := stream(nil, toolText(strings.Repeat("x", large)))
+	f.onCall = func(in *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		select {
+		case seen <- struct{}{}:
+		default:
+		}
+		return answer(in, s)
+	}
+	return start(t, Options{}, f), seen
 }
 
 // A call is charged with its result, and with nothing else once it has it: whether there was room for all that might
@@ -60,9 +76,10 @@ func measure(t *testing.T, d *Dispatch, b *budget.Budget) {
 
 // While there is no room a result stays with its backend: until there is, or the call's time has come.
 func TestResultWaitsForRoom(t *testing.T) {
-	d := largeTool(t)
+	d, seen := largeToolSeen(t)
 	b := budget.New(40 << 20)
 	measure(t, d, b)
+	<-seen
 	hog, err := b.Named("caller").Reserve(budget.Logs, b.Limit()*9/10)
 	if err != nil {
 		t.Fatal(err)
@@ -78,9 +95,10 @@ func TestResultWaitsForRoom(t *testing.T) {
 		}()
 		return &memory, got
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
+	ctx, pass := await.Deadline(t.Context())
 	memory, got := begin(ctx)
+	await.Receive(t, "the call at the backend", seen)
+	pass()
 	if err := <-got; err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
 		t.Errorf("a call without room: %v", err)
 	}
@@ -131,7 +149,7 @@ func TestResultsOfOneLeaveRoomForOthers(t *testing.T) {
 
 // Of a tool that was never called a result is received though there is no room, one at a time, and the next one waits.
 func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
-	d := largeTool(t)
+	d, seen := largeToolSeen(t)
 	b := budget.New(40 << 20)
 	hog, err := b.Named("hog").Reserve(budget.Logs, b.Limit()*9/10)
 	if err != nil {
@@ -139,6 +157,7 @@ func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	}
 	defer hog.Release()
 	measure(t, d, b)
+	<-seen
 	second := b.Named("caller").Begin()
 	defer second.Release()
 	call := request(t, mcp.MethodToolsCall, `{"name":"large"}`)
@@ -146,9 +165,15 @@ func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	if err := second.Grow(budget.Requests, 3<<20); err != nil { // of the last tenth
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := d.Call(ctx, rules(t, modern), call, nil); err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
+	ctx, pass := await.Deadline(t.Context())
+	got := make(chan error, 1)
+	go func() {
+		_, err := d.Call(ctx, rules(t, modern), call, nil)
+		got <- err
+	}()
+	await.Receive(t, "the call at the backend", seen)
+	pass()
+	if err := <-got; err == nil || mcp.AsError(err).Kind != mcp.KindOverloaded {
 		t.Errorf("a second call without room: %v", err)
 	}
 }

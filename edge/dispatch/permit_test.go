@@ -329,7 +329,11 @@ func TestExchangedPolicy(t *testing.T) {
 	}
 	d.Exchange(func() { c.SetPolicy(p, nil) }, false)
 	for role, changed := range map[string]bool{"a": true, "b": true, "c": false} {
-		got, err := feeds[role].Next(t.Context(), 50*time.Millisecond)
+		idle := await.Patience
+		if !changed { // Nothing comes.
+			idle = 50 * time.Millisecond
+		}
+		got, err := feeds[role].Next(t.Context(), idle)
 		tools := slices.Contains(got, mcp.Change{Kind: mcp.ToolsChanged})
 		if err != nil || tools != changed || slices.Contains(got, mcp.Change{Kind: mcp.PromptsChanged}) {
 			t.Errorf("%s is told %v, %v", role, got, err)

@@ -22,6 +22,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // Values of every kind come back as they went, and the answers keep the output schemas.
@@ -276,13 +277,14 @@ func TestContextPassesThrough(t *testing.T) {
 		if a := <-done; status.Code(a.err) != codes.Canceled {
 			t.Errorf("%s: %v", tool, a.err)
 		}
-		ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-		if a := e.callBy(ctx, tool, `{}`); status.Code(a.err) != codes.DeadlineExceeded {
+		ctx, pass := await.Deadline(t.Context())
+		go func() { done <- e.callBy(ctx, tool, `{}`) }()
+		await.Receive(t, "the call", seen)
+		<-timeouts
+		pass()
+		<-ended
+		if a := <-done; status.Code(a.err) != codes.DeadlineExceeded {
 			t.Errorf("%s: beyond the deadline: %v", tool, a.err)
 		}
-		cancel()
-		<-seen
-		<-timeouts
-		<-ended
 	}
 }

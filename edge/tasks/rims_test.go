@@ -332,11 +332,9 @@ func TestAsksWhoCanAnswer(t *testing.T) {
 		a := w.replica()
 		id := a.begin("all", "")
 		a.awaits(id, InputRequired)
-		result := func(caps string) (mcp.Reply, error) {
+		result := func(ctx context.Context, caps string) (mcp.Reply, error) {
 			c := requestOf(t, legacy, "alice", mcp.MethodTasksResult, about(id))
 			c.Client.Capabilities, _ = mcp.ParseCapabilities(json.RawMessage(caps))
-			ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			defer stop()
 			return a.Call(ctx, legacy, c, nil)
 		}
 		for caps, want := range map[string]string{
@@ -345,7 +343,7 @@ func TestAsksWhoCanAnswer(t *testing.T) {
 			`{"sampling":{}}`:                            "sample.1",
 			`{"sampling":{"tools":{}},"elicitation":{}}`: "form.1 sample.1 equipped.1",
 		} {
-			reply, err := result(caps)
+			reply, err := result(t.Context(), caps)
 			if err != nil || reply.Input == nil {
 				t.Errorf("%s: %+v, %v", caps, reply, err)
 				continue
@@ -358,7 +356,9 @@ func TestAsksWhoCanAnswer(t *testing.T) {
 				t.Errorf("a client with %s is asked %q, not %s", caps, got, want)
 			}
 		}
-		if _, err := result(`{}`); kindOf(err) != mcp.KindCancelled { // the request's own time was over
+		ctx, stop := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer stop()
+		if _, err := result(ctx, `{}`); kindOf(err) != mcp.KindCancelled { // the request's own time was over
 			t.Errorf("a client that can answer nothing: %v", err)
 		}
 	})

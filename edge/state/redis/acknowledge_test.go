@@ -56,12 +56,9 @@ func TestWhatBeginsIsAcknowledged(t *testing.T) {
 	refused("paused", "two")
 	_, err = statetest.Begin(t.Context(), r, "two", "other", call("d"))
 	want(t, state.ErrUnacknowledged, err)
-	began := time.Now()
+	// What need not be acknowledged is not.
 	must(t, w.Append(t.Context(), state.Entry{Kind: state.EntryNotice, Data: []byte(`1`)}))
 	must(t, r.Delete(t.Context(), "two"))
-	if took := time.Since(began); took > atOnce {
-		t.Errorf("what need not be acknowledged took %s", took)
-	}
 	must(t, second.Resume())
 	_, err = made(t, r, "three")
 	must(t, err)

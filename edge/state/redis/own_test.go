@@ -112,7 +112,7 @@ func TestEveryKeyOfAConcludedCallExpires(t *testing.T) {
 func TestEveryKeyThatComesBackExpires(t *testing.T) {
 	t.Parallel()
 	c := connect(t, startServer(t))
-	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: 100 * time.Millisecond}})
+	r := start(t, c, redis.Options{Limits: state.Limits{LogTTL: time.Second}})
 	must(t, r.Create(t.Context(), record("s")))
 	for round := range 3 {
 		w := begin(t, r, "s", fmt.Sprint("st", round), fmt.Sprint("c", round))

@@ -210,7 +210,7 @@ func TestSlowReaderIsDisconnected(t *testing.T) {
 		}
 		failed <- err
 	}}
-	_, base := serve(t, f, nil, sse.Options{Web: web.Options{WriteTimeout: 50 * time.Millisecond}})
+	_, base := serve(t, f, nil, sse.Options{Web: web.Options{WriteTimeout: time.Second}})
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)

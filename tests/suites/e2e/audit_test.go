@@ -182,7 +182,7 @@ func TestAuditOfReplicas(t *testing.T) {
 	f, edges, _ := startReplicas(t, 2, func(c *config.Config) {
 		paths = append(paths, filepath.Join(dir, fmt.Sprint(n)))
 		c.Audit, c.Replica = &config.Audit{File: paths[n]}, fmt.Sprint("r", n)
-		c.Limits.Lease, c.Grace = 500*time.Millisecond, 300*time.Millisecond
+		c.Limits.Lease, c.Grace = 2*time.Second, 300*time.Millisecond
 		if n++; n == 2 {
 			c.Grace = await.Patience
 		}
@@ -230,7 +230,7 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 			f := newFixture()
 			e := startEdge(t, only(startService(t, f.Server)), auditTo(path, func(a *config.Audit) {
 				if a.Required = required; required {
-					a.Timeout = 500 * time.Millisecond
+					a.Timeout = 2 * time.Second
 				}
 			}))
 			call := func() *reply { return newStateless(t, e.URL).call("add", `{"a":1,"b":2}`) }

@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 func TestTimes(t *testing.T) {
 	f := newFixture()
 	backends := only(startService(t, f.Server))
-	backends[0].Timeout = 100 * time.Millisecond
+	backends[0].Timeout = time.Second
 	t.Run("round", func(t *testing.T) {
 		e := startEdge(t, backends)
 		newSession(t, e.URL, vNov).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
@@ -81,7 +81,7 @@ func TestTimes(t *testing.T) {
 	})
 	backends[0].Timeout = 0
 	t.Run("life", func(t *testing.T) {
-		e := startEdge(t, backends, func(c *config.Config) { c.Limits.CallLifetime = 200 * time.Millisecond })
+		e := startEdge(t, backends, func(c *config.Config) { c.Limits.CallLifetime = 2 * time.Second })
 		waiting := newSession(t, e.URL, vNov).call("ask_name", "").events()
 		waiting.awaitMethod("elicitation/create")
 		waiting.message().wantError(t, -31504)
@@ -97,10 +97,10 @@ func TestTimes(t *testing.T) {
 		})
 	})
 	t.Run("session", func(t *testing.T) {
-		e := startEdge(t, backends, func(c *config.Config) { c.Limits.SessionTTL = 200 * time.Millisecond })
+		e := startEdge(t, backends, func(c *config.Config) { c.Limits.SessionTTL = time.Second })
 		s := newSession(t, e.URL, vNov)
 		// Asking keeps it alive, so the pauses between grow.
-		pause := 200 * time.Millisecond
+		pause := time.Second
 		await.Until(t, "a session that nobody used has ended", func() bool {
 			time.Sleep(pause)
 			pause += 200 * time.Millisecond
