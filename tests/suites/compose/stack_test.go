@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/tests/helpers/process"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // patience is how long a condition may take to come true.
@@ -117,9 +118,12 @@ func (s *stack) program(svc *service, name string) string {
 		}
 		return filepath.Join(s.programs, name)
 	}
+	if name == "redis-server" {
+		return redisserver.Need(s.t)
+	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		s.t.Fatalf("%s is missing: install it, on Debian with apt-get install redis-server haproxy", name)
+		s.t.Fatalf("%s is missing: install it, on Debian with apt-get install %s", name, name)
 	}
 	return path
 }

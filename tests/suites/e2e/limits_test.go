@@ -73,7 +73,7 @@ func TestCounts(t *testing.T) {
 func TestTimes(t *testing.T) {
 	f := newFixture()
 	backends := only(startService(t, f.Server))
-	backends[0].Timeout = time.Second
+	backends[0].Timeout = 100 * time.Millisecond
 	t.Run("round", func(t *testing.T) {
 		e := startEdge(t, backends)
 		newSession(t, e.URL, vNov).call("gate", `{"name":"late"}`).want(http.StatusOK).json().wantError(t, -31504)
