@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/config"
 )
 
 const callUsage = `mcpedge call [flags] URL TOOL [JSON]
@@ -111,10 +113,11 @@ func (s *callSettings) dial(ctx context.Context, network, addr string) (net.Conn
 	}
 }
 
-// headed adds headers to what it sends to the host of the server, and only there: a redirect does not get them.
+// headed adds headers to what it sends to the server, by its scheme, host and port, and only there: a redirect to another one does not get
+// them, and neither does one from https to http.
 type headed struct {
 	header http.Header
-	host   string
+	server *url.URL
 	base   *http.Transport
 	// refused is the last refusal; nil: there is none.
 	refused atomic.Pointer[refusal]
@@ -122,7 +125,7 @@ type headed struct {
 
 // RoundTrip implements http.RoundTripper.
 func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Host == h.host {
+	if r.URL.Scheme == h.server.Scheme && r.URL.Host == h.server.Host {
 		r = r.Clone(r.Context())
 		for name, values := range h.header {
 			r.Header[name] = values
@@ -155,7 +158,7 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, nil)
 	if err != nil || request.URL.Host == "" {
-		return fmt.Errorf("call: %q is no URL of an MCP server, such as http://127.0.0.1:8080/mcp", s.url)
+		return fmt.Errorf("call: %q is no URL of an MCP server, such as http://127.0.0.1:8080/mcp", config.Redact(s.url))
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "mcpedge", Version: app.ThisBuild().Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
@@ -167,7 +170,7 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 			_, _ = fmt.Fprintln(stderr, strings.TrimSpace(done+" "+r.Params.Message))
 		},
 	})
-	transport := &headed{header: s.header, host: request.URL.Host, base: &http.Transport{
+	transport := &headed{header: s.header, server: request.URL, base: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DialContext: s.dial, ForceAttemptHTTP2: true,
 	}}
 	defer transport.base.CloseIdleConnections()
@@ -182,7 +185,7 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 		Endpoint: s.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
 	}, nil)
 	if err != nil {
-		return fmt.Errorf("call: %s: %w", s.url, transport.explain(err))
+		return fmt.Errorf("call: %s: %s", config.Redact(s.url), config.Redact(transport.explain(err).Error()))
 	}
 	defer func() { _ = session.Close() }()
 	params := &mcp.CallToolParams{Name: s.tool, Meta: mcp.Meta{}}
@@ -192,7 +195,7 @@ func callTool(ctx context.Context, args []string, out, stderr io.Writer) error {
 	params.SetProgressToken("call")
 	result, err := session.CallTool(ctx, params)
 	if err != nil {
-		return fmt.Errorf("call: %s: %w", s.tool, transport.explain(err))
+		return fmt.Errorf("call: %s: %s", s.tool, config.Redact(transport.explain(err).Error()))
 	}
 	if err := printResult(out, result, s.whole); err != nil {
 		return err

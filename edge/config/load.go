@@ -24,7 +24,14 @@ const Ready = "ready"
 
 // Load reads the settings of one command: the arguments behind its name, and an environment lookup
 // such as os.LookupEnv. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+//
+// Errors show no value of the file and no password of a URL: they are printed and logged.
 func Load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
+	cfg, err := load(command, args, lookup, usage)
+	return cfg, redact(err)
+}
+
+func load(command string, args []string, lookup func(string) (string, bool), usage io.Writer) (Config, error) {
 	probe := Default()
 	file := ""
 	if err := parse(command, &probe, &file, args, lookup, usage); err != nil {
@@ -128,7 +135,7 @@ func readFile(path string, c *Config) error {
 		return nil
 	}
 	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
-		text := strings.TrimRight(yaml.FormatError(err, false, true), "\n")
+		text := withoutValues(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
 		if h := hint(err); h != "" {
 			text += "\n" + h
 		}

@@ -19,7 +19,7 @@ func (n *Names) UnmarshalYAML(unmarshal func(any) error) error {
 	for _, e := range entries {
 		text, ok := plain(e)
 		if !ok {
-			return fmt.Errorf("%v is no text: write it in quotation marks", e)
+			return fmt.Errorf("entry %d is no text: write it in quotation marks", len(list)+1)
 		}
 		list = append(list, text)
 	}

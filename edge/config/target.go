@@ -71,7 +71,7 @@ func notTarget(target, what string) string {
 	if !found || !web {
 		return ""
 	}
-	host, path, _ := strings.Cut(rest, "/")
+	host, path, _ := strings.Cut(rest[strings.LastIndex(rest, "@")+1:], "/")
 	advice := fmt.Sprintf("write %s", host)
 	if secure {
 		advice += fmt.Sprintf(", and tls: {} for %s in the configuration file", what)

@@ -95,3 +95,94 @@ func TestRefusalsAreBounded(t *testing.T) {
 		t.Errorf("let in: %t; a body of %d bytes", ok, w.Body.Len())
 	}
 }
+
+// Hosts and origins in a form that no client and no browser writes are refused, whether names are configured or not.
+func TestOddHostsAndOrigins(t *testing.T) {
+	local := Options{Hosts: []string{"localhost", "127.0.0.1", "::1"}, Origins: []string{"https://app.example", "http://[fd00::1]:3000"}}
+	admitted := func(o Options, host string, headers ...string) bool {
+		r := httptest.NewRequest("POST", "/", nil)
+		r.Host = host
+		for i := 0; i < len(headers); i += 2 {
+			r.Header.Add(headers[i], headers[i+1])
+		}
+		_, ok := NewGuard(nil, o).Admit(httptest.NewRecorder(), r, "POST")
+		return ok
+	}
+	for _, host := range []string{"localhost", "localhost:8080", "LOCALHOST", "127.0.0.1:1", "[::1]", "[::1]:65535"} {
+		if !admitted(local, host) {
+			t.Errorf("host %q is refused", host)
+		}
+	}
+	for _, host := range []string{"mcp.example.com", "edge_1:8080", "192.0.2.1:8080", "[2001:db8::1]:8080", ""} {
+		if !admitted(Options{}, host) {
+			t.Errorf("host %q is refused where any is served", host)
+		}
+	}
+	for _, host := range []string{
+		"localhost.", "localhost:", "localhost:0", "localhost:65536", "localhost:+1", "localhost:8080:1", "u@localhost", "u:p@localhost", "localhost@evil.example",
+		"[localhost]", "[::1", "::1", "[::1%25lo]", "[::1%lo]:1", "[::1]x", "[127.0.0.1]", "localhost/", "localhost#", "localhost?", "local host", "localhost,evil.example",
+		"localhost\\", ".localhost", "local..host", "localhost\u3002", "%6cocalhost", "[::ffff:127.0.0.1%1]",
+	} {
+		for name, o := range map[string]Options{"names": local, "any": {}} {
+			if admitted(o, host) {
+				t.Errorf("host %q is let in with %s", host, name)
+			}
+		}
+	}
+	for _, origin := range []string{"https://app.example", "http://localhost:5173", "http://127.0.0.1", "http://[::1]:3000", "http://[fd00::1]:3000"} {
+		if !admitted(local, "localhost", "Origin", origin) {
+			t.Errorf("origin %q is refused", origin)
+		}
+	}
+	for _, origin := range []string{
+		"null", "https://App.example", "HTTPS://app.example", "https://app.example.", "https://app.example:", "https://app.example/", "https://app.example/x",
+		"https://u@app.example", "https://app.example@evil.example", "http://localhost:", "http://localhost.", "http://u:p@localhost", "http://evil.example@localhost",
+		"http://[::1%25lo]", "http://localhost?x", "http://localhost#", "http:localhost", "//localhost", "localhost", "://localhost", "1x://localhost", "http://localhost http://localhost",
+		"http://localhost,https://app.example", " http://localhost", "http://localhost\t",
+	} {
+		if admitted(local, "localhost", "Origin", origin) {
+			t.Errorf("origin %q is let in", origin)
+		}
+	}
+	if admitted(local, "localhost", "Origin", "https://app.example", "Origin", "https://app.example") || admitted(local, "localhost", "Host", "evil.example") {
+		t.Error("headers that are sent twice are let in")
+	}
+}
+
+// What a browser sends for a page of another site is refused unless its origin is allowed.
+func TestCrossSite(t *testing.T) {
+	local := Options{Hosts: []string{"localhost"}, Origins: []string{"https://app.example"}}
+	for _, x := range []struct {
+		o            Options
+		site, origin string
+		want         bool
+	}{
+		{local, "", "", true},
+		{local, "none", "", true},
+		{local, "same-origin", "", true},
+		{local, "cross-site", "", false},
+		{local, "same-site", "", false},
+		{local, "Cross-Site", "", false},
+		{local, "other", "", false},
+		{local, "cross-site", "https://app.example", true},
+		{local, "same-site", "http://localhost:5173", true},
+		{local, "cross-site", "https://evil.example", false},
+		{local, "same-origin", "https://evil.example", false},
+		{Options{}, "cross-site", "", false},
+		{Options{Origins: []string{"*"}}, "cross-site", "", true},
+	} {
+		for _, method := range []string{"GET", "POST", "DELETE", "PUT"} {
+			r := httptest.NewRequest(method, "/", nil)
+			r.Host = "localhost"
+			if x.site != "" {
+				r.Header.Set("Sec-Fetch-Site", x.site)
+			}
+			if x.origin != "" {
+				r.Header.Set("Origin", x.origin)
+			}
+			if _, ok := NewGuard(nil, x.o).Admit(httptest.NewRecorder(), r, "GET, POST, DELETE, PUT"); ok != x.want {
+				t.Errorf("%s of a page that is %q, %q: let in %t", method, x.site, x.origin, ok)
+			}
+		}
+	}
+}

@@ -3,7 +3,7 @@ package web
 import (
 	"net"
 	"net/http"
-	"net/url"
+	"net/netip"
 	"strconv"
 	"strings"
 )
@@ -31,35 +31,85 @@ func newCallerPolicy(o Options) callerPolicy {
 
 // check returns why a request is refused; empty: it is allowed.
 func (p callerPolicy) check(r *http.Request) string {
-	if len(p.hosts) > 0 && !p.hosts[hostname(r.Host)] {
-		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+	if why := p.checkHost(r); why != "" {
+		return why
 	}
 	if n := len(r.Header.Values("Origin")); n > 1 {
 		return "origin was sent " + strconv.Itoa(n) + " times: send it once"
 	}
 	origin := r.Header.Get("Origin")
-	if origin == "" || p.allows(origin, r.Host, r.TLS != nil) {
+	switch {
+	case origin == "":
+		return p.checkSite(r)
+	case p.allows(origin, r.Host, r.TLS != nil):
 		return ""
 	}
 	return "origin " + Quoted(origin) + " is not allowed: add it to the edge's allowed origins"
 }
 
+// checkHost refuses names that the edge does not have, and what is no name that a client writes: others may read another one in it.
+func (p callerPolicy) checkHost(r *http.Request) string {
+	if also := r.Header.Values("Host"); len(also) > 1 || len(also) == 1 && !strings.EqualFold(also[0], r.Host) {
+		return "host was sent more than once: send it once" // of HTTP/2, beside :authority
+	}
+	if r.Host == "" && len(p.hosts) == 0 {
+		return ""
+	}
+	name, ok := hostname(r.Host)
+	if !ok {
+		return "host " + Quoted(r.Host) + " is malformed: send a name or an address, with a port or without a colon"
+	}
+	if len(p.hosts) > 0 && !p.hosts[name] {
+		return "host " + Quoted(r.Host) + " is not served here: call the edge by a name it is configured for"
+	}
+	return ""
+}
+
+// checkSite refuses what a page of another site has a browser send without an Origin: a link, a picture, a form's GET (Fetch Metadata,
+// section 2.2). It takes effect or costs, though the page cannot read the answer.
+func (p callerPolicy) checkSite(r *http.Request) string {
+	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+		if site != "same-origin" && site != "none" && !p.any {
+			return "a page of another site may not call (Sec-Fetch-Site: " + Quoted(site) + "): open the address itself"
+		}
+	}
+	return ""
+}
+
 // allows reports whether a page of the origin may call an edge that it addresses as host. That the two are equal
 // proves nothing for a name, which an attacker can have resolve to the edge; an IP address cannot be rebound. Of an
 // edge that was called over TLS, a page that was not loaded over TLS may be anybody's on the network: it is allowed only
-// by its name, or where it is on loopback.
+// by its name, or where it is on loopback. An origin that no browser writes is allowed with * alone.
 func (p callerPolicy) allows(origin, host string, secure bool) bool {
-	if p.any || p.origins[strings.ToLower(origin)] {
+	if p.any {
 		return true
 	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || secure && u.Scheme == "http" && !loopback(u.Hostname()) {
+	scheme, authority, found := strings.Cut(origin, "://")
+	name, ok := hostname(authority)
+	if !found || !ok || !isScheme(scheme) || origin != strings.ToLower(origin) {
+		return false
+	}
+	if p.origins[origin] {
+		return true
+	}
+	if secure && scheme == "http" && !loopback(name) {
 		return false
 	}
 	if len(p.hosts) > 0 {
-		return p.hosts[strings.ToLower(u.Hostname())]
+		return p.hosts[name]
 	}
-	return strings.EqualFold(u.Host, host) && net.ParseIP(u.Hostname()) != nil
+	return strings.EqualFold(authority, host) && net.ParseIP(name) != nil
+}
+
+// isScheme reports whether a text is a scheme in small letters (RFC 3986, section 3.1).
+func isScheme(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if letter := c >= 'a' && c <= 'z'; !letter && (i == 0 || (c < '0' || c > '9') && c != '+' && c != '-' && c != '.') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 // loopback reports whether a name of a URL is this machine's own to a browser.
@@ -91,11 +141,43 @@ func preflight(w http.ResponseWriter, r *http.Request, allowed string) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-func hostname(hostport string) string {
-	if h, _, err := net.SplitHostPort(hostport); err == nil {
-		hostport = h
+// hostname is the name or address in small letters of HOST, HOST:PORT, [IPv6] or [IPv6]:PORT. ok is false for all else, such as a user,
+// an empty port, a zone, or a dot at the end.
+func hostname(hostport string) (name string, ok bool) {
+	rest := hostport
+	if after, bracket := strings.CutPrefix(hostport, "["); bracket {
+		name, rest, ok = strings.Cut(after, "]")
+		ip, err := netip.ParseAddr(name)
+		if !ok || err != nil || !ip.Is6() || ip.Zone() != "" {
+			return "", false
+		}
+	} else if at := strings.IndexByte(hostport, ':'); at >= 0 {
+		name, rest = hostport[:at], hostport[at:]
+	} else {
+		name, rest = hostport, ""
 	}
-	return strings.ToLower(strings.Trim(hostport, "[]"))
+	if rest != "" {
+		port, colon := strings.CutPrefix(rest, ":")
+		if n, err := strconv.ParseUint(port, 10, 16); !colon || err != nil || n == 0 {
+			return "", false
+		}
+	}
+	if hostport[:min(1, len(hostport))] != "[" && !isName(name) {
+		return "", false
+	}
+	return strings.ToLower(name), true
+}
+
+// isName reports whether a text is a host's name, or an IPv4 address, of letters, digits, dots between them, - and _.
+func isName(s string) bool {
+	for label := range strings.SplitSeq(s, ".") {
+		if label == "" {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.'
+	})
 }
 
 // Quoted quotes what a client sent, for messages to it; it is cut after 100 bytes.
