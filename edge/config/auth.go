@@ -104,7 +104,7 @@ type AdminAuth struct {
 	Scope string `yaml:"scope"`
 	// ClientCert lets in who has a certificate of AdminTLS.ClientCA, which stands for Scope, beside who has other credentials.
 	ClientCert bool `yaml:"client-cert"`
-	// Open is what needs no credentials: OpenProbes, OpenMetrics and OpenDev; nil: the first two.
+	// Open is what needs no credentials: OpenProbes, OpenMetrics and OpenDev; nil: the first.
 	Open Names `yaml:"open"`
 }
 
@@ -124,7 +124,7 @@ func (c *Config) Opens(what string) bool {
 	case c.AdminAuth == nil:
 		return true
 	case c.AdminAuth.Open == nil:
-		return what != OpenDev
+		return what == OpenProbes
 	}
 	return slices.Contains(c.AdminAuth.Open, what)
 }

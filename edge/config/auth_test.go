@@ -128,11 +128,11 @@ func TestParseAPIKeys(t *testing.T) {
 func TestOpens(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "probes metrics dev",
-		"{auth: {api-keys: k}, admin-auth: {scope: a}}":                                                               "probes metrics",
+		"{auth: {api-keys: k}, admin-auth: {scope: a}}":                                                               "probes",
 		"{auth: {api-keys: k}, admin-auth: {scope: a, open: []}}":                                                     "",
 		"{auth: {api-keys: k}, admin-auth: {scope: a, open: [dev, probes]}}":                                          "probes dev",
-		"{admin: '0.0.0.0:1', auth: {api-keys: k}, admin-auth: {scope: m:o}}":                                         "probes metrics",
-		"{admin: '0.0.0.0:1', admin-auth: {client-cert: true}, admin-tls: {cert: a, key: b, client-ca: c}}":           "probes metrics",
+		"{admin: '0.0.0.0:1', auth: {api-keys: k}, admin-auth: {scope: m:o}}":                                         "probes",
+		"{admin: '0.0.0.0:1', admin-auth: {client-cert: true}, admin-tls: {cert: a, key: b, client-ca: c}}":           "probes",
 		"{admin: '0.0.0.0:1', admin-auth: {client-cert: true, open: []}, admin-tls: {cert: a, key: b, client-ca: c}}": "",
 	} {
 		cfg, err := Load("serve", []string{"--config", file(t, text)}, env(nil), io.Discard)

@@ -50,7 +50,7 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 			attrs = append(attrs, slog.String(key, value))
 		}
 	}
-	add("target", op.series.target)
+	add("target", op.target)
 	add("outcome", o.String())
 	attrs = append(attrs, slog.Duration("duration", took))
 	if o.Code != 0 {

@@ -113,6 +113,7 @@ type Operation struct {
 	spanContext trace.SpanContext // not valid: tracing is off
 	span        trace.Span        // nil: not sampled
 	series      series
+	target      string // with its own name, of the span and the log
 	client      *client
 	clientName  string
 	session     string
@@ -135,7 +136,8 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 		op.start = time.Now()
 	}
 	if r.Known && r.Params != nil {
-		op.series.target = r.Params.Target
+		op.target = r.Params.Target
+		op.series.target = t.targets.bounded(target{r.Backend, op.series.method, op.target})
 	}
 	op.client = t.clients.named(r.Client)
 	if t.tracer != nil {

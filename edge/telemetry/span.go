@@ -34,8 +34,8 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if op.span == nil {
 		return ctx
 	}
-	if op.series.target != "" {
-		op.span.SetName(string(op.series.method) + " " + op.series.target)
+	if op.target != "" {
+		op.span.SetName(string(op.series.method) + " " + op.target)
 	}
 	if !ofCarrier {
 		link(op.span, headerParent(r.Header), ReasonHTTP)
@@ -55,7 +55,9 @@ func link(span trace.Span, to trace.SpanContext, why Reason) {
 }
 
 func (op *Operation) attributes(r *Request) []attribute.KeyValue {
-	out := op.series.attributes()
+	named := op.series
+	named.target = op.target
+	out := named.attributes()
 	if !r.ID.IsZero() {
 		out = append(out, AttrRequestID.String(r.ID.String()))
 	}

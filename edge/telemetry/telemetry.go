@@ -53,6 +53,7 @@ type Telemetry struct {
 	gatherer *prometheus.Registry
 	access   *access
 	clients  clients
+	targets  targets
 	server   durations[series]
 	client   durations[series]
 	sessions metric.Float64Histogram

@@ -130,6 +130,30 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- end -}}
 {{- end -}}
 
+{{/* What lets others than the kubelet reach the admin port, for a message; empty: nothing does. */}}
+{{- define "mcpedge.adminReached" -}}
+{{- if not .Values.networkPolicy.enabled -}}
+networkPolicy.enabled: false
+{{- else if .Values.networkPolicy.adminFrom -}}
+networkPolicy.adminFrom
+{{- else if .Values.podMonitor.enabled -}}
+podMonitor.enabled
+{{- else if .Values.serviceMonitor.enabled -}}
+serviceMonitor.enabled
+{{- end -}}
+{{- end -}}
+
+{{/* Refuses a monitor that would be refused: /metrics needs credentials, and it has none; called with the context and the monitor's name. */}}
+{{- define "mcpedge.validateScrape" -}}
+{{- $context := index . 0 -}}
+{{- $monitor := index $context.Values (index . 1) -}}
+{{- with index (fromYaml (include "mcpedge.config" $context)) "admin-auth" -}}
+{{- if and $monitor.enabled (not (has "metrics" (.open | default list))) (not (or $monitor.authorization $monitor.tlsConfig)) -}}
+{{- fail (printf "%s.enabled, and config.admin-auth has /metrics need credentials: name the Secret that has them in %s.authorization or tlsConfig, or add metrics to config.admin-auth.open, beside probes" (index $ 1) (index $ 1)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Refuses values with which the edge would not start, or would be open to whom it should not be. */}}
 {{- define "mcpedge.validate" -}}
 {{- $config := fromYaml (include "mcpedge.config" .) -}}
@@ -150,6 +174,13 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- fail "config.admin-auth.open lacks probes: the kubelet has no credentials: add it" -}}
 {{- end -}}
 {{- end -}}
+{{- if not (or (index $config "admin-auth") (index (.Values.config | default dict) "allow-remote-admin")) -}}
+{{- with include "mcpedge.adminReached" . -}}
+{{- fail (printf "%s lets others reach the admin port, and whoever does may call every tool, end sessions and stop the edge: say in config.admin-auth who may (docs/access.md), or set config.allow-remote-admin: true where all who reach it may" .) -}}
+{{- end -}}
+{{- end -}}
+{{- include "mcpedge.validateScrape" (list . "podMonitor") -}}
+{{- include "mcpedge.validateScrape" (list . "serviceMonitor") -}}
 {{- if gt (len (compact (list .Values.redis.url .Values.redis.existingSecret.name (ternary "trial" "" .Values.redis.trial.enabled)))) 1 -}}
 {{- fail "redis: url, existingSecret.name and trial.enabled are three ways to name one Redis: use one" -}}
 {{- end -}}

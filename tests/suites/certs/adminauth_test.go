@@ -125,12 +125,12 @@ func TestAdminClientCert(t *testing.T) {
 		} {
 			t.Run(protocol+"/"+name, func(t *testing.T) {
 				c := showing(t, protocol, ca, row.pair)
-				for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
+				for _, path := range []string{"/healthz", "/readyz"} {
 					if got := c.ask(t, e, path, row.token); got.status != row.open {
 						t.Errorf("%s: %d %s", path, got.status, got.body)
 					}
 				}
-				for _, path := range []string{"/v1/status", "/v1/sessions", "/openapi.json", "/debug/pprof/"} {
+				for _, path := range []string{"/metrics", "/v1/status", "/v1/sessions", "/openapi.json", "/debug/pprof/"} {
 					got := c.ask(t, e, path, row.token)
 					if got.status != row.status || (got.status == 401 || got.status == 403) != strings.HasPrefix(got.challenge, "Bearer ") {
 						t.Errorf("%s: %d, %q: %s", path, got.status, got.challenge, got.body)

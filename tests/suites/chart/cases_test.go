@@ -81,14 +81,17 @@ autoscaling:
     - {type: Pods, pods: {metric: {name: mcpedge_calls}, target: {type: AverageValue, averageValue: "100"}}}
 `, objects: []string{"HorizontalPodAutoscaler/my-mcpedge"}},
 	{name: "monitored by pods", values: `
+config: {allow-remote-admin: true}
 podMonitor: {enabled: true, labels: {release: prometheus}, scrapeTimeout: 10s, relabelings: [{targetLabel: cluster, replacement: one}]}
 prometheusRule: {enabled: true, labels: {release: prometheus}}
 dashboards: {enabled: true, annotations: {grafana_folder: MCP}}
 `, objects: []string{"PodMonitor/my-mcpedge", "PrometheusRule/my-mcpedge", "ConfigMap/my-mcpedge-service", "ConfigMap/my-mcpedge-backend"}},
-	{name: "monitored by a service", values: `
-serviceMonitor: {enabled: true, metricRelabelings: [{action: labeldrop, regex: pod}]}
+	{name: "monitored by a service", values: locked + `
+config: {auth: {api-keys: /etc/mcpedge/keys/keys.yaml}, public-url: "https://mcp.example.com", admin-auth: {scope: "mcp:operate"}}
+serviceMonitor: {enabled: true, authorization: {credentials: {name: scrape, key: token}}, metricRelabelings: [{action: labeldrop, regex: pod}]}
 `, objects: []string{"ServiceMonitor/my-mcpedge", "Service/my-mcpedge-metrics"}},
 	{name: "no policies and no accounts", values: `
+config: {allow-remote-admin: true}
 networkPolicy: {enabled: false}
 podDisruptionBudget: {enabled: false}
 serviceAccount: {create: false}
@@ -96,6 +99,7 @@ redis: {trial: {enabled: true}}
 `, objects: []string{"Deployment/my-mcpedge-redis", "Service/my-mcpedge-redis"},
 		lacks: []string{"NetworkPolicy/my-mcpedge", "PodDisruptionBudget/my-mcpedge", "ServiceAccount/my-mcpedge"}},
 	{name: "narrow policies", values: `
+config: {allow-remote-admin: true}
 networkPolicy:
   from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: agents}}}]
   adminFrom: [{podSelector: {matchLabels: {app: operator}}}]
@@ -133,7 +137,7 @@ config:
   audit: {file: "-", arguments: none}
 `},
 	{name: "TLS of the admin address", values: `
-config: {admin-tls: {cert: /etc/mcpedge/admin/tls.crt, key: /etc/mcpedge/admin/tls.key}}
+config: {allow-remote-admin: true, admin-tls: {cert: /etc/mcpedge/admin/tls.crt, key: /etc/mcpedge/admin/tls.key}}
 extraVolumes: [{name: admin, secret: {secretName: admin-tls}}]
 extraVolumeMounts: [{name: admin, mountPath: /etc/mcpedge/admin}]
 podMonitor: {enabled: true, tlsConfig: {insecureSkipVerify: true}}
@@ -150,7 +154,7 @@ config: {backends: [{name: shop, target: "dns:///shop.shop.svc:50051", kind: ref
 telemetry: {otlpEndpoint: "http://127.0.0.1:4318", otlpMetrics: true, sampler: parentbased_traceidratio, samplerArg: 0.01}
 `},
 	{name: "nothing of what may be absent", values: `
-config: {allow-anonymous: true}
+config: {allow-anonymous: true, allow-remote-admin: true}
 resources: null
 redis: {existingSecret: {name: redis}}
 podSecurityContext: {fsGroup: null}
@@ -219,7 +223,13 @@ var refused = []struct{ name, values, says string }{
 	{"a certificate for nothing", `{tls: {certManager: {enabled: true, issuerRef: {name: a}}}}`, `tls.certManager.dnsNames is empty`},
 	{"an ingress without hosts", `{config: {allow-anonymous: true}, ingress: {enabled: true, hosts: []}}`, `ingress.hosts is empty`},
 	{"a route of no gateway", `{config: {allow-anonymous: true}, httpRoute: {enabled: true}}`, `httpRoute.parentRefs is empty`},
-	{"two monitors", `{podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}`, `scraped twice`},
+	{"an admin port without a policy", `{networkPolicy: {enabled: false}}`, `networkPolicy.enabled: false lets others reach the admin port`},
+	{"an admin port that others reach", `{networkPolicy: {adminFrom: [{podSelector: {}}]}}`, `networkPolicy.adminFrom lets others reach the admin port`},
+	{"an admin port that is scraped by pod", `{podMonitor: {enabled: true}}`, `podMonitor.enabled lets others reach the admin port`},
+	{"an admin port that is scraped", `{serviceMonitor: {enabled: true}}`, `serviceMonitor.enabled lets others reach the admin port`},
+	{"a monitor without credentials", `{config: {public-url: "https://a.example", auth: {api-keys: k}, admin-auth: {scope: op}}, podMonitor: {enabled: true}}`, `podMonitor.enabled, and config.admin-auth has /metrics need credentials`},
+	{"a service's monitor without credentials", `{config: {public-url: "https://a.example", auth: {api-keys: k}, admin-auth: {scope: op, open: [probes]}}, serviceMonitor: {enabled: true}}`, `serviceMonitor.enabled, and config.admin-auth has /metrics need credentials`},
+	{"two monitors", `{config: {allow-remote-admin: true}, podMonitor: {enabled: true}, serviceMonitor: {enabled: true}}`, `scraped twice`},
 	{"a value that does not exist", `{replicas: 2}`, `additional properties 'replicas' not allowed`},
 	{"a setting that does not exist", `{config: {limits: {bodies: 1}}}`, `additional properties 'bodies' not allowed`},
 	{"a setting of another type", `{config: {grace: 30}}`, `at '/config/grace': got number, want string`},

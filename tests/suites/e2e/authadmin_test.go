@@ -29,7 +29,7 @@ func TestAdminAuth(t *testing.T) {
 	for name, c := range map[string]struct {
 		open config.Names
 		is   string
-	}{"default": {nil, "/healthz /readyz /metrics"}, "nothing open": {config.Names{}, ""}, "probes": {config.Names{"probes"}, "/healthz /readyz"}} {
+	}{"default": {nil, "/healthz /readyz"}, "metrics": {config.Names{"probes", "metrics"}, "/healthz /readyz /metrics"}, "nothing open": {config.Names{}, ""}, "probes": {config.Names{"probes"}, "/healthz /readyz"}} {
 		t.Run(name, func(t *testing.T) {
 			e := startEdge(t, backends, withAuth(id), locked(c.open))
 			for _, path := range []string{

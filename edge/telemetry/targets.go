@@ -1,0 +1,61 @@
+package telemetry
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// otherTarget stands for what is beyond maxTargets.
+const otherTarget = "other"
+
+// maxTargets bounds the tools of a backend, and likewise its prompts, that are told apart in metrics: the first that are called are. A
+// backend chooses the names, and how many it has.
+const maxTargets = 200
+
+// target is a tool or prompt of a backend.
+type target struct {
+	backend string
+	method  mcp.Method
+	name    string
+}
+
+// targets are those that metrics tell apart. The zero value is ready to use. Safe for concurrent use; what is known takes no lock.
+type targets struct {
+	known atomic.Pointer[map[target]bool]
+	mu    sync.Mutex // of those who add a target
+	// counts are the names by backend and method, beside an empty name.
+	counts map[target]int
+}
+
+// bounded is a target's name in metrics: its own, or otherTarget beyond maxTargets of its backend and beyond maxSeries in all.
+func (t *targets) bounded(of target) string {
+	if known := t.known.Load(); known != nil && (*known)[of] {
+		return of.name
+	}
+	return t.add(of)
+}
+
+func (t *targets) add(of target) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	kind := target{backend: of.backend, method: of.method}
+	known := t.known.Load()
+	switch {
+	case known != nil && (*known)[of]:
+		return of.name
+	case t.counts[kind] >= maxTargets, known != nil && len(*known) >= maxSeries:
+		return otherTarget
+	}
+	after := map[target]bool{of: true}
+	if known != nil {
+		maps.Copy(after, *known)
+	} else {
+		t.counts = map[target]int{}
+	}
+	t.counts[kind]++
+	t.known.Store(&after)
+	return of.name
+}
