@@ -52,7 +52,9 @@ modules() {
 }
 
 contract_lint() { tool buf lint; }
-workflows() { go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= && bash -n .ci/run tools/*.sh && sh -n tools/release/*.sh && sh -n deploy/packages/*.sh; }
+# Actions of others are pinned by commit: a tag can be moved.
+pinned() { ! grep -rnE '^ *(- )?uses: +[^.]' .github/workflows | grep -vE 'uses: +[^@ ]+@[0-9a-f]{40} # '; }
+workflows() { pinned && go tool -modfile=tools/actionlint/go.mod actionlint -shellcheck= -pyflakes= && bash -n .ci/run tools/*.sh && sh -n tools/release/*.sh && sh -n deploy/packages/*.sh; }
 imports() { go test -count=1 ./tests/suites/imports/; }
 
 # What is built into what others run; the rest is tests.
