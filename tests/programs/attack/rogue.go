@@ -43,8 +43,13 @@ func newRogue(endpoint, ip string) *rogue {
 
 // rogue is an attacker from an address that no other had.
 func (s *site) rogue() *rogue {
+	return newRogue(s.edge.url(), s.freshAddr())
+}
+
+// freshAddr is an address that no other attacker had.
+func (s *site) freshAddr() string {
 	n := s.addr.Add(1)
-	return newRogue(s.edge.url(), fmt.Sprintf("127.0.%d.%d", 2+n/250%250, 1+n%250))
+	return fmt.Sprintf("127.0.%d.%d", 2+n/250%250, 1+n%250)
 }
 
 func (r *rogue) close() { r.http.CloseIdleConnections() }
