@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -49,6 +51,8 @@ type inForce struct {
 	external *external.Client
 	// failing are the names of the rules whose failure was logged.
 	failing atomic.Pointer[[]string]
+	// answers of the policy server about tasks, by taskKey.
+	answers *lru.Cache[taskKey, *taskAnswer]
 }
 
 // New makes a Control.
@@ -68,7 +72,9 @@ func (c *Control) SetPolicy(p *policy.Policy, server *external.Client) {
 		c.policy.Store(nil)
 		return
 	}
-	c.policy.Store(&inForce{Policy: p, external: server})
+	f := &inForce{Policy: p, external: server}
+	f.answers, _ = lru.New[taskKey, *taskAnswer](maxTaskAnswers) // it fails for less than 1 only
+	c.policy.Store(f)
 }
 
 // WithoutTokens denies who lacks scopes, as without Options.Authenticates: over stdio nobody can send a token.
@@ -99,9 +105,7 @@ func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	if d.Err != nil {
 		c.report(p, &d)
 	}
-	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule}
-	switch d.Effect {
-	case policy.Allow:
+	if d.Effect == policy.Allow {
 		if p.external == nil || call.Early {
 			return nil
 		}
@@ -110,15 +114,23 @@ func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 			return c.Decide(ctx, rules, call, t, args)
 		}
 		return err
+	}
+	v, err := c.refusal(p, rules, call, &d)
+	return c.decided(ctx, call, t.Backend, v, err)
+}
+
+// refusal is what follows from a decision that does not allow.
+func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *policy.Decision) (audit.Verdict, error) {
+	v := audit.Verdict{Effect: audit.Deny, By: audit.ByPolicy, Rule: d.Rule}
+	switch d.Effect {
 	case policy.Hide:
-		v.Effect, err = audit.Hide, policy.ErrHidden
+		v.Effect = audit.Hide
+		return v, policy.ErrHidden
 	case policy.StepUp:
 		v.Effect, v.Missing = audit.StepUp, d.Need
-		err = c.lacking(p, rules, call, &d)
-	default:
-		err = mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server denies it, by its rule %q", d.Rule)
+		return v, c.lacking(p, rules, call, d)
 	}
-	return c.decided(ctx, call, t.Backend, v, err)
+	return v, mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server denies it, by its rule %q", d.Rule)
 }
 
 // ask asks the policy server about what the policy allows.
@@ -139,6 +151,11 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	case a.Allow:
 		return nil
 	}
+	return c.decided(ctx, call, t.Backend, v, denial(&a))
+}
+
+// denial is the error of an answer of the policy server that does not allow.
+func denial(a *external.Answer) *mcp.Error {
 	e := &mcp.Error{Kind: mcp.KindForbidden}
 	switch {
 	case a.Outcome == external.Omitted:
@@ -150,7 +167,7 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	default:
 		e.Message = "you may not: the policy server denies it"
 	}
-	return c.decided(ctx, call, t.Backend, v, e)
+	return e
 }
 
 // Asked calls fn with how many requests policy servers were asked about so far, by outcome.

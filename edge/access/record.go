@@ -13,12 +13,17 @@ import (
 // taken, since the call ended before. What is hidden stays so, recorded or not: of what does not exist nothing is recorded, so
 // that another error would tell the two apart.
 func (c *Control) decided(ctx context.Context, call *mcp.Call, backend string, v audit.Verdict, err error) error {
+	return c.record(ctx, call, backend, "", v, err)
+}
+
+// record is decided for a request about a task, whose id's print it has; empty: it is about none.
+func (c *Control) record(ctx context.Context, call *mcp.Call, backend, task string, v audit.Verdict, err error) error {
 	if c.o.Records == nil {
 		return err
 	}
 	r := audit.Record{
 		Who:  audit.WhoOf(&call.Principal),
-		Call: call.ID, Round: call.Round, Attempt: call.Attempt, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
+		Call: call.ID, Task: task, Round: call.Round, Attempt: call.Attempt, Method: string(call.Method), Target: call.Params.Target, Backend: backend, Verdict: v,
 	}
 	if a := telemetry.AuditedRequest(ctx); a != nil {
 		r.Who.Session, r.Trace = a.Session, a.Trace

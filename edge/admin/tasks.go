@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/tasks"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/admin/v1"
@@ -25,8 +26,8 @@ type Tasks interface {
 	Inspect(ctx context.Context, id string) (*tasks.Report, error)
 	// Inspected is a page of all.
 	Inspected(ctx context.Context, cursor string, most int) (page []*tasks.Report, next string, err error)
-	// Revoke cancels one.
-	Revoke(ctx context.Context, id string) (*tasks.Report, error)
+	// Revoke cancels one for an operator.
+	Revoke(ctx context.Context, id string, by mcp.Principal) (*tasks.Report, error)
 }
 
 // taskService implements TaskService.
@@ -78,7 +79,7 @@ func (s *taskService) CancelTask(ctx context.Context, in *pb.CancelTaskRequest) 
 func (s *taskService) cancel(ctx context.Context, in *pb.CancelTaskRequest) (*pb.CancelTaskResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, revokeTimeout)
 	defer cancel()
-	one, err := s.tasks.Revoke(ctx, in.GetId())
+	one, err := s.tasks.Revoke(ctx, in.GetId(), caller(ctx))
 	if err != nil {
 		return nil, taskError(err)
 	}

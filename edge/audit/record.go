@@ -46,7 +46,8 @@ const (
 	// ByAuthentication: whether the credentials are accepted. The rule is the reason, as the metric
 	// mcpedge.auth.refused has it. What is accepted is not recorded by itself.
 	ByAuthentication By = "authentication"
-	// ByOwnership: whether a session or a connection is the caller's. Only what is not is recorded.
+	// ByOwnership: whether a session or a connection is the caller's, of which only what is not is recorded; and what the creator of a
+	// task may do with it whatever the policy says.
 	ByOwnership By = "ownership"
 	// ByPolicy: the rules and scopes of the policy.
 	ByPolicy By = "policy"

@@ -97,6 +97,8 @@ type Access interface {
 	// Decide is asked in each round about what a request names, which exists. An error is the request's: a *mcp.Error, that
 	// of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
+	// DecideTask is Decide for a request about a task, whose tool is the target.
+	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
 	// Challenges says whether Decide may ask for other credentials.
 	Challenges() bool
 	// Restricts says whether Decide may refuse to one caller what another one may do: what came of it is nothing to share between them.

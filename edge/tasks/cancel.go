@@ -14,8 +14,11 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	if err := t.permit(ctx, rules, c, v, useCancel); err != nil {
+		return mcp.Reply{}, err
+	}
 	if !v.over() {
-		if v, err = t.end(ctx, v.id, &c.Principal); err != nil {
+		if v, err = t.end(ctx, v.id, &c.Principal, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 		if rules.Stateless || v.status == Cancelled {
@@ -28,8 +31,10 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)
 }
 
-// end cancels a task of a principal's and waits until it has ended.
-func (t *Tasks) end(ctx context.Context, id string, who *mcp.Principal) (*view, error) {
+// end cancels a task of a principal's for by, who is recorded, and waits until it has ended.
+func (t *Tasks) end(ctx context.Context, id string, who, by *mcp.Principal) (*view, error) {
+	t.cancelling.Store(id, by)
+	defer t.cancelling.CompareAndDelete(id, by)
 	if here := t.calls.Call(id); here != nil {
 		here.Cancel()
 	} else {
@@ -42,7 +47,11 @@ func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.
 	if rules.Stateless {
 		return t.complete(ctx, rules, c, "complete", nil), nil
 	}
-	return t.shown(ctx, rules, c, v)
+	seen, err := t.visible(ctx, rules, c, v, useQuiet)
+	if seen == nil {
+		return mcp.Reply{}, err
+	}
+	return t.shown(ctx, rules, c, seen)
 }
 
 // awaitEnd waits until a task has ended that was cancelled, for as long as an operation on the store may take.

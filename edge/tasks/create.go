@@ -151,8 +151,11 @@ func (x *execution) record() *medium.Record {
 
 // begins is the first entry of the task's log. queued: it waits for its turn to be run.
 func (x *execution) begins(queued bool) state.Entry {
-	first := claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued}
-	return begins(x.first.Params.Target, x.support.Poll, x.token, x.session.Created, &first)
+	backend, _ := x.t.Served(&x.first)
+	return begins(&entry{
+		At: x.session.Created, Tool: x.first.Params.Target, Backend: backend, Arguments: x.first.Params.Arguments,
+		Poll: x.support.Poll.Milliseconds(), Token: x.token, Run: &claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued},
+	})
 }
 
 // atOnce makes a task before the backend is called.

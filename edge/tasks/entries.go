@@ -16,9 +16,12 @@ import (
 type entry struct {
 	// At is when it was written.
 	At time.Time `json:"at"`
-	// Tool and Poll, in milliseconds, are of the first entry, an EntryNotice. It alone has a tool.
-	Tool string `json:"tool"`
-	Poll int64  `json:"poll"`
+	// Tool, its Backend of then, and Poll, in milliseconds, are of the first entry, an EntryNotice. It alone has a tool.
+	Tool    string `json:"tool"`
+	Backend string `json:"backend"`
+	Poll    int64  `json:"poll"`
+	// Arguments of the call, of the first entry: requests about the task are decided by them.
+	Arguments json.RawMessage `json:"arguments"`
 	// Token is the client's progress token, of the first entry, of revisions with sessions.
 	Token json.RawMessage `json:"token"`
 	// Run that begins with the entry: of the first one, and of those that follow a claim; nil: none does. Releases before did not write it.
@@ -61,7 +64,7 @@ func (e entry) encode() []byte {
 	if e.At.IsZero() {
 		e.At = time.Now()
 	}
-	dst := append(make([]byte, 0, len(e.Result)+len(e.Params)+128), `{"at":"`...)
+	dst := append(make([]byte, 0, len(e.Result)+len(e.Params)+len(e.Arguments)+128), `{"at":"`...)
 	dst = append(e.At.UTC().AppendFormat(dst, time.RFC3339Nano), '"')
 	text := func(key, value string) {
 		if value != "" {
@@ -74,6 +77,7 @@ func (e entry) encode() []byte {
 		}
 	}
 	text(`,"tool":`, e.Tool)
+	text(`,"backend":`, e.Backend)
 	if e.Poll > 0 {
 		dst = strconv.AppendInt(append(dst, `,"poll":`...), e.Poll, 10)
 	}
@@ -109,12 +113,13 @@ func (e entry) encode() []byte {
 	if e.Cancelled {
 		dst = append(dst, `,"cancelled":true`...)
 	}
+	raw(`,"arguments":`, e.Arguments)
 	return append(dst, '}')
 }
 
 // begins is the first entry of a task's log.
-func begins(tool string, poll time.Duration, token json.RawMessage, at time.Time, first *claim) state.Entry {
-	return state.Entry{Kind: state.EntryNotice, Data: entry{At: at, Tool: tool, Poll: poll.Milliseconds(), Token: token, Run: first}.encode()}
+func begins(first *entry) state.Entry {
+	return state.Entry{Kind: state.EntryNotice, Data: first.encode()}
 }
 
 // claimed are the entries that the run of a claimed task begins with (call.Config). The first owner's, who is named by the first entry, tells that

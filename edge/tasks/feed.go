@@ -18,12 +18,13 @@ import (
 type feed struct {
 	mcp.Feed
 	t       *Tasks
-	who     mcp.Principal
 	watched []*watched
 	// plain: see mcp.Filter.TasksPlain.
 	plain bool
 
 	mu sync.Mutex
+	// who subscribes, with the rights of now.
+	who mcp.Principal
 	// wake ends the wait that goes on; nil: none does.
 	wake context.CancelFunc
 }
@@ -40,7 +41,7 @@ type watched struct {
 	progress mcp.Rising
 }
 
-// Changes implements era.Dispatcher. Tasks that are not the caller's are not honoured.
+// Changes implements era.Dispatcher. Tasks that are not the caller's, or whose tool it may not use, are not honoured.
 func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	ids, plain := f.Tasks, f.TasksPlain
 	f.Tasks, f.TasksPlain = nil, false
@@ -50,7 +51,10 @@ func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp
 	}
 	w := &feed{Feed: inner, t: t, who: p, plain: plain}
 	for _, id := range ids {
-		_, err := t.sessionOf(ctx, id, &p)
+		v, err := t.load(ctx, id, &p)
+		if err == nil && t.permit(ctx, revision.Stateless(), w.request(&p, id), v, w.use()) != nil {
+			continue
+		}
 		if err != nil && mcp.AsError(err).Kind == mcp.KindStateUnavailable {
 			w.Close()
 			return nil, err
@@ -64,6 +68,29 @@ func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp
 		w.watched = append(w.watched, one)
 	}
 	return w, nil
+}
+
+// request is what stands for a subscription in decisions on a task.
+func (w *feed) request(who *mcp.Principal, id string) *mcp.Call {
+	c := &mcp.Call{Attempt: 1, Round: 1, Method: mcp.MethodListen, Principal: *who}
+	c.Params.Target, c.Params.HasTarget = id, true
+	return c
+}
+
+// use is what the decision is for with which the feed begins. A plain one is part of a session, which names no task.
+func (w *feed) use() use {
+	if w.plain {
+		return useQuiet
+	}
+	return useRequest
+}
+
+// Become implements mcp.Feed. What the subscriber may see is decided anew.
+func (w *feed) Become(ctx context.Context, p mcp.Principal) error {
+	w.mu.Lock()
+	w.who = p
+	w.mu.Unlock()
+	return w.Feed.Become(ctx, p)
 }
 
 // changed notes that a task may have changed. It does not block.
@@ -140,11 +167,17 @@ func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Chan
 
 // take are the tasks that are not as the subscriber was told last.
 func (w *feed) take(ctx context.Context) (out []mcp.Change) {
+	w.mu.Lock()
+	who := w.who
+	w.mu.Unlock()
 	for _, one := range w.watched {
 		if one.over || !one.changed.Swap(false) {
 			continue
 		}
-		v, err := w.t.load(ctx, one.id, &w.who)
+		v, err := w.t.load(ctx, one.id, &who)
+		if err == nil && w.t.permit(ctx, revision.Stateless(), w.request(&who, one.id), v, useQuiet) != nil {
+			continue // It is looked at again, since that may change.
+		}
 		if err != nil {
 			if one.over = mcp.AsError(err).Kind == mcp.KindInvalidParams; one.over && w.plain { // It has expired.
 				out = append(out, mcp.Change{Kind: mcp.TaskStatus, Over: true})

@@ -179,7 +179,9 @@ type tool struct {
 
 // backend is what is behind the stage: tools, and nothing else.
 type backend struct {
-	tools map[string]tool
+	// decide is PermitTask; nil: everything is allowed.
+	decide func(c *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
+	tools  map[string]tool
 	// ids are the call_ids that it saw.
 	ids sync.Map
 	// cancelled gets the states of calls that were cancelled between two rounds.
@@ -237,6 +239,13 @@ func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed,
 func (b *backend) TaskSupport(_ *revision.Rules, c *mcp.Call) (mcp.TaskSupport, bool) {
 	tool, ok := b.tools[c.Params.Target]
 	return tool.support, ok
+}
+
+func (b *backend) PermitTask(_ context.Context, _ *revision.Rules, c *mcp.Call, task *mcp.TaskCall) (bool, error) {
+	if b.decide == nil || task.Creator {
+		return false, nil
+	}
+	return b.decide(c, task)
 }
 
 func (b *backend) CancelCall(_ context.Context, _ *revision.Rules, c *mcp.Call) error {

@@ -18,7 +18,8 @@ const (
 	listTimeout = 10 * time.Second
 )
 
-// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"): the caller's own, from either era and any session, newest first.
+// list serves tasks/list of 2025-11-25 (Tasks, "Listing Tasks"): those of the caller's principal whose tools it may use and those that
+// it made itself, from either era and any session, newest first.
 func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	after, err := parseCursor(c.Params.Cursor, &c.Principal)
 	if err != nil {
@@ -38,7 +39,7 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 	for len(views) == 0 && len(ids) > 0 {
 		page := ids[:min(len(ids), t.o.PageSize)]
 		ids, last = ids[len(page):], page[len(page)-1]
-		if views, err = t.loadAll(ctx, page, &c.Principal); err != nil {
+		if views, err = t.loadAll(ctx, rules, c, page); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
@@ -92,12 +93,16 @@ func together(n int, read func(i int)) {
 	all.Wait()
 }
 
-// loadAll reads tasks of a principal's. Those that have expired meanwhile are left out.
-func (t *Tasks) loadAll(ctx context.Context, ids []string, who *mcp.Principal) ([]*view, error) {
+// loadAll reads tasks of a caller's principal, as far as the caller may see them. Those that have expired meanwhile are left out.
+func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, ids []string) ([]*view, error) {
 	views, errs := make([]*view, len(ids)), make([]error, len(ids))
 	together(len(ids), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] == nil {
-			views[i], errs[i] = t.load(ctx, ids[i], who)
+		if errs[i] = ctx.Err(); errs[i] != nil {
+			return
+		}
+		v, err := t.load(ctx, ids[i], &c.Principal)
+		if errs[i] = err; err == nil {
+			views[i], _ = t.visible(ctx, rules, c, v, useQuiet)
 		}
 	})
 	for i, err := range errs {

@@ -60,15 +60,15 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 	return page, next, nil
 }
 
-// Revoke cancels a task, whosever it is, and tells how it ended: it may have done so before.
-func (t *Tasks) Revoke(ctx context.Context, id string) (*Report, error) {
+// Revoke cancels a task for an operator, whosever it is, and tells how it ended: it may have done so before.
+func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Report, error) {
 	s, err := t.store.Load(ctx, id, false)
 	if err != nil {
 		return nil, err
 	}
 	v, err := t.view(ctx, s.Session)
 	if err == nil && !v.over() {
-		v, err = t.end(ctx, id, &s.Principal)
+		v, err = t.end(ctx, id, &s.Principal, &by)
 	}
 	if err != nil {
 		return nil, plain(err)

@@ -70,7 +70,7 @@ const (
 	maxTTL = 7 * 24 * time.Hour
 	// stream is the name of a task's stream in its session, requestID the id that its call is claimed by.
 	stream, requestID = "t", "0"
-	// copies of larger params are made: the record's, the call's own, and the backend's message; smallParams are part of what the request
+	// copies of larger params are made: the record's, the log's, the call's own, and the backend's message; smallParams are part of what the request
 	// is charged with.
-	copies, smallParams = 3, 8 << 10
+	copies, smallParams = 4, 8 << 10
 )

@@ -14,26 +14,39 @@ import (
 // the client has declared that it can answer. It is a call of the session as any other: its rounds, its stream and its takeovers are the
 // era's.
 func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
+	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
+		return mcp.Reply{}, err
+	}
 	if len(c.Responses) > 0 {
-		v, err := t.load(ctx, c.Params.Target, &c.Principal)
+		given, unknown, err := ofAsked(c.Responses, v.asks)
 		if err != nil {
 			return mcp.Reply{}, err
 		}
-		if err := t.answer(ctx, v, c.Responses, &c.Principal); err != nil {
+		t.counters.AnswersUnknown.Add(unknown)
+		if err := t.answer(ctx, v.id, given, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 	}
 	t.work.Rest() // The task goes on without it.
-	v, err := t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool {
+	v, err = t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool {
 		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
 	})
 	t.work.Unrest()
 	if ctx.Err() != nil && err != nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindCancelled, "the request was cancelled; the task goes on")
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return mcp.Reply{}, err
+	}
+	// It may have waited for long.
+	if err := t.permit(ctx, rules, c, v, useQuiet); err != nil {
+		return mcp.Reply{}, err
+	}
+	switch {
 	case !v.over():
 		asks := answerable(v, &c.Client.Capabilities)
 		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), AwaitWithdrawal: t.awaitWithdrawal(v.id, asks, c.Principal)}}, nil

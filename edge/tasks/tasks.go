@@ -23,6 +23,9 @@ type Dispatcher interface {
 	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody. ok is false if the caller
 	// is to be told nothing but what Call says.
 	TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.TaskSupport, ok bool)
+	// PermitTask decides on a request about a task: whether its caller may call the task's tool now. An error is a *mcp.Error; hidden:
+	// the request is to be answered as if there were no such task.
+	PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
 	// CancelCall tells the backend of a call that it was cancelled between two rounds; State is the last one's.
 	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
@@ -41,7 +44,9 @@ type Tasks struct {
 	running  atomic.Int64
 	// making has the executions, by their ids, of the calls that began here and are, or may become, tasks.
 	making sync.Map
-	recent recent
+	// cancelling has who cancels a task, a *mcp.Principal, by the task's id, until that has ended.
+	cancelling sync.Map
+	recent     recent
 
 	draining, closing    chan struct{}
 	drainOnce, closeOnce sync.Once
@@ -166,11 +171,7 @@ func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (
 func (t *Tasks) serve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	switch c.Method {
 	case mcp.MethodTasksGet:
-		v, err := t.load(ctx, c.Params.Target, &c.Principal)
-		if err != nil {
-			return mcp.Reply{}, err
-		}
-		return t.shown(ctx, rules, c, v)
+		return t.get(ctx, rules, c)
 	case mcp.MethodTasksUpdate:
 		return t.update(ctx, rules, c)
 	case mcp.MethodTasksCancel:

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -20,46 +19,100 @@ func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if jsonrpc.TypeOf(c.Params.InputResponses) != jsonrpc.Object {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses must be an object of results, by the keys of inputRequests")
+	if err := t.permit(ctx, rules, c, v, useRequest); err != nil {
+		return mcp.Reply{}, err
 	}
-	var given []mcp.InputResponse
-	err = jsonrpc.Members(c.Params.InputResponses, func(key string, value json.RawMessage) error {
-		if slices.ContainsFunc(given, func(r mcp.InputResponse) bool { return r.Key == key }) {
-			return mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses has the key %.80q twice: send it once", key)
-		}
-		given = append(given, mcp.InputResponse{Key: key, Result: value})
-		return nil
-	})
+	given, unknown, err := pickAnswers(c.Params.InputResponses, v.asks)
 	if err != nil {
-		return mcp.Reply{}, mcp.AsError(err)
+		return mcp.Reply{}, err
 	}
-	if err := t.answer(ctx, v, given, &c.Principal); err != nil {
+	t.counters.AnswersUnknown.Add(unknown)
+	if err := t.answer(ctx, v.id, given, &c.Principal); err != nil {
 		return mcp.Reply{}, err
 	}
 	return t.complete(ctx, rules, c, "complete", nil), nil
 }
 
-// answer gives a task the answers to its questions. The one that completes them has the task go on here, with the rights of who gave
-// it.
-func (t *Tasks) answer(ctx context.Context, v *view, given []mcp.InputResponse, who *mcp.Principal) error {
-	for _, r := range given {
-		if !slices.ContainsFunc(v.asks, func(e entry) bool { return e.Key == r.Key }) {
-			t.counters.AnswersUnknown.Add(1)
-			continue
-		}
-		if jsonrpc.TypeOf(r.Result) != jsonrpc.Object {
-			return mcp.Errorf(mcp.KindInvalidParams, "the answer to %.80q is no object: send the result of the request", r.Key)
+// pickAnswers picks from an object of results, by their keys, those of questions that are asked, in the order of the questions.
+// unknown counts the others, which are not kept. It takes time in proportion to the bytes of the object, and memory in proportion to
+// the questions.
+func pickAnswers(responses json.RawMessage, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
+	if jsonrpc.TypeOf(responses) != jsonrpc.Object {
+		return nil, 0, mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses must be an object of results, by the keys of inputRequests")
+	}
+	p := newPicker(asked)
+	err = jsonrpc.Members(responses, func(key []byte, value json.RawMessage) error { return p.take(key, value) })
+	if err != nil {
+		return nil, 0, mcp.AsError(err)
+	}
+	return p.given(), p.unknown, nil
+}
+
+// ofAsked are those of the answers whose questions a task asks.
+func ofAsked(responses []mcp.InputResponse, asked []entry) (given []mcp.InputResponse, unknown int64, err error) {
+	p := newPicker(asked)
+	for i := range responses {
+		if err := p.take([]byte(responses[i].Key), responses[i].Result); err != nil {
+			return nil, 0, err
 		}
 	}
+	return p.given(), p.unknown, nil
+}
+
+// picker has a place for the answer to each question that is asked.
+type picker struct {
+	asked   []entry
+	places  map[string]int
+	results []json.RawMessage
+	// unknown counts the answers to other questions.
+	unknown int64
+}
+
+func newPicker(asked []entry) *picker {
+	p := &picker{asked: asked, places: make(map[string]int, len(asked)), results: make([]json.RawMessage, len(asked))}
+	for i := range asked {
+		p.places[asked[i].Key] = i
+	}
+	return p
+}
+
+// take takes an answer, with one look at the places. The errors are the client's.
+func (p *picker) take(key []byte, result json.RawMessage) error {
+	i, ok := p.places[string(key)]
+	switch {
+	case !ok:
+		p.unknown++
+	case p.results[i] != nil:
+		return mcp.Errorf(mcp.KindInvalidParams, "params.inputResponses has the key %.80q twice: send it once", key)
+	case jsonrpc.TypeOf(result) != jsonrpc.Object:
+		return mcp.Errorf(mcp.KindInvalidParams, "the answer to %.80q is no object: send the result of the request", key)
+	default:
+		p.results[i] = result
+	}
+	return nil
+}
+
+// given are the answers that were taken.
+func (p *picker) given() (out []mcp.InputResponse) {
+	for i, result := range p.results {
+		if result != nil {
+			out = append(out, mcp.InputResponse{Key: p.asked[i].Key, Result: result})
+		}
+	}
+	return out
+}
+
+// answer gives a task answers to questions that it asks. The one that completes them has the task go on here, with the rights of who
+// gave it. A client that has left is not waited for: what is left of its answers is not given.
+func (t *Tasks) answer(ctx context.Context, id string, given []mcp.InputResponse, who *mcp.Principal) error {
 	for _, r := range given {
-		if !slices.ContainsFunc(v.asks, func(e entry) bool { return e.Key == r.Key }) {
-			continue
+		if err := ctx.Err(); err != nil {
+			return mcp.Errorf(mcp.KindCancelled, "the request ended before all of its answers were taken: %w", err)
 		}
 		a := state.Answer{Result: bytes.Clone(r.Result), Token: rand.Text(), By: *who}
-		_, release, err := t.calls.Answer(ctx, v.id, r.Key, a, *who)
+		_, release, err := t.calls.Answer(ctx, id, r.Key, a, *who)
 		if err != nil {
-			return t.storeError(v.id, err)
+			return t.storeError(id, err)
 		}
 		if release != nil {
 			release()

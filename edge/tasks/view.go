@@ -30,8 +30,11 @@ const (
 type view struct {
 	id     string
 	status Status
-	// tool is what was called.
-	tool string
+	// creator made it, with the rights of then.
+	creator *mcp.Principal
+	// tool is what was called, by its name and with its arguments, and backend served it then. args is nil where there were none.
+	tool, backend string
+	args          json.RawMessage
 	// version is the revision under which the result was rendered.
 	version          string
 	message          string
@@ -103,7 +106,7 @@ func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
 
 // read reads the task of a session, and gives each entry of its log to see, in their order.
 func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
-	v := &view{id: s.ID, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
+	v := &view{id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
 	for after, more := (medium.Position{}), true; more; {
 		sctx, cancel := bounded(ctx)
@@ -148,6 +151,9 @@ func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Ent
 	return v, nil
 }
 
+// argumentsOf are those that a task was called with; nil: there were none.
+func (t *Tasks) argumentsOf(_ context.Context, v *view) (json.RawMessage, error) { return v.args, nil }
+
 // take is what an entry of its log makes of the task. That a run begins is no change that a client sees.
 func (v *view) take(kind state.EntryKind, e *entry) {
 	if e.Run == nil {
@@ -156,7 +162,7 @@ func (v *view) take(kind state.EntryKind, e *entry) {
 	switch kind {
 	case state.EntryNotice:
 		if e.Tool != "" {
-			v.tool, v.poll, v.token = e.Tool, time.Duration(e.Poll)*time.Millisecond, e.Token
+			v.tool, v.backend, v.args, v.poll, v.token = e.Tool, e.Backend, e.Arguments, time.Duration(e.Poll)*time.Millisecond, e.Token
 		}
 	case state.EntryLog:
 		if e.Message != "" {

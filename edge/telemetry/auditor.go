@@ -24,7 +24,7 @@ type Audited struct {
 	Principal mcp.Principal
 	// Session is what SessionPrint makes of the id, and Call the call's id; empty: there is none.
 	Session, Call string
-	// Task is what SessionPrint makes of the id of the task that the request became, or that has ended; empty: there is none.
+	// Task is what SessionPrint makes of the id of the task that the request became, or is about, or that has ended; empty: there is none.
 	Task   string
 	Round  int
 	Method mcp.Method
@@ -47,6 +47,15 @@ func auditedMethod(m mcp.Method) bool {
 	case mcp.MethodToolsCall, mcp.MethodPromptsGet, mcp.MethodResourcesRead, mcp.MethodComplete,
 		mcp.MethodSkillsGet, mcp.MethodDirectoryRead,
 		mcp.MethodSubscribe, mcp.MethodUnsubscribe, mcp.MethodListen:
+		return true
+	}
+	return aboutTask(m)
+}
+
+// aboutTask says whether a method names a task.
+func aboutTask(m mcp.Method) bool {
+	switch m {
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
 		return true
 	}
 	return false
@@ -72,7 +81,11 @@ func AuditedRequest(ctx context.Context) *Audited {
 // audit remembers the operation's request for the Auditor.
 func (op *Operation) audit(ctx context.Context, r *Request) context.Context {
 	a := &Audited{Principal: r.Principal, Session: r.Session, Call: r.Call, Round: r.Round, Method: r.Method, Backend: r.Backend}
-	if r.Params != nil {
+	switch {
+	case r.Params == nil:
+	case aboutTask(r.Method): // Its id is no name; who decides says which tool it is of.
+		a.Task = SessionPrint(r.Params.Target)
+	default:
 		a.Target = cut(r.Params.Target, maxTarget)
 	}
 	if a.Trace = op.spanContext; !a.Trace.IsValid() {

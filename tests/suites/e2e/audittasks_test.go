@@ -14,7 +14,7 @@ import (
 )
 
 // TestAuditOfTasks: a call that becomes a task has one decision, one outcome of the request, which says so, and one of the task, from the
-// replica that ended it; they name the same call and task, and the id of the task is in none.
+// replica that ended it; they name the same call and task, and the id of the task is in none. Requests about a task have both, too.
 func TestAuditOfTasks(t *testing.T) {
 	for _, medium := range []string{"memory", "redis"} {
 		t.Run(medium, func(t *testing.T) {
@@ -48,7 +48,14 @@ func TestAuditOfTasks(t *testing.T) {
 				e.End(t)
 			}
 
-			got := records(t, paths...)
+			about := records(t, paths...)
+			var got []recorded
+			about = slices.DeleteFunc(about, func(r recorded) bool {
+				if r.Method == "tools/call" {
+					got = append(got, r)
+				}
+				return r.Method == "tools/call"
+			})
 			wantRecords(t, got,
 				"allow   steps", " tools/call steps task", " tools/call steps cancelled",
 				"allow   steps", " tools/call steps task", " tools/call steps ok")
@@ -59,6 +66,13 @@ func TestAuditOfTasks(t *testing.T) {
 				}
 				if r.Task == one || r.Task == two || (r.Task == "") != (r.Event == "decision") {
 					t.Errorf("%+v names the task %q", r, r.Task)
+				}
+			}
+			for _, want := range []string{"decision tasks/cancel steps", "outcome tasks/cancel steps", "decision tasks/get steps", "outcome tasks/get steps"} {
+				if !slices.ContainsFunc(about, func(r recorded) bool {
+					return r.Event+" "+r.Method+" "+r.Target == want && r.Task != "" && r.Task != one && r.Task != two
+				}) {
+					t.Errorf("no record %s that names the task, of %+v", want, about)
 				}
 			}
 			for call, tasks := range calls {

@@ -1,0 +1,40 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// PermitTask decides on a request about a task: whether its caller may call the task's tool with the arguments that were kept, now. nil:
+// the request may be made. Else it is a *mcp.Error; hidden: the request is to be answered as if there were no such task. A tool that is not
+// there any more is decided on by its name and its backend of then, with the hints of one that has no annotations.
+func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error) {
+	if d.opts.Access == nil {
+		return false, nil
+	}
+	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Hints: hintsOf(nil)}
+	if t := d.views.known(call.Principal).tools.byName[task.Tool]; t != nil {
+		target = t.target
+	}
+	once := *task
+	if task.Arguments != nil { // Rules and the policy server may both look at them.
+		once.Arguments = sync.OnceValues(task.Arguments)
+	}
+	err = d.opts.Access.DecideTask(ctx, rules, call, &once, &target, func() (map[string]any, error) {
+		asked := *call
+		asked.Params.Arguments = nil
+		if once.Arguments != nil {
+			if asked.Params.Arguments, err = once.Arguments(); err != nil {
+				return nil, err
+			}
+		}
+		r := &round{d: d, rules: rules, call: &asked}
+		return r.toolArguments()
+	})
+	return errors.Is(err, policy.ErrHidden), err
+}

@@ -1,0 +1,92 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/revision"
+)
+
+// What a caller may do with a task of its principal's is decided as the call of the task's tool would be: now, with the rights and the
+// client of who asks, and the arguments that were kept. The creator of a task, the same principal by the same client, may always see that
+// the task exists, and cancel it: of what the tool says it then sees nothing.
+
+// use is what a decision on a task is for.
+type use uint8
+
+const (
+	// useRequest: the request names the task. It is counted and recorded.
+	useRequest use = iota
+	// useCancel is that of a request which the creator may always make.
+	useCancel
+	// useQuiet: it is part of another request.
+	useQuiet
+)
+
+// permit decides on a request about a task of the caller's principal. An error is the request's: that the task is unknown, where the
+// policy hides the tool from others than the task's creator.
+func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
+	own := v.createdBy(&c.Principal)
+	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what == useCancel, Quiet: what == useQuiet}
+	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
+	hidden, err := t.PermitTask(ctx, rules, c, &call)
+	switch {
+	case hidden && own:
+		return mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server does not let you use the tool of this task any more; you can still cancel it")
+	case hidden:
+		return unknown(v.id)
+	}
+	return err
+}
+
+// createdBy reports whether a caller of the task's principal created it: by the same client, for the same actor.
+func (v *view) createdBy(who *mcp.Principal) bool {
+	return v.creator.Is(who) && v.creator.Client == who.Client && v.creator.Actor == who.Actor
+}
+
+// visible decides what a caller sees of a task of its principal's: nil: nothing. withheld is the error of what it does not see; nil: it
+// sees all.
+func (t *Tasks) visible(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) (seen *view, withheld error) {
+	withheld = t.permit(ctx, rules, c, v, what)
+	switch {
+	case withheld == nil:
+		return v, nil
+	case v.createdBy(&c.Principal):
+		return v.bare(), withheld
+	}
+	return nil, withheld
+}
+
+// bare is what the creator of a task sees of it that may not use its tool any more: that it exists, and how it is.
+func (v *view) bare() *view {
+	b := *v
+	b.message, b.token, b.progress, b.total, b.asks, b.args = "", nil, nil, nil, nil, nil
+	return &b
+}
+
+// get serves tasks/get. A creator that may not use the tool any more gets the task where nothing that the tool says belongs to it.
+func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
+	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	seen, withheld := t.visible(ctx, rules, c, v, useRequest)
+	if seen == nil || withheld != nil && rules.Stateless && v.status != Working && v.status != Cancelled {
+		return mcp.Reply{}, withheld
+	}
+	return t.shown(ctx, rules, c, seen)
+}
+
+// Permit implements era.Dispatcher. Of requests about tasks only tasks/result may be answered late, or go on with an answer of a client's:
+// the others are decided on when they are served.
+func (t *Tasks) Permit(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
+	if c.Method != mcp.MethodTasksResult {
+		return t.Dispatcher.Permit(ctx, rules, c)
+	}
+	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	if err != nil {
+		return nil // It is told by Call.
+	}
+	return t.permit(ctx, rules, c, v, useQuiet)
+}
