@@ -29,8 +29,9 @@ import (
 // newDurable makes the medium the settings name. Nothing is dialled yet.
 func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *budget.Budget) (durable, error) {
 	if cfg.Redis == "" {
+		accounts := memory.WithAccounts(memory.NewAccounts())
 		return inMemory{
-			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b)), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b)),
+			memory.New(stateLimits(cfg.Limits), memory.WithBudget(b), accounts), memory.New(taskLimits(cfg.Limits), memory.WithCharges(b), accounts),
 		}, nil
 	}
 	client, err := redisClient(cfg)
@@ -44,7 +45,7 @@ func newDurable(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, b *
 	if err != nil {
 		return nil, err
 	}
-	o.Limits, o.Prefix, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.Limits.TaskReplicas
+	o.Limits, o.Prefix, o.Accounts, o.Acknowledge = taskLimits(cfg.Limits), cfg.RedisPrefix+":task", cfg.RedisPrefix, cfg.Limits.TaskReplicas
 	tasks, err := redis.New(client, o)
 	if err != nil {
 		return nil, err

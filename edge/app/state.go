@@ -100,6 +100,7 @@ func stateLimits(l config.Limits) state.Limits {
 	out.LogEvents, out.LogBytes, out.ResultBytes = l.LogEvents, int(l.LogBytes), int(l.ResultBytes)
 	out.SessionsPerPrincipal, out.StreamsPerSession = l.SessionsPerPrincipal, l.StreamsPerSession
 	out.SessionBytes, out.Subscriptions, out.Lease = int(l.SessionBytes), l.Subscriptions, l.Lease
+	out.PrincipalBytes = int(l.PrincipalBytes)
 	return out
 }
 

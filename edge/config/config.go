@@ -233,6 +233,7 @@ type Limits struct {
 	StreamsPerSession    int           `yaml:"streams-per-session"`
 	CallsPerSession      int           `yaml:"calls-per-session"`
 	SessionBytes         Bytes         `yaml:"session-bytes"`
+	PrincipalBytes       Bytes         `yaml:"principal-bytes"`
 	ListensPerPrincipal  int           `yaml:"listens-per-principal"`
 	ListenBytes          Bytes         `yaml:"listen-bytes"`
 	Subscriptions        int           `yaml:"subscriptions"`
@@ -283,7 +284,7 @@ func Default() Config {
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,
 			ReadTimeout: 30 * time.Second, WriteTimeout: 10 * time.Second, KeepAlive: 15 * time.Second, StreamAfter: time.Second,
 			SessionTTL: time.Hour, SessionStale: 30 * time.Second,
-			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20,
+			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20, PrincipalBytes: 256 << 20,
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
 			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, NameBytes: 1 << 20, HTTP2Streams: 1000,

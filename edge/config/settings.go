@@ -104,6 +104,7 @@ func (l *Limits) settings() []setting {
 		{"streams-per-session", &l.StreamsPerSession, "most unfinished streams of one session"},
 		{"calls-per-session", &l.CallsPerSession, "most calls of one session at a time"},
 		{"session-bytes", &l.SessionBytes, "most bytes of one session: client info, subscriptions, calls and stream logs"},
+		{"principal-bytes", &l.PrincipalBytes, "most bytes of a principal's sessions and tasks together, or of those of the anonymous callers of one address"},
 		{"listen-bytes", &l.ListenBytes, "most bytes of the URIs of one principal's open subscriptions/listen"},
 		{"listens-per-principal", &l.ListensPerPrincipal, "most open subscriptions/listen of one principal"},
 		{"subscriptions", &l.Subscriptions, "most resources one session or listen subscribes to"},

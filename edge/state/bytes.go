@@ -64,5 +64,19 @@ func (e *RoomError) Error() string {
 	return fmt.Sprintf("the session keeps %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
 }
 
+// PrincipalRoomError says that something finds no room within PrincipalBytes. It is an ErrLimit.
+type PrincipalRoomError struct {
+	// Used is what the principal, or the address of an anonymous caller, keeps, More what is to be added, Max the bound; in bytes.
+	Used, More, Max int
+}
+
+// Error implements error.
+func (e *PrincipalRoomError) Error() string {
+	return fmt.Sprintf("the sessions and tasks of the caller keep %d of at most %d bytes, and %d more do not fit", e.Used, e.Max, e.More)
+}
+
+// Unwrap makes it an ErrLimit.
+func (e *PrincipalRoomError) Unwrap() error { return ErrLimit }
+
 // Unwrap makes it an ErrLimit.
 func (e *RoomError) Unwrap() error { return ErrLimit }

@@ -96,6 +96,11 @@ type Limits struct {
 	// streams make room, then progress and log messages; a subscription, call, question or answer that
 	// still finds none is refused with a RoomError.
 	SessionBytes int
+	// PrincipalBytes bounds what the sessions of one principal, or of all anonymous callers of one address (mcp.CountedAddress), count for
+	// SessionBytes together, with those of all media that share accounts. A session, subscription, call, question, answer or response that finds no
+	// room is refused with a PrincipalRoomError; what may be dropped of logs and an end of up to 4 KiB is not. What a medium lends to a session
+	// beside what the session needs, at most an eighth or 1 KiB, counts too. Below 0: no bound.
+	PrincipalBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int
 	// Lease is how long a replica may be silent before its calls are taken over.
@@ -112,6 +117,7 @@ func (l Limits) OrDefaults() Limits {
 		SessionsPerPrincipal: cmp.Or(l.SessionsPerPrincipal, d.SessionsPerPrincipal),
 		StreamsPerSession:    cmp.Or(l.StreamsPerSession, d.StreamsPerSession),
 		SessionBytes:         cmp.Or(l.SessionBytes, d.SessionBytes),
+		PrincipalBytes:       cmp.Or(l.PrincipalBytes, d.PrincipalBytes),
 		Subscriptions:        cmp.Or(l.Subscriptions, d.Subscriptions),
 		Lease:                cmp.Or(l.Lease, d.Lease),
 	}
@@ -126,7 +132,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		SessionTTL: time.Hour, LogTTL: 5 * time.Minute,
 		LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-		SessionsPerPrincipal: 100_000, StreamsPerSession: 256, SessionBytes: 32 << 20, Subscriptions: 1024,
+		SessionsPerPrincipal: 100_000, StreamsPerSession: 256, SessionBytes: 32 << 20, PrincipalBytes: 256 << 20, Subscriptions: 1024,
 		Lease: 3 * time.Second,
 	}
 }

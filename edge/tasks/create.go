@@ -188,6 +188,10 @@ func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 
 // notBegun tells why a task could not begin. Of one that may have nobody hears any more.
 func (t *Tasks) notBegun(id string, who *mcp.Principal, err error) *mcp.Error {
+	if room := (*state.PrincipalRoomError)(nil); errors.As(err, &room) {
+		t.o.Telemetry.Hit(telemetry.BoundPrincipalBytes)
+		return noRoom(err, room)
+	}
 	if errors.Is(err, state.ErrLimit) {
 		t.o.Telemetry.Hit(telemetry.BoundTasks)
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err,

@@ -1,6 +1,9 @@
 package tasks
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -8,8 +11,18 @@ import (
 )
 
 // render makes the end of a task that the edge itself ended (call.Config). It takes no lock.
-func (t *Tasks) render(r *medium.Record, f call.Failure, _ error) []byte {
+func (t *Tasks) render(r *medium.Record, f call.Failure, why error) []byte {
+	if room := (*state.PrincipalRoomError)(nil); f == call.Full && errors.As(why, &room) {
+		return failed(noRoom(why, room))
+	}
 	return failed(t.failureOf(r, f))
+}
+
+// noRoom tells a caller that it keeps as much as it may.
+func noRoom(err error, room *state.PrincipalRoomError) *mcp.Error {
+	return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
+		"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: cancel tasks that work, answer what waits, end sessions, or ask for less",
+		room.Used, room.Max, room.More)}
 }
 
 // cancelled is the end of a task that was cancelled (call.Config).

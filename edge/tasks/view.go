@@ -12,6 +12,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 // Status is how a task is. Its text is that of the wire, in both eras.
@@ -89,6 +90,10 @@ func (t *Tasks) sessionOf(ctx context.Context, id string, who *mcp.Principal) (*
 func (t *Tasks) storeError(id string, err error) *mcp.Error {
 	if errors.Is(err, state.ErrNotFound) {
 		return unknown(id)
+	}
+	if room := (*state.PrincipalRoomError)(nil); errors.As(err, &room) {
+		t.o.Telemetry.Hit(telemetry.BoundPrincipalBytes)
+		return noRoom(err, room)
 	}
 	t.counters.StateErrors.Add(1)
 	t.o.Logger.Warn("state operation failed", "error", err)

@@ -21,6 +21,7 @@ const (
 	BoundConcurrent
 	BoundArguments
 	BoundSessionBytes
+	BoundPrincipalBytes
 	BoundListenBytes
 	BoundReadTimeout
 	BoundConnections
@@ -37,7 +38,7 @@ var boundNames = [boundCount]string{
 	"body", "batch", "write-timeout", "sessions-per-principal", "calls-per-session", "streams-per-session",
 	"listens-per-principal", "subscriptions", "rounds", "call-lifetime", "result-bytes", "max-concurrent",
 	"argument-values",
-	"session-bytes", "listen-bytes",
+	"session-bytes", "principal-bytes", "listen-bytes",
 	"read-timeout", "connections", "connections-per-address", "sessions-per-address", "tasks-per-principal", "task-polls", "files",
 }
 

@@ -87,7 +87,7 @@ func (e *Era) answered(ctx context.Context, in *mcp.Incoming, s *localSession, m
 	outcome, release, err := e.calls.Answer(ctx, s.id, ask, given, in.Principal)
 	if err != nil {
 		if errors.Is(err, state.ErrLimit) {
-			e.o.Telemetry.Hit(telemetry.BoundSessionBytes)
+			e.o.Telemetry.Hit(limitOf(err, telemetry.BoundSessionBytes))
 		}
 		return nil, e.lost(s, err)
 	}

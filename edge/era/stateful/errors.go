@@ -27,6 +27,7 @@ var errNobody = errors.New("nobody reads the call's events")
 // stateError tells a client what the store said.
 func stateError(err error) *mcp.Error {
 	var room *state.RoomError
+	var owned *state.PrincipalRoomError
 	switch {
 	case errors.Is(err, state.ErrNotFound), errors.Is(err, errGone):
 		return sessionNotFound()
@@ -34,6 +35,10 @@ func stateError(err error) *mcp.Error {
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
 			"this session keeps %d of at most %d bytes in its subscriptions, calls and streams, and %d more do not fit: "+
 				"end subscriptions, answer or cancel what waits, or let calls end", room.Used, room.Max, room.More)}
+	case errors.As(err, &owned):
+		return &mcp.Error{Kind: mcp.KindLimit, Err: err, Message: fmt.Sprintf(
+			"your sessions and tasks keep %d of at most %d bytes, and %d more do not fit: end sessions, cancel tasks or answer what waits, or ask for less",
+			owned.Used, owned.Max, owned.More)}
 	case errors.Is(err, state.ErrLimit):
 		return &mcp.Error{Kind: mcp.KindLimit, Err: err,
 			Message: "too many sessions, streams or subscriptions are open; end some, or try again later"}
@@ -46,8 +51,11 @@ func stateError(err error) *mcp.Error {
 	}
 }
 
-// limitOf is the bound that an ErrLimit is about: the bytes of the session, or else another.
+// limitOf is the bound that an ErrLimit is about: the bytes of the session or of its principal, or else another.
 func limitOf(err error, other telemetry.Bound) telemetry.Bound {
+	if errors.As(err, new(*state.PrincipalRoomError)) {
+		return telemetry.BoundPrincipalBytes
+	}
 	if errors.As(err, new(*state.RoomError)) {
 		return telemetry.BoundSessionBytes
 	}

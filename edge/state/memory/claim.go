@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -33,7 +34,7 @@ func (r *Store) Answer(ctx context.Context, id, ask string, a state.Answer, rand
 	if c.Phase != state.PhaseWaiting || c.held {
 		return state.AnswerUnknown, nil, nil
 	}
-	if err := r.m.fits(s, c.stream, a.Bytes()); err != nil {
+	if err := cmp.Or(r.m.fits(s, c.stream, a.Bytes()), r.m.affords(s, a.Bytes(), now)); err != nil {
 		return state.AnswerUnknown, nil, fmt.Errorf("call %.40q: %w", c.ID, err)
 	}
 	// An answer is cut from a request's body, which need not be kept whole.

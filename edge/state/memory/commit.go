@@ -49,11 +49,24 @@ func (r *Store) Commit(ctx context.Context, w *medium.Write) error {
 	if err := r.m.fits(s, log, more); err != nil {
 		return fmt.Errorf("session %.40q: %w", w.Session, err)
 	}
+	if err := r.m.fitsOwner(s, &pinning{pinnedOf(w.Entries), len(begun) > 0, w.Next == medium.NextWaiting}, more, now); err != nil {
+		return err
+	}
 	r.m.begin(s, begun)
 	if w.Call != "" {
 		r.m.step(s, c, w, &next)
 	}
 	return nil
+}
+
+// pinnedOf are the bytes of entries that may not be dropped, without questions.
+func pinnedOf(entries []state.Entry) (n int) {
+	for i := range entries {
+		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
+			n += len(entries[i].Data)
+		}
+	}
+	return n
 }
 
 // weight is what a record counts for SessionBytes.

@@ -27,6 +27,7 @@ func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 func (m *Medium) charge(s *session, n int) {
 	s.bytes += n
 	m.bytes.Add(int64(n))
+	s.account.bytes.Add(int64(n))
 	m.account(s)
 }
 

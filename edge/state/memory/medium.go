@@ -26,7 +26,8 @@ type Medium struct {
 	mu     sync.Mutex // guards timer
 	timer  *time.Timer
 
-	budget *budget.Budget
+	accounts *Accounts
+	budget   *budget.Budget
 	// reclaimed is when memory was last looked for, since start.
 	reclaimed atomic.Int64
 
@@ -52,6 +53,9 @@ func New(l state.Limits, opts ...Option) *Medium {
 		o(m)
 	}
 	m.start = m.clock()
+	if m.accounts == nil {
+		m.accounts = NewAccounts()
+	}
 	m.principals.init()
 	m.running.init()
 	return m
@@ -136,6 +140,7 @@ func (m *Medium) erase(s *session) {
 	m.sessionCount.Add(-1)
 	m.streamCount.Add(-int64(len(s.streams)))
 	m.charge(s, -s.bytes)
+	m.accounts.close(s.account)
 	if len(s.running) > 0 {
 		m.running.remove(s)
 	}

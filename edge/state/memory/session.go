@@ -32,6 +32,8 @@ type session struct {
 	finished []*stream
 	// bytes is what all this counts for SessionBytes; see Medium.charge.
 	bytes int
+	// account of its owner; never nil.
+	account *account
 	// memory is what the session is charged with.
 	memory budget.Reservation
 }

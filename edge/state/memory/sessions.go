@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,11 +28,17 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 	}
 	s := &session{
 		id: rec.ID, principal: rec.Principal.Key(), used: now, record: &own, holders: []*Store{r},
-		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(),
+		memory: mcp.HolderOf(r.m.budget, rec.Principal, rec.Address).Begin(), account: r.m.accounts.open(rec),
+	}
+	if err := r.m.affords(s, size, now); err != nil {
+		r.m.accounts.close(s.account)
+		s.memory.Release()
+		return fmt.Errorf("session %.40q: %w", rec.ID, err)
 	}
 	r.m.charge(s, size)
 	if !r.m.principals.acquire(r.m, s, now) {
 		r.m.charge(s, -size)
+		r.m.accounts.close(s.account)
 		s.memory.Release()
 		return fmt.Errorf("principal %.80q has %d sessions, end one first: %w",
 			rec.Principal.Subject, r.m.limits.SessionsPerPrincipal, state.ErrLimit)
@@ -41,6 +48,7 @@ func (r *Store) Create(ctx context.Context, rec *state.Session) error {
 	if _, taken := r.m.sessions.LoadOrStore(s.id, s); taken {
 		r.m.sessionCount.Add(-1)
 		r.m.charge(s, -size)
+		r.m.accounts.close(s.account)
 		s.memory.Release()
 		r.m.principals.release(s)
 		return fmt.Errorf("session %.40q: %w", rec.ID, state.ErrExists)
@@ -81,7 +89,7 @@ func (r *Store) find(ctx context.Context, id string, use bool) (*session, error)
 
 // Update implements medium.Sessions.
 func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Session, error) {
-	s, _, err := r.enter(ctx, id)
+	s, now, err := r.enter(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +100,7 @@ func (r *Store) Update(ctx context.Context, id string, p state.Patch) (*state.Se
 	}
 	if changed {
 		more := next.Bytes() - s.record.Bytes()
-		if err := r.m.fits(s, nil, more); err != nil {
+		if err := cmp.Or(r.m.fits(s, nil, more), r.m.affords(s, more, now)); err != nil {
 			return nil, fmt.Errorf("session %.40q: %w", id, err)
 		}
 		r.m.charge(s, more)

@@ -56,12 +56,25 @@ func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string
 		return reply{}, err
 	}
 	defer leave()
-	var v any
-	var got int64
 	// As a use that is to be counted: it always writes, the expiry at least, so that WAIT is about a repetition, too.
 	keys, args := r.indexedKeys(session), r.args("0", own...)
+	for lends := 0; ; lends++ {
+		p, err := r.runWaiting(ctx, s, session, keys, args)
+		if err != nil || p.code != "short" || lends == maxLends {
+			return p, err
+		}
+		if args, err = r.lend(ctx, session, args, p); err != nil {
+			return reply{}, err
+		}
+	}
+}
+
+// runWaiting is runAcknowledged with its turn.
+func (r *Replica) runWaiting(ctx context.Context, s *script, session string, keys []string, args []any) (reply, error) {
+	var v any
+	var got int64
 	began := time.Now()
-	err = r.send(ctx, keys[0], func() (err error) {
+	err := r.send(ctx, keys[0], func() (err error) {
 		v, got, err = r.acknowledged(ctx, s, keys, args)
 		return err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 )
 
@@ -21,6 +22,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	args := []any{
 		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(w.Entries), packEntries(w.Entries, r.limits.LogBytes),
 		int(w.Next), w.Round, w.State, member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
+		pinnedBytes(w.Entries),
 	}
 	for _, b := range w.Begin {
 		args = append(args, b.ID, b.RequestID, packCall(&b.Call), millis(b.Deadline), b.Round, b.Attempt, b.Call.Bytes(), text(b.Epoch), b.Trace)
@@ -50,6 +52,16 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 		r.unindex(ctx, w.Session, w.Stream)
 	}
 	return nil
+}
+
+// pinnedBytes are those of the entries that may not be dropped, without questions, whose bytes the script has.
+func pinnedBytes(entries []state.Entry) (n int) {
+	for i := range entries {
+		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
+			n += len(entries[i].Data)
+		}
+	}
+	return n
 }
 
 // text is a number that is too large for the numbers of scripts' arguments.

@@ -39,10 +39,11 @@ func (x *trips) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.Pr
 	}
 }
 
-// mostCommands bounds what the scripts run that are on the way of a call's events.
+// mostCommands bounds what the scripts run that are on the way of a call's events. Where a session needs more than its caller's account has lent
+// it, that takes seven of them.
 var mostCommands = map[string]int{
-	"Begin": 26, "Append of one event": 14, "Append of 32 events": 14, "Finish": 30, "Finish behind 32 events": 28,
-	"Conclude behind 32 events": 20, "Touch": 1,
+	"Begin": 33, "Append of one event": 14, "Append of 32 events": 19, "Finish": 30, "Finish behind 32 events": 31,
+	"Conclude behind 32 events": 28, "Touch": 1,
 }
 
 // What each operation takes: round trips, the commands that its script runs, and Redis's time. What is on
@@ -208,7 +209,7 @@ func TestInvariant7ASubscriptionCostsItself(t *testing.T) {
 }
 
 // idleBytes bounds what an idle session takes in Redis, with its place in the indexes.
-const idleBytes = 1350
+const idleBytes = 1800
 
 func TestInvariant7BytesOfAnIdleSession(t *testing.T) {
 	t.Parallel()

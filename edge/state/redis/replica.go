@@ -27,6 +27,8 @@ type Options struct {
 	Replica string
 	// Prefix begins every key and channel; "mcpedge" if empty. It must not contain "{" or a space.
 	Prefix string
+	// Accounts begins the keys of what callers keep together, of all Replicas that have the same; Prefix if empty.
+	Accounts string
 	// Acknowledge is how many replicas of Redis have to have the calls that begin, and their session, before Commit returns; 0: none.
 	Acknowledge int
 	// Logger gets what no caller hears of; discarded if nil.
@@ -38,10 +40,12 @@ type Replica struct {
 	client redis.UniversalClient
 	limits state.Limits
 	prefix string
-	id     string
-	log    *slog.Logger
-	// shared is what setShared prepared. bucketsApart: the index of unfinished streams may be on other servers
-	// than the sessions, and no script can change both.
+	// accounts begins the keys of accounts.
+	accounts string
+	id       string
+	log      *slog.Logger
+	// shared is what setShared prepared. bucketsApart: the index of unfinished streams and the accounts may be on
+	// other servers than the sessions, and no script can change both.
 	shared       []any
 	bucketsApart bool
 
@@ -84,7 +88,7 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 		return nil, fmt.Errorf("key prefix %q: it must not contain \"{\" or a space", o.Prefix)
 	}
 	r := &Replica{
-		client: client, limits: o.Limits.OrDefaults(), prefix: o.Prefix,
+		client: client, limits: o.Limits.OrDefaults(), prefix: o.Prefix, accounts: cmp.Or(o.Accounts, o.Prefix),
 		id:  safe(cmp.Or(o.Replica, "replica")) + "-" + rand.Text(),
 		log: o.Logger, handlers: make(chan struct{}, maxHandlers), ended: make(chan struct{}),
 	}
@@ -93,8 +97,8 @@ func New(client redis.UniversalClient, o Options) (*Replica, error) {
 	}
 	r.hooks.Store(&medium.Hooks{})
 	r.renewals.init(renewal(r.limits))
-	r.setShared()
 	r.bucketsApart = clustered(client)
+	r.setShared()
 	r.breakers.init(client)
 	r.followers.init()
 	r.notices.init()

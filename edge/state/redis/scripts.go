@@ -33,9 +33,9 @@ type script struct {
 // own is a script that runs beside the sessions; of is one that works on a session, logs one that erases its logs too,
 // and steps one that works on its calls.
 func own(name string) *script   { return compile(name) }
-func of(name string) *script    { return compile(name, "lib") }
-func logs(name string) *script  { return compile(name, "lib", "log") }
-func steps(name string) *script { return compile(name, "lib", "log", "steps") }
+func of(name string) *script    { return compile(name, "account", "lib") }
+func logs(name string) *script  { return compile(name, "account", "lib", "log") }
+func steps(name string) *script { return compile(name, "account", "lib", "log", "steps") }
 
 func compile(name string, libraries ...string) *script {
 	var b strings.Builder
@@ -63,6 +63,7 @@ var (
 	acquireScript, renewScript   = own("acquire"), own("renew")
 	indexScript, pruneScript     = own("index"), own("prune")
 	parkScript                   = own("park")
+	borrowScript                 = compile("borrow", "account")
 )
 
 // reply is what a session's script returned.
@@ -96,7 +97,10 @@ func (p reply) unsigned(i int) uint64 { return uint64(p.number(i)) } // #nosec G
 
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
-// setShared prepares the arguments that all scripts on sessions share, but for the last one of them.
+// countedAt and lentAt are the places of the shared arguments that differ from call to call.
+const countedAt, lentAt = 11, 14
+
+// setShared prepares the arguments that all scripts on sessions share.
 func (r *Replica) setShared() {
 	l := &r.limits
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
@@ -104,14 +108,17 @@ func (r *Replica) setShared() {
 		r.id, number(l.SessionTTL.Milliseconds()), number(l.LogTTL.Milliseconds()), number(l.Lease.Milliseconds()),
 		number(int64(l.LogEvents)), number(int64(l.LogBytes)), r.inboxOf(""), number(int64(l.SessionBytes)),
 		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.renewals.every.Milliseconds()),
+		"0", number(int64(l.PrincipalBytes)), flag(r.bucketsApart), "",
 	}
 }
 
 // args are a session script's arguments, behind those that all share. counted: this replica's use of the
 // session need not be counted.
 func (r *Replica) args(counted string, own ...any) []any {
-	args := make([]any, 0, len(r.shared)+1+len(own))
-	return append(append(append(args, r.shared...), counted), own...)
+	args := make([]any, 0, len(r.shared)+len(own))
+	args = append(append(args, r.shared...), own...)
+	args[countedAt] = counted
+	return args
 }
 
 // run runs a script on a session, and counts a use of it.
@@ -155,11 +162,19 @@ func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys [
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	v, err := r.eval(ctx, s, keys, args...)
-	if err != nil {
-		return reply{}, unavailable(ctx, err)
+	for lends := 0; ; lends++ {
+		v, err := r.eval(ctx, s, keys, args...)
+		if err != nil {
+			return reply{}, unavailable(ctx, err)
+		}
+		p, err := r.read(ctx, session, v)
+		if err != nil || p.code != "short" || lends == maxLends {
+			return p, err
+		}
+		if args, err = r.lend(ctx, session, args, p); err != nil {
+			return reply{}, err
+		}
 	}
-	return r.read(ctx, session, v)
 }
 
 // read takes a script's result apart, and renews the session's index entry when that is due.
@@ -176,12 +191,19 @@ func (r *Replica) read(ctx context.Context, session string, v any) (reply, error
 	return p, nil
 }
 
-// renew renews a session's entry in its principal's index: "until key". A failure costs a place that
-// is not counted, until the next time.
+// renew renews a session's entry in its principal's index, "until key", and in its account, behind that "bytes life account"; until
+// is 0 where only that is due. A failure costs a place that is not counted, until the next time.
 func (r *Replica) renew(ctx context.Context, session, due string) {
-	until, key, _ := strings.Cut(due, " ")
+	fields := strings.Fields(due)
 	actx, cancel := aside(ctx)
 	defer cancel()
+	if len(fields) == 5 {
+		r.settle(actx, session, fields[4], fields[2], fields[3])
+	}
+	if len(fields) < 2 || fields[0] == "0" {
+		return
+	}
+	until, key := fields[0], fields[1]
 	if _, err := r.eval(actx, renewScript, []string{key}, safe(session), until); err != nil {
 		r.log.Warn("a session's place in its principal's count could not be renewed", "error", err)
 	}

@@ -29,18 +29,24 @@ func (r *Replica) Create(ctx context.Context, s *state.Session) error {
 	}
 	bare := *s
 	bare.Principal.Claims = nil // Most sessions never come with other credentials.
-	args := []any{packSession(&bare), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep)}
+	args := []any{packSession(&bare), strconv.FormatUint(s.Serial, 10), key, rand.Text(), size, milliseconds(s.Keep), r.account(s)}
 	for _, uri := range s.Subscriptions {
 		args = append(args, uri)
 	}
 	rep, err := r.run(ctx, createScript, s.ID, args...)
 	if err != nil {
-		return err // Whether it was made is not known: the reservation ends by itself.
-	}
-	if rep.code == "exists" {
-		if reserved {
+		if reserved && errors.Is(err, state.ErrLimit) {
 			r.release(ctx, key, s.ID)
 		}
+		return err // Else whether it was made is not known: the reservation ends by itself.
+	}
+	if rep.code != "ok" && reserved {
+		r.release(ctx, key, s.ID)
+	}
+	switch rep.code {
+	case "owned":
+		return r.refused(s.ID, "", rep)
+	case "exists":
 		return fmt.Errorf("session %.40q: %w", s.ID, state.ErrExists)
 	}
 	r.renewals.counted(s.ID)
@@ -140,6 +146,8 @@ func (r *Replica) Update(ctx context.Context, id string, p state.Patch) (*state.
 			return nil, noSession(id)
 		case "room":
 			return nil, fmt.Errorf("session %.40q: %w", id, r.noRoom(rep))
+		case "owned":
+			return nil, r.refused(id, "", rep)
 		case "ok":
 			return next, nil
 		}
@@ -187,6 +195,11 @@ func (r *Replica) Delete(ctx context.Context, id string) error {
 		return nil
 	}
 	r.release(ctx, rep.text(0), id)
+	if account := rep.text(2); r.bucketsApart && account != "" {
+		actx, cancel := aside(ctx)
+		r.settle(actx, id, account, "0", "0")
+		cancel()
+	}
 	var streams []string
 	for _, s := range rep.list(1) {
 		if name, ok := s.(string); ok {

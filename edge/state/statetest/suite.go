@@ -39,7 +39,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 		{"Invariant 4 fenced", fenced},
 		{"Invariant 5 asking and answering are atomic", asking},
 		{"Invariant 6 holders and session events", sessionEvents},
-		{"Invariant 7 bounded", slices.Concat(bounded, room, charged)},
+		{"Invariant 7 bounded", slices.Concat(bounded, room, owned, charged)},
 		{"Invariant 8 no stranger", noStranger},
 		{"Invariant 9 no leak", noLeak},
 		{"directory", directory},

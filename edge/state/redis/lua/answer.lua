@@ -23,6 +23,8 @@ return run(function()
     local s = loadstream(c[3])
     if not s or not makeroom(s, size) then return noroom(size) end
   end
+  local refused = afford(sess.account, total + size, tonumber(sess.idx))
+  if refused then return refused end
   total = total + size
   redis.call('HSET', key, 'r:' .. i, ARGV[A + 2], 't:' .. i, token)
   redis.call('HINCRBY', key, 'kept', size)

@@ -1,9 +1,11 @@
 -- Erases a session and all that belongs to it; its holders can be notified for a while more. ARGV: that
--- while in ms. Returns the index key and the unfinished streams.
+-- while in ms. Returns the index key, the unfinished streams, and the caller's account, which may be on another
+-- server.
 if redis.call('EXISTS', K) == 0 then
   return { redis.call('EXISTS', K .. ':x') == 1 and 'erased' or 'gone', '' }
 end
-local own, unfinished = redis.call('HGET', K, 'own'), {}
+local own, account, unfinished = redis.call('HGET', K, 'own'), redis.call('HGET', K, 'acct') or '', {}
+if account ~= '' and not apart then giveback(account, K) end
 for _, field in ipairs(redis.call('HKEYS', K .. ':2m')) do
   if string.sub(field, 1, 2) == 's:' then
     local stream = string.sub(field, 3)
@@ -17,4 +19,4 @@ redis.call('ZADD', K .. ':h', now, me)
 redis.call('RENAME', K .. ':h', K .. ':x')
 redis.call('PEXPIRE', K .. ':x', ARGV[A + 1])
 redis.call('DEL', K, K .. ':2m', K .. ':2e', K .. ':f', K .. ':s')
-return { 'ok', '', own, unfinished }
+return { 'ok', '', own, unfinished, account }

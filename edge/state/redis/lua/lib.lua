@@ -16,8 +16,10 @@ local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), to
 local renewal = tonumber(ARGV[11])
 -- This replica's use of the session was counted less than renewal ago: it is among the holders.
 local counted = ARGV[12] == '1'
+-- What all sessions of a caller may keep together, in bytes; '1' where its account may be on another server; and then what that lends, '' or the bytes.
+local maxowned, apart, lent = tonumber(ARGV[13]), ARGV[14] == '1', tonumber(ARGV[15])
 -- A script's own arguments begin behind these.
-local A = 12
+local A = 15
 
 -- What the session keeps, in bytes: its record, its calls that are not done, and its logs; see run.
 local total = 0
@@ -80,11 +82,37 @@ end
 -- That so many bytes more do not fit.
 local function noroom(more) return { 'room', int(total), int(more) } end
 
+-- What is kept of bytes more than these is lent on: the account is asked again when that is used up, and told when much of it is not needed.
+local function ample(bytes) return math.floor(bytes + math.max(1024, bytes / 8)) end
+
 -- What the record counts, while a script runs: the calls that are not done and the last of their deadlines,
 -- the unfinished streams, until when the other keys live, and the record's own bytes. "any" says that there ever
--- was a stream, "subs" is the number of subscriptions, "kp" until when the session is kept at least, "old" that an older
+-- was a stream, "account" is the caller's and "lent" what that keeps for the session (see account.lua), "idx" until when its entries in indexes are
+-- good, "subs" is the number of subscriptions, "kp" until when the session is kept at least, "old" that an older
 -- release made the record.
 local sess
+
+-- Why the caller may not keep what makes the session's bytes these; nil: it may. What is lent for them may be more.
+local function afford(account, bytes, till)
+  if account == '' or bytes <= sess.lent then return nil end
+  if apart then
+    if lent and lent >= bytes then
+      sess.lent = lent
+      return nil
+    end
+    return { 'short', account, int(ample(bytes)), int(bytes), int(math.max(till - now, 1)) }
+  end
+  local got, others = borrow(account, K, ample(bytes), bytes, maxowned, now, till)
+  if not got then
+    for _, session in ipairs(ending(account)) do
+      if session ~= K and redis.call('EXISTS', session) == 0 then giveback(account, session) end
+    end
+    got, others = borrow(account, K, ample(bytes), bytes, maxowned, now, till)
+  end
+  if not got then return { 'owned', int(others + total), int(bytes - total) } end
+  sess.lent = got
+  return nil
+end
 
 -- The record, its serial and its subscriptions.
 local function record()
@@ -94,7 +122,7 @@ end
 
 -- Counts a use of the session: registers the holder unless hold is false, and sets the expiry of its keys.
 -- What was done less than renewal ago is not done again. Returns the index entry that is due to be renewed,
--- as "until key", or "".
+-- as "until key", or ""; and with it, where the account may be on another server, "bytes life account" that it is to be told.
 local function keep(hold, own, idx)
   local till = math.max(now + ttl + renewal, sess.kp)
   if sess.run > 0 then till = math.max(till, sess.dl + ttl) end
@@ -105,6 +133,7 @@ local function keep(hold, own, idx)
     if sess.any then redis.call('ZREMRANGEBYSCORE', K .. ':f', '-inf', int(now)) end
   elseif sess.lasts and now + renewal <= sess.dl then
     -- It lives as long as its calls already.
+    sess.idx = idx
     return ''
   end
   if lease > ttl + renewal then
@@ -121,29 +150,49 @@ local function keep(hold, own, idx)
       redis.call('PEXPIREAT', K .. ':2e', int(sess.aux))
     end
   end
-  if till <= tonumber(idx) - ttl / 4 then return '' end
-  idx = int(till + ttl / 2)
-  redis.call('HSET', K, 'idx', idx)
-  return idx .. ' ' .. own
+  local due = till > tonumber(idx) - ttl / 4
+  if due then
+    idx = int(till + ttl / 2)
+    redis.call('HSET', K, 'idx', idx)
+  end
+  sess.idx = idx
+  return due and idx .. ' ' .. own or ''
+end
+
+-- Tells the account what the session keeps, where that is more than was lent or much less, or its place there is due to be renewed. Returns that for
+-- the caller of the script to tell, or nothing.
+local function settle(due)
+  if sess.account == '' then return due end
+  local lending = sess.lent
+  if total > lending or lending > 2 * ample(total) + 32768 then lending = ample(total) end
+  if lending == sess.lent and due == '' then return due end
+  sess.lent = lending
+  if apart then
+    return (due == '' and '0 -' or due) .. ' ' .. int(lending) .. ' ' .. int(math.max(tonumber(sess.idx) - now, 1)) .. ' ' .. sess.account
+  end
+  borrow(sess.account, K, lending, lending, maxowned, now, tonumber(sess.idx), true)
+  return due
 end
 
 -- Runs a script's main on a session that is there, as a use of it. The result is main's with what keep
 -- returns put second.
 local function run(main, hold)
-  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs', 'kp')
+  local s = redis.call('HMGET', K, 'own', 'idx', 'any', 'by', 'run', 'dl', 'open', 'aux', 'rb', 'subs', 'kp', 'acct', 'lent')
   if not s[1] then return { 'gone', '' } end
   sess = { any = s[3], run = tonumber(s[5] or 0), dl = tonumber(s[6] or 0), open = tonumber(s[7] or 0),
-    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), kp = tonumber(s[11] or 0), old = not s[9] }
+    aux = tonumber(s[8] or 0), len = tonumber(s[9] or 0), subs = tonumber(s[10] or 0), kp = tonumber(s[11] or 0), old = not s[9],
+    account = maxowned > 0 and s[12] or '', lent = tonumber(s[13] or 0), idx = s[2] }
   sess.lasts = sess.run > 0
   total = tonumber(s[4] or 0) + sess.len
-  local before, calls, open, aux, any = total, sess.run, sess.open, sess.aux, sess.any
+  local before, calls, open, aux, any, lending = total, sess.run, sess.open, sess.aux, sess.any, sess.lent
   if sess.any and not counted and now > sess.kp then
     local old = redis.call('ZRANGEBYSCORE', K .. ':2e', '-inf', '(' .. int(now - logttl), 'LIMIT', 0, 64)
     for _, stream in ipairs(old) do dropstream(stream) end
   end
   local r = main()
   sess.lasts = sess.lasts and sess.run == calls
-  table.insert(r, 2, keep(hold, s[1], s[2]))
+  table.insert(r, 2, settle(keep(hold, s[1], s[2])))
+  if sess.lent ~= lending then redis.call('HSET', K, 'lent', int(sess.lent)) end
   if sess.run ~= calls or sess.open ~= open or sess.any ~= any then
     redis.call('HSET', K, 'by', int(total - sess.len), 'run', sess.run, 'dl', int(sess.dl), 'open', sess.open, 'any', 1, 'aux', int(sess.aux))
   elseif sess.any and (total ~= before or sess.aux ~= aux) then

@@ -7,6 +7,8 @@ return run(function()
   local subs = sess.subs
   local more = tonumber(ARGV[A + 4]) - sess.len
   if more > 0 and not room(more) then return noroom(more) end
+  local refused = more > 0 and afford(sess.account, total + more, tonumber(sess.idx))
+  if refused then return refused end
   if ARGV[A + 5] ~= '' then sess.subs = sess.subs - redis.call('ZREM', K .. ':s', ARGV[A + 5]) end
   if #ARGV > A + 6 then
     local last = redis.call('ZREVRANGE', K .. ':s', 0, 0, 'WITHSCORES')

@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// An account keeps what the sessions of a caller count for Limits.PrincipalBytes, those of every Replica with the same Options.Accounts: see
+// account.lua. It lends a session a bit more than the session needs, so that it is not asked each time. Where it is on the server of the session the
+// scripts ask it themselves; else they say that what was lent is short, and are run again with what lend gets.
+
+// maxLends bounds how often a script is run again whose session grows meanwhile.
+const maxLends = 8
+
+// account is the key of the account of a session's owner: of its principal or, without a subject, of the address that it came from.
+func (r *Replica) account(s *state.Session) string {
+	who := "p" + s.Principal.Key()
+	if s.Principal.Anonymous() {
+		who = "a"
+		if s.Address.IsValid() {
+			who += mcp.CountedAddress(s.Address).String()
+		}
+	}
+	sum := sha256.Sum256([]byte(who))
+	return r.accounts + ":a:{" + hex.EncodeToString(sum[:16]) + "}"
+}
+
+// lend has the account lend what a script found short, and gives the arguments with which it is run again. The reply has the account, the bytes
+// that are wanted and the least that do, and for how long in ms. The error is a state.PrincipalRoomError.
+func (r *Replica) lend(ctx context.Context, session string, args []any, short reply) ([]any, error) {
+	account, key := short.text(0), r.session(session)
+	for try := 1; ; try++ {
+		v, err := r.eval(ctx, borrowScript, []string{account}, key, short.text(1), short.text(2), r.limits.PrincipalBytes, short.text(3), "0")
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		list, _ := v.([]any)
+		got := reply{rest: list}
+		if got.number(0) >= 0 {
+			args[lentAt] = got.text(0)
+			return args, nil
+		}
+		freed, err := r.giveBackEnded(ctx, account, got.list(2))
+		if err != nil {
+			return nil, err
+		}
+		if try == 2 || !freed {
+			return nil, fmt.Errorf("session %.40q: %w", session, &state.PrincipalRoomError{
+				Used: int(got.number(1)), More: int(short.number(2)), Max: r.limits.PrincipalBytes,
+			})
+		}
+	}
+}
+
+// giveBackEnded has an account give back what those of some sessions have, by their keys, that are not there any more; false: there are none.
+func (r *Replica) giveBackEnded(ctx context.Context, account string, keys []any) (freed bool, err error) {
+	if len(keys) == 0 {
+		return false, nil
+	}
+	there := make([]*redis.IntCmd, len(keys))
+	err = r.pipe(ctx, func(p redis.Pipeliner) {
+		for i, key := range keys {
+			name, _ := key.(string)
+			there[i] = p.Exists(ctx, name)
+		}
+	})
+	if err != nil {
+		return false, unavailable(ctx, err)
+	}
+	for i, key := range keys {
+		if there[i].Val() > 0 {
+			continue
+		}
+		if _, err := r.eval(ctx, borrowScript, []string{account}, key, 0, 0, 0, 0, "0"); err != nil {
+			return false, unavailable(ctx, err)
+		}
+		freed = true
+	}
+	return freed, nil
+}
+
+// settle tells an account what is lent to a session, and for how long in ms. A failure leaves it to the next time.
+func (r *Replica) settle(ctx context.Context, session, account, bytes, life string) {
+	if _, err := r.eval(ctx, borrowScript, []string{account}, r.session(session), bytes, bytes, 0, life, "1"); err != nil {
+		r.log.Warn("what a session keeps could not be counted for its caller", "error", err)
+	}
+}
+
+// noPrincipalRoom is the error of a script that found no room for what a caller wants to keep: the bytes of the others and the session, and those
+// that do not fit.
+func (r *Replica) noPrincipalRoom(rep reply) error {
+	return &state.PrincipalRoomError{Used: int(rep.number(0)), More: int(rep.number(1)), Max: r.limits.PrincipalBytes}
+}

@@ -1,0 +1,42 @@
+-- What a caller keeps, all sessions of all media together, behind no library and before those of the session scripts.
+--
+-- An account is a sorted set, of sessions by until when they are believed to live, and a hash with ":b" behind its name, of the bytes that each
+-- has, and of their sum under the empty name. Both end with the last of the sessions.
+
+-- Gives back what a session has.
+local function giveback(account, session)
+  local had = tonumber(redis.call('HGET', account .. ':b', session) or 0)
+  redis.call('ZREM', account, session)
+  redis.call('HDEL', account .. ':b', session)
+  if redis.call('ZCARD', account) == 0 then
+    redis.call('DEL', account .. ':b', account .. ':c')
+  elseif had ~= 0 then
+    redis.call('HINCRBY', account .. ':b', '', string.format('%.0f', -had))
+  end
+end
+
+-- Has an account keep want bytes for a session until a time, or at least so many; the bound does not hold for what is forced. Returns how many it
+-- keeps, or nil and how many it keeps of others.
+local function borrow(account, session, want, least, most, now, till, force)
+  local function int(n) return string.format('%.0f', n) end
+  for _, ended in ipairs(redis.call('ZRANGEBYSCORE', account, '-inf', int(now), 'LIMIT', 0, 256)) do giveback(account, ended) end
+  local had = redis.call('HMGET', account .. ':b', session, '')
+  local own, sum = tonumber(had[1] or 0), tonumber(had[2] or 0)
+  local others = math.max(sum - own, 0)
+  if not force then
+    if others + least > most then return nil, others end
+    want = math.max(least, math.min(want, most - others))
+  end
+  redis.call('HSET', account .. ':b', session, int(want), '', int(others + want))
+  redis.call('ZADD', account, int(math.max(till, now + 1)), session)
+  local last = int(tonumber(redis.call('ZREVRANGE', account, 0, 0, 'WITHSCORES')[2]))
+  redis.call('PEXPIREAT', account, last)
+  redis.call('PEXPIREAT', account .. ':b', last)
+  return want
+end
+
+-- Some sessions of an account, those first that are believed to end first; none where they were looked at within the last second.
+local function ending(account)
+  if not redis.call('SET', account .. ':c', 1, 'NX', 'PX', 1000) then return {} end
+  return redis.call('ZRANGE', account, 0, 255)
+end

@@ -1,0 +1,147 @@
+package statetest
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// owned tests that what one caller keeps is bounded as a whole.
+var owned = []test{
+	{"the sessions of a caller keep no more than it may", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		w.session(w.a, "s")
+		var ids []string
+		for i := 0; ; i++ {
+			id := fmt.Sprint("s", i)
+			rec := record(id)
+			if err := w.b.Create(w.Context(), rec); err != nil {
+				w.wantOwned(err, 64*kib)
+				break
+			}
+			ids = append(ids, id)
+			if err := w.fill(id, 8*kib, time.Hour); err != nil {
+				w.wantOwned(err, 64*kib)
+				break
+			}
+		}
+		// What is lent beside what is needed is an eighth.
+		if n := len(ids); n < 6 || n > 8 {
+			w.Errorf("%d sessions with 8 KiB fit into 64 KiB", n)
+		}
+		other := record("other")
+		other.Principal = caller("bob")
+		w.must(w.a.Create(w.Context(), other))
+		w.must(w.fill("other", 32*kib, time.Hour))
+		w.must(w.a.Delete(w.Context(), ids[0]))
+		w.must(w.a.Delete(w.Context(), ids[1]))
+		w.must(w.fill("s", 8*kib, time.Hour))
+	}},
+	{"a response that is more than its caller may keep is refused, a short one is not", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		w.session(w.a, "s")
+		x, err := w.beginBig(0)
+		w.must(err)
+		w.wantOwned(w.a.Finish(w.Context(), x.next(), make([]byte, 80*kib)), 64*kib)
+		for i := 1; ; i++ {
+			if _, err := w.beginBig(i); err != nil {
+				w.wantOwned(err, 64*kib)
+				break
+			}
+		}
+		w.must(w.a.Finish(w.Context(), x.next(), make([]byte, 2*kib)))
+	}},
+	{"a question, an answer and a subscription are counted", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		w.session(w.a, "s")
+		x, err := w.beginBig(0)
+		w.must(err)
+		asks := asksOf("q1")
+		asks[0].Message = make([]byte, 80*kib)
+		w.wantOwned(w.a.Park(w.Context(), x.next(), asks, nil), 64*kib)
+		w.must(w.a.Park(w.Context(), x.next(), asksOf("q1"), nil))
+		big := answer("x")
+		big.Result = make([]byte, 80*kib)
+		_, _, err = w.b.Answer(w.Context(), "s", "q1", big)
+		w.wantOwned(err, 64*kib)
+		out, _, err := w.b.Answer(w.Context(), "s", "q1", answer("y"))
+		w.must(err)
+		if out != state.AnswerCompleted {
+			w.Errorf("an answer that fits: %v", out)
+		}
+		_, err = w.a.Update(w.Context(), "s", state.Patch{Subscribe: "x://" + string(make([]byte, 80*kib))})
+		w.wantOwned(err, 64*kib)
+	}},
+	{"what ends, expires or is left by replicas that died is given back", state.Limits{PrincipalBytes: 64 * kib, SessionTTL: short, LogTTL: short, Lease: short}, func(w *world) {
+		for round := range 3 {
+			n := 0
+			for ; ; n++ {
+				id := fmt.Sprint("s", round, "-", n)
+				if err := w.a.Create(w.Context(), record(id)); err != nil {
+					w.wantOwned(err, 64*kib)
+					break
+				}
+				// The replica does nothing with it any more.
+				if err := w.fill(id, 8*kib, short); err != nil {
+					w.wantOwned(err, 64*kib)
+					break
+				}
+			}
+			if n < 5 {
+				w.Errorf("in round %d there was room for %d sessions with 8 KiB", round, n)
+			}
+			w.m.Advance(w.T, 3*short)
+			w.endOrphans()
+			w.m.Advance(w.T, 5*short)
+		}
+	}},
+	{"anonymous callers are bounded by their addresses", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		create := func(id, from string) error {
+			rec := record(id)
+			rec.Principal, rec.Address = mcp.Principal{}, netip.MustParseAddr(from)
+			return w.a.Create(w.Context(), rec)
+		}
+		w.must(create("s1", "2001:db8::1"))
+		w.must(w.fill("s1", 48*kib, time.Hour))
+		w.must(create("s2", "2001:db8::2"))
+		w.wantOwned(w.fill("s2", 48*kib, time.Hour), 64*kib)
+		w.must(create("s3", "192.0.2.1"))
+		w.must(w.fill("s3", 48*kib, time.Hour))
+	}},
+}
+
+// endOrphans ends the calls that are left.
+func (w *world) endOrphans() {
+	w.Helper()
+	orphans, err := w.b.Orphans(w.Context(), 100)
+	w.must(err)
+	for _, o := range orphans {
+		r, err := w.b.Claim(w.Context(), o)
+		if errors.Is(err, state.ErrNotFound) {
+			continue // It has expired.
+		}
+		w.must(err)
+		w.must(w.b.Finish(w.Context(), w.under(w.b, r).next(), []byte("{}")))
+	}
+}
+
+// fill begins a call in a session that counts so many bytes, and lives for so long at most.
+func (w *world) fill(session string, bytes int, life time.Duration) error {
+	c := callOf("c" + session)
+	c.Params = nil
+	c.Params = make([]byte, bytes-c.Bytes())
+	c.Deadline = time.Now().Add(life)
+	_, err := w.a.Begin(w.Context(), session, "st", []state.Call{c})
+	return err
+}
+
+// wantOwned wants a PrincipalRoomError that names the bound.
+func (w *world) wantOwned(err error, bound int) {
+	w.Helper()
+	w.want(state.ErrLimit, err)
+	var got *state.PrincipalRoomError
+	if !errors.As(err, &got) || got.Max != bound || got.More <= 0 || got.Used < 0 {
+		w.Errorf("got error %v (%+v), want a PrincipalRoomError of %d bytes", err, got, bound)
+	}
+}
