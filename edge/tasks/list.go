@@ -95,26 +95,21 @@ func together(n int, read func(i int)) {
 
 // loadAll reads tasks of a caller's principal, as far as the caller may see them. Those that have expired meanwhile are left out.
 func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, ids []string) ([]*view, error) {
-	views, errs := make([]*view, len(ids)), make([]error, len(ids))
-	together(len(ids), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] != nil {
+	views, err := t.glances(ctx, ids)
+	if ctx.Err() != nil {
+		return nil, mcp.Errorf(mcp.KindTimeout, "the tasks could not be read in time: list again")
+	}
+	if err != nil {
+		return nil, err
+	}
+	who := &c.Principal
+	together(len(views), func(i int) {
+		v := views[i]
+		if v == nil || !v.creator.Is(who) {
+			views[i] = nil
 			return
 		}
-		v, err := t.load(ctx, ids[i], &c.Principal)
-		if errs[i] = err; err == nil {
-			views[i], _ = t.visible(ctx, rules, c, v, useQuiet)
-		}
+		views[i], _ = t.visible(ctx, rules, c, v, useQuiet)
 	})
-	for i, err := range errs {
-		switch {
-		case err == nil:
-		case ctx.Err() != nil:
-			return nil, mcp.Errorf(mcp.KindTimeout, "the tasks could not be read in time: list again")
-		case mcp.AsError(err).Kind == mcp.KindInvalidParams:
-			views[i] = nil
-		default:
-			return nil, err
-		}
-	}
 	return slices.DeleteFunc(views, func(v *view) bool { return v == nil }), nil
 }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
@@ -27,6 +29,70 @@ func lists(who string, replicas ...*replica) (ids, cursors []string) {
 		cursors = append(cursors, next)
 		params = `"cursor":"` + next + `"`
 	}
+}
+
+// briefly fails what lists do not need.
+type briefly struct {
+	medium.Store
+	t *testing.T
+}
+
+func (b briefly) Read(_ context.Context, id, _ string, after medium.Position, most int) (medium.Page, error) {
+	b.t.Errorf("a list reads the log of %s behind %v, %d entries", id, after, most)
+	return medium.Page{}, state.ErrUnavailable
+}
+
+func (b briefly) Asking(context.Context, string, string) (*medium.Record, error) {
+	b.t.Error("a list reads a record")
+	return nil, state.ErrUnavailable
+}
+
+// TestListReadsNoLogs: a list, a client's or an operator's, shows of tasks what tasks/get does, and reads no log and no record.
+func TestListReadsNoLogs(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"], w.backend.tools["ask"] = w.backend.gated(atOnce, true), asking()
+		r := w.replica()
+		want := map[string]map[string]any{}
+		for _, name := range []string{"done", "works", "cancelled"} {
+			id := r.begin("gate", name)
+			await.Until(t, "a message", func() bool { return r.get(id)["statusMessage"] != nil })
+			switch name {
+			case "done":
+				close(w.backend.gate(name))
+				r.awaits(id, Completed)
+			case "cancelled":
+				r.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+			}
+			want[id] = r.must(legacy, "alice", mcp.MethodTasksGet, about(id))
+		}
+		id := r.begin("ask", "x")
+		r.awaits(id, InputRequired)
+		want[id] = r.must(legacy, "alice", mcp.MethodTasksGet, about(id))
+		whole := r.store
+		r.store = briefly{whole, t}
+		defer func() { r.store = whole }()
+		listed := r.must(legacy, "alice", mcp.MethodTasksList, "")["tasks"].([]any)
+		if len(listed) != len(want) {
+			t.Fatalf("%d tasks are listed, want %d", len(listed), len(want))
+		}
+		for _, one := range listed {
+			got := one.(map[string]any)
+			for _, member := range []string{"status", "statusMessage", "createdAt", "lastUpdatedAt"} {
+				if w := want[got["taskId"].(string)]; got[member] != w[member] {
+					t.Errorf("%s is listed as %v, and got as %v", member, got[member], w[member])
+				}
+			}
+		}
+		reports, _, err := r.Inspected(t.Context(), "", 10)
+		if err != nil || len(reports) != len(want) {
+			t.Fatalf("%d reports, %v", len(reports), err)
+		}
+		for _, one := range reports {
+			if w := want[one.ID]; string(one.Status) != w["status"] || one.Tool == "" || (one.Status == InputRequired) != (len(one.Questions) == 1 && one.Questions[0].Method == mcp.MethodElicit) {
+				t.Errorf("the report %+v of %v", one, w)
+			}
+		}
+	})
 }
 
 // TestList: a caller gets its own tasks, of either era, the newest first, from any replica, and nobody else's.

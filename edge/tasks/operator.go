@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -47,14 +46,17 @@ func (t *Tasks) Inspected(ctx context.Context, cursor string, most int) (page []
 	if err != nil {
 		return nil, "", err
 	}
-	reports, errs := make([]*Report, len(found)), make([]error, len(found))
-	together(len(found), func(i int) { reports[i], errs[i] = t.report(ctx, found[i].Session) })
-	for i, err := range errs {
-		switch {
-		case err == nil:
-			page = append(page, reports[i])
-		case !errors.Is(err, state.ErrNotFound): // else it has expired meanwhile
-			return nil, "", err
+	ids := make([]string, len(found))
+	for i := range found {
+		ids[i] = found[i].ID
+	}
+	views, err := t.glances(ctx, ids)
+	if err != nil {
+		return nil, "", plain(err)
+	}
+	for i, v := range views {
+		if v != nil { // else it has expired meanwhile
+			page = append(page, v.report(found[i].Principal))
 		}
 	}
 	return page, next, nil

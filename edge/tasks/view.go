@@ -49,6 +49,8 @@ type view struct {
 	asks []entry
 	// end is how it ended; nil: it goes on.
 	end *entry
+	// partial: it was made of a brief, without results, arguments and the params of questions.
+	partial bool
 	// trace is the span of the request that made it, as a W3C traceparent; empty: none.
 	trace string
 }
@@ -155,9 +157,6 @@ func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Ent
 	}
 	return v, nil
 }
-
-// argumentsOf are those that a task was called with; nil: there were none.
-func (t *Tasks) argumentsOf(_ context.Context, v *view) (json.RawMessage, error) { return v.args, nil }
 
 // take is what an entry of its log makes of the task. That a run begins is no change that a client sees.
 func (v *view) take(kind state.EntryKind, e *entry) {

@@ -40,6 +40,8 @@ type Record struct {
 	HasProgress bool
 	// Resumable: the round in progress, or the next, may be run again from State when its owner is lost, whatever Repeatable says.
 	Resumable bool
+	// Brief is the summary of its log, as the writer of the last entries made it, also of a call that is done; nil: none.
+	Brief []byte
 	// Cancelled: it was claimed because the client has cancelled it. Whoever owns it ends it without a response.
 	Cancelled bool
 }
@@ -47,6 +49,9 @@ type Record struct {
 // Apply makes the record what it is after a step, for every medium and every replica the same.
 func (r *Record) Apply(w *Write) {
 	r.N = w.N
+	if w.Brief != nil {
+		r.Brief = w.Brief
+	}
 	if n := uint64(len(w.Entries)); n > 0 {
 		r.Last = w.Seq + n - 1
 	}

@@ -109,9 +109,23 @@ type Logs interface {
 	// Read gives the page behind a position (PageOf), of at most max entries; 0: of the medium's choice. It changes
 	// nothing. ErrNotFound when the session or the stream is gone.
 	Read(ctx context.Context, session, stream string, after Position, max int) (Page, error)
+	// Glance gives the call of the stream of that name in each of the sessions, one call to a stream; nil for what is gone. It is no use of the
+	// sessions, and reads nothing in proportion to logs, params, states or questions.
+	Glance(ctx context.Context, sessions []string, stream string) ([]*Glance, error)
 	// Follow calls wake whenever the log may have grown, or gone: a hint, which may come for nothing or be lost. wake does not
 	// block and does not call the medium. Follow, read, then wait. stop ends it; call it once, from anywhere but wake.
 	Follow(session, stream string, wake func()) (stop func())
+}
+
+// Glance is what a medium tells of the one call of a stream without its log.
+type Glance struct {
+	Session *state.Session
+	// Brief is Record.Brief.
+	Brief []byte
+	// Waits are the ids of the questions that have no answer, in the order in which they were asked; nil: the call does not wait.
+	Waits []string
+	// Ended: the call is done.
+	Ended bool
 }
 
 // Replicas lets the replicas of a medium know of each other.

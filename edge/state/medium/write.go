@@ -53,7 +53,12 @@ type Write struct {
 	State []byte
 	// Resumable of NextWaiting, and of a round that begins: see Record.
 	Resumable bool
+	// Brief is the summary of the log after the step, of at most MaxBrief bytes; nil: it stays.
+	Brief []byte
 }
+
+// MaxBrief bounds the summary of a log, in bytes. It counts for nothing: what a call counts has it.
+const MaxBrief = 8 << 10
 
 // Placed are the write's entries in their places.
 func (w *Write) Placed() []Entry {
@@ -110,6 +115,9 @@ func (w *Write) checkEntries(maxResult int) error {
 				return err
 			}
 		}
+	}
+	if len(w.Brief) > MaxBrief {
+		return fmt.Errorf("call %.40q: a summary of %d bytes, at most %d are kept", w.Call, len(w.Brief), MaxBrief)
 	}
 	return bounded("a state", len(w.State))
 }

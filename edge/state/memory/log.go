@@ -73,6 +73,39 @@ func (m *Medium) trim(s *session) {
 	}
 }
 
+// Glance implements medium.Logs.
+func (r *Store) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+	now, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*medium.Glance, len(sessions))
+	for i, id := range sessions {
+		s, err := r.m.lock(id, now)
+		if err != nil {
+			continue
+		}
+		if l := s.streams[stream]; l != nil && !r.m.lapsed(l, now) {
+			out[i] = s.glance(l.calls[0])
+		}
+		s.mu.Unlock()
+	}
+	return out, nil
+}
+
+// glance is that of a call of a locked session.
+func (s *session) glance(c *call) *medium.Glance {
+	g := &medium.Glance{Session: s.record, Brief: c.Brief, Ended: c.Phase == state.PhaseDone}
+	if c.Phase == state.PhaseWaiting && !c.held {
+		for i := range c.Asked {
+			if q := &c.Asked[i]; q.Answer == nil {
+				g.Waits = append(g.Waits, q.ID)
+			}
+		}
+	}
+	return g
+}
+
 // Read implements medium.Logs.
 func (r *Store) Read(ctx context.Context, id, stream string, after medium.Position, most int) (medium.Page, error) {
 	now, err := r.ready(ctx)

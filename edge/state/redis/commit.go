@@ -22,7 +22,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	args := []any{
 		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(w.Entries), packEntries(w.Entries, r.limits.LogBytes),
 		int(w.Next), w.Round, w.State, member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
-		pinnedBytes(w.Entries),
+		pinnedBytes(w.Entries), w.Brief,
 	}
 	for _, b := range w.Begin {
 		args = append(args, b.ID, b.RequestID, packCall(&b.Call), millis(b.Deadline), b.Round, b.Attempt, b.Call.Bytes(), text(b.Epoch), b.Trace)

@@ -58,6 +58,34 @@ func (r *Replica) Read(ctx context.Context, id, stream string, after medium.Posi
 	return page, nil
 }
 
+// Glance implements medium.Logs, in one round trip for up to 512 sessions.
+func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+	out := make([]*medium.Glance, 0, len(sessions))
+	for batch := range slices.Chunk(sessions, pipeline) {
+		replies, err := r.each(ctx, glanceScript, batch, func(int) []any { return []any{stream} })
+		if err != nil {
+			return nil, err
+		}
+		for _, rep := range replies {
+			if rep.code != "ok" {
+				out = append(out, nil)
+				continue
+			}
+			s, err := readSession(rep.list(0))
+			if err != nil {
+				return nil, err
+			}
+			g := &medium.Glance{Session: s.Session, Brief: []byte(rep.text(1)), Ended: state.Phase(rep.number(2)) == state.PhaseDone} // #nosec G115 -- a phase
+			for _, v := range rep.list(3) {
+				id, _ := v.(string)
+				g.Waits = append(g.Waits, id)
+			}
+			out = append(out, g)
+		}
+	}
+	return out, nil
+}
+
 // readLog reads what a Redis stream has: droppable entries up to the floor are gone. begin says where epochs begin, as
 // epoch, number before its first entry, epoch, number ...
 func readLog(chunks []any, floor uint64, begin []any) (out []medium.Entry, err error) {

@@ -98,6 +98,9 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 		Session: session, Stream: f["st"], Batch: int(count(f["bt"])), Phase: state.Phase(count(f["ph"])), // #nosec G115 -- small counts
 		Epoch: medium.Epoch(count(f["ep"])), N: count(f["n"]), Start: count(f["sp"]), Last: count(f["la"]), Cancelled: f["cx"] == "1",
 	}
+	if b := f["br"]; b != "" {
+		r.Brief = []byte(b)
+	}
 	if r.ID = id; r.Phase == state.PhaseDone {
 		if dl := count(f["dl"]); dl > 0 {
 			r.Deadline = time.UnixMilli(int64(dl)) // #nosec G115 -- it was an int64
@@ -147,6 +150,9 @@ func readRecord(session, id string, f map[string]string) (*medium.Record, error)
 func recordFields(r *medium.Record) []any {
 	out := []any{
 		"st", r.Stream, "bt", r.Batch, "dl", millis(r.Deadline), "ph", int(r.Phase), "ep", text(r.Epoch), "n", text(r.N), "sp", text(r.Start), "la", text(r.Last),
+	}
+	if len(r.Brief) > 0 {
+		out = append(out, "br", r.Brief)
 	}
 	if r.Phase == state.PhaseDone {
 		return out

@@ -43,6 +43,7 @@ func Run(t *testing.T, newMedium func(t *testing.T, l state.Limits) Medium) {
 		{"Invariant 8 no stranger", noStranger},
 		{"Invariant 9 no leak", noLeak},
 		{"directory", directory},
+		{"glances", glances},
 		{"lost replies", again},
 		{"races", races},
 	} {

@@ -65,6 +65,8 @@ type journal struct {
 	// window are acknowledged entries of the lease, the newest.
 	window []medium.Entry
 	bytes  int
+	// brief is Config.Brief.
+	brief func(*medium.Record, *medium.Write) []byte
 	// queue waits to be sent.
 	queue  []state.Entry
 	queued int
@@ -80,8 +82,8 @@ type journal struct {
 }
 
 // attach gives the journal its record.
-func (j *journal) attach(r *medium.Record) {
-	j.rec, j.place, j.number, j.link = r, r.Last, r.N, idle
+func (j *journal) attach(r *medium.Record, brief func(*medium.Record, *medium.Write) []byte) {
+	j.rec, j.place, j.number, j.link, j.brief = r, r.Last, r.N, idle, brief
 }
 
 // push queues an entry. When too much waits, the oldest entry that may be lost is dropped; it returns how many.
@@ -161,6 +163,9 @@ func (j *journal) flush(buf []Effect) []Effect {
 	w.N, w.After, w.Seq = j.number, j.rec.N, j.place+1
 	j.place += uint64(len(w.Entries))
 	j.queue, j.queued = nil, 0
+	if j.brief != nil && len(w.Entries) > 0 {
+		w.Brief = j.brief(j.rec, w)
+	}
 	j.step, j.sent = nil, w
 	return j.send(buf)
 }

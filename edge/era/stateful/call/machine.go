@@ -49,6 +49,9 @@ type Config struct {
 	Completed func(c *medium.Record, asks []state.Ask) []state.Entry
 	// Claimed makes the entries that are written before a call that was claimed is run; nil: there are none. It is a pure function.
 	Claimed func(c *medium.Record) []state.Entry
+	// Brief makes of the record before a step, and the step with its entries, the summary of the log after it (medium.Write.Brief); nil: there are none. It
+	// is a pure function.
+	Brief func(c *medium.Record, w *medium.Write) []byte
 	// Keep makes a response one that is kept in a log; nil: it is as it is.
 	Keep func(response []byte) []byte
 }

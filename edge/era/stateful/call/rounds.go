@@ -20,7 +20,7 @@ func start(c *Call, _ Event, buf []Effect) []Effect {
 // claimed decides what becomes of a call whose owner changed.
 func claimed(c *Call, e Event, buf []Effect) []Effect {
 	c.round = e.Record
-	c.j.attach(e.Record)
+	c.j.attach(e.Record, c.o.Brief)
 	r := c.round
 	switch {
 	case r.Cancelled:
@@ -214,7 +214,7 @@ func refuseAsks(c *Call, e Event, buf []Effect) []Effect {
 
 func attachRunning(c *Call, e Event, buf []Effect) []Effect {
 	c.state = Running
-	c.j.attach(e.Record)
+	c.j.attach(e.Record, c.o.Brief)
 	c.takeRound(medium.NextDispatched)
 	if c.noted != nil {
 		c.j.checkpoint(c.round.Round, c.noted)
@@ -223,7 +223,7 @@ func attachRunning(c *Call, e Event, buf []Effect) []Effect {
 }
 
 func attachPausing(c *Call, e Event, buf []Effect) []Effect {
-	c.j.attach(e.Record)
+	c.j.attach(e.Record, c.o.Brief)
 	c.takeRound(medium.NextReady)
 	return c.j.flush(buf)
 }
@@ -237,6 +237,6 @@ func (c *Call) takeRound(next medium.Next) {
 }
 
 func attachFinishing(c *Call, e Event, buf []Effect) []Effect {
-	c.j.attach(e.Record)
+	c.j.attach(e.Record, c.o.Brief)
 	return c.finishBy(c.reply, buf)
 }

@@ -20,6 +20,9 @@ func (r *Replica) Begin(ctx context.Context, rec *medium.Record, entries []state
 		Session: rec.Session, Stream: began.Stream, Begin: []*medium.Record{&began},
 		Call: rec.ID, Epoch: began.Epoch, N: 1, Seq: 1, Entries: entries, Next: medium.NextReady,
 	}
+	if r.o.Call.Brief != nil {
+		w.Brief = r.o.Call.Brief(&began, w)
+	}
 	returns := r.returns.Load()
 	for try := 1; ; try++ {
 		if err = r.commit(c.Task, w); err == nil {

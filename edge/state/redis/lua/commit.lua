@@ -1,7 +1,7 @@
 -- Begins records, and takes a step of a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV:
 -- stream, call or "", epoch, n, after, the place of the first entry, how many entries, the entries as addall takes them,
 -- next, the round that begins or 0, state, the stream's entry in the index, life of that in ms, how many calls begin,
--- how many asks, '1' when the round may be run again, the bytes of the entries that may not be dropped, without questions; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
+-- how many asks, '1' when the round may be run again, the bytes of the entries that may not be dropped, without questions, the summary of the log or ""; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
 -- it counts, epoch, trace; for each ask: id, key, elicitation id, message, record.
 -- Returns how many entries were dropped, 1 when the stream has ended, the epoch and number of the log's last entry, how many
 -- were added, and 1 when the stream has begun.
@@ -9,9 +9,9 @@ local stream, call, epoch, n, after = ARGV[A + 1], ARGV[A + 2], tonumber(ARGV[A 
 local place, count, entries, next = tonumber(ARGV[A + 6]), tonumber(ARGV[A + 7]), ARGV[A + 8], ARGV[A + 9]
 local round, state, begins, asks, resumable = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15]), ARGV[A + 16]
 local CALLS, PREPARES, ASKS, ENDS = '1', '2', '3', '4'
-local pinned = tonumber(ARGV[A + 17])
-local function new(i, j) return ARGV[A + 17 + (i - 1) * 9 + j] end
-local function ask(i, j) return ARGV[A + 17 + begins * 9 + (i - 1) * 5 + j] end
+local pinned, brief = tonumber(ARGV[A + 17]), ARGV[A + 18]
+local function new(i, j) return ARGV[A + 18 + (i - 1) * 9 + j] end
+local function ask(i, j) return ARGV[A + 18 + begins * 9 + (i - 1) * 5 + j] end
 
 -- Why a stream that is there was not begun by an earlier attempt; nil: it was.
 local function begun(calls)
@@ -44,7 +44,7 @@ end
 
 -- The call and its stream, or what the script returns.
 local function load()
-  local c = redis.call('HMGET', K .. ':2c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'kept', 'na', 'pr', 'sp', 'la', 'v')
+  local c = redis.call('HMGET', K .. ':2c:' .. call, 'st', 'ep', 'n', 'hd', 'ph', 'ow', 'dl', 'len', 'kept', 'na', 'pr', 'sp', 'la', 'v', 'br')
   if c[14] and c[14] ~= LAYOUT then return { 'layout', c[14] } end
   local s = c[1] == stream and redis.call('HEXISTS', K .. ':2m', 'c:' .. call) == 1 and loadstream(stream)
   if not s or s.unf == 0 and lapsed(stream) then return { 'rewound', '0', '0' } end
@@ -110,6 +110,7 @@ local function apply(c, highest)
   end
   if count > 0 then set('la', int(place + count - 1)) end
   if highest then set('pr', highest) end
+  if brief ~= '' then set('br', brief) end
   if round > 0 then
     forget(call, c.asks)
     for _, v in ipairs({ 'rd', int(round), 'at', 1, 'lp', 0, 'na', 0, 'miss', 0, 'sv', state, 'kept', #state, 'rs', resumable }) do table.insert(fields, v) end
@@ -133,10 +134,11 @@ local function finished(s, c)
   local key = K .. ':2c:' .. call
   if not s.ends then
     forget(call, c.asks)
+    if brief == '' then brief = redis.call('HGET', key, 'br') or '' end
     redis.call('DEL', key)
   end
   redis.call('HSET', key, 'v', LAYOUT, 'st', stream, 'bt', s.batch, 'dl', c.deadline, 'ep', int(epoch), 'n', int(n), 'hd', 0, 'ow', me, 'ph', DONE,
-    'sp', c.start, 'la', count > 0 and int(place + count - 1) or c.last)
+    'sp', c.start, 'la', count > 0 and int(place + count - 1) or c.last, 'br', brief)
 end
 
 return run(function()

@@ -8,7 +8,7 @@
 --   dl its deadline in ms, or 0   len the bytes that it counts, and kept those of its state and its answers
 --   ep epoch   n the last step   sp Start   la Last   ph phase   ow owner   hd 1: the lease is in force   cl when it was claimed
 --   rd at lp round, attempt, lapses   pr highest progress   cx 1: cancelled   sv state   o:<key> an open URL elicitation
---   rs 1: the round may be run again from sv
+--   rs 1: the round may be run again from sv   br the summary of its log
 --   na number of asks   miss those without an answer   and of each: i: id, a: record, g: message, r: answer, t: its token
 --   he hs the last of its entries in the log of a batch, as its writer counts   rv the last Restore that changed it
 -- A stream :2t:<stream> has, beside what log.lua says, bt, tr, the trace of its first call, and sg: where epochs begin in

@@ -33,6 +33,34 @@ func (r *Replica) Read(ctx context.Context, session, stream string, after medium
 	return medium.Page{}, state.ErrNotFound
 }
 
+// Glance implements medium.Logs.
+func (r *Replica) Glance(ctx context.Context, sessions []string, stream string) ([]*medium.Glance, error) {
+	m := r.m
+	err := m.op(ctx)
+	defer m.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*medium.Glance, len(sessions))
+	for i, session := range sessions {
+		for _, id := range m.ids {
+			c := m.calls[id]
+			if c == nil || c.rec.Session != session || c.rec.Stream != stream || m.sessions[session] == nil {
+				continue
+			}
+			g := &medium.Glance{Session: m.sessions[session], Brief: c.rec.Brief, Ended: c.rec.Phase == state.PhaseDone}
+			for j := range c.rec.Asked {
+				if q := &c.rec.Asked[j]; c.rec.Phase == state.PhaseWaiting && q.Answer == nil {
+					g.Waits = append(g.Waits, q.ID)
+				}
+			}
+			out[i] = g
+			break
+		}
+	}
+	return out, nil
+}
+
 // Follow implements medium.Logs.
 func (r *Replica) Follow(_, stream string, wake func()) (stop func()) {
 	f := &follower{stream: stream, wake: wake}
