@@ -68,13 +68,20 @@ func run(args []string, out io.Writer) (int, error) {
 	return code, nil
 }
 
+// linked has the flags and environment with which the race detector is linked, by the C compiler, where CGO_ENABLED=0 has all else built without.
+// What the tests build is built without it then as well.
+func linked(args []string) (flags, env []string) {
+	if !slices.Contains(args, "-race") || os.Getenv("CGO_ENABLED") != "0" {
+		return nil, nil
+	}
+	return []string{"-exec=env CGO_ENABLED=0"}, []string{"CGO_ENABLED=1"}
+}
+
 // test runs "go test" once and returns its exit status.
 func (s *setup) test(args []string, r *report) (int, error) {
-	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
-	cmd.Stderr, cmd.Env = os.Stderr, append(os.Environ(), s.env...)
-	if slices.Contains(args, "-race") {
-		cmd.Env = append(cmd.Env, "CGO_ENABLED=1") // it is linked with the C compiler
-	}
+	own, env := linked(args)
+	cmd := exec.Command("go", slices.Concat([]string{"test", "-json"}, own, args)...)
+	cmd.Stderr, cmd.Env = os.Stderr, slices.Concat(os.Environ(), s.env, env)
 	events, err := cmd.StdoutPipe()
 	if err != nil {
 		return 1, err

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -21,7 +20,6 @@ func split(args []string, out io.Writer) ([][]string, error) {
 		return [][]string{args}, nil
 	}
 	list := exec.Command("go", append([]string{"list"}, patterns...)...)
-	list.Stderr = os.Stderr
 	listed, err := list.Output()
 	if err != nil {
 		return [][]string{args}, nil // go test says what is wrong with them

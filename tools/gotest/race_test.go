@@ -18,7 +18,7 @@ func module(t *testing.T, tests map[string]string) {
 	dir := t.TempDir()
 	files := map[string]string{"go.mod": "module example.com/m\n\ngo 1.26\n"}
 	for name, text := range tests {
-		files[name+"/x_test.go"] = "package " + name + "\n\nimport \"testing\"\n\n" + text + "\n"
+		files[name+"/x_test.go"] = "package " + name + "\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nvar setting = os.Getenv(\"CGO_ENABLED\")\n\n" + text + "\n"
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, name)
@@ -69,7 +69,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestRunsAreCountedTogether: the counts are those of both runs, and a failure in either fails the whole.
+// TestRunsAreCountedTogether: the counts are those of both runs, and a failure in either fails the whole. The detector is there also where all else
+// is built without the C compiler, and the tests build as all else.
 func TestRunsAreCountedTogether(t *testing.T) {
 	for name, c := range map[string]struct {
 		plain, racing string
@@ -82,9 +83,11 @@ func TestRunsAreCountedTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			module(t, map[string]string{
 				"plain":  "func TestX(t *testing.T) { " + c.plain + " }",
-				"racing": "func TestX(t *testing.T) { c := make(chan int); go close(c); <-c; " + c.racing + " }",
+				"racing": "func TestX(t *testing.T) { c := make(chan int); go close(c); <-c; if setting != \"0\" { t.Error(setting) }; " + c.racing + " }",
 			})
 			t.Setenv(envNeeds, "")
+			t.Setenv("CI", "")
+			t.Setenv("CGO_ENABLED", "0")
 			counts := filepath.Join(t.TempDir(), "counts")
 			t.Setenv("GOTEST_COUNTS", counts)
 			var out strings.Builder
