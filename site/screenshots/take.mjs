@@ -1,4 +1,4 @@
-// Takes the pictures of the documentation anew, light and dark, in headless Chromium: `make screenshots`. Arguments choose: dashboard, terminal.
+// Takes the pictures of the documentation anew, light and dark, in headless Chromium: `site/screenshots/run`. Arguments choose: dashboard, terminal.
 // BIN has the programs of make build, SECONDS for how long the edges of the dashboard are used, CHROMIUM the browser, PROMETHEUS its program.
 import puppeteer from "puppeteer-core";
 import { takeDashboard } from "./dashboard/take.mjs";

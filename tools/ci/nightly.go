@@ -1,11 +1,22 @@
 package main
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // tagged is a command that vets and runs a suite which has a build tag of its own, with the race detector.
 func tagged(tag, flags, suite string) string {
 	return "go vet -tags=" + tag + " " + suites + suite + "\n" +
-		"bin/gotest -race -count=1 -timeout=20m -tags=" + tag + " " + flags + suites + suite + "\n"
+		"bin/gotest -race -count=1 -timeout=20m -tags=" + tag + " " + flags + "${TESTFLAGS:-} " + suites + suite + "\n"
+}
+
+// telling begins a command whose tests write figures to the file that a variable names: they are printed when it ends.
+func telling(variable string) string {
+	return "export " + variable + `="$PWD/bin/` + strings.ToLower(variable) + `"
+rm -f "$` + variable + `"
+trap '[ ! -s "$` + variable + `" ] || cat "$` + variable + `"' EXIT
+`
 }
 
 // nightlies are the stages that try the cross product, and those that take long.
@@ -23,7 +34,7 @@ func nightlies() []stage {
 			"./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable"},
 		{
 			name: "simulate", sets: nights, cores: 1, within: 35 * time.Minute, needs: built,
-			run: "bin/gotest -count=1 -timeout=30m -run='TestSimulation|TestOneSeed|TestPlanted' " + suites + "simulation -args -simulation.bugs -rapid.checks=60000",
+			run: "bin/gotest -count=1 -timeout=30m -run='TestSimulation|TestOneSeed|TestPlanted' " + suites + "simulation -args -simulation.bugs -rapid.checks=${HISTORIES:-60000}",
 		},
 		{
 			name: "conformance-access", sets: nights, cores: 0.7, within: 10 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built,
@@ -59,7 +70,7 @@ func nightlies() []stage {
 			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci"
 cd ` + suites + `apis
 go vet .
-../../../bin/gotest -count=1 -timeout=10m .`,
+../../../bin/gotest -count=1 -timeout=10m ${TESTFLAGS:-} .`,
 		},
 		{
 			name: "browser", sets: nights, cores: 1.5, within: 20 * time.Minute, needs: built,
@@ -67,11 +78,11 @@ go vet .
 export MCPEDGE_BINARY="$PWD/bin/mcpedge-race" EVERYTHING_BINARY="$PWD/bin/services-ci/everything"
 cd ` + suites + `browser
 go vet .
-../../../bin/gotest -count=1 -timeout=10m .`,
+../../../bin/gotest -count=1 -timeout=10m ${TESTFLAGS:-} .`,
 		},
 		{name: "compose", sets: nights, cores: 1, within: 15 * time.Minute, needs: built, run: tagged("haproxy", "-run='^TestHAProxy' ", "compose")},
-		{name: "images", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"compose"}, run: tagged("images", "", "images")},
-		{name: "compose-docker", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"images"}, run: tagged("composedocker", "", "composedocker")},
+		{name: "images", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"compose"}, run: telling("IMAGES_SIZES") + tagged("images", "", "images")},
+		{name: "compose-docker", sets: nights, cores: 1.5, within: 30 * time.Minute, needs: built, after: []string{"images"}, run: tagged("composedocker", "-run='^TestDocker$' ", "compose")},
 		{
 			name: "access", sets: nights, cores: 1, within: 20 * time.Minute, needs: built,
 			run: "go vet -C " + suites + "browser ./login\n" + tagged("access", "-parallel=16 ", "access"),
@@ -97,11 +108,16 @@ export JAEGER_BINARY="$PWD/bin/jaeger" GOTEST_NEEDS=redis-server
 			name: "dashboards", sets: byHand, cores: 2, within: 60 * time.Minute, needs: built,
 			run: `go build -C tools/prometheus -tags=remove_all_sd -ldflags='-s -w' -o ../../bin/prometheus github.com/prometheus/prometheus/cmd/prometheus
 export PROMETHEUS_BINARY="$PWD/bin/prometheus" GOTEST_NEEDS=redis-server
-` + tagged("prometheus", "-run='^TestPrometheus$' ", "dashboards"),
+` + tagged("prometheus", "-run='^TestPrometheus$' ", "telemetry"),
 		},
 		{
 			name: "kubernetes", sets: byHand, cores: 2, within: 2 * time.Hour, needs: built,
-			run: "go vet -tags=kubernetes " + suites + "kubernetes\nbin/gotest -race -count=1 -timeout=90m -tags=kubernetes " + suites + "kubernetes",
+			run: telling("KUBERNETES_FIGURES") + "go vet -tags=kubernetes " + suites + "kubernetes\nbin/gotest -race -count=1 -timeout=90m -tags=kubernetes ${TESTFLAGS:-} " + suites + "kubernetes",
+		},
+		{
+			name: "versions", sets: byHand, cores: 2, within: 40 * time.Minute, needs: built,
+			run: telling("VERSIONS_FIGURES") + "export GOTEST_NEEDS=redis-server\ngo vet -tags=versions " + suites + "release\n" +
+				"bin/gotest -race -count=1 -timeout=20m -tags=versions -run='^TestVersions$' " + suites + "release -args -duration ${DURATION:-60s}",
 		},
 		{
 			name: "chaos-tasks", sets: byHand, cores: 2, within: 40 * time.Minute, counts: "CHAOS_COUNTS", needs: built,

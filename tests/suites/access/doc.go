@@ -1,5 +1,5 @@
 // Package access has clients log in at real authorization servers, Keycloak and oidc-provider, and call an edge with what
-// they got: `make access` runs it.
+// they got: `make stages ONLY=access` runs it.
 //
 // Each client is one that people use, with its own OAuth code. In TestClients it is told the edge's URL, logs in, lists, calls,
 // asks for a further scope when a tool needs it, refreshes its token, and is refused in the end. What went over HTTP between it,

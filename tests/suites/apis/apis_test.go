@@ -95,7 +95,7 @@ func check(t *testing.T, target string, flags ...string) string {
 	t.Helper()
 	binary := os.Getenv("MCPEDGE_BINARY")
 	if binary == "" {
-		t.Fatal("MCPEDGE_BINARY names no binary: run make apis")
+		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=apis")
 	}
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	conf := fmt.Sprintf("backends:\n  - name: api\n    kind: reflect\n    target: %s\n", target)

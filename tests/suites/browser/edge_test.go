@@ -23,7 +23,7 @@ func startEdge(t *testing.T, flags ...string) edge {
 	t.Helper()
 	binary := os.Getenv("MCPEDGE_BINARY")
 	if binary == "" {
-		t.Fatal("MCPEDGE_BINARY names no binary: run make browser")
+		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=browser")
 	}
 	cmd := exec.Command(binary, append([]string{"--listen=127.0.0.1:0", "--admin=127.0.0.1:0", "--log-format=json", "--grace=2s"}, flags...)...)
 	cmd.Env = withoutOTel(os.Environ())

@@ -48,7 +48,7 @@ func taskFlags(t *testing.T) []string {
 	t.Helper()
 	program := os.Getenv("EVERYTHING_BINARY")
 	if program == "" {
-		t.Fatal("EVERYTHING_BINARY names no binary: run make browser")
+		t.Fatal("EVERYTHING_BINARY names no binary: run make stages ONLY=browser")
 	}
 	addr := startProgram(t, program, func(host, port string) []string { return []string{"--listen", net.JoinHostPort(host, port)} })
 	return []string{"--dev", "--backend=jobs=" + addr}

@@ -192,7 +192,7 @@ func binary(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("MCPEDGE_BINARY")
 	if path == "" {
-		t.Fatal("MCPEDGE_BINARY names no binary: run make chart")
+		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=chart")
 	}
 	return path
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // The profile access: the realm's tokens are for the locked edge, which knows their issuer by the name that browsers have, and
-// reads its keys by the one that its network has; and Keycloak is the one that make access tries.
+// reads its keys by the one that its network has; and Keycloak is the one that make stages ONLY=access tries.
 func TestAccess(t *testing.T) {
 	p := load(t)
 	locked, keycloak := p.Services["locked"], p.Services["keycloak"]
@@ -65,6 +65,6 @@ func TestAccess(t *testing.T) {
 
 	tried := regexp.MustCompile(`keycloakVersion = "(.*)"`).FindStringSubmatch(read(t, "tests/suites/access/keycloak_test.go"))
 	if tried == nil || !strings.HasSuffix(keycloak.Image, ":"+tried[1]) {
-		t.Errorf("the image is %s, make access tries %q", keycloak.Image, tried)
+		t.Errorf("the image is %s, make stages ONLY=access tries %q", keycloak.Image, tried)
 	}
 }

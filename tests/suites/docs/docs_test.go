@@ -99,14 +99,55 @@ func TestLinksLeadSomewhere(t *testing.T) {
 
 var target = regexp.MustCompile("`make ([a-z-]+)")
 
+// Targets that pages name are in the Makefile, but for those of the changelog, which tells of what there was.
 func TestMakeTargetsExist(t *testing.T) {
 	makefile := read(t, "Makefile")
 	for _, page := range pages(t) {
+		if page == "CHANGELOG.md" {
+			continue
+		}
 		for _, m := range target.FindAllStringSubmatch(read(t, page), -1) {
 			if !strings.Contains(makefile, "\n"+m[1]+":") {
 				t.Errorf("%s names `make %s`, which the Makefile lacks", page, m[1])
 			}
 		}
+	}
+}
+
+var stages = regexp.MustCompile(`make stages ONLY='?([a-z*,-]+)`)
+
+// Stages of CI that pages name are in the table of tools/ci, those of a pattern by their beginning.
+func TestStagesExist(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(root, "tools", "ci", "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no program in tools/ci: %v", err)
+	}
+	var table strings.Builder
+	for _, file := range files {
+		if !strings.HasSuffix(file, "_test.go") {
+			table.WriteString(read(t, strings.TrimPrefix(filepath.ToSlash(file), root+"/")))
+		}
+	}
+	named := 0
+	for _, page := range pages(t) {
+		for _, m := range stages.FindAllStringSubmatch(read(t, page), -1) {
+			for name := range strings.SplitSeq(m[1], ",") {
+				if name == "*" {
+					continue
+				}
+				named++
+				want := `name: "` + name + `"`
+				if beginning, ok := strings.CutSuffix(name, "*"); ok {
+					want = `name: "` + beginning
+				}
+				if !strings.Contains(table.String(), want) {
+					t.Errorf("%s names the stage %s, which tools/ci lacks", page, name)
+				}
+			}
+		}
+	}
+	if named < 10 {
+		t.Errorf("%d stages were found in pages", named)
 	}
 }
 

@@ -1,5 +1,5 @@
 // Package kubernetes runs the chart in a cluster: the control plane and two nodes of Kubernetes, built from its Go module, in the
-// namespaces of package engine, where the images are built, too. `make kubernetes` runs it (build tag kubernetes); `make chart` holds
+// namespaces of package engine, where the images are built, too. `make stages ONLY=kubernetes` runs it (build tag kubernetes); `make stages ONLY=chart` holds
 // the chart's objects against their APIs without a cluster.
 //
 //	             this process: kubectl, helm, the clients     10.200.0.1

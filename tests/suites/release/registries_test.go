@@ -165,5 +165,5 @@ func (d *dist) chart(t *testing.T) {
 	if image := "ghcr.io/mcpedge/mcpedge:" + d.version; !strings.Contains(rendered, image) {
 		t.Errorf("the chart does not run %s:\n%s", image, rendered)
 	}
-	d.say(name, "helm push, rendered from the registry; started by make chart, make kubernetes")
+	d.say(name, "helm push, rendered from the registry; started by make stages ONLY=chart, make stages ONLY=kubernetes")
 }

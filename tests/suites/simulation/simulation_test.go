@@ -213,7 +213,7 @@ var (
 // The simulation finds bugs: each is planted alone.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if !*plant {
-		t.Skip("without -simulation.bugs, as of make simulate: all of them take a quarter of a minute, and more with the race detector")
+		t.Skip("without -simulation.bugs, as of make stages ONLY=simulate: all of them take a quarter of a minute, and more with the race detector")
 	}
 	for b := noBug + 1; b < bugCount; b++ {
 		t.Run(strings.ReplaceAll(bugNames[b], " ", "_"), func(t *testing.T) {

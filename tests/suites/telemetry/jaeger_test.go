@@ -47,7 +47,7 @@ func startJaeger(t *testing.T) *jaeger {
 	t.Helper()
 	program := os.Getenv("JAEGER_BINARY")
 	if program == "" {
-		t.Fatal("JAEGER_BINARY does not name a Jaeger: make traces builds one and sets it")
+		t.Fatal("JAEGER_BINARY does not name a Jaeger: make stages ONLY=traces builds one and sets it")
 	}
 	addrs, err := process.FreeAddrs(4)
 	if err != nil {

@@ -36,7 +36,7 @@ func startPrometheus(t *testing.T, group replicas.Group, redis string) *promethe
 	t.Helper()
 	program := os.Getenv("PROMETHEUS_BINARY")
 	if program == "" {
-		t.Fatal("PROMETHEUS_BINARY does not name a Prometheus: make dashboards builds one and sets it")
+		t.Fatal("PROMETHEUS_BINARY does not name a Prometheus: make stages ONLY=dashboards builds one and sets it")
 	}
 	addrs, err := process.FreeAddrs(2)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Command login has a headless Chromium log a user in: it opens a page, fills in the forms that it is led through, and ends once
-// it is at a page with an element with the id "done". `make access` uses it.
+// it is at a page with an element with the id "done". `make stages ONLY=access` uses it.
 package main
 
 import (
