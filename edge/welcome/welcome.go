@@ -45,6 +45,7 @@ func New(o Options) *Handler {
 	if o.Title == "" {
 		o.Title = "MCP Edge"
 	}
+	o.Web.Linked = true
 	return &Handler{o: o, guard: web.NewGuard(nil, o.Web)}
 }
 

@@ -186,3 +186,27 @@ func TestCrossSite(t *testing.T) {
 		}
 	}
 }
+
+// A page may be linked to, in a window of its own, and nothing else of it is another site's to call.
+func TestLinkedPages(t *testing.T) {
+	for _, x := range []struct {
+		linked             bool
+		method, mode, dest string
+		want               bool
+	}{
+		{true, "GET", "navigate", "document", true},
+		{false, "GET", "navigate", "document", false},
+		{true, "GET", "navigate", "iframe", false},
+		{true, "GET", "no-cors", "image", false},
+		{true, "GET", "", "", false},
+		{true, "POST", "navigate", "document", false},
+	} {
+		r := httptest.NewRequest(x.method, "/", nil)
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		r.Header.Set("Sec-Fetch-Mode", x.mode)
+		r.Header.Set("Sec-Fetch-Dest", x.dest)
+		if _, ok := NewGuard(nil, Options{Linked: x.linked}).Admit(httptest.NewRecorder(), r, "GET, POST"); ok != x.want {
+			t.Errorf("%+v: let in %t", x, ok)
+		}
+	}
+}

@@ -25,6 +25,9 @@ type Options struct {
 	// Hosts are the names that the Host header may have, without port; empty: any. A listener on
 	// loopback must set them, or a web page could reach it by DNS rebinding.
 	Hosts []string
+	// Linked lets a page of another site link to what is behind, for a handler whose GET has no effect and costs little: a browser that
+	// follows a link, or opens an address, may.
+	Linked bool
 	// Proxies are those whose word is taken for the address of a client; nil: nobody's is.
 	Proxies Proxies
 	// Budget admits what requests hold in memory; nil: everything. It charges Holder, or else the request's

@@ -13,10 +13,11 @@ type callerPolicy struct {
 	hosts   map[string]bool // empty: any
 	origins map[string]bool
 	any     bool
+	linked  bool
 }
 
 func newCallerPolicy(o Options) callerPolicy {
-	p := callerPolicy{hosts: map[string]bool{}, origins: map[string]bool{}}
+	p := callerPolicy{hosts: map[string]bool{}, origins: map[string]bool{}, linked: o.Linked}
 	for _, h := range o.Hosts {
 		p.hosts[strings.ToLower(h)] = true
 	}
@@ -68,7 +69,11 @@ func (p callerPolicy) checkHost(r *http.Request) string {
 // checkSite refuses what a page of another site has a browser send without an Origin: a link, a picture, a form's GET (Fetch Metadata,
 // section 2.2). It takes effect or costs, though the page cannot read the answer.
 func (p callerPolicy) checkSite(r *http.Request) string {
-	for _, site := range r.Header.Values("Sec-Fetch-Site") {
+	h := r.Header
+	if p.linked && r.Method == http.MethodGet && h.Get("Sec-Fetch-Mode") == "navigate" && h.Get("Sec-Fetch-Dest") == "document" {
+		return "" // a link to a page, in a window of its own
+	}
+	for _, site := range h.Values("Sec-Fetch-Site") {
 		if site != "same-origin" && site != "none" && !p.any {
 			return "a page of another site may not call (Sec-Fetch-Site: " + Quoted(site) + "): open the address itself"
 		}
