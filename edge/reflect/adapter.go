@@ -8,10 +8,13 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // What zero values of Options stand for.
@@ -51,7 +54,7 @@ type Adapter struct {
 	cancel context.CancelFunc
 	group  sync.WaitGroup
 
-	// opening is held by whoever learns the methods.
+	// opening is held by whoever opens a link.
 	opening chan struct{}
 	// kick asks for the methods to be learned anew.
 	kick chan struct{}
@@ -61,6 +64,8 @@ type Adapter struct {
 	model *model
 	// changed closes when model is replaced.
 	changed chan struct{}
+	// attempt is the first learning of the methods on a connection, until its outcome was used; nil: there is none.
+	attempt *attempt
 	// link serves; nil: the target is away.
 	link   *link
 	closed bool
@@ -144,7 +149,7 @@ func (a *Adapter) open(ctx context.Context) (*link, error) {
 	if err := a.connect(ctx); err != nil {
 		return nil, err
 	}
-	if err := a.load(ctx); err != nil {
+	if err := a.learned(ctx); err != nil {
 		return nil, err
 	}
 	return a.serve()
@@ -193,11 +198,52 @@ func (a *Adapter) reason() error {
 	return fmt.Errorf("%s is being connected", a.target.Target())
 }
 
+// attempt is a learning of the methods that may outlast the dial that began it.
+type attempt struct {
+	done  chan struct{}
+	err   error // once done is closed
+	began time.Time
+	// files is how many files have come.
+	files atomic.Int64
+}
+
+// learned waits until the methods are learned. The learning goes on when ctx ends, and the next call waits for it. The
+// caller holds opening.
+func (a *Adapter) learned(ctx context.Context) error {
+	a.mu.Lock()
+	t := a.attempt
+	if t == nil && !a.closed {
+		t = &attempt{done: make(chan struct{}), began: time.Now()}
+		a.attempt = t
+		a.group.Go(func() {
+			defer close(t.done)
+			ctx, cancel := context.WithTimeout(a.ctx, limit.MaxTime)
+			defer cancel()
+			t.err = a.load(ctx, func(files int) { t.files.Store(int64(files)) })
+		})
+	}
+	a.mu.Unlock()
+	if t == nil {
+		return errClosed
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		err := fmt.Errorf("its methods are being learned since %s: %d files have come", time.Since(t.began).Round(time.Second/10), t.files.Load())
+		a.log.Info("the service's methods are not learned yet", "files", t.files.Load(), "since", time.Since(t.began))
+		return err
+	}
+	a.mu.Lock()
+	a.attempt = nil
+	a.mu.Unlock()
+	return t.err
+}
+
 // load learns the methods and swaps the model if they differ. One load runs at a time: while there is no
-// link, by whoever opens one, then by the link's follower.
-func (a *Adapter) load(ctx context.Context) error {
+// link, by the attempt of who opens one, then by the link's follower.
+func (a *Adapter) load(ctx context.Context, progress func(files int)) error {
 	before, _ := a.current()
-	m, err := learn(ctx, a.target, &a.opts, before)
+	m, err := learn(ctx, a.target, &a.opts, before, progress)
 	if err != nil {
 		return err
 	}
@@ -211,8 +257,14 @@ func (a *Adapter) load(ctx context.Context) error {
 	a.changed = make(chan struct{})
 	a.mu.Unlock()
 	a.log.Info("the service's methods were learned", "tools", len(m.tools), "version", m.version)
+	known := map[string]bool{}
+	if before != nil {
+		for _, note := range before.notes {
+			known[note] = true
+		}
+	}
 	for _, note := range m.notes {
-		if before == nil || !slices.Contains(before.notes, note) {
+		if !known[note] {
 			a.log.Info("a tool cannot express all of its method", "note", note)
 		}
 	}

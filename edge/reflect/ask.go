@@ -2,17 +2,17 @@ package reflect
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
+	"io"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // The reflection service's two versions have the same messages on the wire.
@@ -21,180 +21,301 @@ var reflectionMethods = []string{
 	"/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 }
 
-// ask learns a target's services by server reflection, in the newest version that is served.
-func ask(ctx context.Context, conn grpc.ClientConnInterface, pick *selection) (*catalog, error) {
+// maxWindow is how many questions are asked before their answers have come, at most. It begins with one and rises with
+// each answer, since the first answers may hold what would be asked about next.
+const maxWindow = 32
+
+// ask learns a target's services by server reflection, in the newest version that answers.
+func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *selection, progress func(files int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	var failed error
 	for _, method := range reflectionMethods {
-		c, err := askBy(ctx, conn, method, pick)
-		if status.Code(err) == codes.Unimplemented {
-			continue
+		a := &asker{ctx: ctx, conn: conn, method: method, catalog: c, progress: progress, asked: map[string]bool{}}
+		names, err := a.list()
+		if err == nil {
+			c.choose(names, pick)
+			if err = a.all(); err == nil {
+				return a.close()
+			}
+			return fmt.Errorf("server reflection: %w", err)
 		}
-		if err != nil {
-			return nil, fmt.Errorf("server reflection: %w", err)
+		if failed == nil || status.Code(failed) == codes.Unimplemented {
+			failed = err
 		}
-		return c, nil
+		if ctx.Err() != nil {
+			break
+		}
 	}
-	return nil, status.Error(codes.FailedPrecondition,
-		"the service does not serve reflection: register it there, or give the backend a descriptor-set")
+	if status.Code(failed) == codes.Unimplemented {
+		return status.Error(codes.FailedPrecondition,
+			"the service does not serve reflection: register it there, or give the backend a descriptor-set")
+	}
+	return fmt.Errorf("server reflection: %w", failed)
 }
 
-func askBy(ctx context.Context, conn grpc.ClientConnInterface, method string, pick *selection) (*catalog, error) {
-	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method,
-		grpc.MaxCallRecvMsgSize(MaxDescriptorBytes))
-	if err != nil {
-		return nil, err
-	}
-	a := &asker{stream: stream, catalog: &catalog{files: map[string]*descriptorpb.FileDescriptorProto{}}}
-	if err := a.services(pick); err != nil {
-		return nil, err
-	}
-	return a.catalog, stream.CloseSend()
+// question is one about a file or a symbol.
+type question struct {
+	req *rpb.ServerReflectionRequest
+	// depth is how many imports lead to what is asked about.
+	depth int
+	// refused is called when the target does not know it; nil: then nothing is lost.
+	refused func(why error)
 }
 
-// asker asks one question after the other on one stream.
+// asker asks questions on one stream, several at a time, and on the next one where a target ends the stream at what it
+// does not know.
 type asker struct {
-	stream  grpc.ClientStream
-	catalog *catalog
+	ctx      context.Context
+	conn     grpc.ClientConnInterface
+	method   string
+	catalog  *catalog
+	progress func(files int)
+
+	stream grpc.ClientStream // nil: none is open
+	// waiting are questions to be asked, open those without an answer yet, in their order.
+	waiting, open []question
+	// asked are the files and symbols that were asked about, ever.
+	asked map[string]bool
+	// window is how many may be open, received how many bytes the answers had.
+	window, received int
 }
 
-// ask returns the answer; refused is a question's own error, err the stream's.
-func (a *asker) ask(req *rpb.ServerReflectionRequest) (res *rpb.ServerReflectionResponse, refused, err error) {
-	if err := a.stream.SendMsg(req); err != nil {
-		// The reason is the stream's, which receiving tells.
-		if e := a.stream.RecvMsg(&rpb.ServerReflectionResponse{}); e != nil {
-			err = e
-		}
-		return nil, nil, err
-	}
-	res = &rpb.ServerReflectionResponse{}
-	if err := a.stream.RecvMsg(res); err != nil {
-		return nil, nil, err
-	}
-	if e := res.GetErrorResponse(); e != nil {
-		return nil, status.Error(codes.Code(e.GetErrorCode()), e.GetErrorMessage()), nil // #nosec G115 -- a code that gRPC does not have stays one
-	}
-	return res, nil, nil
-}
-
-// services lists the services and fetches their files.
-func (a *asker) services(pick *selection) error {
-	res, refused, err := a.ask(&rpb.ServerReflectionRequest{
-		MessageRequest: &rpb.ServerReflectionRequest_ListServices{},
-	})
-	if err == nil {
-		err = refused
-	}
+// list asks for the names of all services.
+func (a *asker) list() ([]string, error) {
+	res, err := a.first(&rpb.ServerReflectionRequest{MessageRequest: &rpb.ServerReflectionRequest_ListServices{}})
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var names []string
 	for _, s := range res.GetListServicesResponse().GetService() {
-		a.catalog.operations = a.catalog.operations || s.GetName() == operationsService
-		if pick.service(s.GetName()) {
-			a.catalog.services = append(a.catalog.services, s.GetName())
-		}
+		names = append(names, s.GetName())
 	}
-	if n := len(a.catalog.services); n > MaxServices {
-		return fmt.Errorf("%d services are more than %d: select some with include", n, MaxServices)
+	return names, nil
+}
+
+// first opens the stream with a question that must be answered.
+func (a *asker) first(req *rpb.ServerReflectionRequest) (*rpb.ServerReflectionResponse, error) {
+	if err := a.send(req); err != nil {
+		return nil, err
 	}
-	slices.Sort(a.catalog.services)
-	for _, name := range a.catalog.services {
-		refused, err := a.files(&rpb.ServerReflectionRequest{
-			MessageRequest: &rpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: name},
-		})
+	res, err := a.receive()
+	if err != nil {
+		return nil, err
+	}
+	return res, refusal(res)
+}
+
+// send asks a question, on a new stream if none is open. A stream that has ended is no error: receive says why.
+func (a *asker) send(req *rpb.ServerReflectionRequest) error {
+	if a.stream == nil {
+		stream, err := a.conn.NewStream(a.ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, a.method,
+			grpc.MaxCallRecvMsgSize(limit.MaxDescriptorBytes))
 		if err != nil {
 			return err
 		}
-		if refused != nil {
-			a.catalog.note("service %s is not described: %v", name, refused)
-		}
+		a.stream = stream
 	}
-	if err := a.imports(); err != nil {
+	if err := a.stream.SendMsg(req); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return a.operationTypes()
+	return nil
 }
 
-// operationTypes fetches the types that operation_info names, in files that need not be imported. A target that does not know one is noted later.
-func (a *asker) operationTypes() error {
-	for _, names := range a.catalog.operationTypes() {
-		if slices.ContainsFunc(names, a.catalog.declares) {
-			continue
+// receive reads one answer. An error ends the stream.
+func (a *asker) receive() (*rpb.ServerReflectionResponse, error) {
+	res := &rpb.ServerReflectionResponse{}
+	if err := a.stream.RecvMsg(res); err != nil {
+		a.stream = nil
+		if errors.Is(err, io.EOF) {
+			err = status.Error(codes.NotFound, "the target ended the stream without an answer")
 		}
-		for _, name := range names {
-			refused, err := a.files(&rpb.ServerReflectionRequest{
-				MessageRequest: &rpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
-			})
-			if err != nil {
-				return err
-			}
-			if refused == nil {
-				break
-			}
-		}
+		return nil, err
 	}
-	return a.imports()
+	return res, nil
 }
 
-// files asks for files and keeps them.
-func (a *asker) files(req *rpb.ServerReflectionRequest) (refused, err error) {
-	res, refused, err := a.ask(req)
-	if refused != nil || err != nil {
-		return refused, err
+// refusal is the error that an answer holds; nil: it answers.
+func refusal(res *rpb.ServerReflectionResponse) error {
+	if e := res.GetErrorResponse(); e != nil {
+		return status.Error(codes.Code(e.GetErrorCode()), e.GetErrorMessage()) // #nosec G115 -- a code that gRPC does not have stays one
 	}
-	for _, raw := range res.GetFileDescriptorResponse().GetFileDescriptorProto() {
-		if _, err := a.catalog.add(raw); err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	return nil
 }
 
-// imports fetches what the files import and did not come with them. What the server does not know and
-// is common, such as protobuf's own files, is taken from here.
-func (a *asker) imports() error {
-	asked := map[string]bool{}
-	for {
-		var wanted []string
-		for _, fd := range a.catalog.files {
-			for _, name := range fd.GetDependency() {
-				if a.catalog.files[name] == nil && !asked[name] {
-					asked[name] = true
-					wanted = append(wanted, name)
-				}
-			}
-		}
-		if len(wanted) == 0 {
-			return nil
-		}
-		slices.Sort(wanted)
-		for _, name := range wanted {
-			refused, err := a.files(&rpb.ServerReflectionRequest{
-				MessageRequest: &rpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
-			})
-			if err != nil {
-				return err
-			}
-			if refused == nil && a.catalog.files[name] != nil {
-				continue
-			}
-			if err := a.catalog.common(name); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// common adds a file that is linked into this program; one that is not is noted.
-func (c *catalog) common(name string) error {
-	fd, err := protoregistry.GlobalFiles.FindFileByPath(name)
-	if err != nil {
-		c.note("the file %s, which others import, is not described", name)
+// close ends the stream.
+func (a *asker) close() error {
+	if a.stream == nil {
 		return nil
 	}
-	raw, err := proto.Marshal(protodesc.ToFileDescriptorProto(fd))
-	if err == nil {
-		_, err = c.add(raw)
+	return a.stream.CloseSend()
+}
+
+// all asks for the files of the services, for what they import, and for the types that are used and were in none of
+// these.
+func (a *asker) all() error {
+	for _, name := range a.catalog.services {
+		a.symbol(protoreflect.FullName(name), func(why error) {
+			a.catalog.note("service %s is not described: %v", name, why)
+		})
 	}
-	return err
+	if err := a.run(); err != nil {
+		return err
+	}
+	a.operationTypes()
+	for range limit.MaxDepth {
+		for _, name := range a.catalog.unresolved() {
+			a.symbol(name, nil)
+		}
+		if len(a.waiting) == 0 {
+			return nil
+		}
+		if err := a.run(); err != nil {
+			return err
+		}
+	}
+	a.catalog.exceeds("more of what types use", fmt.Errorf("it nests more than %d deep", limit.MaxDepth))
+	return nil
+}
+
+// operationTypes asks for the types that operation_info names, in files that need not be imported: under the first of
+// the names that is known. One that is not known under any is noted later.
+func (a *asker) operationTypes() {
+	var next func(names []protoreflect.FullName)
+	next = func(names []protoreflect.FullName) {
+		if len(names) > 0 {
+			a.symbol(names[0], func(error) { next(names[1:]) })
+		}
+	}
+	for _, names := range a.catalog.operationTypes() {
+		if !a.catalog.declaresAny(names) {
+			next(names)
+		}
+	}
+}
+
+// symbol asks for the file of a symbol, unless that was asked before.
+func (a *asker) symbol(name protoreflect.FullName, refused func(error)) {
+	if a.once("symbol " + string(name)) {
+		a.waiting = append(a.waiting, question{refused: refused, req: &rpb.ServerReflectionRequest{
+			MessageRequest: &rpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
+		}})
+	}
+}
+
+// file asks for a file, unless that was asked before. One that the target does not know is taken from this program.
+func (a *asker) file(name string, depth int) {
+	if depth > limit.MaxDepth {
+		a.catalog.exceeds(fmt.Sprintf("the file %.200q", name), fmt.Errorf("files import each other more than %d deep", limit.MaxDepth))
+		return
+	}
+	if len(name) <= limit.MaxName && a.once("file "+name) {
+		a.waiting = append(a.waiting, question{depth: depth, refused: func(error) { a.catalog.common(name) }, req: &rpb.ServerReflectionRequest{
+			MessageRequest: &rpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
+		}})
+	}
+}
+
+// once reports whether something may be asked: it was not, and there are not too many questions.
+func (a *asker) once(what string) bool {
+	if a.asked[what] || !a.catalog.meter.Step(1) {
+		return false
+	}
+	if len(a.asked) >= limit.MaxFiles {
+		a.catalog.exceeds("more of the service", fmt.Errorf("there are more than %d questions to ask about it", limit.MaxFiles))
+		return false
+	}
+	a.asked[what] = true
+	return true
+}
+
+// needless reports whether the answer to a question is known by now.
+func (a *asker) needless(q question) bool {
+	if a.catalog.full() {
+		return true
+	}
+	switch about := q.req.GetMessageRequest().(type) {
+	case *rpb.ServerReflectionRequest_FileByFilename:
+		return a.catalog.files[about.FileByFilename] != nil
+	case *rpb.ServerReflectionRequest_FileContainingSymbol:
+		return a.catalog.symbols[protoreflect.FullName(about.FileContainingSymbol)].file != ""
+	}
+	return false
+}
+
+// run asks until nothing waits.
+func (a *asker) run() error {
+	for {
+		for len(a.waiting) > 0 && len(a.open) <= a.window {
+			q := a.waiting[0]
+			a.waiting = a.waiting[1:]
+			if a.needless(q) {
+				continue
+			}
+			if err := a.send(q.req); err != nil {
+				return err
+			}
+			a.open = append(a.open, q)
+		}
+		if len(a.open) == 0 {
+			return nil
+		}
+		if err := a.answer(); err != nil {
+			return err
+		}
+	}
+}
+
+// answer takes the answer to the question that is open longest. A target that ends the stream instead has refused that
+// question; the others are asked again.
+func (a *asker) answer() error {
+	q := a.open[0]
+	res, err := a.receive()
+	switch {
+	case err == nil:
+		a.open = a.open[1:]
+		a.window = min(a.window+1, maxWindow-1)
+		err = refusal(res)
+	case a.ctx.Err() != nil, status.Code(err) == codes.Unavailable, status.Code(err) == codes.Canceled:
+		return err
+	default:
+		a.waiting = append(a.open[1:], a.waiting...)
+		a.open = nil
+	}
+	if err != nil {
+		if q.refused != nil {
+			q.refused(err)
+		}
+		return nil
+	}
+	return a.keep(res, q)
+}
+
+// keep takes the files of an answer and asks for what they import.
+func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
+	for _, raw := range res.GetFileDescriptorResponse().GetFileDescriptorProto() {
+		if a.received += len(raw); a.received > limit.MaxAnswerBytes {
+			a.catalog.exceeds("the rest of the service", fmt.Errorf("the answers of server reflection have more than %d bytes", limit.MaxAnswerBytes))
+			a.waiting = nil
+			return nil
+		}
+		fd, err := a.catalog.add(raw)
+		if err != nil {
+			a.catalog.note("%v", err)
+			continue
+		}
+		for _, name := range fd.GetDependency() {
+			if a.catalog.files[name] == nil {
+				a.file(name, q.depth+1)
+			}
+		}
+	}
+	if a.progress != nil {
+		a.progress(len(a.catalog.files))
+	}
+	if err := a.catalog.meter.Err(); err != nil && a.ctx.Err() == nil {
+		a.catalog.exceeds("the rest of the service", err)
+		a.waiting = nil
+	}
+	return a.ctx.Err()
 }

@@ -5,79 +5,40 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
-	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 
 	// What services' options may use must be known when their descriptors are read.
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 )
 
-// Bounds of what is learned of one target.
-const (
-	// MaxServices is how many services are asked about, MaxFiles how many files may describe them.
-	MaxServices = 1_000
-	MaxFiles    = 10_000
-	// MaxDescriptorBytes bounds the files together.
-	MaxDescriptorBytes = 32 << 20
-	// MaxTools bounds the tools.
-	MaxTools = 5_000
-)
-
-// catalog is what a target says of itself.
-type catalog struct {
-	// services are full names, sorted.
-	services []string
-	// operations: google.longrunning.Operations is served, or may be.
-	operations bool
-	files      map[string]*descriptorpb.FileDescriptorProto
-	bytes      int
-	notes      []string
-}
-
-func (c *catalog) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(c.notes, text) {
-		c.notes = append(c.notes, text)
-	}
-}
-
-// add keeps a file, within the bounds.
-func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
-	fd := &descriptorpb.FileDescriptorProto{}
-	if err := unmarshal(raw, fd); err != nil {
-		return nil, fmt.Errorf("a file descriptor cannot be read: %w", err)
-	}
-	if c.files[fd.GetName()] != nil {
-		return fd, nil
-	}
-	if c.bytes += len(raw); c.bytes > MaxDescriptorBytes || len(c.files) == MaxFiles {
-		return nil, fmt.Errorf("the descriptors are more than %d files or %d bytes: expose fewer services", MaxFiles, MaxDescriptorBytes)
-	}
-	c.files[fd.GetName()] = fd
-	return fd, nil
-}
-
 // learn finds out what a target serves and makes tools of it; before is returned when nothing has changed
-// since. A fault in the descriptors is an error, never a panic.
-func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model) (m *model, err error) {
+// since. A fault in the descriptors is an error, never a panic. progress is called as files come, with their number.
+func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files int)) (*model, error) {
+	return learnBy(ctx, conn, opts, before, progress, limit.New(ctx))
+}
+
+// learnBy is learn with the meter of ctx.
+func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files int), meter *limit.Meter) (m *model, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m, err = nil, fmt.Errorf("the service's descriptors cannot be used: %v", p)
 		}
 	}()
 	pick := selection{include: opts.Include, exclude: opts.Exclude}
-	var c *catalog
+	c := newCatalog(meter)
 	if opts.DescriptorSet != nil {
-		c, err = readSet(opts.DescriptorSet, &pick)
+		err = c.readSet(opts.DescriptorSet, &pick)
 	} else {
-		c, err = ask(ctx, conn, &pick)
+		err = ask(ctx, conn, c, &pick, progress)
 	}
 	if err != nil {
 		return nil, err
@@ -87,86 +48,43 @@ func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, be
 		return before, nil
 	}
 	m = build(c, &pick)
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if len(m.tools) == 0 && c.bound != nil {
+		return nil, fmt.Errorf("the service cannot be learned: %w", c.bound)
+	}
 	m.source = source
 	return m, nil
 }
 
-// digest is equal for equal catalogs.
-func (c *catalog) digest() [sha256.Size]byte {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		raw, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c.files[name])
-		fmt.Fprintf(h, "%d:", len(raw))
-		h.Write(raw)
-	}
-	fmt.Fprintf(h, "%q%t%q", c.services, c.operations, c.notes)
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
 // readSet takes the services from a descriptor set.
-func readSet(read func() ([]byte, error), pick *selection) (*catalog, error) {
+func (c *catalog) readSet(read func() ([]byte, error), pick *selection) error {
 	raw, err := read()
 	if err != nil {
-		return nil, fmt.Errorf("descriptor set: %w", err)
+		return fmt.Errorf("descriptor set: %w", err)
 	}
-	set := &descriptorpb.FileDescriptorSet{}
-	if err := unmarshal(raw, set); err != nil {
-		return nil, fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", err)
-	}
-	c := &catalog{files: map[string]*descriptorpb.FileDescriptorProto{}}
-	for _, fd := range set.GetFile() {
-		if c.bytes += proto.Size(fd); c.bytes > MaxDescriptorBytes || len(c.files) == MaxFiles {
-			return nil, fmt.Errorf("descriptor set: more than %d files or %d bytes: leave out what is not needed", MaxFiles, MaxDescriptorBytes)
+	var services []string
+	for rest := raw; len(rest) > 0; {
+		number, kind, size := protowire.ConsumeField(rest)
+		if size < 0 {
+			return fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", protowire.ParseError(size))
 		}
-		c.files[fd.GetName()] = fd
-		for _, s := range fd.GetService() {
-			name := s.GetName()
-			if fd.GetPackage() != "" {
-				name = fd.GetPackage() + "." + name
+		if number == 1 && kind == protowire.BytesType {
+			_, _, start := protowire.ConsumeTag(rest)
+			file, _ := protowire.ConsumeBytes(rest[start:])
+			fd, err := c.add(file)
+			if err != nil {
+				return fmt.Errorf("descriptor set: it is no serialized google.protobuf.FileDescriptorSet: %w", err)
 			}
-			c.operations = c.operations || name == operationsService
-			if pick.service(name) {
-				c.services = append(c.services, name)
+			for _, s := range fd.GetService() {
+				services = append(services, join(fd.GetPackage(), s.GetName()))
 			}
 		}
+		rest = rest[size:]
 	}
-	slices.Sort(c.services)
-	return c, nil
-}
-
-// linked makes descriptors of the files. A file that cannot be linked is noted and left out.
-func (c *catalog) linked() *protoregistry.Files {
-	files := &protoregistry.Files{}
-	state := map[string]bool{} // true: being linked or done
-	var link func(name string)
-	link = func(name string) {
-		if state[name] {
-			return
-		}
-		state[name] = true
-		if c.files[name] == nil { // a set without imports
-			_ = c.common(name)
-		}
-		fd := c.files[name]
-		if fd == nil {
-			return
-		}
-		for _, d := range fd.GetDependency() {
-			link(d)
-		}
-		// What is imported for its options alone need not be there.
-		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, files)
-		if err == nil {
-			err = files.RegisterFile(linked)
-		}
-		if err != nil {
-			c.note("the file %s cannot be used: %v", name, err)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		link(name)
-	}
-	return files
+	c.choose(services, pick)
+	return nil
 }
 
 // version is a digest of the tools, the same for the same descriptors.
@@ -179,30 +97,60 @@ func version(parts ...[]byte) string {
 	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// missing finds a message that is used below md but described nowhere; empty: there is none.
-func missing(md protoreflect.MessageDescriptor) protoreflect.FullName {
-	seen := map[protoreflect.FullName]bool{}
-	var walk func(md protoreflect.MessageDescriptor) protoreflect.FullName
-	walk = func(md protoreflect.MessageDescriptor) protoreflect.FullName {
-		if md.IsPlaceholder() {
-			return md.FullName()
-		}
-		if seen[md.FullName()] {
-			return ""
-		}
-		seen[md.FullName()] = true
-		for i := range md.Fields().Len() {
-			fd := md.Fields().Get(i)
-			if ed := fd.Enum(); ed != nil && ed.IsPlaceholder() {
-				return ed.FullName()
+// lacking are the messages below which something is used that is described nowhere, each with the name of one such
+// thing.
+type lacking map[protoreflect.FullName]protoreflect.FullName
+
+// of returns what a message lacks; empty: nothing.
+func (l lacking) of(md protoreflect.MessageDescriptor) protoreflect.FullName {
+	if md.IsPlaceholder() {
+		return md.FullName()
+	}
+	return l[md.FullName()]
+}
+
+// findLacking looks at every field once.
+func (c *catalog) findLacking(files *protoregistry.Files) lacking {
+	users := map[protoreflect.FullName][]protoreflect.FullName{} // of what is not described, and of messages
+	var undescribed []protoreflect.FullName
+	var messages func(all protoreflect.MessageDescriptors)
+	messages = func(all protoreflect.MessageDescriptors) {
+		for i := range all.Len() {
+			md := all.Get(i)
+			for j := range md.Fields().Len() {
+				if !c.meter.Step(1) {
+					return
+				}
+				fd := md.Fields().Get(j)
+				if sub := fd.Message(); sub != nil {
+					users[sub.FullName()] = append(users[sub.FullName()], md.FullName())
+					if sub.IsPlaceholder() {
+						undescribed = append(undescribed, sub.FullName())
+					}
+				}
+				if ed := fd.Enum(); ed != nil && ed.IsPlaceholder() {
+					users[ed.FullName()] = append(users[ed.FullName()], md.FullName())
+					undescribed = append(undescribed, ed.FullName())
+				}
 			}
-			if sub := fd.Message(); sub != nil {
-				if name := walk(sub); name != "" {
-					return name
+			messages(md.Messages())
+		}
+	}
+	files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		messages(fd.Messages())
+		return true
+	})
+	slices.SortFunc(undescribed, func(a, b protoreflect.FullName) int { return strings.Compare(string(a), string(b)) })
+	found := lacking{}
+	for _, name := range slices.Compact(undescribed) {
+		for queue := []protoreflect.FullName{name}; len(queue) > 0; queue = queue[1:] {
+			for _, user := range users[queue[0]] {
+				if found[user] == "" {
+					found[user] = name
+					queue = append(queue, user)
 				}
 			}
 		}
-		return ""
 	}
-	return walk(md)
+	return found
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/test/bufconn"
 
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -101,9 +102,9 @@ func (a *Adapter) again(ctx context.Context, ready bool) time.Duration {
 	if !ready {
 		return spread(a.opts.Refresh)
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.opts.Refresh+reloadMin)
+	ctx, cancel := context.WithTimeout(ctx, limit.MaxTime)
 	defer cancel()
-	if err := a.load(ctx); err != nil && ctx.Err() == nil {
+	if err := a.load(ctx, nil); err != nil && ctx.Err() == nil {
 		a.log.Warn("the service's methods cannot be learned anew; the tools stay as they are", "error", err)
 		return spread(min(5*reloadMin, a.opts.Refresh))
 	}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
 	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -54,6 +55,7 @@ func (m *method) note(format string, args ...any) {
 func build(c *catalog, pick *selection) *model {
 	c.disown()
 	files := c.linked()
+	lacks := c.findLacking(files)
 	m := &model{methods: map[string]*method{}, types: resolver{dynamicpb.NewTypes(files)}}
 	var methods []*method
 	used := map[string]bool{}
@@ -64,34 +66,41 @@ func build(c *catalog, pick *selection) *model {
 			c.note("service %s is not described, and none of its methods is a tool", name)
 			continue
 		}
-		methods = append(methods, c.methods(service, pick, used)...)
+		methods = append(methods, c.methods(service, pick, lacks, used)...)
 	}
 	for _, pattern := range pick.include {
 		if !used[pattern] {
 			c.note("include %q selects no method", pattern)
 		}
 	}
-	if len(methods) > MaxTools {
-		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), MaxTools)
-		methods = methods[:MaxTools]
+	if len(methods) > limit.MaxTools {
+		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), limit.MaxTools)
+		methods = methods[:limit.MaxTools]
 	}
 	names(methods, c.note)
 	m.operations = c.findOperations(files)
-	m.notes = c.notes
+	written := &schemas{meter: c.meter, known: map[schemaOf]schema.Schema{}}
 	var parts [][]byte
 	for _, one := range methods {
 		if begins(one.desc) {
-			one.follows(m)
+			one.follows(m, lacks)
 		}
-		one.describe()
+		one.describe(written)
 		m.tools = append(m.tools, one.tool)
 		m.methods[one.tool.Name] = one
 		for _, note := range one.notes {
-			m.notes = append(m.notes, "tool "+one.tool.Name+": "+note)
+			c.note("tool %s: %s", one.tool.Name, note)
 		}
 		raw, _ := proto.MarshalOptions{Deterministic: true}.Marshal(one.tool)
 		parts = append(parts, raw)
 	}
+	if written.open > 0 {
+		c.note("%d schemas are left open, since %v", written.open, written.why)
+	}
+	if err := c.meter.Err(); err != nil && len(m.tools) == 0 {
+		c.exceeds("the service", err)
+	}
+	m.notes = c.notes.List()
 	for _, note := range m.notes {
 		parts = append(parts, []byte(note))
 	}
@@ -100,7 +109,7 @@ func build(c *catalog, pick *selection) *model {
 }
 
 // methods are those of a service that become tools. used collects the patterns that selected one.
-func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, used map[string]bool) (out []*method) {
+func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, lacks lacking, used map[string]bool) (out []*method) {
 	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
 	c.unread(err)
 	prefix := about.GetPrefix()
@@ -123,11 +132,11 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 			c.note("method %s takes a stream of messages, and is no tool", m.full)
 			continue
 		}
-		if name := missing(desc.Input()); name != "" {
+		if name := lacks.of(desc.Input()); name != "" {
 			c.note("method %s takes a %s, which is not described, and is no tool", m.full, name)
 			continue
 		}
-		if name := missing(desc.Output()); name != "" {
+		if name := lacks.of(desc.Output()); name != "" {
 			c.note("method %s gives a %s, which is not described, and is no tool", m.full, name)
 			continue
 		}
@@ -146,20 +155,53 @@ func (c *catalog) unread(err error) {
 // maxSchema is what the edge reads of a schema; a larger one goes unchecked.
 const maxSchema = 256 << 10
 
+// schemas writes schemas, each once.
+type schemas struct {
+	meter *limit.Meter
+	known map[schemaOf]schema.Schema
+	// open is how many schemas are open for the bound why.
+	open int
+	why  error
+}
+
+// schemaOf says what a schema is of.
+type schemaOf struct {
+	message protoreflect.FullName
+	input   bool
+}
+
+// of returns the schema of what a method takes (input) or gives.
+func (s *schemas) of(md protoreflect.MessageDescriptor, input bool) schema.Schema {
+	key := schemaOf{md.FullName(), input}
+	if known, there := s.known[key]; there && s.meter.Schema(len(known.JSON)) {
+		return known
+	}
+	write := schema.Output
+	if input {
+		write = schema.Input
+	}
+	made := write(md, s.meter)
+	s.known[key] = made
+	if made.Open != nil {
+		s.open, s.why = s.open+1, made.Open
+	}
+	return made
+}
+
 // describe fills the tool in, whose name is set.
-func (m *method) describe() {
+func (m *method) describe(written *schemas) {
 	t := m.tool
-	if t.Title = m.options.GetTitle(); t.Title == "" {
+	if t.Title = limit.Clip(m.options.GetTitle(), limit.MaxName); t.Title == "" {
 		t.Title = words(string(m.desc.Name()))
 	}
 	t.Description = m.description()
 	t.Annotations = m.annotations()
-	in, out := schema.Input(m.desc.Input()), schema.Schema{}
+	in, out := written.of(m.desc.Input(), true), schema.Schema{}
 	switch {
 	case !m.operates:
-		out = schema.Output(m.desc.Output())
+		out = written.of(m.desc.Output(), false)
 	case m.response != nil:
-		out = schema.Output(m.response)
+		out = written.of(m.response, false)
 	}
 	t.InputSchemaJson, t.OutputSchemaJson = in.JSON, out.JSON
 	m.notes = append(append(m.notes, in.Notes...), out.Notes...)
@@ -173,19 +215,19 @@ func (m *method) describe() {
 }
 
 // follows makes the tool one that gives what the method's operations end with, and whose calls may become tasks.
-func (m *method) follows(all *model) {
+func (m *method) follows(all *model, lacks lacking) {
 	if all.operations == nil {
 		m.note("it gives an operation, but the target does not serve %s, so that the operation is its result", operationsService)
 		return
 	}
 	m.operates = true
-	m.response = m.responseOf(all.types)
+	m.response = m.responseOf(all.types, lacks)
 	m.tool.TaskSupport = &pb.TaskSupport{Mode: pb.TaskMode_TASK_MODE_OPTIONAL}
 }
 
 // description is what the model is told.
 func (m *method) description() string {
-	text := m.options.GetDescription()
+	text := limit.Clip(m.options.GetDescription(), limit.MaxText)
 	if text == "" {
 		text = schema.Comment(m.desc)
 	}
@@ -201,7 +243,7 @@ func (m *method) description() string {
 	if options, ok := m.desc.Options().(*descriptorpb.MethodOptions); ok && options.GetDeprecated() {
 		text += "\nDeprecated."
 	}
-	return strings.TrimSpace(text)
+	return strings.TrimSpace(limit.Clip(text, limit.MaxText))
 }
 
 // annotations are the hints, by the options, else by the method's idempotency_level.

@@ -14,6 +14,8 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 
 	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // The names of long-running operations (google/longrunning/operations.proto).
@@ -185,7 +187,7 @@ func (c *catalog) operationTypes() (out [][]protoreflect.FullName) {
 				}
 				response, metadata := infoOf(raw)
 				for _, name := range []string{response, metadata} {
-					if name != "" {
+					if name != "" && len(name) <= limit.MaxName && c.meter.Step(1) {
 						out = append(out, namesFor(name, fd.GetPackage()))
 					}
 				}
@@ -196,38 +198,18 @@ func (c *catalog) operationTypes() (out [][]protoreflect.FullName) {
 	return slices.CompactFunc(out, slices.Equal)
 }
 
-// declares reports whether a message of that name is in a file of the catalog, or is linked into this program.
-func (c *catalog) declares(name protoreflect.FullName) bool {
-	for _, fd := range c.files {
-		bare := string(name)
-		if pkg := fd.GetPackage(); pkg != "" {
-			var ok bool
-			if bare, ok = strings.CutPrefix(bare, pkg+"."); !ok {
-				continue
-			}
-		}
-		if declaresMessage(fd.GetMessageType(), bare) {
-			return true
-		}
-	}
-	_, err := protoregistry.GlobalTypes.FindMessageByName(name)
-	return err == nil
-}
-
-func declaresMessage(messages []*descriptorpb.DescriptorProto, name string) bool {
-	first, rest, nested := strings.Cut(name, ".")
-	for _, m := range messages {
-		if m.GetName() == first && (!nested || declaresMessage(m.GetNestedType(), rest)) {
-			return true
-		}
-	}
-	return false
+// declaresAny reports whether a message of one of the names is in a file of the catalog, or is linked into this program.
+func (c *catalog) declaresAny(names []protoreflect.FullName) bool {
+	return slices.ContainsFunc(names, func(name protoreflect.FullName) bool {
+		_, found := c.lookup(string(name))
+		return found.file != ""
+	})
 }
 
 // responseOf finds the message that a method's operations give; nil: it is not said, or not described.
-func (m *method) responseOf(types resolver) protoreflect.MessageDescriptor {
+func (m *method) responseOf(types resolver, lacks lacking) protoreflect.MessageDescriptor {
 	name, _ := operationInfo(m.desc)
-	if name == "" {
+	if name == "" || len(name) > limit.MaxName {
 		return nil
 	}
 	for _, full := range namesFor(name, string(m.desc.ParentFile().Package())) {
@@ -235,8 +217,8 @@ func (m *method) responseOf(types resolver) protoreflect.MessageDescriptor {
 		if err != nil {
 			continue
 		}
-		if lacks := missing(t.Descriptor()); lacks != "" {
-			m.note("its operations give a %s, in which %s is not described; its results have no schema", full, lacks)
+		if name := lacks.of(t.Descriptor()); name != "" {
+			m.note("its operations give a %s, in which %s is not described; its results have no schema", full, name)
 			return nil
 		}
 		return t.Descriptor()

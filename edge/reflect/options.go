@@ -35,9 +35,25 @@ func unmarshal(raw []byte, m proto.Message) error {
 	return proto.UnmarshalOptions{Resolver: others{protoregistry.GlobalTypes}}.Unmarshal(raw, m)
 }
 
-// disown takes options out of the files that another project declares under the numbers of this one's.
+// optionsFile declares this project's options.
+var optionsFile = optionspb.E_Tool.TypeDescriptor().ParentFile().Path()
+
+// disown takes options out of the files that another project declares under the numbers of this one's, and out of those
+// that do not import this one's: there the numbers mean something else.
 func (c *catalog) disown() {
 	names := slices.Sorted(maps.Keys(c.files))
+	imports := c.importers(names)
+	for _, name := range names {
+		if imports[name] {
+			continue
+		}
+		for _, x := range own {
+			about := x.TypeDescriptor()
+			if erase(c.files[name].ProtoReflect(), about.ContainingMessage().FullName(), about.Number()) {
+				c.note("the file %s does not import %s: its options %d of %s are not read", name, optionsFile, about.Number(), about.ContainingMessage().Name())
+			}
+		}
+	}
 	for _, x := range own {
 		foreign := ""
 		for _, name := range names {
@@ -56,6 +72,42 @@ func (c *catalog) disown() {
 			erase(c.files[name].ProtoReflect(), about.ContainingMessage().FullName(), about.Number())
 		}
 	}
+}
+
+// importers are the files that import this project's options, under whatever name, also by what others import publicly.
+func (c *catalog) importers(names []string) map[string]bool {
+	is := map[string]bool{optionsFile: true}
+	public := map[string][]string{} // the files that import a file publicly
+	direct := map[string][]string{} // those that import it at all
+	for _, name := range names {
+		fd := c.files[name]
+		for _, x := range fd.GetExtension() {
+			is[name] = is[name] || join(fd.GetPackage(), x.GetName()) == string(optionspb.E_Tool.TypeDescriptor().FullName())
+		}
+		publicly := map[int32]bool{}
+		for _, i := range fd.GetPublicDependency() {
+			publicly[i] = true
+		}
+		for i, dependency := range fd.GetDependency() {
+			direct[dependency] = append(direct[dependency], name)
+			if publicly[int32(i)] { // #nosec G115 -- bounded by the file's size
+				public[dependency] = append(public[dependency], name)
+			}
+		}
+	}
+	out, passes := map[string]bool{}, slices.Sorted(maps.Keys(is))
+	for ; len(passes) > 0; passes = passes[1:] {
+		for _, name := range direct[passes[0]] {
+			out[name] = true
+		}
+		for _, name := range public[passes[0]] {
+			if !is[name] {
+				is[name] = true
+				passes = append(passes, name)
+			}
+		}
+	}
+	return out
 }
 
 // declares returns the name of the extension that has the message and the number of x and is not x; empty: there
@@ -80,8 +132,8 @@ func declares(scope string, extensions []*descriptorpb.FieldDescriptorProto, mes
 	return ""
 }
 
-// erase removes an unknown field from every message of a type below m.
-func erase(m protoreflect.Message, of protoreflect.FullName, number protoreflect.FieldNumber) {
+// erase removes an unknown field from every message of a type below m, and reports whether there was one.
+func erase(m protoreflect.Message, of protoreflect.FullName, number protoreflect.FieldNumber) (found bool) {
 	if m.Descriptor().FullName() == of {
 		var kept []byte
 		for rest := m.GetUnknown(); len(rest) > 0; {
@@ -89,23 +141,28 @@ func erase(m protoreflect.Message, of protoreflect.FullName, number protoreflect
 			if size < 0 {
 				break
 			}
-			if n != number {
+			if n == number {
+				found = true
+			} else {
 				kept = append(kept, rest[:size]...)
 			}
 			rest = rest[size:]
 		}
-		m.SetUnknown(kept)
+		if found {
+			m.SetUnknown(kept)
+		}
 	}
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {
 		case fd.Message() == nil || fd.IsMap():
 		case fd.IsList():
 			for i := range v.List().Len() {
-				erase(v.List().Get(i).Message(), of, number)
+				found = erase(v.List().Get(i).Message(), of, number) || found
 			}
 		default:
-			erase(v.Message(), of, number)
+			found = erase(v.Message(), of, number) || found
 		}
 		return true
 	})
+	return found
 }

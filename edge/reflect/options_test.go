@@ -162,6 +162,7 @@ func TestAnOptionThatCannotBeRead(t *testing.T) {
 				message Thing { string x = 1 [deprecated = true]; }
 				service Shop { rpc Buy(Thing) returns (Thing) { option deprecated = false; } option deprecated = false; }`})
 			fd := set.GetFile()[len(set.GetFile())-1]
+			fd.Dependency = append(fd.Dependency, "mcpedge/options/v1/options.proto")
 			fd.GetMessageType()[0].GetField()[0].GetOptions().ProtoReflect().SetUnknown(raw)
 			fd.GetService()[0].GetOptions().ProtoReflect().SetUnknown(raw)
 			fd.GetService()[0].GetMethod()[0].GetOptions().ProtoReflect().SetUnknown(raw)
@@ -205,6 +206,7 @@ func TestAnOptionInParts(t *testing.T) {
 		return protowire.AppendBytes(protowire.AppendTag(nil, 51733, protowire.BytesType), raw)
 	}
 	fd := set.GetFile()[len(set.GetFile())-1]
+	fd.Dependency = append(fd.Dependency, "mcpedge/options/v1/options.proto")
 	fd.GetService()[0].GetMethod()[0].GetOptions().ProtoReflect().SetUnknown(append(part("name"), part("title")...))
 	descriptors, err := proto.Marshal(set)
 	if err != nil {
@@ -215,5 +217,30 @@ func TestAnOptionInParts(t *testing.T) {
 	res, err := e.tools.ListTools(t.Context(), &pb.ListToolsRequest{})
 	if err != nil || len(res.GetTools()) != 1 || res.GetTools()[0].GetName() != "buy" || res.GetTools()[0].GetTitle() != "Buy it" {
 		t.Errorf("%v, %v", res, err)
+	}
+}
+
+// What stands under this project's number in a file that does not import its options is somebody else's: it names no
+// tool, even where the file that declares it is not served.
+func TestAnOptionOfAFileThatIsNotServed(t *testing.T) {
+	set := reflecttest.Compile(map[string]string{"shop.proto": `syntax = "proto3"; package acme;
+		message Thing {}
+		service Shop { rpc Buy(Thing) returns (Thing) { option deprecated = false; } }`})
+	fd := set.GetFile()[len(set.GetFile())-1]
+	fd.Dependency = append(fd.Dependency, "acme/options.proto")
+	value := protowire.AppendString(protowire.AppendTag(nil, 1, protowire.BytesType), "billing")
+	fd.GetService()[0].GetMethod()[0].GetOptions().ProtoReflect().SetUnknown(
+		protowire.AppendBytes(protowire.AppendTag(nil, 51733, protowire.BytesType), value))
+	descriptors, err := proto.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := reflecttest.Serve(t, kinds, reflecttest.Answer, reflecttest.Options{Mute: true})
+	e := newEdge(t, s.Addr, reflect.Options{DescriptorSet: func() ([]byte, error) { return descriptors, nil }})
+	if got := e.names(); !slices.Equal(got, []string{"shop_buy"}) {
+		t.Errorf("tools: %q", got)
+	}
+	if notes := strings.Join(e.adapter.Notes(), "\n"); !strings.Contains(notes, "shop.proto does not import mcpedge/options/v1/options.proto: its options 51733 of MethodOptions") {
+		t.Errorf("notes: %q", notes)
 	}
 }

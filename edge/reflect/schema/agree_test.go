@@ -15,6 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcpedge/mcpedge/edge/reflect/schema"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // TestMain tries more random messages than rapid does by itself, and leaves no files behind.
@@ -40,7 +42,7 @@ const sound = `{
 // Over random messages in canonical JSON the schema and protovalidate agree, both ways.
 func TestSchemaAgreesWithValidator(t *testing.T) {
 	md := message("Ruled")
-	compiled := compile(t, schema.Input(md))
+	compiled := compile(t, schema.Input(md, limit.New(t.Context())))
 	types := dynamicpb.NewTypes(files)
 	validator, err := protovalidate.New()
 	if err != nil {
@@ -89,7 +91,7 @@ func TestSchemaAgreesWithValidator(t *testing.T) {
 // Each field alone, at every value of its pool: what random choice may not reach.
 func TestEachRuleAgreesWithValidator(t *testing.T) {
 	md := message("Ruled")
-	compiled := compile(t, schema.Input(md))
+	compiled := compile(t, schema.Input(md, limit.New(t.Context())))
 	types := dynamicpb.NewTypes(files)
 	validator, err := protovalidate.New()
 	if err != nil {

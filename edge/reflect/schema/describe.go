@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 	optionspb "github.com/mcpedge/mcpedge/gen/mcpedge/options/v1"
 )
 
@@ -19,14 +20,13 @@ func Comment(d protoreflect.Descriptor) string {
 	if strings.TrimSpace(text) == "" {
 		text = loc.TrailingComments
 	}
-	for { // remarks between (-- and --) are for the API's authors
-		before, rest, found := strings.Cut(text, "(--")
-		if !found {
-			break
-		}
-		_, after, _ := strings.Cut(rest, "--)")
-		text = before + after
+	var kept strings.Builder
+	for rest, found := limit.Clip(text, limit.MaxText), true; found; { // remarks between (-- and --) are for the API's authors
+		text, rest, found = strings.Cut(rest, "(--")
+		kept.WriteString(text)
+		_, rest, _ = strings.Cut(rest, "--)")
 	}
+	text = kept.String()
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -49,8 +49,9 @@ func describeEnum(ed protoreflect.EnumDescriptor) string {
 		return text
 	}
 	var lines []string
-	for i := range ed.Values().Len() {
+	for i, size := 0, 0; i < ed.Values().Len() && size < limit.MaxText; i++ {
 		if about := Comment(ed.Values().Get(i)); about != "" {
+			size += len(about)
 			lines = append(lines, string(ed.Values().Get(i).Name())+": "+strings.ReplaceAll(about, "\n", " "))
 		}
 	}
@@ -91,6 +92,8 @@ func (g *generator) decorate(s *object, fd protoreflect.FieldDescriptor) *object
 		about = join(about, describeEnum(ed))
 	}
 	if about != "" {
+		about = limit.Clip(about, limit.MaxText)
+		g.size += len(about)
 		s.first("description", about)
 	}
 	if g.input && slices.Contains(behavior, annotations.FieldBehavior_OUTPUT_ONLY) {

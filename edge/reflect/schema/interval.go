@@ -36,9 +36,28 @@ func (s integers) within(lo, hi *big.Int) integers {
 	return out
 }
 
-// without leaves one number out.
-func (s integers) without(n *big.Int) integers {
-	return append(s.within(nil, less(n)), s.within(more(n), nil)...)
+// without leaves numbers out.
+func (s integers) without(numbers []*big.Int) integers {
+	numbers = slices.Clone(numbers)
+	slices.SortFunc(numbers, (*big.Int).Cmp)
+	var out integers
+	for _, i := range s {
+		for len(numbers) > 0 && numbers[0].Cmp(i.lo) < 0 {
+			numbers = numbers[1:]
+		}
+		for ; len(numbers) > 0 && numbers[0].Cmp(i.hi) <= 0; numbers = numbers[1:] {
+			if n := numbers[0]; n.Cmp(i.lo) >= 0 {
+				if n.Cmp(i.lo) > 0 {
+					out = append(out, interval{i.lo, less(n)})
+				}
+				i.lo = more(n)
+			}
+		}
+		if i.lo.Cmp(i.hi) <= 0 {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // only keeps what is among the numbers.
@@ -47,8 +66,11 @@ func (s integers) only(numbers []*big.Int) integers {
 	slices.SortFunc(numbers, (*big.Int).Cmp)
 	var out integers
 	for i, n := range numbers {
-		if i == 0 || n.Cmp(numbers[i-1]) != 0 {
-			out = append(out, s.within(n, n)...)
+		for len(s) > 0 && s[0].hi.Cmp(n) < 0 {
+			s = s[1:]
+		}
+		if len(s) > 0 && s[0].lo.Cmp(n) <= 0 && (i == 0 || n.Cmp(numbers[i-1]) != 0) {
+			out = append(out, interval{n, n})
 		}
 	}
 	return out

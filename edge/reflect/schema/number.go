@@ -25,9 +25,7 @@ func (r *ruleSet) integers(g *generator, kind protoreflect.Kind) integers {
 		case "in":
 			set = set.only(listed(v.List()))
 		case "not_in":
-			for _, n := range listed(v.List()) {
-				set = set.without(n)
-			}
+			set = set.without(listed(v.List()))
 		case "gt":
 			low = more(integer(v))
 		case "gte":
@@ -109,7 +107,7 @@ func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 		return never()
 	}
 	if !g.input && wide {
-		return obj("type", "string", "pattern", set.pattern(all))
+		return obj("type", "string", "pattern", g.counted(set.pattern(all)))
 	}
 	if points, few := set.points(maxPoints); few {
 		var values []any
@@ -123,7 +121,7 @@ func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 	}
 	s := obj("type", "integer")
 	if wide {
-		s = obj("type", []any{"string", "integer"}, "pattern", set.pattern(all))
+		s = obj("type", []any{"string", "integer"}, "pattern", g.counted(set.pattern(all)))
 	}
 	if len(set) == 1 {
 		if wide && set[0].lo.Cmp(all.lo) == 0 && set[0].hi.Cmp(all.hi) == 0 && all.lo.Sign() < 0 {
@@ -136,6 +134,12 @@ func (g *generator) integer(kind protoreflect.Kind, set integers) *object {
 		ranges = append(ranges, ends(obj(), i))
 	}
 	return s.set("anyOf", ranges)
+}
+
+// counted counts the bytes of a text that goes into the schema, and returns it.
+func (g *generator) counted(text string) string {
+	g.size += len(text)
+	return text
 }
 
 func ends(s *object, i interval) *object {
@@ -157,6 +161,8 @@ type floatRules struct {
 	constant          *float64
 	among, notAmong   []float64
 	limited, excluded bool
+	// amongSet and notAmongSet have what among and notAmong list.
+	amongSet, notAmongSet map[float64]bool
 }
 
 func (r *ruleSet) floats(g *generator, kind protoreflect.Kind) (f floatRules) {
@@ -183,6 +189,7 @@ func (r *ruleSet) floats(g *generator, kind protoreflect.Kind) (f floatRules) {
 		return true
 	})
 	f.gap = r.reversed(g, kind)
+	f.amongSet, f.notAmongSet = setOf(f.among), setOf(f.notAmong)
 	return f
 }
 
@@ -194,17 +201,16 @@ func reals(list protoreflect.List) []float64 {
 	return out
 }
 
+func setOf(list []float64) map[float64]bool {
+	set := make(map[float64]bool, len(list))
+	for _, x := range list {
+		set[x] = true
+	}
+	return set
+}
+
 // accepts applies the rules to a value.
 func (f *floatRules) accepts(x float64) bool {
-	equal := func(y float64) bool { return x == y }
-	any := func(list []float64) bool {
-		for _, y := range list {
-			if equal(y) {
-				return true
-			}
-		}
-		return false
-	}
 	above := f.low == nil || x > *f.low || f.lowIn && x == *f.low
 	below := f.high == nil || x < *f.high || f.highIn && x == *f.high
 	inside := above && below
@@ -212,7 +218,7 @@ func (f *floatRules) accepts(x float64) bool {
 		inside = above || below
 	}
 	return inside && (!f.finite || !math.IsNaN(x) && !math.IsInf(x, 0)) &&
-		(f.constant == nil || equal(*f.constant)) && (!f.limited || any(f.among)) && !any(f.notAmong)
+		(f.constant == nil || x == *f.constant) && (!f.limited || f.amongSet[x]) && !f.notAmongSet[x]
 }
 
 // float is a number, or the name of what is none.

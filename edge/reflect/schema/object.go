@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 )
 
-// object is a JSON object that keeps the order of its members. Values are marshalled by encoding/json.
+// object is a JSON object that keeps the order of its members. Values are objects, lists and what encoding/json
+// marshals.
 type object struct {
 	keys   []string
 	values map[string]any
@@ -57,35 +58,55 @@ func (o *object) also(more *object) {
 	}
 }
 
-// MarshalJSON implements json.Marshaler.
-func (o *object) MarshalJSON() ([]byte, error) {
+// marshal writes JSON without the escapes meant for HTML.
+func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
+	err := write(&b, v)
+	return b.Bytes(), err
+}
+
+// write appends a value as JSON. Objects and lists are written here, each once: encoding/json copies what a value writes at
+// each level above it.
+func write(b *bytes.Buffer, v any) error {
+	switch v := v.(type) {
+	case *object:
+		return v.write(b)
+	case []any:
+		b.WriteByte('[')
+		for i, one := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := write(b, one); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+		return nil
+	}
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // Encode ends with a new line
+	return nil
+}
+
+func (o *object) write(b *bytes.Buffer) error {
 	b.WriteByte('{')
 	for i, k := range o.keys {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, err := marshal(k)
-		if err != nil {
-			return nil, err
+		if err := write(b, k); err != nil {
+			return err
 		}
-		value, err := marshal(o.values[k])
-		if err != nil {
-			return nil, err
-		}
-		b.Write(key)
 		b.WriteByte(':')
-		b.Write(value)
+		if err := write(b, o.values[k]); err != nil {
+			return err
+		}
 	}
 	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// marshal writes JSON without the escapes meant for HTML.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+	return nil
 }

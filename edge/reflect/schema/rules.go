@@ -143,10 +143,34 @@ func (r *ruleSet) each(g *generator, rules protoreflect.Message, fn func(name st
 	fields := rules.Descriptor().Fields()
 	for i := range fields.Len() {
 		fd := fields.Get(i)
+		if fd.IsList() && !g.listed(rules.Get(fd).List()) {
+			g.note("%s: the rule %s.%s has more values than a schema may, and is not in it", r.where, strings.TrimSuffix(string(rules.Descriptor().Name()), "Rules"), fd.Name())
+			continue
+		}
 		if rules.Has(fd) && fd.Name() != "example" && !fn(string(fd.Name()), rules.Get(fd)) {
 			g.note("%s: the rule %s.%s is not in the schema", r.where, strings.TrimSuffix(string(rules.Descriptor().Name()), "Rules"), fd.Name())
 		}
 	}
+}
+
+// maxListed is how many values a rule may list.
+const maxListed = 1_000
+
+// listed counts the values of a rule, and reports whether they may be written.
+func (g *generator) listed(values protoreflect.List) bool {
+	if values.Len() > maxListed {
+		return false
+	}
+	size := values.Len() * len(`"",`)
+	for i := range values.Len() {
+		switch v := values.Get(i).Interface().(type) {
+		case string:
+			size += len(v)
+		case []byte:
+			size += len(v)
+		}
+	}
+	return g.meter.Step(4*values.Len()) && g.goesOn(size)
 }
 
 // approximate notes a rule that the schema holds in part.

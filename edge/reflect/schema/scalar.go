@@ -9,6 +9,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // scalar is the schema of a value that is no message.
@@ -59,7 +61,11 @@ func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object
 		case "const":
 			narrow(func(n protoreflect.EnumNumber) bool { return int64(n) == v.Int() })
 		case "in", "not_in":
-			narrow(func(n protoreflect.EnumNumber) bool { return holds(v.List(), int64(n)) == (name == "in") })
+			listed := map[int64]bool{}
+			for i := range v.List().Len() {
+				listed[v.List().Get(i).Int()] = true
+			}
+			narrow(func(n protoreflect.EnumNumber) bool { return listed[int64(n)] == (name == "in") })
 		case "defined_only":
 		default:
 			return false
@@ -68,7 +74,11 @@ func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object
 	})
 	var names []any
 	for i := range ed.Values().Len() {
-		if v := ed.Values().Get(i); allowed(v.Number()) {
+		v := ed.Values().Get(i)
+		if !g.goesOn(len(v.Name()) + len(`"",`)) {
+			break
+		}
+		if allowed(v.Number()) {
 			names = append(names, string(v.Name()))
 		}
 	}
@@ -80,15 +90,6 @@ func (g *generator) enum(ed protoreflect.EnumDescriptor, rules *ruleSet) *object
 		s = obj("anyOf", []any{s, obj("type", "integer")})
 	}
 	return s
-}
-
-func holds(list protoreflect.List, n int64) bool {
-	for i := range list.Len() {
-		if list.Get(i).Int() == n {
-			return true
-		}
-	}
-	return false
 }
 
 // base64 in both alphabets, with or without padding, and as protojson writes it.
@@ -118,7 +119,10 @@ func (g *generator) bytes(rules *ruleSet) *object {
 				lengths = map[string][]uint64{"ip": {4, 16}, "ipv4": {4}, "ipv6": {16}, "uuid": {16}}[name]
 			}
 		case "const":
-			s.also(obj("enum", []any{encode(v.Bytes())}))
+			if len(v.Bytes()) > limit.MaxText {
+				return false
+			}
+			s.also(obj("enum", []any{g.counted(encode(v.Bytes()))}))
 		case "in":
 			s.also(obj("enum", encodings(v.List())))
 		case "not_in":
@@ -251,6 +255,9 @@ func nonZero(fd protoreflect.FieldDescriptor) *object {
 	}
 	return obj("not", obj("enum", []any{0, "0"}))
 }
+
+// refusesSteps is what refuses costs, which compiles a schema.
+const refusesSteps = 20
 
 // refuses reports whether a schema does not accept a zero value. References stand only in what lists and
 // maps hold, of which their zero values have nothing.

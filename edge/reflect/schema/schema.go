@@ -3,8 +3,11 @@ package schema
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 )
 
 // Wrapper is the member that holds a message whose JSON is no object.
@@ -16,88 +19,139 @@ type Schema struct {
 	JSON string
 	// Notes are sentences about what the schema cannot hold, naming field and rule. Each once.
 	Notes []string
+	// Open is the bound on all schemas together that this one would cross, so that it accepts every object; nil: it is
+	// within them.
+	Open error
 }
 
-// Input writes the schema of what a method takes.
-func Input(md protoreflect.MessageDescriptor) Schema { return generate(md, true) }
+// Input writes the schema of what a method takes. Its cost counts on the meter. A schema that crosses a bound of package
+// limit accepts every object, and a note says so.
+func Input(md protoreflect.MessageDescriptor, meter *limit.Meter) Schema {
+	return generate(md, true, meter)
+}
 
-// Output writes the schema of what a method gives.
-func Output(md protoreflect.MessageDescriptor) Schema { return generate(md, false) }
+// Output writes the schema of what a method gives, as Input does.
+func Output(md protoreflect.MessageDescriptor, meter *limit.Meter) Schema {
+	return generate(md, false, meter)
+}
 
 // generator writes one schema.
 type generator struct {
 	input bool
+	meter *limit.Meter
 	root  protoreflect.FullName
 	// shared are the messages that stand in $defs: those that recur, or are used in several places.
 	shared map[protoreflect.FullName]bool
 	defs   map[protoreflect.FullName]*object
-	order  []protoreflect.FullName
-	notes  []string
+	// queue are the messages in $defs, those from written on still without their schema.
+	queue   []definition
+	written int
+	// depth is how many messages lead to the one that is being written.
+	depth int
+	// size is about how long the schema is by now.
+	size  int
+	notes limit.Notes
 }
 
-func generate(md protoreflect.MessageDescriptor, input bool) Schema {
+// definition is a message in $defs, and how many messages lead to it.
+type definition struct {
+	md    protoreflect.MessageDescriptor
+	depth int
+}
+
+// anyObject is the schema of what is not described.
+func anyObject() *object { return obj("type", "object") }
+
+func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) Schema {
 	g := &generator{
-		input: input, root: md.FullName(),
+		input: input, meter: meter, root: md.FullName(),
 		shared: map[protoreflect.FullName]bool{}, defs: map[protoreflect.FullName]*object{},
 	}
+	const open = `{"type":"object"}`
+	text, err := g.write(md)
+	switch {
+	case meter.Err() != nil:
+		return Schema{JSON: open, Open: meter.Err()}
+	case err != nil:
+		g.note("a schema is left open, since %v", err)
+		return Schema{JSON: open, Notes: g.notes.List()}
+	case !meter.Schema(len(text)):
+		return Schema{JSON: open, Open: fmt.Errorf("the schemas of all tools have more than %d bytes", limit.MaxSchemasBytes)}
+	}
+	return Schema{JSON: string(text), Notes: g.notes.List()}
+}
+
+// write writes the schema as JSON. The error is the bound that it crosses.
+func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	var root *object
 	if Wrapped(md) {
-		g.survey(md, map[protoreflect.FullName]bool{})
 		root = obj("type", "object", "properties", obj(Wrapper, g.message(md, nil)), "required", []any{Wrapper})
-		if input {
+		if g.input {
 			root.set("additionalProperties", false)
 		}
 	} else if special := g.wellKnown(md, nil); special != nil {
 		root = special
 	} else {
-		g.survey(md, map[protoreflect.FullName]bool{})
+		g.survey(md)
 		root = g.body(md)
 	}
-	if len(g.order) > 0 {
-		slices.Sort(g.order)
+	for ; g.written < len(g.queue); g.written++ {
+		next := g.queue[g.written]
+		g.depth = next.depth
+		g.defs[next.md.FullName()] = g.body(next.md)
+	}
+	if !g.goesOn(0) {
+		return nil, fmt.Errorf("it has more than %d bytes", limit.MaxSchemaBytes)
+	}
+	if len(g.queue) > 0 {
+		slices.SortFunc(g.queue, func(a, b definition) int { return strings.Compare(string(a.md.FullName()), string(b.md.FullName())) })
 		defs := obj()
-		for _, name := range g.order {
-			defs.set(string(name), g.defs[name])
+		for _, d := range g.queue {
+			defs.set(string(d.md.FullName()), g.defs[d.md.FullName()])
 		}
 		root.set("$defs", defs)
 	}
 	text, err := marshal(root)
-	if err != nil { // texts, numbers and maps of them: they always marshal
-		return Schema{JSON: `{"type":"object"}`, Notes: append(g.notes, "the schema cannot be written: "+err.Error())}
+	if err == nil && len(text) > limit.MaxSchemaBytes {
+		err = fmt.Errorf("it has more than %d bytes", limit.MaxSchemaBytes)
 	}
-	return Schema{JSON: string(text), Notes: g.notes}
+	return text, err
 }
 
-// survey finds the messages that stand in $defs. open are those on the way to md.
-func (g *generator) survey(md protoreflect.MessageDescriptor, open map[protoreflect.FullName]bool) {
-	seen := map[protoreflect.FullName]bool{}
-	var walk func(md protoreflect.MessageDescriptor)
-	walk = func(md protoreflect.MessageDescriptor) {
-		name := md.FullName()
-		if seen[name] {
-			g.shared[name] = true
-			return
-		}
-		seen[name] = true
+// goesOn counts a step and so many bytes of the schema, and reports whether it is within the bounds.
+func (g *generator) goesOn(bytes int) bool {
+	g.size += bytes
+	return g.meter.Step(1) && g.size <= limit.MaxSchemaBytes
+}
+
+// survey finds the messages that stand in $defs.
+func (g *generator) survey(md protoreflect.MessageDescriptor) {
+	seen := map[protoreflect.FullName]bool{md.FullName(): true}
+	for todo := []protoreflect.MessageDescriptor{md}; len(todo) > 0; {
+		md, todo = todo[len(todo)-1], todo[:len(todo)-1]
 		for i := range md.Fields().Len() {
+			if !g.meter.Step(1) {
+				return
+			}
 			fd := md.Fields().Get(i)
 			if fd.IsMap() {
 				fd = fd.MapValue()
 			}
-			if sub := fd.Message(); sub != nil && !isWellKnown(sub) {
-				walk(sub)
+			sub := fd.Message()
+			switch {
+			case sub == nil || isWellKnown(sub):
+			case seen[sub.FullName()]:
+				g.shared[sub.FullName()] = true
+			default:
+				seen[sub.FullName()] = true
+				todo = append(todo, sub)
 			}
 		}
 	}
-	walk(md)
 }
 
 // note records what cannot be held.
-func (g *generator) note(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(g.notes, text) {
-		g.notes = append(g.notes, text)
-	}
-}
+func (g *generator) note(format string, args ...any) { g.notes.Add(format, args...) }
 
 // message is the schema of a message where it is used: itself, or a reference.
 func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet) *object {
@@ -105,21 +159,30 @@ func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet) *
 		return special
 	}
 	name := md.FullName()
-	if !g.shared[name] {
+	switch {
+	case g.shared[name] && g.defs[name] != nil:
+	case g.depth >= limit.MaxDepth:
+		g.note("message %s is more than %d messages deep, and is not described there", name, limit.MaxDepth)
+		return anyObject()
+	case !g.shared[name]:
+		g.depth++
+		defer func() { g.depth-- }()
 		return g.body(md)
-	}
-	if g.defs[name] == nil {
-		g.defs[name] = obj() // stands for it while it is being written
-		g.order = append(g.order, name)
-		g.defs[name] = g.body(md)
+	default:
+		g.defs[name] = obj() // stands for it until it is written
+		g.queue = append(g.queue, definition{md, g.depth + 1})
 	}
 	return obj("$ref", "#/$defs/"+string(name))
 }
+
+// fieldBytes is about what a field has in a schema, beside its name and its description.
+const fieldBytes = 40
 
 // body is the schema of a message with its fields.
 func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 	s := obj("type", "object")
 	if text := describe(md); text != "" && md.FullName() != g.root {
+		g.size += len(text)
 		s.set("description", text)
 	}
 	rules := g.messageRules(md)
@@ -127,6 +190,9 @@ func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 	var required []any
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
+		if !g.goesOn(len(fd.JSONName()) + fieldBytes) {
+			return s
+		}
 		property, must := g.field(fd, rules)
 		properties.set(fd.JSONName(), property)
 		if must {
@@ -175,6 +241,7 @@ func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *
 		return s, must
 	}
 	zero := zeroOf(fd)
+	g.meter.Step(refusesSteps)
 	switch refused := refuses(s, zero); {
 	case rules.required() && !refused:
 		s.also(nonZero(fd))
@@ -199,6 +266,7 @@ func (g *generator) singular(fd protoreflect.FieldDescriptor, rules *ruleSet) *o
 func (g *generator) element(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	s := g.singular(fd, rules)
 	if fd.Message() == nil && rules.ignoresZero() {
+		g.meter.Step(refusesSteps)
 		if zero := zeroElement(fd); refuses(s, zero) {
 			return obj("anyOf", []any{obj("const", zero), s})
 		}

@@ -4,6 +4,7 @@ import (
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 
@@ -61,6 +62,12 @@ func (g *generator) text(rules *ruleSet) *object {
 				rules.form(g, s, name, f)
 			}
 			return true
+		}
+		if text, is := v.Interface().(string); is {
+			if len(text) > limit.MaxText {
+				return false
+			}
+			g.counted(text)
 		}
 		switch name {
 		case "const":

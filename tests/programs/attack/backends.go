@@ -25,6 +25,7 @@ import (
 type backends struct {
 	hostile *hostile
 	lists   *lists
+	learned *learned
 	flap    *flapper
 	rows    []backendRow
 	end     context.CancelFunc
@@ -37,7 +38,7 @@ type backendRow struct{ name, addr, more string }
 
 // startBackends starts all of them on loopback.
 func startBackends() (_ *backends, err error) {
-	b := &backends{hostile: newHostile(), lists: newLists()}
+	b := &backends{hostile: newHostile(), lists: newLists(), learned: newLearned()}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.end = cancel
 	defer func() {
@@ -59,6 +60,7 @@ func startBackends() (_ *backends, err error) {
 		{"hostile", "timeout: 30s", b.hostile.server()},
 		{"lists", "refresh: 1s, timeout: 5s", b.lists.server()},
 		{"stock", "kind: reflect, timeout: 10s", newStock()},
+		{"learned", "kind: reflect, refresh: 1s, timeout: 10s", b.learned.server()},
 	} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

@@ -1,0 +1,232 @@
+package reflect
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+)
+
+// catalog is what a target says of itself, as far as the bounds of learning let it be read.
+type catalog struct {
+	meter *limit.Meter
+	// services are full names, sorted, each once.
+	services []string
+	// operations: google.longrunning.Operations is served, or may be.
+	operations bool
+	// files by their names. What is read of a file is changed by linked.
+	files map[string]*descriptorpb.FileDescriptorProto
+	// symbols are the messages, enums and services of the files. One that several files declare is of
+	// the one whose name sorts first.
+	symbols map[protoreflect.FullName]symbol
+	// used are the references to types that were not looked at by unresolved yet.
+	used  []reference
+	notes limit.Notes
+	// bound is the last bound that kept a file or a service out; nil: none did.
+	bound error
+}
+
+// symbol is where a type or a service is declared, and whether it is an enum.
+type symbol struct {
+	file string
+	enum bool
+}
+
+// reference is a type's name as a file has it, and the scope that it stands in.
+type reference struct{ scope, name string }
+
+func newCatalog(m *limit.Meter) *catalog {
+	return &catalog{meter: m, files: map[string]*descriptorpb.FileDescriptorProto{}, symbols: map[protoreflect.FullName]symbol{}}
+}
+
+func (c *catalog) note(format string, args ...any) { c.notes.Add(format, args...) }
+
+// exceeds notes a bound that something is beyond, and so is not read.
+func (c *catalog) exceeds(what string, err error) {
+	c.bound = err
+	c.note("%s is not read: %v", what, err)
+}
+
+// full reports whether reading more files is of no use.
+func (c *catalog) full() bool {
+	return len(c.files) >= limit.MaxFiles || c.bound != nil && c.meter.IsFatal(c.bound)
+}
+
+// add keeps a file and returns it; nil: it is there already, or crosses a bound, which is noted. The error is that raw
+// is no file descriptor.
+func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
+	if len(c.files) >= limit.MaxFiles {
+		c.exceeds("the rest of the service", fmt.Errorf("its descriptors are more than %d files", limit.MaxFiles))
+		return nil, nil
+	}
+	name := fileName(raw)
+	if c.files[name] != nil {
+		return nil, nil
+	}
+	if err := c.meter.Scan(raw); err != nil {
+		c.exceeds(fmt.Sprintf("the file %.200q", name), err)
+		return nil, nil
+	}
+	fd := &descriptorpb.FileDescriptorProto{}
+	if err := unmarshal(raw, fd); err != nil {
+		return nil, fmt.Errorf("the file %.200q cannot be read: %w", name, err)
+	}
+	if err := c.meter.Names(fd); err != nil {
+		c.exceeds(fmt.Sprintf("the file %.200q", name), err)
+		return nil, nil
+	}
+	c.files[fd.GetName()] = fd
+	nameEntries(fd)
+	c.index(fd)
+	eachReference(fd, func(scope string, name *string, _ *descriptorpb.FieldDescriptorProto) {
+		c.used = append(c.used, reference{scope, *name})
+	})
+	return fd, nil
+}
+
+// fileName reads the name of a serialized file alone.
+func fileName(raw []byte) (name string) {
+	eachBytes(raw, func(number protoreflect.FieldNumber, value []byte) {
+		if number == 1 {
+			name = string(value)
+		}
+	})
+	return name
+}
+
+// index enters what a file declares into the symbols.
+func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
+	enter := func(scope, name string, enum bool) string {
+		full := protoreflect.FullName(join(scope, name))
+		if known, there := c.symbols[full]; !there || fd.GetName() < known.file {
+			c.symbols[full] = symbol{fd.GetName(), enum}
+		}
+		return string(full)
+	}
+	var messages func(scope string, all []*descriptorpb.DescriptorProto)
+	messages = func(scope string, all []*descriptorpb.DescriptorProto) {
+		for _, m := range all {
+			inside := enter(scope, m.GetName(), false)
+			for _, e := range m.GetEnumType() {
+				enter(inside, e.GetName(), true)
+			}
+			messages(inside, m.GetNestedType())
+		}
+	}
+	messages(fd.GetPackage(), fd.GetMessageType())
+	for _, e := range fd.GetEnumType() {
+		enter(fd.GetPackage(), e.GetName(), true)
+	}
+	for _, s := range fd.GetService() {
+		enter(fd.GetPackage(), s.GetName(), false)
+	}
+}
+
+// join is a name within a scope, which may be empty.
+func join(scope, name string) string {
+	if scope == "" {
+		return name
+	}
+	return scope + "." + name
+}
+
+// find resolves a type's name, innermost scope first, among the files and then among those that are linked into this
+// program. The file is empty if nothing has that name; then full is what it most likely means.
+func (c *catalog) find(scope, name string) (full protoreflect.FullName, found symbol) {
+	bare, absolute := strings.CutPrefix(name, ".")
+	if !absolute {
+		for s := scope; s != "" && c.meter.Step(1); s = s[:max(strings.LastIndexByte(s, '.'), 0)] {
+			if full, found = c.lookup(s + "." + bare); found.file != "" {
+				return full, found
+			}
+		}
+	}
+	return c.lookup(bare)
+}
+
+func (c *catalog) lookup(name string) (full protoreflect.FullName, found symbol) {
+	full = protoreflect.FullName(name)
+	if found = c.symbols[full]; found.file != "" {
+		return full, found
+	}
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(full)
+	if err != nil {
+		return full, symbol{}
+	}
+	switch d.(type) {
+	case protoreflect.MessageDescriptor:
+		return full, symbol{file: d.ParentFile().Path()}
+	case protoreflect.EnumDescriptor:
+		return full, symbol{file: d.ParentFile().Path(), enum: true}
+	}
+	return full, symbol{}
+}
+
+// unresolved returns the types that the files use and nothing declares, among those that it has not looked at before.
+func (c *catalog) unresolved() (out []protoreflect.FullName) {
+	used := c.used
+	c.used = nil
+	for _, r := range used {
+		if !c.meter.Step(1) {
+			break
+		}
+		if full, found := c.find(r.scope, r.name); found.file == "" && full.IsValid() {
+			out = append(out, full)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// common adds a file that is linked into this program; one that is not is left out.
+func (c *catalog) common(name string) {
+	fd, err := protoregistry.GlobalFiles.FindFileByPath(name)
+	if err != nil {
+		return
+	}
+	raw, err := proto.Marshal(protodesc.ToFileDescriptorProto(fd))
+	if err == nil {
+		_, err = c.add(raw)
+	}
+	if err != nil {
+		c.note("the file %s cannot be used: %v", name, err)
+	}
+}
+
+// choose keeps the services that are selected, each once, within the bounds.
+func (c *catalog) choose(names []string, pick *selection) {
+	for _, name := range names {
+		c.operations = c.operations || name == operationsService
+		if pick.service(name) {
+			c.services = append(c.services, name)
+		}
+	}
+	slices.Sort(c.services)
+	c.services = slices.Compact(c.services)
+	if n := len(c.services); n > limit.MaxServices {
+		c.bound = fmt.Errorf("%d services are more than %d: the last ones are left out; select some with include", n, limit.MaxServices)
+		c.note("%v", c.bound)
+		c.services = c.services[:limit.MaxServices]
+	}
+}
+
+// digest is equal for equal catalogs.
+func (c *catalog) digest() [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		raw, _ := proto.MarshalOptions{Deterministic: true}.Marshal(c.files[name])
+		fmt.Fprintf(h, "%d:", len(raw))
+		h.Write(raw)
+	}
+	fmt.Fprintf(h, "%q%t%q", c.services, c.operations, c.notes.List())
+	return [sha256.Size]byte(h.Sum(nil))
+}

@@ -1,0 +1,173 @@
+package limit
+
+import (
+	"errors"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+var (
+	fileType     = (*descriptorpb.FileDescriptorProto)(nil).ProtoReflect().Descriptor()
+	locationName = (*descriptorpb.SourceCodeInfo_Location)(nil).ProtoReflect().Descriptor().FullName()
+)
+
+// Scan counts a serialized google.protobuf.FileDescriptorProto before it is read: two bytes of it can
+// become hundreds in memory. The error says which bound it crosses; then it must not be read.
+func (m *Meter) Scan(raw []byte) error {
+	if m.bytes+len(raw) > MaxDescriptorBytes {
+		return fmt.Errorf("the descriptors have more than %d bytes", MaxDescriptorBytes)
+	}
+	m.bytes += len(raw)
+	return m.scan(fileType, raw, 0)
+}
+
+func (m *Meter) scan(of protoreflect.MessageDescriptor, raw []byte, depth int) error {
+	if depth > MaxDepth {
+		return fmt.Errorf("its declarations nest more than %d deep", MaxDepth)
+	}
+	for len(raw) > 0 {
+		number, kind, n := protowire.ConsumeTag(raw)
+		if n < 0 {
+			return nil // reading it fails here, too
+		}
+		size := protowire.ConsumeFieldValue(number, kind, raw[n:])
+		if size < 0 {
+			return nil
+		}
+		value := raw[n : n+size]
+		raw = raw[n+size:]
+		if kind != protowire.BytesType {
+			continue
+		}
+		value, _ = protowire.ConsumeBytes(value)
+		field := fieldOf(of, number)
+		if field == nil {
+			continue
+		}
+		if err := m.element(field); err != nil {
+			return err
+		}
+		if sub := field.Message(); sub != nil {
+			if err := m.scan(sub, value, depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fieldOf finds a field, or an extension that is known to this program; nil: it is kept as bytes.
+func fieldOf(of protoreflect.MessageDescriptor, number protowire.Number) protoreflect.FieldDescriptor {
+	if field := of.Fields().ByNumber(number); field != nil {
+		return field
+	}
+	if !of.ExtensionRanges().Has(number) {
+		return nil
+	}
+	x, err := protoregistry.GlobalTypes.FindExtensionByNumber(of.FullName(), number)
+	if err != nil {
+		return nil
+	}
+	return x.TypeDescriptor()
+}
+
+// element counts one value of a field.
+func (m *Meter) element(field protoreflect.FieldDescriptor) error {
+	switch {
+	case field.Message() != nil && field.Message().FullName() == locationName:
+		if m.location++; m.location > MaxLocations {
+			return fmt.Errorf("the descriptors have more than %d places in the source: leave source info out", MaxLocations)
+		}
+	case field.Message() != nil || field.IsList() && field.Kind() == protoreflect.StringKind:
+		if m.elements++; m.elements > MaxElements {
+			return fmt.Errorf("the descriptors have more than %d declarations", MaxElements)
+		}
+	}
+	return nil
+}
+
+// Names counts the full names that linking a file will make, of everything declared in it. The error
+// says which bound they cross; then the file must not be linked.
+func (m *Meter) Names(fd *descriptorpb.FileDescriptorProto) error {
+	if len(fd.GetName()) > MaxName || len(fd.GetPackage()) > MaxName {
+		return fmt.Errorf("its name or its package has more than %d bytes", MaxName)
+	}
+	n := namer{m: m}
+	scope := len(fd.GetPackage()) + 1
+	for _, one := range fd.GetMessageType() {
+		n.message(scope, one)
+	}
+	for _, one := range fd.GetEnumType() {
+		n.enum(scope, one)
+	}
+	for _, one := range fd.GetExtension() {
+		n.add(scope, one.GetName())
+	}
+	for _, one := range fd.GetService() {
+		inside := n.add(scope, one.GetName())
+		for _, method := range one.GetMethod() {
+			n.add(inside, method.GetName())
+		}
+	}
+	return n.err
+}
+
+// namer counts names. Scopes are lengths of full names, with a dot behind them.
+type namer struct {
+	m   *Meter
+	err error
+}
+
+var errNames = fmt.Errorf("the full names of all declarations have more than %d bytes", MaxNameBytes)
+
+func (n *namer) add(scope int, name string) int {
+	size := scope + len(name)
+	switch n.m.names += size; {
+	case size > MaxName:
+		n.err = fmt.Errorf("the full name of %.60q has more than %d bytes", name, MaxName)
+	case n.m.names > MaxNameBytes:
+		n.err = errNames
+	case !n.m.Step(1):
+		n.err = n.m.Err()
+	}
+	return size + 1
+}
+
+func (n *namer) enum(scope int, ed *descriptorpb.EnumDescriptorProto) {
+	n.add(scope, ed.GetName())
+	for _, v := range ed.GetValue() {
+		n.add(scope, v.GetName())
+	}
+}
+
+func (n *namer) message(scope int, md *descriptorpb.DescriptorProto) {
+	if n.err != nil {
+		return
+	}
+	inside := n.add(scope, md.GetName())
+	for _, one := range md.GetField() {
+		n.add(inside, one.GetName())
+	}
+	for _, one := range md.GetOneofDecl() {
+		n.add(inside, one.GetName())
+	}
+	for _, one := range md.GetExtension() {
+		n.add(inside, one.GetName())
+	}
+	for _, one := range md.GetEnumType() {
+		n.enum(inside, one)
+	}
+	for _, one := range md.GetNestedType() {
+		n.message(inside, one)
+	}
+}
+
+// IsFatal reports whether an error of Scan or Names is about all files, so that reading more of them
+// is of no use.
+func (m *Meter) IsFatal(err error) bool {
+	return m.err != nil || errors.Is(err, errNames) || m.elements > MaxElements || m.location > MaxLocations
+}

@@ -1,0 +1,183 @@
+package reflect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// linked makes descriptors of the files. What a file imports is found by the types that it uses, not by the names of its
+// imports, which servers leave out or have otherwise. A file that cannot be linked is noted and left out.
+func (c *catalog) linked() *protoregistry.Files {
+	files := &protoregistry.Files{}
+	begun := map[string]bool{}
+	var link func(name string)
+	link = func(name string) {
+		if begun[name] || !c.meter.Step(1) {
+			return
+		}
+		begun[name] = true
+		if c.files[name] == nil {
+			c.common(name)
+		}
+		fd := c.files[name]
+		if fd == nil {
+			return
+		}
+		c.resolve(fd)
+		for _, d := range fd.GetDependency() {
+			link(d)
+		}
+		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, files)
+		if err == nil {
+			err = files.RegisterFile(linked)
+		}
+		if err != nil {
+			c.note("the file %s cannot be used: %v", name, err)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.files)) {
+		link(name)
+	}
+	return files
+}
+
+// resolve rewrites a file so that it can be linked: types by their full names, and as its imports the files that declare
+// them. It takes out what another file declares, too.
+func (c *catalog) resolve(fd *descriptorpb.FileDescriptorProto) {
+	c.undouble(fd)
+	imports := map[string]bool{}
+	eachReference(fd, func(scope string, name *string, field *descriptorpb.FieldDescriptorProto) {
+		full, found := c.find(scope, *name)
+		*name = "." + string(full)
+		if found.file != "" && found.file != fd.GetName() {
+			imports[found.file] = true
+		}
+		if field == nil || name == field.Extendee {
+			return
+		}
+		switch {
+		case found.enum:
+			field.Type = descriptorpb.FieldDescriptorProto_TYPE_ENUM.Enum()
+		case found.file != "" && field.GetType() != descriptorpb.FieldDescriptorProto_TYPE_GROUP, field.Type == nil:
+			field.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
+		}
+	})
+	fd.Dependency = slices.Sorted(maps.Keys(imports))
+	fd.PublicDependency, fd.WeakDependency, fd.OptionDependency = nil, nil, nil
+}
+
+// undouble takes out of a file what another one declares: the same file under two names is one.
+func (c *catalog) undouble(fd *descriptorpb.FileDescriptorProto) {
+	elsewhere := func(name string) bool {
+		full, found := c.lookup(join(fd.GetPackage(), name))
+		other := c.files[found.file]
+		if other == nil || other == fd {
+			return false
+		}
+		c.note("%s is declared in %s and in %s: the first one is used", full, other.GetName(), fd.GetName())
+		return true
+	}
+	before := len(fd.MessageType) + len(fd.EnumType) + len(fd.Service)
+	fd.MessageType = slices.DeleteFunc(fd.MessageType, func(m *descriptorpb.DescriptorProto) bool { return elsewhere(m.GetName()) })
+	fd.EnumType = slices.DeleteFunc(fd.EnumType, func(e *descriptorpb.EnumDescriptorProto) bool { return elsewhere(e.GetName()) })
+	fd.Service = slices.DeleteFunc(fd.Service, func(s *descriptorpb.ServiceDescriptorProto) bool { return elsewhere(s.GetName()) })
+	if len(fd.MessageType)+len(fd.EnumType)+len(fd.Service) < before {
+		fd.SourceCodeInfo = nil // it counts the declarations
+	}
+}
+
+// eachReference calls fn for every name of a type in a file, with the scope that it stands in, so that fn may replace it.
+// The field is nil for what methods take and give.
+func eachReference(fd *descriptorpb.FileDescriptorProto, fn func(scope string, name *string, field *descriptorpb.FieldDescriptorProto)) {
+	fields := func(scope string, all []*descriptorpb.FieldDescriptorProto) {
+		for _, f := range all {
+			if f.TypeName != nil {
+				fn(scope, f.TypeName, f)
+			}
+			if f.Extendee != nil {
+				fn(scope, f.Extendee, f)
+			}
+		}
+	}
+	var messages func(scope string, all []*descriptorpb.DescriptorProto)
+	messages = func(scope string, all []*descriptorpb.DescriptorProto) {
+		for _, m := range all {
+			inside := join(scope, m.GetName())
+			fields(inside, m.GetField())
+			fields(inside, m.GetExtension())
+			messages(inside, m.GetNestedType())
+		}
+	}
+	messages(fd.GetPackage(), fd.GetMessageType())
+	fields(fd.GetPackage(), fd.GetExtension())
+	for _, s := range fd.GetService() {
+		inside := join(fd.GetPackage(), s.GetName())
+		for _, m := range s.GetMethod() {
+			if m.InputType != nil {
+				fn(inside, m.InputType, nil)
+			}
+			if m.OutputType != nil {
+				fn(inside, m.OutputType, nil)
+			}
+		}
+	}
+}
+
+// nameEntries gives the entries of maps the names that they must have, after their fields.
+func nameEntries(fd *descriptorpb.FileDescriptorProto) {
+	var messages func(all []*descriptorpb.DescriptorProto)
+	messages = func(all []*descriptorpb.DescriptorProto) {
+		for _, m := range all {
+			entries := map[string]*descriptorpb.DescriptorProto{}
+			for _, sub := range m.GetNestedType() {
+				if sub.GetOptions().GetMapEntry() {
+					entries[sub.GetName()] = sub
+				}
+			}
+			if len(entries) > 0 {
+				nameEntriesOf(m, entries)
+			}
+			messages(m.GetNestedType())
+		}
+	}
+	messages(fd.GetMessageType())
+}
+
+func nameEntriesOf(m *descriptorpb.DescriptorProto, entries map[string]*descriptorpb.DescriptorProto) {
+	for _, f := range m.GetField() {
+		scope, last := "", f.GetTypeName()
+		if i := strings.LastIndexByte(last, '.'); i >= 0 {
+			scope, last = last[:i+1], last[i+1:]
+		}
+		entry, want := entries[last], entryName(f.GetName())
+		if entry == nil || last == want || entries[want] != nil || entry.GetName() != last {
+			continue
+		}
+		entry.Name = proto.String(want)
+		f.TypeName = proto.String(scope + want)
+	}
+}
+
+// entryName is the name of the entries of a map field: map_field has MapFieldEntry.
+func entryName(field string) string {
+	var b strings.Builder
+	upper := true
+	for _, r := range field {
+		switch {
+		case r == '_':
+			upper = true
+			continue
+		case upper && 'a' <= r && r <= 'z':
+			r += 'A' - 'a'
+		}
+		upper = false
+		b.WriteRune(r)
+	}
+	return b.String() + "Entry"
+}
