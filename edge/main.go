@@ -45,7 +45,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "mcpedge: "+err.Error())
+		fmt.Fprintln(&plain{to: os.Stderr}, "mcpedge: "+err.Error())
 		os.Exit(1)
 	}
 }
@@ -70,13 +70,13 @@ func run(ctx context.Context, args []string) error {
 	case "stdio":
 		return stdio(ctx, args)
 	case "check":
-		return checkBackends(ctx, args, os.Stdout)
+		return checkBackends(ctx, args, &plain{to: os.Stdout})
 	case "call":
-		return callTool(ctx, args, os.Stdout, os.Stderr)
+		return callTool(ctx, args, &plain{to: os.Stdout}, &plain{to: os.Stderr})
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":
-		return explainPolicy(ctx, args, os.Stdout, os.Stderr)
+		return explainPolicy(ctx, args, &plain{to: os.Stdout}, &plain{to: os.Stderr})
 	case "proto":
 		return writeProto(args)
 	case "version":

@@ -139,8 +139,8 @@ type tuning struct {
 	dialMin, dialMax time.Duration
 	// settle is how long the first list waits for the feeds' `started`.
 	settle time.Duration
-	// gap is the least time between two lists that a feed asked for.
-	gap time.Duration
+	// gap is the least time between two lists that a feed asked for, gapMax the longest that it grows to.
+	gap, gapMax time.Duration
 	// lingering is how long a backend stays that was taken out, at least: who has seen its lists before may be about to call it.
 	lingering time.Duration
 	// watches and principals replace MaxWatches and MaxPrincipals.
@@ -151,7 +151,7 @@ var defaultTuning = tuning{
 	retryMin: 200 * time.Millisecond, retryMax: 30 * time.Second,
 	dialMin: 200 * time.Millisecond, dialMax: 5 * time.Second,
 	settle: 3 * time.Second,
-	gap:    100 * time.Millisecond, lingering: 5 * time.Second,
+	gap:    100 * time.Millisecond, gapMax: 20 * time.Second, lingering: 5 * time.Second,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

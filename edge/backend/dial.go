@@ -27,6 +27,9 @@ const (
 	connWindow   = 8 << 20
 )
 
+// headerList bounds the headers and the trailers of one answer, with a status' text and details among them.
+const headerList = 64 << 10
+
 // dial makes a connection, which does nothing until it is used or told to connect.
 func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*grpc.ClientConn, error) {
 	creds := cfg.Credentials
@@ -39,6 +42,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
 		grpc.WithResolvers(onSchedule(cfg.Resolve)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),
+		grpc.WithMaxHeaderListSize(headerList),
 		grpc.WithStaticStreamWindowSize(streamWindow),
 		grpc.WithStaticConnWindowSize(connWindow),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepAliveTime, Timeout: keepAliveTimeout}),

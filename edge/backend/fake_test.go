@@ -237,6 +237,24 @@ func (f *fake) serve(t *testing.T, addr string, services ...Kinds) (string, func
 	if serves.Has(Prompts) {
 		pb.RegisterPromptServiceServer(s, f)
 	}
+	return serveOn(t, s, l)
+}
+
+// serveMore serves the fake's Describe with services of the test's.
+func serveMore(t *testing.T, f *fake, register func(*grpc.Server)) (string, func()) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	pb.RegisterBackendServiceServer(s, f)
+	register(s)
+	return serveOn(t, s, l)
+}
+
+// serveOn serves until the test ends, and returns the address and what kills the server.
+func serveOn(t *testing.T, s *grpc.Server, l net.Listener) (string, func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -263,7 +281,7 @@ func freeAddr(t *testing.T) string {
 var fast = tuning{
 	retryMin: 5 * time.Millisecond, retryMax: 50 * time.Millisecond,
 	dialMin: 5 * time.Millisecond, dialMax: 20 * time.Millisecond,
-	settle: await.Patience, gap: time.Millisecond, lingering: 50 * time.Millisecond,
+	settle: await.Patience, gap: time.Millisecond, gapMax: 20 * time.Millisecond, lingering: 50 * time.Millisecond,
 	watches: MaxWatches, principals: MaxPrincipals,
 }
 

@@ -56,7 +56,7 @@ func (b *Backend) feed(ctx context.Context, f *feed) {
 			f.missing.Store(true)
 			return
 		}
-		b.log.Debug("change feed ended; it is opened again", "kind", f.kind.String(), "error", err)
+		b.log.Debug("change feed ended; it is opened again", "kind", f.kind.String(), "error", clip(err))
 		f.settle()
 		retry.lasted(time.Since(began))
 		if !retry.wait(ctx) {

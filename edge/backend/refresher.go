@@ -26,6 +26,10 @@ type refresher struct {
 	// pending are the kinds to be read, from soon on; all are read, described anew, at full.
 	pending    Kinds
 	soon, full time.Time
+	// gap is the least time between two reads that feeds ask for, and read when the last one was. It grows while a
+	// feed asks for the next one as soon as it may.
+	gap  time.Duration
+	read time.Time
 	// reported are the kinds that are known to have changed since they were last published.
 	reported Kinds
 	// reflected is why nothing of the contract is served, as found on a connection.
@@ -61,6 +65,7 @@ const maxIdle = time.Hour
 func (r *refresher) run(ctx context.Context) {
 	r.retry = r.b.newRetry()
 	r.about = &description{}
+	r.gap = r.b.tune.gap
 	timer := time.NewTimer(maxIdle)
 	defer timer.Stop()
 	for ctx.Err() == nil {
@@ -105,14 +110,23 @@ func (r *refresher) step(ctx context.Context) time.Duration {
 	return r.next(linked)
 }
 
-// take reads the signals, and drops the principals' catalogs if a list was reported as changed.
+// take reads the signals. Kinds that were reported as changed are read no sooner than the gap allows, which grows with
+// a storm of reports, and shrinks to its least when there are none for a while.
 func (r *refresher) take() signal {
 	s := r.b.signals.take()
-	r.pending |= s.dirty
 	r.reported |= s.reported
-	if s.reported != 0 {
-		r.b.private.drop()
+	if fresh := s.dirty &^ r.pending; fresh != 0 && r.pending == 0 {
+		switch since := time.Since(r.read); {
+		case since <= 2*r.gap:
+			r.gap = min(2*r.gap, r.b.tune.gapMax)
+		case since > 4*r.gap:
+			r.gap = r.b.tune.gap
+		}
+		if soon := r.read.Add(r.gap); soon.After(r.soon) {
+			r.soon = soon
+		}
 	}
+	r.pending |= s.dirty
 	return s
 }
 
@@ -200,6 +214,9 @@ func (r *refresher) openFeeds(ctx context.Context, fresh bool) {
 // readSome reads the lists of some kinds; those that fail stay pending.
 func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
 	r.pending &^= kinds
+	if r.reported&kinds != 0 {
+		r.b.private.drop()
+	}
 	for i, kind := range each {
 		if !kinds.Has(kind) {
 			continue
@@ -212,7 +229,7 @@ func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
 		if err != nil {
 			known := r.parts[i].err
 			if (known == nil || known.Error() != err.Error()) && status.Code(err) != codes.Unavailable && ctx.Err() == nil {
-				r.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", err)
+				r.b.log.Warn("a list cannot be read; the one before it stays for a while", "kind", kind.String(), "error", clip(err))
 			}
 			r.parts[i].fail(err)
 			r.pending |= kind
@@ -225,7 +242,8 @@ func (r *refresher) readSome(ctx context.Context, kinds Kinds) {
 		return
 	}
 	r.retry.reset()
-	r.soon = time.Now().Add(r.b.tune.gap)
+	r.read = time.Now()
+	r.soon = r.read.Add(r.b.tune.gap)
 	r.b.markLoaded()
 }
 

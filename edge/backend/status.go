@@ -3,6 +3,8 @@ package backend
 import (
 	"slices"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // State is how a backend is doing.
@@ -69,7 +71,7 @@ func (b *Backend) setState(s State, err error) {
 	b.statusMu.Lock()
 	before, since := b.status.State, b.status.Since
 	if err != nil {
-		b.status.LastError = err.Error()
+		b.status.LastError = mcp.ClipText(err.Error())
 	}
 	if before != s {
 		b.status.State, b.status.Since = s, time.Now()
@@ -82,7 +84,7 @@ func (b *Backend) setState(s State, err error) {
 	case Ready:
 		b.log.Info("backend is ready", "target", b.cfg.Target)
 	case Down:
-		b.log.Warn("backend is down; it is tried again until it answers", "target", b.cfg.Target, "error", err)
+		b.log.Warn("backend is down; it is tried again until it answers", "target", b.cfg.Target, "error", clip(err))
 	default:
 		b.log.Debug("backend connection lost", "target", b.cfg.Target, "up", time.Since(since))
 	}
@@ -92,6 +94,9 @@ func (b *Backend) setState(s State, err error) {
 // what was not among the problems before, but for failures, which were logged when they came.
 func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	problems := slices.Concat(breaches, failures)
+	for i := range problems {
+		problems[i] = mcp.ClipText(problems[i])
+	}
 	if empty != "" {
 		problems = append(problems, empty)
 	}
@@ -102,7 +107,7 @@ func (b *Backend) setProblems(breaches, failures []string, empty string) {
 	if empty != "" && !slices.Contains(before, empty) {
 		b.log.Warn("backend is reached, but clients see nothing of it", "problem", empty)
 	}
-	for _, p := range breaches {
+	for _, p := range problems[:len(breaches)] {
 		if !slices.Contains(before, p) {
 			b.log.Warn("backend breaks the contract", "problem", p)
 		}
@@ -114,6 +119,14 @@ func (b *Backend) markLoaded() {
 	b.statusMu.Lock()
 	b.status.Loaded = time.Now()
 	b.statusMu.Unlock()
+}
+
+// clip is the text of an error, as it goes into logs; nil for nil.
+func clip(err error) any {
+	if err == nil {
+		return nil
+	}
+	return mcp.ClipText(err.Error())
 }
 
 func (b *Backend) state() State {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -175,7 +176,7 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 			}
 			started()
 		}
-		if u := event.GetUpdated(); u != nil {
+		if u := event.GetUpdated(); u != nil && covers(w.key.uri, u.GetUri()) {
 			b.notify(w, u.GetUri())
 		}
 	}
@@ -187,6 +188,17 @@ func (b *Backend) watchOnce(ctx context.Context, w *watch, started func(), opts 
 	}
 	return err
 }
+
+// covers reports whether a URI is the watched one, for which the empty one stands, or one below it. What a backend says
+// of others is for those who watch them.
+func covers(watched, uri string) bool {
+	rest, below := strings.CutPrefix(uri, watched)
+	return uri == "" || below && (rest == "" || strings.HasSuffix(watched, "/") || strings.ContainsRune("/?#", rune(rest[0]))) &&
+		len(rest) <= maxBelow
+}
+
+// maxBelow bounds how much longer than the watched URI one below it may be, in bytes.
+const maxBelow = 4 << 10
 
 // notify calls the watchers; an empty URI is the watched one.
 func (b *Backend) notify(w *watch, uri string) {

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"hash/maphash"
 	"log/slog"
 	"sync"
 )
@@ -10,7 +11,9 @@ import (
 type reporter struct {
 	log  *slog.Logger
 	mu   sync.Mutex
-	seen map[string]struct{}
+	seed maphash.Seed
+	// seen are digests of keys, which may hold texts of backends.
+	seen map[uint64]struct{}
 }
 
 const maxReported = 10_000
@@ -25,12 +28,16 @@ func (r *reporter) once(key, message string, args ...any) {
 func (r *reporter) first(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, ok := r.seen[key]; ok {
+	if r.seen == nil {
+		r.seed = maphash.MakeSeed()
+	}
+	digest := maphash.String(r.seed, key)
+	if _, ok := r.seen[digest]; ok {
 		return false
 	}
 	if r.seen == nil || len(r.seen) >= maxReported {
-		r.seen = make(map[string]struct{})
+		r.seen = make(map[uint64]struct{})
 	}
-	r.seen[key] = struct{}{}
+	r.seen[digest] = struct{}{}
 	return true
 }

@@ -87,9 +87,9 @@ func inputRequest(r *revision.Rules, x *pb.InputRequest) (mcp.InputRequest, erro
 		out.Method, out.Params = mcp.MethodListRoots, json.RawMessage(`{}`)
 	case *pb.InputRequest_RawJson:
 		out.Method, out.Params, err = rawRequest(q.RawJson)
-		out.URLMode = out.Method == mcp.MethodElicit && isURLMode(out.Params)
-		if err == nil {
-			err = rawFault(r, out)
+		if err == nil && out.Method == mcp.MethodElicit {
+			out.Params, out.URLMode, err = appendRawElicitation(r, out.Params)
+			err = within("raw_json.params", err)
 		}
 	default:
 		err = broken("request", "unset, or of a kind that the edge does not know; set one of its fields, or raw_json")
@@ -125,15 +125,46 @@ func rawRequest(raw string) (mcp.Method, json.RawMessage, error) {
 	return mcp.Method(method), params, nil
 }
 
-// rawFault refuses a raw elicitation that the revision does not have.
-func rawFault(r *revision.Rules, q mcp.InputRequest) error {
-	if q.Method != mcp.MethodElicit || r.ElicitMode || r.ElicitForm && !q.URLMode {
+// appendRawElicitation reads the params of an elicitation as the typed ones, and renders them by the same rules. Members
+// that those do not have, such as an elicitationId, are left out.
+func appendRawElicitation(r *revision.Rules, raw json.RawMessage) (params json.RawMessage, isURL bool, err error) {
+	var (
+		form pb.ElicitForm
+		link pb.ElicitUrl
+		mode string
+	)
+	err = jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		text, isText := jsonrpc.Unquote(value)
+		switch key {
+		case "mode", "message", "url":
+			if !isText {
+				return broken(key, "of type %s; send a string", jsonrpc.TypeOf(value))
+			}
+		}
+		switch key {
+		case "mode":
+			mode = text
+		case "message":
+			form.Message, link.Message = text, text
+		case "url":
+			link.Url = text
+		case "requestedSchema":
+			form.RequestedSchemaJson = string(value)
+		case "_meta":
+			form.MetaJson, link.MetaJson = string(value), string(value)
+		}
 		return nil
+	})
+	switch {
+	case err != nil:
+	case mode == "url":
+		params, err = appendElicitURL(nil, r, &link)
+	case mode == "" || mode == "form":
+		params, err = appendElicitForm(nil, r, &form)
+	default:
+		err = broken("mode", "%.40q; send form or url", mode)
 	}
-	if q.URLMode {
-		return lacking(r, needElicitURL, elicitationURL)
-	}
-	return lacking(r, needElicit, elicitation)
+	return params, mode == "url", err
 }
 
 func isURLMode(params json.RawMessage) bool {

@@ -176,7 +176,7 @@ func TestInputRequired(t *testing.T) {
 }
 
 func TestRawRequest(t *testing.T) {
-	in, err := InputRequired(r2511, ask(rawAsk("{\"method\":\"sampling/createMessage\",\n\"params\":{\"n\":1.0}}"), rawAsk(`{"method":"roots/list"}`), rawAsk(`{"method":"elicitation/create","params":{"mode":"url"}}`)))
+	in, err := InputRequired(r2511, ask(rawAsk("{\"method\":\"sampling/createMessage\",\n\"params\":{\"n\":1.0}}"), rawAsk(`{"method":"roots/list"}`), rawAsk(`{"method":"elicitation/create","params":{"mode":"url","message":"m","url":"https://x.example/"}}`)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,6 +193,32 @@ func TestRawRequest(t *testing.T) {
 	refused(t, err, mcp.KindMissingCapability, "2025-06-18")
 	_, err = InputRequired(r2503, ask(rawAsk(`{"method":"elicitation/create","params":{}}`)))
 	refused(t, err, mcp.KindMissingCapability, "2025-03-26")
+}
+
+// A raw elicitation is held against what a typed one is, and carries no more.
+func TestRawElicitation(t *testing.T) {
+	raw := func(params string) *pb.InputRequired { return ask(rawAsk(`{"method":"elicitation/create","params":` + params + `}`)) }
+	for part, params := range map[string]string{
+		"raw_json.params.url: no absolute https": `{"mode":"url","message":"m","url":"javascript:alert(1)"}`,
+		"raw_json.params.url: holds user data":   `{"mode":"url","message":"m","url":"https://bank.example@evil.example/"}`,
+		"raw_json.params.url: of type number":    `{"mode":"url","message":"m","url":1}`,
+		"raw_json.params.message: empty":         `{"mode":"form","requestedSchema":{"type":"object","properties":{}}}`,
+		"raw_json.params.mode: \"file\"":         `{"mode":"file","message":"m","url":"file:///etc/passwd"}`,
+		"requested_schema_json: no form":         `{"message":"m","requestedSchema":{"type":"string"}}`,
+	} {
+		_, err := InputRequired(r2511, raw(params))
+		refused(t, err, mcp.KindContract, part)
+	}
+	for params, want := range map[string]string{
+		`{"mode":"url","message":"m","url":"https://x.example/","elicitationId":"forged","other":1}`: `{"mode":"url","message":"m","url":"https://x.example/"}`,
+		`{"message":"m","url":"javascript:1","elicitationId":"forged"}`:                             `{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}`,
+		`{"mode":"form","mode":"url","message":"m","url":"https://x.example/"}`:                      `{"mode":"url","message":"m","url":"https://x.example/"}`,
+	} {
+		in, err := InputRequired(r2511, raw(params))
+		if err != nil || string(in.Requests[0].Params) != want {
+			t.Errorf("%s: %v, %+v, want %s", params, err, in, want)
+		}
+	}
 }
 
 // What the revision does not have no declaration makes good: the error says so, and which revisions have it.

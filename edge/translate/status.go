@@ -90,15 +90,23 @@ func Status(err error, backend string, maxMessage int) *mcp.Error {
 	}
 	message := row.text
 	if message == "" {
-		message = plainly(st.Message(), maxMessage)
+		message = plainly(mcp.ClipText(st.Message()), maxMessage)
 	}
 	if message == "" {
 		message = "the backend answered " + row.name
 	}
 	return &mcp.Error{
 		Kind: row.kind, Message: message, Data: statusData(backend, row.name),
-		Err: &refusal{code: st.Code(), err: err},
+		Err: &refusal{code: st.Code(), err: clipped(err, st)},
 	}
+}
+
+// clipped is an error whose text has the length that a status' text may have.
+func clipped(err error, st *status.Status) error {
+	if len(st.Message()) <= mcp.MaxText {
+		return err
+	}
+	return status.Error(st.Code(), mcp.ClipText(st.Message()))
 }
 
 // plainly is what a status says, in the words of the setting where gRPC refused to receive a message of the backend. A service
@@ -119,7 +127,7 @@ func Failure(f *pb.Failure, backend string) *mcp.Error {
 		code = codes.Internal
 	}
 	row := outcomes[code]
-	message := f.GetMessage()
+	message := mcp.ClipText(f.GetMessage())
 	if message == "" {
 		message = row.text
 	}

@@ -1,0 +1,117 @@
+package backend
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// swollen is a backend whose calls end with large headers, trailers or statuses.
+type swollen struct {
+	pb.UnimplementedToolServiceServer
+}
+
+func (swollen) CallTool(r *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+	much := metadata.Pairs("x-much", strings.Repeat("m", 1<<20))
+	switch r.GetName() {
+	case "header":
+		if err := s.SendHeader(much); err != nil {
+			return err
+		}
+	case "trailer":
+		s.SetTrailer(much)
+	case "status":
+		return status.Error(codes.InvalidArgument, strings.Repeat("s", 1<<20))
+	}
+	return status.Error(codes.InvalidArgument, "small")
+}
+
+// The headers and trailers of a backend are bounded: what is larger fails the call, and is not kept.
+func TestHeaderList(t *testing.T) {
+	f := newFake("a")
+	addr, _ := serveMore(t, f, func(s *grpc.Server) { pb.RegisterToolServiceServer(s, swollen{}) })
+	p, b, _ := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	for name, small := range map[string]bool{"": true, "header": false, "trailer": false, "status": false} {
+		stream, err := b.Tools().CallTool(t.Context(), &pb.CallToolRequest{Name: name})
+		if err == nil {
+			_, err = stream.Recv()
+		}
+		if err == nil || (status.Code(err) == codes.InvalidArgument) != small || len(err.Error()) > 1000 {
+			t.Errorf("%q: %.200v", name, err)
+		}
+		if n := len(stream.Trailer().Get("x-much")); n > 0 {
+			t.Errorf("%q: the trailer was kept", name)
+		}
+	}
+}
+
+// A list that fails with a long text is remembered by the beginning of it.
+func TestLongErrorsAreClipped(t *testing.T) {
+	f := newFake("a")
+	f.set(func() {
+		f.tools = func(*pb.ListToolsRequest) (*pb.ListToolsResponse, error) {
+			return nil, status.Error(codes.Internal, strings.Repeat("e", 50<<10))
+		}
+	})
+	addr, _ := f.serve(t, "")
+	p, b, _ := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	s := b.Status()
+	for _, text := range append(s.Problems, s.LastError) {
+		if len(text) > mcp.MaxText {
+			t.Errorf("%d bytes are kept", len(text))
+		}
+	}
+	if !strings.Contains(s.LastError, "eee") {
+		t.Errorf("the error: %.100q", s.LastError)
+	}
+}
+
+// A backend that reports a change all the time is listed ever more rarely, and one that reports a few at once.
+func TestStormOfChanges(t *testing.T) {
+	tune := fast
+	tune.gap, tune.gapMax = 10*time.Millisecond, time.Hour
+	f := newFake("a")
+	addr, _ := f.serve(t, "")
+	p, b, _ := started(t, Config{Target: addr}, tune)
+	ready(t, p)
+	f.setTools("a", "b")
+	f.changeTools(false)
+	await.Until(t, "the first change is known", func() bool { return len(b.Catalog().Tools) == 2 })
+	before := f.toolLists.Load()
+	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		f.changeTools(false)
+	}
+	// 10 ms, doubled each time, are over 2 s after eight times.
+	if n := f.toolLists.Load() - before; n > 20 {
+		t.Errorf("the tools were listed %d times within 2 s", n)
+	}
+}
+
+// A backend reports changes of what is watched and of what is below it; of others nobody hears.
+func TestUpdatesOfOthers(t *testing.T) {
+	f := newFake("a")
+	addr, _ := f.serve(t, "")
+	p, b, _ := started(t, Config{Target: addr}, fast)
+	ready(t, p)
+	updates, _ := watching(t, b, mcp.Principal{Subject: "ann"}, "test:a")
+	for _, other := range []string{"test:b", "test:ab", "file:///etc/passwd", "test:a/" + strings.Repeat("x", 5<<10)} {
+		f.update("test:a", other, false)
+	}
+	for _, own := range []string{"test:a", "test:a/b", "test:a?q=1", "test:a#f"} {
+		f.update("test:a", own, false)
+		if got := <-updates; got != own {
+			t.Errorf("update of %.40q, want %q", got, own)
+		}
+	}
+}

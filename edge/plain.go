@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+)
+
+// plain writes what backends and servers say to a terminal. Control characters, which could move its cursor, rewrite lines
+// or turn text around, are escaped, but for new lines and tabs. It is for one goroutine.
+type plain struct {
+	to io.Writer
+	// rest is the beginning of a character of which the end was not written yet.
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (p *plain) Write(b []byte) (int, error) {
+	text := append(p.rest, b...)
+	out := make([]byte, 0, len(text))
+	for len(text) > 0 && (utf8.FullRune(text) || len(text) >= utf8.UTFMax) {
+		r, size := utf8.DecodeRune(text)
+		switch {
+		case r == '\r' && len(text) > 1 && text[1] == '\n':
+		case r == utf8.RuneError && size == 1:
+			out = fmt.Appendf(out, `\x%02x`, text[0])
+		case r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)):
+			if r < utf8.RuneSelf {
+				out = fmt.Appendf(out, `\x%02x`, r)
+			} else {
+				out = fmt.Appendf(out, `\u%04x`, r)
+			}
+		default:
+			out = append(out, text[:size]...)
+		}
+		text = text[size:]
+	}
+	p.rest = append([]byte(nil), text...)
+	if _, err := p.to.Write(out); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
