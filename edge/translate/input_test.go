@@ -197,7 +197,9 @@ func TestRawRequest(t *testing.T) {
 
 // A raw elicitation is held against what a typed one is, and carries no more.
 func TestRawElicitation(t *testing.T) {
-	raw := func(params string) *pb.InputRequired { return ask(rawAsk(`{"method":"elicitation/create","params":` + params + `}`)) }
+	raw := func(params string) *pb.InputRequired {
+		return ask(rawAsk(`{"method":"elicitation/create","params":` + params + `}`))
+	}
 	for part, params := range map[string]string{
 		"raw_json.params.url: no absolute https": `{"mode":"url","message":"m","url":"javascript:alert(1)"}`,
 		"raw_json.params.url: holds user data":   `{"mode":"url","message":"m","url":"https://bank.example@evil.example/"}`,
@@ -211,7 +213,7 @@ func TestRawElicitation(t *testing.T) {
 	}
 	for params, want := range map[string]string{
 		`{"mode":"url","message":"m","url":"https://x.example/","elicitationId":"forged","other":1}`: `{"mode":"url","message":"m","url":"https://x.example/"}`,
-		`{"message":"m","url":"javascript:1","elicitationId":"forged"}`:                             `{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}`,
+		`{"message":"m","url":"javascript:1","elicitationId":"forged"}`:                              `{"mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}`,
 		`{"mode":"form","mode":"url","message":"m","url":"https://x.example/"}`:                      `{"mode":"url","message":"m","url":"https://x.example/"}`,
 	} {
 		in, err := InputRequired(r2511, raw(params))
