@@ -181,6 +181,11 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 				Interval: o.Interval, Ejection: o.Ejection, Failures: o.Failures, Calls: o.Calls, MaxEjected: o.MaxEjected,
 			}
 		}
+		if b.Health != nil {
+			if c.Health = b.Health.Service; c.Health == config.HealthOff {
+				c.Health = backend.HealthOff
+			}
+		}
 		if who := with(&b); who != nil {
 			c.Identity = who
 		}

@@ -40,6 +40,7 @@ func adapt(cfg Config, tune *tuning) (*adapted, error) {
 func (a *adapted) inside(cfg Config, opts Options) (Config, Options) {
 	cfg.Target = "passthrough:///" + cfg.Name
 	cfg.Credentials = insecure.NewCredentials()
+	cfg.Health, cfg.Outliers = HealthOff, nil
 	opts.DialOptions = append(opts.DialOptions[:len(opts.DialOptions):len(opts.DialOptions)],
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.adapter.Dial(ctx) }))
 	return cfg, opts

@@ -74,6 +74,10 @@ type Config struct {
 	Resolve time.Duration
 	// Outliers says when an address of the target gets no calls for a while; nil: never.
 	Outliers *Outliers
+	// Health is the service that the standard health service of each address is asked about; empty: all of the address.
+	// HealthOff: none is asked. An address that has no health service counts as healthy; one that does not know a service
+	// that is named here does not.
+	Health string
 	// Claims of callers that the backend is told beside subject, issuer, client, actor, scopes and roles, by their names in
 	// mcp.Principal.Claims; nil: none.
 	Claims []string

@@ -7,7 +7,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
-	_ "google.golang.org/grpc/health" // client side health checks
 	"google.golang.org/grpc/keepalive"
 )
 
@@ -38,7 +37,7 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 	}
 	all := []grpc.DialOption{
 		grpc.WithTransportCredentials(creds),
-		grpc.WithDefaultServiceConfig(serviceConfig(cfg.Outliers)),
+		grpc.WithDefaultServiceConfig(serviceConfig(cfg.Outliers, cfg.Health)),
 		grpc.WithDisableServiceConfig(), // the one above is not replaced by DNS, which is asked for addresses alone
 		grpc.WithResolvers(onSchedule(cfg.Resolve)),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(cfg.MaxMessageBytes)),

@@ -240,6 +240,13 @@ func (f *fake) serve(t *testing.T, addr string, services ...Kinds) (string, func
 	return serveOn(t, s, l)
 }
 
+// registerAll registers the lists of the fake.
+func registerAll(s *grpc.Server, f *fake) {
+	pb.RegisterToolServiceServer(s, f)
+	pb.RegisterResourceServiceServer(s, f)
+	pb.RegisterPromptServiceServer(s, f)
+}
+
 // serveMore serves the fake's Describe with services of the test's.
 func serveMore(t *testing.T, f *fake, register func(*grpc.Server)) (string, func()) {
 	t.Helper()

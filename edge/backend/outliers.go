@@ -38,16 +38,17 @@ const (
 type balancerConfig map[string]any
 
 // serviceConfig balances over all addresses of the target, and leaves out those whose standard health service says that
-// they do not serve, and the outliers. An address without a health service counts as healthy.
-func serviceConfig(o *Outliers) string {
+// they do not serve, and the outliers. An address without a health service counts as healthy. service is the name that
+// is asked about, or HealthOff.
+func serviceConfig(o *Outliers, service string) string {
 	policy := balancerConfig{"round_robin": struct{}{}}
 	if o != nil {
 		policy = o.around(policy)
 	}
-	text, err := json.Marshal(map[string]any{
-		"loadBalancingConfig": []balancerConfig{policy},
-		"healthCheckConfig":   map[string]string{"serviceName": ""},
-	})
+	if service != HealthOff {
+		policy = balancerConfig{healthPolicy: map[string]any{"service": service, "child": []balancerConfig{policy}}}
+	}
+	text, err := json.Marshal(map[string]any{"loadBalancingConfig": []balancerConfig{policy}})
 	if err != nil {
 		panic(err) // strings and numbers
 	}

@@ -51,20 +51,20 @@ func TestOutliersInTheServiceConfig(t *testing.T) {
 		outliers *Outliers
 		want     string
 	}{
-		"none": {nil, `{"healthCheckConfig":{"serviceName":""},"loadBalancingConfig":[{"round_robin":{}}]}`},
-		"defaults": {&Outliers{}, `{"healthCheckConfig":{"serviceName":""},"loadBalancingConfig":[{"outlier_detection_experimental":{` +
+		"none": {nil, `{"loadBalancingConfig":[{"round_robin":{}}]}`},
+		"defaults": {&Outliers{}, `{"loadBalancingConfig":[{"outlier_detection_experimental":{` +
 			`"baseEjectionTime":"30.000000000s","childPolicy":[{"round_robin":{}}],"failurePercentageEjection":{` +
 			`"enforcementPercentage":100,"minimumHosts":2,"requestVolume":50,"threshold":85},"interval":"10.000000000s",` +
 			`"maxEjectionPercent":50,"maxEjectionTime":"300.000000000s"}}]}`},
 		"all": {
 			&Outliers{Interval: 1500 * time.Millisecond, Ejection: time.Second, Failures: 1, Calls: 2, MaxEjected: 3},
-			`{"healthCheckConfig":{"serviceName":""},"loadBalancingConfig":[{"outlier_detection_experimental":{` +
+			`{"loadBalancingConfig":[{"outlier_detection_experimental":{` +
 				`"baseEjectionTime":"1.000000000s","childPolicy":[{"round_robin":{}}],"failurePercentageEjection":{` +
 				`"enforcementPercentage":100,"minimumHosts":2,"requestVolume":2,"threshold":1},"interval":"1.500000000s",` +
 				`"maxEjectionPercent":3,"maxEjectionTime":"10.000000000s"}}]}`,
 		},
 	} {
-		got := serviceConfig(c.outliers)
+		got := serviceConfig(c.outliers, HealthOff)
 		if got != c.want || !json.Valid([]byte(got)) {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
 		}

@@ -201,11 +201,23 @@ type Backend struct {
 	Resolve time.Duration `yaml:"resolve"`
 	// Outliers says when an address of Target gets no calls for a while; nil: never.
 	Outliers *Outliers `yaml:"outlier-detection"`
+	// Health says what the standard health service of each address is asked; nil: about all of it.
+	Health *Health `yaml:"health"`
 	// StaleAfter is how long the lists of an unreachable backend are served; 0: 5 min.
 	StaleAfter time.Duration `yaml:"stale-after"`
 	// OwnLists is how long a request waits for lists that are the caller's own; 0: 2 s.
 	OwnLists time.Duration `yaml:"own-lists"`
 }
+
+// Health is about the standard health service, grpc.health.v1.Health, of a backend's addresses.
+type Health struct {
+	// Service is the name that is asked about, or HealthOff; empty: all of an address. An address that does not know
+	// a service that is named here is unhealthy.
+	Service string `yaml:"service"`
+}
+
+// HealthOff is the Service of a Health that is not asked.
+const HealthOff = "off"
 
 // TLS towards a backend. All paths are PEM files.
 type TLS struct {
