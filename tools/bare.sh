@@ -17,8 +17,8 @@ done
 ln -sf "$(go env GOROOT)/bin/go" "$tmp/bin/go"
 
 rootless=()
-if unshare --user true 2>/dev/null; then
-  rootless=("$(command -v unshare)" --user)
+if unshare --user --map-user=1000 --map-group=1000 true 2>/dev/null; then
+  rootless=("$(command -v unshare)" --user --map-user=1000 --map-group=1000)
 else
   echo 'a user of its own cannot be made here: this runs as it was called'
 fi
