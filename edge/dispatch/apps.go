@@ -22,36 +22,37 @@ const (
 // pageScheme begins the URIs of pages.
 const pageScheme = "ui://"
 
-// pageOf is the URI of the page that a tool's `_meta` names; empty: none.
-func pageOf(meta string) (uri string) {
-	if !strings.Contains(meta, metaPage) {
-		return ""
+// pagesOf are the URIs of the pages that a tool's `_meta` names: by both members, since which of them counts is a client's choice.
+func pagesOf(meta string) (uris []string) {
+	if !strings.Contains(meta, metaPage) && !strings.Contains(meta, `\`) { // An escape may hide the name.
+		return nil
+	}
+	page := func(value json.RawMessage) {
+		if uri, _ := jsonrpc.Unquote(value); uri != "" {
+			uris = append(uris, uri)
+		}
 	}
 	_ = jsonrpc.Members([]byte(meta), func(key []byte, value json.RawMessage) error {
 		switch string(key) {
 		case metaAppPage:
-			if uri == "" {
-				uri, _ = jsonrpc.Unquote(value)
-			}
+			page(value)
 		case metaApp:
 			if jsonrpc.TypeOf(value) != jsonrpc.Object {
 				return nil
 			}
 			return jsonrpc.Members(value, func(key []byte, value json.RawMessage) error {
 				if string(key) == metaPage {
-					if nested, ok := jsonrpc.Unquote(value); ok {
-						uri = nested
-					}
+					page(value)
 				}
 				return nil
 			})
 		}
 		return nil
 	})
-	return uri
+	return uris
 }
 
-// withoutPage is a tool's `_meta` without the page; what else is there stays, its visibility in particular.
+// withoutPage is a tool's `_meta` without its pages; what else is there stays, its visibility in particular.
 func withoutPage(meta string) string {
 	out := filterMembers(nil, []byte(meta), func(dst, key []byte, value json.RawMessage) []byte {
 		switch {
@@ -97,20 +98,19 @@ func (m *merge) strays(s *resourceSet) strays {
 	var out strays
 	for rank, p := range m.parts {
 		for _, t := range p.catalog.Tools {
-			uri := pageOf(t.GetMetaJson())
-			if uri == "" {
-				continue
+			for _, uri := range pagesOf(t.GetMetaJson()) {
+				holder, foreign := s.pageOwner(uri, rank)
+				if !foreign {
+					continue
+				}
+				owner := m.parts[holder].backend
+				if out == nil {
+					out = make(strays)
+				}
+				out[[2]string{p.backend.Name(), t.GetName()}] = uri
+				m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.backend.Name()})
+				break // The tool is shown without any.
 			}
-			holder, foreign := s.pageOwner(uri, rank)
-			if !foreign {
-				continue
-			}
-			owner := m.parts[holder].backend
-			if out == nil {
-				out = make(strays)
-			}
-			out[[2]string{p.backend.Name(), t.GetName()}] = uri
-			m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.backend.Name()})
 		}
 	}
 	return out

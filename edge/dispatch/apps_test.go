@@ -123,8 +123,28 @@ func TestWithoutPage(t *testing.T) {
 		`{ "a" : [1, 2.0] ,"ui":7,"ui/resourceUri":"ui://x"}`:           `{"a":[1, 2.0],"ui":7}`,
 		`{"ui":{"x":{"resourceUri":1},"resourceUri":"u"},"z":"\u00e9"}`: `{"ui":{"x":{"resourceUri":1}},"z":"\u00e9"}`,
 	} {
-		if got := withoutPage(meta); got != want || pageOf(got) != "" {
+		if got := withoutPage(meta); got != want || pagesOf(got) != nil {
 			t.Errorf("%s became %s, want %s", meta, got, want)
+		}
+	}
+}
+
+// A tool does not point to the page of another backend by any spelling of the members that name pages, nor by one of the two alone.
+func TestPagesByEverySpelling(t *testing.T) {
+	const uri = "ui://a/page"
+	for name, meta := range map[string]string{
+		"an escaped member":           `{"ui":{"resource\u0055ri":"` + uri + `"}}`,
+		"an escaped flat member":      `{"ui\/resource\u0055ri":"` + uri + `"}`,
+		"an escaped object":           `{"\u0075i":{"\u0072esourceUri":"` + uri + `"}}`,
+		"an escaped page":             `{"ui":{"resourceUri":"ui:\/\/a/p\u0061ge"}}`,
+		"the flat member beside own":  `{"ui":{"resourceUri":"ui://b/page"},"ui/resourceUri":"` + uri + `"}`,
+		"the other beside a flat own": `{"ui/resourceUri":"ui://b/page","ui":{"resourceUri":"` + uri + `"}}`,
+	} {
+		a := paged("a", `{"ui":{"resourceUri":"`+uri+`"}}`)
+		b := paged("b", meta, &pb.Resource{Uri: "ui://b/page", Name: "p"})
+		_, ofB, _ := strings.Cut(toolList(t, start(t, Options{}, a, b)), `"b_show"`)
+		if shown, _, _ := strings.Cut(ofB, `"b_plain"`); strings.Contains(shown, "://a/") || strings.Contains(shown, `:\/\/`) {
+			t.Errorf("%s: the tool of b has the page of a: %s", name, shown)
 		}
 	}
 }

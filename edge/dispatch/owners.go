@@ -341,8 +341,10 @@ func namesOf(c *backend.Catalog, kept *ownership.Names) *ownership.Names {
 	case c.HasResources: // else it serves no page
 		var pages []string
 		for _, t := range c.Tools {
-			if uri := pageOf(t.GetMetaJson()); strings.HasPrefix(uri, pageScheme) {
-				pages = append(pages, uri)
+			for _, uri := range pagesOf(t.GetMetaJson()) {
+				if strings.HasPrefix(uri, pageScheme) {
+					pages = append(pages, uri)
+				}
 			}
 		}
 		n.Pages = sortedTexts(pages)
