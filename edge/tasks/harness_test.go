@@ -219,6 +219,12 @@ func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	b.most.Store(max(b.most.Load(), n))
 	b.ran.Add(1)
 	b.ids.Store(c.ID, true)
+	if bound, ok := sink.(mcp.Binder); ok {
+		bound.Bind("b")
+	}
+	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "b" { // Every later round and attempt belongs to the backend of the first.
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d, attempt %d is of the backend %q", c.Round, c.Attempt, c.Backend)
+	}
 	reply, err := t.run(ctx, c, sink)
 	if reply.Result != nil && rules.ResultType {
 		reply.Result = append(json.RawMessage(`{"resultType":"complete",`), reply.Result[1:]...)

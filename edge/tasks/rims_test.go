@@ -109,7 +109,7 @@ func TestRequiredAfterQuestions(t *testing.T) {
 			t.Fatalf("the first round gave %+v, %v", first, err)
 		}
 		again := requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"ask"`)
-		again.Round, again.State = 2, first.Input.State
+		again.Round, again.State, again.Backend = 2, first.Input.State, "b"
 		again.Responses = []mcp.InputResponse{{Key: "name", Method: mcp.MethodElicit, Result: json.RawMessage(`{"name":"Ada"}`)}}
 		reply, err := a.Call(t.Context(), modern, again, sink{})
 		if err != nil || !strings.Contains(string(reply.Result), `"resultType":"task"`) {

@@ -177,7 +177,7 @@ func TestIdsOfAnswers(t *testing.T) {
 			t.Error("the answer under a float was not taken")
 		}
 
-		call := state.Call{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1}
+		call := state.Call{ID: "c", RequestID: "2", Method: mcp.MethodToolsCall, Params: []byte(`{"name":"ask"}`), Round: 1, Attempt: 1, Backend: "fake"}
 		first := medium.Epoch(0).Next(1)
 		const id = "J7XQ2LZB5WTRV4KMEY6HNPCADS"
 		ask := state.Ask{ID: id, Key: "name", Method: mcp.MethodElicit, Message: []byte(`{}`)}

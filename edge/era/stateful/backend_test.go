@@ -59,6 +59,12 @@ func (b *backend) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink
 	if fn == nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "no method %q, target %q", c.Method, c.Params.Target)
 	}
+	if bound, ok := sink.(mcp.Binder); ok {
+		bound.Bind("fake")
+	}
+	if (c.Round > 1 || c.Attempt > 1) && c.Backend != "fake" { // Every later round and attempt belongs to the backend of the first.
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d, attempt %d is of the backend %q", c.Round, c.Attempt, c.Backend)
+	}
 	reply, err := fn(ctx, c, sink)
 	c.Memory.Settle(budget.Results, int64(len(reply.Result)))
 	return reply, err

@@ -28,6 +28,12 @@ func (f *fakeDispatch) Describe(context.Context, *revision.Rules, mcp.Principal)
 }
 
 func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
+	if bound, ok := sink.(mcp.Binder); ok {
+		bound.Bind("fake")
+	}
+	if call.Round > 1 && call.Backend != "fake" { // Every later round belongs to the backend of the first.
+		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d is of the backend %q", call.Round, call.Backend)
+	}
 	return f.call(ctx, call, sink)
 }
 

@@ -29,9 +29,11 @@ func TestRecordsTellClientsFromUsers(t *testing.T) {
 				t.Errorf("%s, of a session: %+v, %v, %v", name, s.Principal, s.Tasks, err)
 			}
 		}
-		c, err := unpackCall("c", packCall(&state.Call{Principal: who}))
-		if err != nil || !cmp.Equal(c.Principal, who) {
-			t.Errorf("%s, of a call: %+v, %v", name, c.Principal, err)
+		for _, backend := range []string{"", "b"} {
+			c, err := unpackCall("c", packCall(&state.Call{Principal: who, Backend: backend}))
+			if err != nil || !cmp.Equal(c.Principal, who) || c.Backend != backend {
+				t.Errorf("%s, of a call of %q: %+v, %q, %v", name, backend, c.Principal, c.Backend, err)
+			}
 		}
 		for _, withdrawn := range []bool{false, true} {
 			a, err := unpackAnswer(packAnswer(state.Answer{By: who, Withdrawn: withdrawn, Result: json.RawMessage(`{}`)}))
