@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/known/emptypb"
@@ -50,6 +52,9 @@ func newLearned() *learned { return &learned{} }
 
 func (l *learned) server() *grpc.Server {
 	s := newServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		if method, _ := grpc.MethodFromServerStream(stream); !strings.HasPrefix(method, "/attack.v1.Learned/") {
+			return status.Errorf(codes.Unimplemented, "unknown method %s", method)
+		}
 		if err := stream.RecvMsg(new(emptypb.Empty)); err != nil {
 			return err
 		}
