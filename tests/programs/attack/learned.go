@@ -30,6 +30,8 @@ var learnAttacks = []attack{
 type learned struct {
 	rpb.UnimplementedServerReflectionServer
 	mode atomic.Int32
+	// sound counts the attacks that are over: its method has another name after each.
+	sound atomic.Int32
 	// learnings counts how often its services were asked for, questions everything that was asked for since.
 	learnings, questions atomic.Int64
 }
@@ -99,7 +101,7 @@ func (l *learned) answer(req *rpb.ServerReflectionRequest) []*descriptorpb.FileD
 	fd := learnedFile("learned.proto", learnedMessage("M0", "f"))
 	method := &descriptorpb.MethodDescriptorProto{Name: proto.String("Run"), InputType: proto.String(".attack.v1.M0"), OutputType: proto.String(".attack.v1.M0")}
 	if l.mode.Load() == learnSound {
-		method.Name = proto.String("Sound")
+		method.Name = proto.String(fmt.Sprintf("Sound%d", l.sound.Load()))
 	}
 	fd.Service = []*descriptorpb.ServiceDescriptorProto{{Name: proto.String("Learned"), Method: []*descriptorpb.MethodDescriptorProto{method}}}
 	switch l.mode.Load() {
@@ -197,11 +199,12 @@ func learning(mode int32) func(context.Context, *site) error {
 			}
 		}
 		s.note("%d questions", most)
+		tool := fmt.Sprintf("learned_sound%d", l.sound.Add(1))
 		l.mode.Store(learnSound)
 		if most > mostQuestions {
 			return fmt.Errorf("%d questions were asked to learn the service once", most)
 		}
-		if err := s.heard(ctx, "learned_sound"); err != nil {
+		if err := s.heard(ctx, tool); err != nil {
 			return fmt.Errorf("after it describes itself soundly again: %w", err)
 		}
 		return nil
