@@ -22,6 +22,12 @@ const (
 	paramHeaderKey    = "x-mcp-header"
 	paramHeaderPrefix = "Mcp-Param-"
 	maxParamHeader    = 8 << 10
+	// maxParamHeaders bounds the annotations of a tool that are used: each call is held against every one.
+	maxParamHeaders = 64
+	// maxParamDepth is how many properties may lead to an annotation.
+	maxParamDepth = 16
+	// maxParamFaults bounds what is said of a tool's annotations.
+	maxParamFaults = 20
 )
 
 // paramHeaders finds a schema's valid annotations, and says what is wrong with the others: an
@@ -39,7 +45,7 @@ func paramHeaders(text string) (valid []paramHeader, faults []string) {
 	if root, ok := doc.(map[string]any); ok {
 		w.schema([]byte(text), nil)
 		if all := countHeaders(root); all > w.visited {
-			w.faults = append(w.faults, fmt.Sprintf("%d of them stand where properties alone do not lead", all-w.visited))
+			w.faults = append(w.faults, fmt.Sprintf("%d of them stand where properties alone, %d at most, do not lead", all-w.visited, maxParamDepth))
 		}
 	}
 	return w.valid, w.faults
@@ -51,6 +57,7 @@ type headerWalk struct {
 	visited int
 	valid   []paramHeader
 	faults  []string
+	full    bool // a bound was reached
 }
 
 func (w *headerWalk) schema(raw json.RawMessage, path []string) {
@@ -65,6 +72,9 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string) {
 	if jsonrpc.TypeOf(properties) != jsonrpc.Object {
 		return
 	}
+	if len(path) == maxParamDepth {
+		return
+	}
 	_ = jsonrpc.Members(properties, func(key string, value json.RawMessage) error {
 		w.schema(value, append(path[:len(path):len(path)], key))
 		return nil
@@ -72,7 +82,14 @@ func (w *headerWalk) schema(raw json.RawMessage, path []string) {
 }
 
 func (w *headerWalk) annotation(raw, name json.RawMessage, path []string) {
-	at := "/" + strings.Join(path, "/")
+	if len(w.valid) >= maxParamHeaders || len(w.faults) >= maxParamFaults {
+		if !w.full {
+			w.full = true
+			w.faults = append(w.faults, fmt.Sprintf("at most %d are used, and the others are not read", maxParamHeaders))
+		}
+		return
+	}
+	at := "/" + clip(strings.Join(path, "/"))
 	text, ok := jsonrpc.Unquote(name)
 	typ, _ := jsonrpc.Member(raw, "type")
 	typeName, _ := jsonrpc.Unquote(typ)

@@ -52,6 +52,33 @@ func TestParamHeaderAnnotations(t *testing.T) {
 	}
 }
 
+// A schema may have thousands of annotations, or such that thousands of properties lead to: few are used, in time that is
+// linear in the schema.
+func TestParamHeadersAreBounded(t *testing.T) {
+	var many strings.Builder
+	many.WriteString(`{"type":"object","properties":{`)
+	for i := range 5200 {
+		if i > 0 {
+			many.WriteByte(',')
+		}
+		fmt.Fprintf(&many, `"p%d":{"type":"string","x-mcp-header":"N%d"}`, i, i)
+	}
+	many.WriteString(`}}`)
+	valid, faults := paramHeaders(many.String())
+	if len(valid) != maxParamHeaders || len(faults) != 1 {
+		t.Errorf("%d are used, faults %q", len(valid), faults)
+	}
+	wrong := strings.ReplaceAll(many.String(), `"string"`, `"array"`)
+	if valid, faults := paramHeaders(wrong); len(valid) != 0 || len(faults) != maxParamFaults+1 {
+		t.Errorf("%d are used, %d faults", len(valid), len(faults))
+	}
+	const depth = 20
+	deep := strings.Repeat(`{"type":"object","properties":{"a":`, depth) + `{"type":"string","x-mcp-header":"N"}` + strings.Repeat(`}}`, depth)
+	if valid, faults := paramHeaders(deep); len(valid) != 0 || len(faults) != 1 {
+		t.Errorf("%d are used, faults %q", len(valid), faults)
+	}
+}
+
 func TestParamHeaderValues(t *testing.T) {
 	headers := []paramHeader{{name: "Mcp-Param-V", path: []string{"o", "v"}}}
 	for i, tc := range []struct {

@@ -23,7 +23,6 @@ var learnAttacks = []attack{
 	{name: "learn-layers", what: "a service of 60 layers of files that import two others publicly", run: learning(learnLayers)},
 	{name: "learn-names", what: "a message with a name of 400 KB and 20,000 fields", run: learning(learnNames)},
 	{name: "learn-empty", what: "a file of four million empty declarations", run: learning(learnEmpty)},
-	{name: "learn-remarks", what: "comments of a megabyte of remarks, on a thousand fields", run: learning(learnRemarks)},
 }
 
 // learned is a service of `kind: reflect` that describes itself as an attack says.
@@ -44,7 +43,6 @@ const (
 	learnLayers
 	learnNames
 	learnEmpty
-	learnRemarks
 )
 
 // mostQuestions is how many questions one learning of the service may take.
@@ -146,15 +144,6 @@ func (l *learned) answer(req *rpb.ServerReflectionRequest) []*descriptorpb.FileD
 	case learnEmpty:
 		// An empty message is two bytes.
 		fd.ProtoReflect().SetUnknown([]byte(strings.Repeat("\x22\x00", 4_000_000)))
-	case learnRemarks:
-		fd.MessageType[0] = learnedMessage("M0")
-		remarks := strings.Repeat("(----)", 20_000)
-		fd.SourceCodeInfo = &descriptorpb.SourceCodeInfo{}
-		for i := range 120 {
-			fd.MessageType[0].Field = append(fd.MessageType[0].Field, learnedField(fmt.Sprintf("f%d", i), i))
-			fd.SourceCodeInfo.Location = append(fd.SourceCodeInfo.Location, &descriptorpb.SourceCodeInfo_Location{
-				Path: []int32{4, 0, 2, int32(i)}, Span: []int32{0, 0, 0}, LeadingComments: proto.String(remarks)})
-		}
 	}
 	return []*descriptorpb.FileDescriptorProto{fd}
 }
