@@ -82,6 +82,23 @@ var rewinds = []test{
 		// Who has seen what went is sent what came in its place.
 		w.places(w.a, at{Stream: "st", Epoch: z.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 4}, medium.Position{Epoch: y.rec.Epoch, Seq: 5})
 	}},
+	{"an epoch begins behind the places of entries that are lost", state.Limits{}, func(w *world) {
+		x := w.three()
+		back := w.m.Snapshot(w.T, "s")
+		_, y := w.claim(w.b, x.which())
+		y.append(notice("4"), notice("5"))
+		back()
+		y.entries = nil // The owner did not keep what it wrote.
+		if v := y.restore(true); v != medium.Restored {
+			w.Fatalf("verdict %d, want restored", v)
+		}
+		c, z := w.claim(w.a, y.which())
+		if got, p := w.all(w.a, "s", "st"); len(got) != 3 || c.Start != 5 || p.Last.Seq != 5 {
+			w.Errorf("the log is %q, its last place %d, and the epoch begins behind %d; want three entries and 5 twice", got, p.Last.Seq, c.Start)
+		}
+		z.append(notice("6"))
+		w.places(w.b, at{Stream: "st", Epoch: first, Seq: 3}, medium.Position{Epoch: z.rec.Epoch, Seq: 6})
+	}},
 	{"answers that were taken in two histories are united, and the call is an orphan", state.Limits{}, func(w *world) {
 		x := w.three()
 		x.park("q1", "q2")

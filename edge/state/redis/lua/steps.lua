@@ -92,6 +92,9 @@ local function claim(call, random, lapsed, cancel, bucket, session)
   if c[6] ~= '0' then
     local epoch = tonumber(redis.call('HGET', K .. ':2t:' .. c[5], 'ep'))
     redis.call('HSET', K .. ':2t:' .. c[5], 'ep', int(following(epoch, random)))
+  elseif tonumber(c[2]) > tonumber(redis.call('HGET', K .. ':2t:' .. c[5], 'seq') or 0) then
+    -- The owner before gave out places whose entries were lost: the new epoch begins behind them.
+    redis.call('HSET', K .. ':2t:' .. c[5], 'seq', c[2])
   end
   keepstream(c[5], call)
   index(bucket, session, c[5])
