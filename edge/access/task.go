@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"sync"
 
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -84,25 +83,30 @@ func keyOf(ctx context.Context, who *mcp.Principal, task string) taskKey {
 	return sha256.Sum256(b)
 }
 
-// taskAnswer is what the policy server said about a task and a caller. Who asks holds mu.
+// taskAnswer is what the policy server said about a task and a caller. Who looks at it has put a token into turn.
 type taskAnswer struct {
-	mu    sync.Mutex
+	turn  chan struct{}
 	known bool
 	external.Answer
 }
 
-// askOnce asks the policy server about a tools/call of a task's tool, unless it has answered that before.
+// askOnce asks the policy server about a tools/call of a task's tool, unless it has answered that before. While another request asks
+// the same, it waits for that one, and no longer than ctx lives.
 func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task *mcp.TaskCall) (external.Answer, error) {
 	key := keyOf(ctx, &call.Principal, task.ID)
-	fresh := &taskAnswer{}
+	fresh := &taskAnswer{turn: make(chan struct{}, 1)}
 	a, had, _ := p.answers.PeekOrAdd(key, fresh)
 	if !had {
 		a = fresh
 	} else {
 		p.answers.Get(key) // It was used.
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	select {
+	case a.turn <- struct{}{}:
+		defer func() { <-a.turn }()
+	case <-ctx.Done():
+		return external.Answer{}, mcp.Errorf(mcp.KindCancelled, "the request ended before its policy server had answered: %w", context.Cause(ctx))
+	}
 	if a.known {
 		return a.Answer, nil
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
+
 	"github.com/mcpedge/mcpedge/edge/audit"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -16,6 +18,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
 // sink keeps records.
@@ -134,6 +137,46 @@ func TestTaskIsAskedAboutAgain(t *testing.T) {
 	}
 	c.SetPolicy(hides, client)
 	if err := decide(); !errors.Is(err, policy.ErrHidden) {
+		t.Error(err)
+	}
+}
+
+// Who asks about a task while the policy server is asked about it already waits no longer than its own request lives.
+func TestTaskIsNotWaitedForBeyondItsRequest(t *testing.T) {
+	server := authorizer.Serve(t)
+	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	server.By(func(ctx context.Context, req *authv3.CheckRequest) (*authv3.CheckResponse, error) {
+		close(asked)
+		<-answer
+		return authorizer.Allow(ctx, req)
+	})
+	c := governed(t, Options{External: client}, policy.Settings{Default: policy.Allow})
+	task := mcp.TaskCall{ID: "task-1", Tool: "t"}
+	decide := func(ctx context.Context) error {
+		return c.DecideTask(ctx, revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksGet}, &task, &tool, none)
+	}
+	first := make(chan error, 1)
+	go func() { first <- decide(t.Context()) }()
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	second := make(chan error, 1)
+	go func() { second <- decide(ctx) }()
+	cancel()
+	select {
+	case err := <-second:
+		if mcp.AsError(err).Kind != mcp.KindCancelled {
+			t.Errorf("the request that ended: %v", err)
+		}
+	case <-time.After(await.Patience):
+		t.Error("a request that has ended waits for the policy server")
+	}
+	close(answer)
+	if err := <-first; err != nil {
 		t.Error(err)
 	}
 }
