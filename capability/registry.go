@@ -15,6 +15,11 @@ type registry[E any] struct {
 	mu    sync.RWMutex
 	byKey map[string]E
 	order []string // keys; replaced, never written in place
+
+	// normal gives keys that name the same one form; nil: equal keys alone do.
+	normal func(key string) string
+	// spelled are the keys that are not in normal form, by that, the first of each.
+	spelled map[string]string
 }
 
 func newRegistry[E any](changes *feed) *registry[E] {
@@ -26,6 +31,7 @@ func (r *registry[E]) put(key string, entry E) {
 	r.mu.Lock()
 	if _, exists := r.byKey[key]; !exists {
 		r.order = append(r.order[:len(r.order):len(r.order)], key)
+		r.spell(key)
 	}
 	r.byKey[key] = entry
 	r.mu.Unlock()
@@ -45,6 +51,7 @@ func (r *registry[E]) remove(key string) bool {
 			}
 		}
 		r.order = kept
+		r.unspell(key)
 	}
 	r.mu.Unlock()
 	if exists {
@@ -57,6 +64,44 @@ func (r *registry[E]) get(key string) (E, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	e, ok := r.byKey[key]
+	return e, ok
+}
+
+// spell notes a new key by its normal form. r.mu is held.
+func (r *registry[E]) spell(key string) {
+	if r.normal == nil {
+		return
+	}
+	form := r.normal(key)
+	if _, taken := r.spelled[form]; form == key || taken {
+		return
+	}
+	if r.spelled == nil {
+		r.spelled = map[string]string{}
+	}
+	r.spelled[form] = key
+}
+
+// unspell forgets a key that was removed; another of its form comes in its place. r.mu is held.
+func (r *registry[E]) unspell(key string) {
+	if r.normal == nil || r.spelled[r.normal(key)] != key {
+		return
+	}
+	delete(r.spelled, r.normal(key))
+	for _, other := range r.order {
+		r.spell(other)
+	}
+}
+
+// like returns the first entry whose key has the normal form of a key, which need not be there.
+func (r *registry[E]) like(key string) (E, bool) {
+	form := r.normal(key)
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if e, ok := r.byKey[form]; ok {
+		return e, true
+	}
+	e, ok := r.byKey[r.spelled[form]]
 	return e, ok
 }
 

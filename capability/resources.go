@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
-	"strings"
 	"unicode/utf8"
 
-	"github.com/yosida95/uritemplate/v3"
 	"google.golang.org/protobuf/proto"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // ReadOutput is what the handler of a read may return. A string is text, a []byte is text when it is
@@ -31,30 +29,20 @@ type resource struct {
 
 type template struct {
 	listed     *ResourceTemplate // never written after registration
-	parsed     *uritemplate.Template
+	parsed     *uris.Template
 	read       readHandler
 	completers map[string]Completer
 }
 
-// maxTemplated and maxCommas bound the bytes, as at the edge, and the commas of a URI that is matched against templates: the time
-// that takes grows with the square of the commas.
-const maxTemplated, maxCommas = 8 << 10, 1000
-
-// match gives the variables that a URI has by a template; nil: it does not match.
-func match(t *uritemplate.Template, uri string) uritemplate.Values {
-	if len(uri) > maxTemplated || strings.Count(uri, ",") > maxCommas {
-		return nil
-	}
-	return t.Match(uri)
-}
-
-// AddResource adds a resource, in place of one of the same URI. An error becomes a protocol error: a
+// AddResource adds a resource, in place of one of the same URI. A URI that is spelled otherwise reads it, too, unless there is a resource
+// of just that spelling. An error becomes a protocol error: a
 // *Failure keeps its reason, a gRPC status its code, fs.ErrNotExist is NOT_FOUND, others are
-// INTERNAL. The Resource is copied. AddResource panics when URI (absolute) or name are missing.
+// INTERNAL. The Resource is copied. AddResource panics when the name is missing, and when the URI is not
+// absolute, has a control character or a percent sign that begins no escape, or is longer than 8 KiB: edges do not list it.
 func AddResource[Out ReadOutput](s *Server, r *Resource,
 	read func(ctx context.Context, c *Call, uri string) (Out, error)) {
-	if u, err := url.Parse(r.GetUri()); err != nil || u.Scheme == "" || r.GetName() == "" {
-		panic(fmt.Sprintf("capability: resource %q, name %q: an absolute URI and a name are required", r.GetUri(), r.GetName()))
+	if err := uris.Check(r.GetUri()); err != nil || r.GetName() == "" {
+		panic(fmt.Sprintf("capability: resource %q, name %q: an absolute URI and a name are required (%v)", r.GetUri(), r.GetName(), err))
 	}
 	listed := proto.CloneOf(r)
 	s.resources.put(listed.GetUri(), &resource{listed: listed,
@@ -68,21 +56,21 @@ func AddResource[Out ReadOutput](s *Server, r *Resource,
 func (s *Server) RemoveResource(uri string) bool { return s.resources.remove(uri) }
 
 // AddTemplate adds resources by an RFC 6570 template, in place of the same template. A URI that is
-// no listed resource is read by the first template that matches it; vars are the template's
-// variables, decoded; the values of a list are separated by commas. A URI of more than 8 KiB or 1,000
-// commas matches none. Suggestions are for the template's variables. Errors are as in AddResource. The
-// ResourceTemplate is copied. AddTemplate panics when the template does not parse, the name is missing
-// or a suggestion is for an unknown variable.
+// no listed resource is read by the first template that matches it, by any spelling; vars are the template's
+// variables, decoded, without those that the URI leaves out; the values of a list are separated by commas. Each value is the longest,
+// from the left, with which the rest matches. A URI of more than 8 KiB matches none. Suggestions are for the template's variables. Errors
+// are as in AddResource. The ResourceTemplate is copied. AddTemplate panics when the template does not parse, has more than 64
+// variables or one of them twice, the name is missing or a suggestion is for an unknown variable.
 func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	read func(ctx context.Context, c *Call, uri string, vars map[string]string) (Out, error), options ...CompleteOption) {
-	parsed, err := uritemplate.New(t.GetUriTemplate())
+	parsed, err := uris.Parse(t.GetUriTemplate())
 	if err != nil || t.GetUriTemplate() == "" || t.GetName() == "" {
 		panic(fmt.Sprintf("capability: template %q, name %q: an RFC 6570 template and a name are required (%v)", t.GetUriTemplate(), t.GetName(), err))
 	}
 	listed := proto.CloneOf(t)
 	completers := completersOf(options)
 	known := map[string]bool{}
-	for _, v := range parsed.Varnames() {
+	for _, v := range parsed.Variables() {
 		known[v] = true
 	}
 	for variable := range completers {
@@ -92,10 +80,7 @@ func AddTemplate[Out ReadOutput](s *Server, t *ResourceTemplate,
 	}
 	s.templates.put(listed.GetUriTemplate(), &template{listed: listed, parsed: parsed, completers: completers,
 		read: func(ctx context.Context, c *Call, uri string) ([]*ResourceContents, error) {
-			vars := map[string]string{}
-			for name, value := range match(parsed, uri) {
-				vars[name] = strings.Join(value.V, ",") // a value with commas is a list
-			}
+			vars, _ := parsed.Match(uri)
 			out, err := read(ctx, c, uri, vars)
 			return contentsOf(uri, listed.GetMimeType(), any(out), err)
 		}})

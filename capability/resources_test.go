@@ -117,6 +117,50 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// A resource is read by every spelling of its URI, and one of just that spelling before others.
+func TestSpellingsOfURIs(t *testing.T) {
+	s := capability.New("spelled", "1")
+	add := func(uri string) {
+		capability.AddResource(s, &capability.Resource{Uri: uri, Name: "n"},
+			func(context.Context, *capability.Call, string) (string, error) { return "of " + uri, nil })
+	}
+	for _, uri := range []string{"doc://notes/café menu.txt", "doc://notes/a%2Db", "doc://notes/a%2db", "doc://notes/plain"} {
+		add(uri)
+	}
+	capability.AddTemplate(s, &capability.ResourceTemplate{UriTemplate: "file:///docs/café/{name}", Name: "t"},
+		func(_ context.Context, _ *capability.Call, _ string, vars map[string]string) (string, error) {
+			return "named " + vars["name"], nil
+		})
+	c := capabilitytest.Start(t, s)
+	reads := func(uri, want string) {
+		t.Helper()
+		out, err := c.ReadResource(limit(t), uri)
+		switch {
+		case err != nil:
+			t.Errorf("%s: %v", uri, err)
+		case want == "" && out.Failure.GetReason() != capability.NotFound:
+			t.Errorf("%s: %v, want NOT_FOUND", uri, out)
+		case want != "" && (out.Result.GetContents()[0].GetText() != want || out.Result.GetContents()[0].GetUri() != uri):
+			t.Errorf("%s: %v, want %q", uri, out.Result, want)
+		}
+	}
+	reads("doc://notes/caf%C3%A9%20menu.txt", "of doc://notes/café menu.txt")
+	reads("DOC://notes/caf%c3%a9%20menu%2Etxt", "of doc://notes/café menu.txt")
+	reads("doc://notes/a%2Db", "of doc://notes/a%2Db")
+	reads("doc://notes/a%2db", "of doc://notes/a%2db")
+	reads("doc://notes/a-b", "of doc://notes/a%2Db")
+	reads("DOC://notes/%70lain", "of doc://notes/plain")
+	reads("DOC://Notes/plain", "")
+	reads("file:///docs/caf%C3%A9/%61%2Fb", "named a/b")
+	reads("FILE:///docs/café/a", "named a")
+	if !s.RemoveResource("doc://notes/a%2Db") {
+		t.Error("it was not there")
+	}
+	reads("doc://notes/a-b", "of doc://notes/a%2db")
+	add("doc://notes/a-b")
+	reads("doc://notes/%61-b", "of doc://notes/a-b")
+}
+
 func TestResourceLists(t *testing.T) {
 	c := capabilitytest.Start(t, library(&notes{names: []string{"a", "b"}}))
 	list, err := c.Resources.ListResources(limit(t), &mcpedgev1.ListResourcesRequest{})

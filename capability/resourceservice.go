@@ -56,8 +56,11 @@ func (s *Server) reader(uri string) readHandler {
 	if e, ok := s.resources.get(uri); ok {
 		return e.read
 	}
+	if e, ok := s.resources.like(uri); ok {
+		return e.read
+	}
 	for _, t := range s.templates.all() {
-		if match(t.parsed, uri) != nil {
+		if t.parsed.Matches(uri) {
 			return t.read
 		}
 	}

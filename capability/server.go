@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	mcpedgev1 "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // Server holds what a service offers and serves it by the gRPC contract. New makes one; the zero
@@ -61,6 +62,7 @@ func New(name, version string, options ...Option) *Server {
 	s.tools = newRegistry[*tool](s.toolFeed)
 	s.prompts = newRegistry[*prompt](s.promptFeed)
 	s.resources = newRegistry[*resource](s.resourceFeed)
+	s.resources.normal = uris.Normal
 	s.templates = newRegistry[*template](s.resourceFeed)
 	for _, option := range options {
 		option(s)

@@ -32,6 +32,9 @@ const (
 	MaxPages     = 1_000
 	MaxEntries   = 10_000
 	MaxListBytes = 64 << 20
+	// MaxTemplateVariables bounds the resource templates of one backend and their variables together, which bounds what it takes
+	// to match a URI. Templates beyond it are left out.
+	MaxTemplateVariables = 4_000
 	// MaxWatches bounds the resource watches of one backend, each one upstream stream.
 	MaxWatches = 10_000
 	// MaxPrincipals bounds the catalogs kept for single principals, per backend.

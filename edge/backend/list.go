@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // list is one kind of lists as read once, by one principal. It is immutable.
@@ -97,9 +98,27 @@ func (l *list) readResources(ctx context.Context, client pb.ResourceServiceClien
 		return err
 	}
 	l.resources = sound(l, entries, vet.Resource)
-	l.templates = sound(l, templates, vet.Template)
+	l.templates = l.affordable(sound(l, templates, vet.Template))
 	l.digest = digest(l.resources)*31 + digest(l.templates)
 	return l.readSkills(ctx, client, who)
+}
+
+// affordable returns the first of the templates that have MaxTemplateVariables together, and reports the others. What a backend's
+// templates cost a read is so bounded.
+func (l *list) affordable(templates []*pb.ResourceTemplate) []*pb.ResourceTemplate {
+	variables := 0
+	for i, t := range templates {
+		parsed, err := uris.Parse(t.GetUriTemplate())
+		if err != nil {
+			continue // vet has left it out.
+		}
+		if variables += 1 + len(parsed.Variables()); variables > MaxTemplateVariables {
+			l.problem("ListResourceTemplates: %d templates from %.80q on are left out: all templates and their variables together may be %d",
+				len(templates)-i, t.GetUriTemplate(), MaxTemplateVariables)
+			return templates[:i:i]
+		}
+	}
+	return templates
 }
 
 // readSkills completes readResources: a backend may serve resources without skills.

@@ -1,6 +1,8 @@
 package backend
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,6 +24,18 @@ func TestDuplicatesAreLeftOut(t *testing.T) {
 	}
 	if len(l.problems) != MaxProblems {
 		t.Fatalf("%d problems kept, want %d", len(l.problems), MaxProblems)
+	}
+}
+
+// What all templates of a backend cost a read is bounded when they are listed.
+func TestTemplatesBeyondTheirBoundAreLeftOut(t *testing.T) {
+	var l list
+	var all []*pb.ResourceTemplate
+	for i := range MaxTemplateVariables/2 + 3 {
+		all = append(all, &pb.ResourceTemplate{UriTemplate: fmt.Sprintf("x://%d/{a}", i)})
+	}
+	if kept := l.affordable(all); len(kept) != MaxTemplateVariables/2 || len(l.problems) != 1 || !strings.Contains(l.problems[0], "3 templates from") {
+		t.Errorf("%d of %d kept, problems %q", len(kept), len(all), l.problems)
 	}
 }
 

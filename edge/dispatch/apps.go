@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // The members of a tool's `_meta` that name its page (MCP Apps, "Resource Discovery"). The flat one is deprecated.
@@ -123,8 +124,9 @@ func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool)
 		return holder, true
 	}
 	none := len(s.owners.parts)
-	allowed := s.owners.uris.Longest(uri)
-	holder = s.owners.first(uri, none, allowed)
+	normal := uris.Normal(uri)
+	allowed := s.owners.uris.Longest(normal)
+	holder = s.owners.first(normal, none, allowed)
 	if listed, ok := s.byURI[uri]; ok {
 		holder = min(holder, listed)
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 const allKinds = backend.Tools | backend.Resources | backend.Prompts
@@ -69,11 +71,15 @@ func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, 
 
 // Revoked implements changes.Revoker: the policy denies it, or the resource belongs to another backend, as far as that is known.
 func (s source) Revoked(p mcp.Principal, uri string, owner changes.Owner) bool {
-	if s.access != nil && !s.access.May(&p, watched(uri, owner.Name())) {
+	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
+	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
+	if known {
+		target = now.target(mcp.MethodSubscribe)
+	}
+	if s.access != nil && !s.access.May(&p, &target) {
 		return true
 	}
-	now := s.views.known(p).resources.route(uri, s.report)
-	return now != nil && changes.Owner(now) != owner
+	return known && now.watched(uri) != owner
 }
 
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {
@@ -115,12 +121,13 @@ func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
 
 // Owner implements changes.View.
 func (v callerView) Owner(uri string) changes.Owner {
-	owner := v.resources.route(uri, v.report)
-	if owner == nil || !canSubscribe(v.catalog(owner)) {
+	found, ok := v.locate(&mcp.Call{}, uri, v.report)
+	if !ok || !canSubscribe(v.catalog(found.owner)) {
 		return nil
 	}
-	if v.access != nil && !v.access.May(&v.who, watched(uri, owner.Name())) {
+	target := found.target(mcp.MethodSubscribe)
+	if v.access != nil && !v.access.May(&v.who, &target) {
 		return nil
 	}
-	return owner
+	return found.watched(uri)
 }

@@ -72,7 +72,7 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 }
 
 func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
-	t := r.view.resources.byText[c.Target]
+	t := r.view.resources.template(c.Target)
 	target, ok := r.view.resources.completed(c.Target)
 	if !ok {
 		return mcp.Reply{}, r.unknownRef("resource template", c.Target)

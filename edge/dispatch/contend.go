@@ -7,6 +7,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // contenders says which backends may have what a request names, by their ranks, in the view that all callers share; named is false
@@ -34,7 +35,7 @@ func (v *view) contenders(call *mcp.Call) (may func(rank int) bool, named bool) 
 			return p.catalog.HasPrompts && strings.HasPrefix(name, p.backend.Prefix())
 		}), true
 	case mcp.MethodResourcesRead, mcp.MethodSubscribe, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		allowed := v.owners.uris.Longest(name)
+		allowed := v.owners.uris.Longest(uris.Normal(name))
 		var owner *backend.Backend
 		if allowed == nil { // else nobody else is asked anyway
 			owner = v.listedOwner(name)
@@ -58,7 +59,8 @@ func (v *view) contend(allowed []int, owner *backend.Backend, has func(*part) bo
 
 // listedOwner is the backend of a URI by what is found without matching templates; nil: there is none.
 func (v *view) listedOwner(uri string) *backend.Backend {
-	first := v.owners.first(uri, len(v.parts), nil)
+	uri, _ = v.resources.spelled.of(uri)
+	first := v.owners.first(uris.Normal(uri), len(v.parts), nil)
 	if rank, ok := v.resources.byURI[uri]; ok {
 		first = min(first, rank)
 	}

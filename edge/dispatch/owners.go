@@ -13,6 +13,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // owners says, in one view, whose a name or a URI is. Its parts are in the order in which they win over each other; a rank is
@@ -22,7 +23,7 @@ import (
 //   - the order: of the backends that list a name, or list, match or say that they serve a URI, the first has it. A list that is
 //     not there is as it was last.
 //
-// It is immutable.
+// URIs are compared in normal form, see uris.Normal, so that no spelling is another's. It is immutable.
 type owners struct {
 	parts []part
 	names []*ownership.Names // of each part; never nil
@@ -50,7 +51,7 @@ func newOwners(parts []part) *owners {
 		}
 		o.granted.Add(p.backend.Prefix(), i)
 		for _, uri := range p.backend.URIs() {
-			o.uris.Add(uri, i)
+			o.uris.Add(uris.Normal(uri), i)
 		}
 	}
 	o.granted.Build()
@@ -66,6 +67,7 @@ func newOwners(parts []part) *owners {
 // claim notes the URIs of a part that are no entries of the list of resources.
 func (o *owners) claim(i int) {
 	exact := func(uri string) {
+		uri = uris.Normal(uri)
 		if _, taken := o.exact[uri]; !taken && ownership.Allows(o.uris.Longest(uri), i) {
 			o.exact[uri] = i
 		}
@@ -77,12 +79,12 @@ func (o *owners) claim(i int) {
 	for _, uri := range n.Skills {
 		if root, ok := strings.CutSuffix(uri, skillFile); ok {
 			exact(root)
-			o.served.Add(root+"/", i)
+			o.served.Add(uris.Normal(root)+"/", i)
 		}
 	}
 	for _, text := range n.Prefixes {
 		if o.mayServe(text, i) {
-			o.served.Add(text, i)
+			o.served.Add(uris.Normal(text), i)
 		}
 	}
 	for _, text := range n.Templates {
@@ -96,14 +98,14 @@ func (o *owners) claim(i int) {
 
 // mayServe reports whether a URI prefix that a backend says it serves counts: one that has URIs of the platform has no others.
 func (o *owners) mayServe(text string, i int) bool {
-	allowed := o.uris.Longest(text)
+	allowed := o.uris.Longest(uris.Normal(text))
 	return ownership.Allows(allowed, i) && (allowed != nil || len(o.parts[i].backend.URIs()) == 0)
 }
 
-// headOf is the literal beginning of a URI template.
+// headOf is the literal beginning of a URI template, in normal form.
 func headOf(template string) string {
 	head, _, _ := strings.Cut(template, "{")
-	return head
+	return uris.Normal(head)
 }
 
 // foreign reports whether a key of a list belongs to another backend than that of a rank, beyond equal keys, and to which.
@@ -116,6 +118,7 @@ func (o *owners) foreign(kind listKind, key string, rank int) (holder int, forei
 	case listTemplates:
 		allowed = o.uris.Longest(headOf(key))
 	default:
+		key = uris.Normal(key)
 		allowed = o.uris.Longest(key)
 		if first := o.first(key, rank, allowed); first < rank {
 			return first, true
@@ -139,6 +142,7 @@ func (o *owners) first(uri string, most int, allowed []int) int {
 // covered reports whether a template of an earlier backend may match a URI: by its beginning, since nothing is matched while a
 // view is made.
 func (o *owners) covered(uri string, rank int) (holder int, covered bool) {
+	uri = uris.Normal(uri)
 	allowed := o.uris.Longest(uri)
 	holder = o.heads.First(uri, rank, allowed)
 	if o.headless < holder && ownership.Allows(allowed, o.headless) {

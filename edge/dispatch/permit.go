@@ -68,14 +68,10 @@ func (r *round) permitNamed(ctx context.Context) error {
 		if p := r.view.promptOf(r.call, name); p != nil {
 			return r.decide(ctx, &p.target, r.promptArguments)
 		}
-	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead:
-		if owner := r.view.ownerOf(r.call, name, r.d.report); owner != nil {
-			target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: name, Backend: owner.Name()}
+	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead, mcp.MethodSubscribe:
+		if found, ok := r.view.locate(r.call, name, r.d.report); ok {
+			target := found.target(r.call.Method)
 			return r.decide(ctx, &target, noneGiven)
-		}
-	case mcp.MethodSubscribe:
-		if owner := r.view.resources.route(name, r.d.report); owner != nil {
-			return r.decide(ctx, watched(name, owner.Name()), noneGiven)
 		}
 	case mcp.MethodComplete:
 		return r.permitCompletion(ctx)
@@ -107,21 +103,17 @@ func (r *round) permitCompletion(ctx context.Context) error {
 // completed is what a completion is about: a template, or a plain URI, which has no variables.
 func (s *resourceSet) completed(text string) (policy.Target, bool) {
 	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
-	if t := s.byText[text]; t != nil {
-		target.Backend = t.owner.Name()
+	if t := s.template(text); t != nil {
+		target.Name, target.Backend = t.text, t.owner.Name()
 		return target, true
 	}
-	rank, ok := s.byURI[text]
+	target.Name, _ = s.spelled.of(text)
+	rank, ok := s.byURI[target.Name]
 	if !ok {
 		return target, false
 	}
 	target.Kind, target.Backend = policy.Resource, s.owners.parts[rank].backend.Name()
 	return target, true
-}
-
-// watched is a resource that somebody watches, in either era.
-func watched(uri, owner string) *policy.Target {
-	return &policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uri, Backend: owner}
 }
 
 // hintsOf are a tool's annotations.

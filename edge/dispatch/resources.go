@@ -20,6 +20,8 @@ type resourceSet struct {
 	byURI        map[string]int // the rank of whom a listed URI belongs to
 	templates    []*template    // by rank
 	byText       map[string]*template
+	byNormal     map[string]*template // by the normal form of its text, the first
+	spelled      spellings
 	skillList    *list
 	list         *list
 	templateList *list
@@ -33,7 +35,8 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		return prev
 	}
 	s := &resourceSet{
-		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), conflicts: m.prefixes(), digest: digest,
+		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), byNormal: make(map[string]*template),
+		conflicts: m.prefixes(), digest: digest,
 	}
 	s.list = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.catalog.Resources {
@@ -55,16 +58,20 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		}
 	}, func(text string, rank int) { s.addTemplate(newTemplate(text, m.parts[rank].backend, rank, m.report)) })
 	m.skills(s)
+	s.spelled = m.spellings()
 	return s
 }
 
 func (s *resourceSet) addTemplate(t *template) {
 	s.templates = append(s.templates, t)
 	s.byText[t.text] = t
+	if normal := t.normal(); s.byNormal[normal] == nil {
+		s.byNormal[normal] = t
+	}
 }
 
-// ownerOf is the backend of the URI that a call is about: that which the call belongs to, if it belongs to one, else see
-// route. nil: there is none, or it does not serve resources now.
+// ownerOf is the backend of the URI that a call is about, as the backend gets it: that which the call belongs to, if it belongs to one,
+// else see route. nil: there is none, or it does not serve resources now.
 func (v *view) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Backend {
 	if call.Backend == "" {
 		return v.resources.route(uri, report)
@@ -77,18 +84,18 @@ func (v *view) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Ba
 	return nil
 }
 
-// resourceOwner finds the backend that the URI of a request belongs to. The error says that there is none, or that it is away.
-func (r *round) resourceOwner(ctx context.Context) (*backend.Backend, error) {
-	owner := r.view.ownerOf(r.call, r.call.Params.Target, r.d.report)
+// located finds the URI of a request. The error says that no backend has it, or that the backend is away.
+func (r *round) located(ctx context.Context) (located, error) {
+	found, ok := r.view.locate(r.call, r.call.Params.Target, r.d.report)
 	switch {
-	case owner == nil && r.call.Backend != "":
-		return nil, r.gone()
-	case owner == nil:
-		return nil, r.resourceNotFound()
-	case r.view.owners.isAway(owner):
-		return nil, r.reserved(ctx, owner, policy.Resource, r.call.Params.Target, noneGiven, r.resourceNotFound)
+	case !ok && r.call.Backend != "":
+		return found, r.gone()
+	case !ok:
+		return found, r.resourceNotFound()
+	case r.view.owners.isAway(found.owner):
+		return found, r.reserved(ctx, found.owner, policy.Resource, found.sent, noneGiven, r.resourceNotFound)
 	}
-	return owner, nil
+	return found, nil
 }
 
 // readResource runs resources/read (MCP, "Resources", "Reading Resources").
@@ -100,11 +107,11 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if !r.call.Params.HasTarget || uri == "" {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name the resource to read")
 	}
-	owner, err := r.resourceOwner(ctx)
+	found, err := r.located(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
+	owner, target := found.owner, found.target(r.call.Method)
 	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
 		return mcp.Reply{}, r.resourceNotFound()
 	} else if err != nil {
@@ -114,6 +121,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	req.Uri = found.sent
 	r.tell(req.Context, owner)
 	ctx, end, err := r.begin(ctx, owner, uri)
 	if err != nil {
@@ -132,6 +140,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return r.inputRequired(out.input)
 	}
 	r.narrow(out.result.GetCache())
+	found.respell(out.result.GetContents(), uri)
 	reply, err := translate.ReadResult(r.rules, r.d.server, r.call.Envelope, out.result)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)

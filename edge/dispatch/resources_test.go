@@ -26,21 +26,23 @@ func TestResourceRouting(t *testing.T) {
 		templates: []*pb.ResourceTemplate{{UriTemplate: "x://{kind}/{id}", Name: "t"}, {UriTemplate: "tree://{+path}", Name: "t"}}}
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
 	for uri, want := range map[string]string{
-		"x://exact/1":       "a",
-		"x://items/special": "a", // the template of the first, before the resource of another
-		"x://items/7":       "a", // ambiguous: the first
-		"x://items/8?q=1":   "a",
-		"x://other/7":       "b",
-		"x://items/a%20b":   "a",
-		"x://items/a b":     "",
-		"plain://text":      "a",
-		"tree://a/b/c":      "b",
-		"files:a":           "a",
-		"files:b/c":         "a", // the first, though the prefix of another is longer
-		"deep:x":            "a", // equal prefixes: the first
-		"unknown:x":         "",
-		"x://items/" + strings.Repeat("y", maxTemplateURI): "", // too long to match
-		"files:" + strings.Repeat("y", maxTemplateURI):     "a",
+		"x://exact/1":                            "a",
+		"x://items/special":                      "a", // the template of the first, before the resource of another
+		"x://items/7":                            "a", // ambiguous: the first
+		"x://items/8?q=1":                        "a",
+		"x://other/7":                            "b",
+		"x://items/a%20b":                        "a",
+		"x://items/a b":                          "a", // It stands for the escape.
+		"X://items/%37":                          "a",
+		"X://ITEMS/7":                            "b", // by x://{kind}/{id}
+		"plain://text":                           "a",
+		"tree://a/b/c":                           "b",
+		"files:a":                                "a",
+		"files:b/c":                              "a", // the first, though the prefix of another is longer
+		"deep:x":                                 "a", // equal prefixes: the first
+		"unknown:x":                              "",
+		"x://items/" + strings.Repeat("y", 8000): "a",
+		"files:" + strings.Repeat("y", 8000):     "a",
 	} {
 		reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodResourcesRead, `{"uri":"`+uri+`"}`), nil)
 		if want == "" {

@@ -1,28 +1,22 @@
 package dispatch
 
 import (
-	"strings"
-
-	"github.com/yosida95/uritemplate/v3"
-
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/ownership"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
-
-// maxTemplateURI bounds the URIs that are matched with templates, in bytes: matching costs far more
-// than a comparison. Longer ones are routed by exact URI and by prefix.
-const maxTemplateURI = 4 << 10
 
 // route returns the backend that a URI belongs to, which may be away; nil: none. See owners: of the backends that the platform allows,
 // it is the first that lists the URI, has a template that matches it, a skill or a tool's page of it, or says that it serves
-// its prefix.
+// its prefix. What is listed is found by its own spelling, all else by the normal form.
 func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
-	allowed, none := s.owners.uris.Longest(uri), len(s.owners.parts)
-	first := s.owners.first(uri, none, allowed)
+	normal := uris.Normal(uri)
+	allowed, none := s.owners.uris.Longest(normal), len(s.owners.parts)
+	first := s.owners.first(normal, none, allowed)
 	if rank, ok := s.byURI[uri]; ok {
 		first = min(first, rank)
 	}
-	if t := s.byTemplate(uri, first, allowed, report); t != nil {
+	if t := s.byTemplate(normal, first, allowed, report); t != nil {
 		first = t.rank
 	}
 	if first == none {
@@ -33,9 +27,6 @@ func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 
 // byTemplate is the first template below a rank, of a backend in allowed, that matches a URI; nil: none.
 func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *reporter) *template {
-	if len(uri) > maxTemplateURI {
-		return nil
-	}
 	var found *template
 	for _, t := range s.templates {
 		if t.rank >= below {
@@ -57,39 +48,25 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 
 // template is one backend's URI template (RFC 6570).
 type template struct {
-	text  string
-	owner *backend.Backend
-	rank  int // the owner's
-	// before and after are the literal ends, which tell most URIs apart without matching.
-	before, after string
-	parsed        *uritemplate.Template // nil: it cannot be parsed, so it matches nothing
+	text   string
+	owner  *backend.Backend
+	rank   int            // the owner's
+	parsed *uris.Template // nil: it cannot be parsed, so it matches nothing
 }
 
 func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *template {
 	t := &template{text: text, owner: owner, rank: rank}
-	parsed, err := uritemplate.New(text)
+	parsed, err := uris.Parse(text)
 	if err != nil {
 		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: nothing is routed by it",
 			"backend", owner.Name(), "template", clip(text), "error", err)
 		return t
 	}
 	t.parsed = parsed
-	if open := strings.IndexByte(text, '{'); open >= 0 {
-		t.before, t.after = text[:open], text[strings.LastIndexByte(text, '}')+1:]
-	} else {
-		t.before = text
-	}
 	return t
 }
 
-func (t *template) matches(uri string) bool {
-	return t.parsed != nil && len(uri) >= len(t.before)+len(t.after) &&
-		strings.HasPrefix(uri, t.before) && strings.HasSuffix(uri, t.after) &&
-		strings.Count(uri, ",") <= maxCommas && t.parsed.Match(uri) != nil
-}
-
-// maxCommas bounds the commas of a URI that is matched against templates, since the time that takes grows with their square.
-const maxCommas = 1000
+func (t *template) matches(uri string) bool { return t.parsed != nil && t.parsed.Matches(uri) }
 
 // prefixes reports the URI prefixes that count for nothing, or for less than their backends say: those of others, and those beyond what
 // the platform gives to a backend.

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // skillFile ends the URI of a skill; what is before it is its directory.
@@ -94,25 +95,25 @@ func (s *resourceSet) belongs(uri string, rank int) (holder int, foreign bool) {
 }
 
 // named finds who answers for the URI of skills/get or resources/directory/read, and whether the caller may ask.
-func (r *round) named(ctx context.Context) (owner *backend.Backend, about *pb.RequestContext, err error) {
+func (r *round) named(ctx context.Context) (found located, about *pb.RequestContext, err error) {
 	uri := r.call.Params.Target
 	if !r.call.Params.HasTarget || uri == "" {
-		return nil, nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name what %s is about", r.call.Method)
+		return found, nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name what %s is about", r.call.Method)
 	}
-	if owner, err = r.resourceOwner(ctx); err != nil {
-		return nil, nil, err
+	if found, err = r.located(ctx); err != nil {
+		return found, nil, err
 	}
-	target := policy.Target{Kind: policy.Resource, Method: r.call.Method, Name: uri, Backend: owner.Name()}
+	target := found.target(r.call.Method)
 	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
-		return nil, nil, r.resourceNotFound()
+		return found, nil, r.resourceNotFound()
 	} else if err != nil {
-		return nil, nil, err
+		return found, nil, err
 	}
 	if about, err = translate.Context(r.call); err != nil {
-		return nil, nil, err
+		return found, nil, err
 	}
-	r.tell(about, owner)
-	return owner, about, nil
+	r.tell(about, found.owner)
+	return found, about, nil
 }
 
 // getSkill runs skills/get (Skills, "Getting a Skill"): the backend is asked, since the answer is how the skill is now.
@@ -120,10 +121,11 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if !r.view.features.Skills {
 		return mcp.Reply{}, r.notServed()
 	}
-	owner, about, err := r.named(ctx)
+	found, about, err := r.named(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	owner := found.owner
 	uri := r.call.Params.Target
 	ctx, end, err := r.begin(ctx, owner, uri)
 	if err != nil {
@@ -133,13 +135,13 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err := r.await(ctx, nil); err != nil {
 		return mcp.Reply{}, err
 	}
-	out, err := owner.Resources().GetSkill(ctx, &pb.GetSkillRequest{Uri: uri, Context: about})
+	out, err := owner.Resources().GetSkill(ctx, &pb.GetSkillRequest{Uri: found.sent, Context: about})
 	if err != nil {
 		return mcp.Reply{}, r.notThere(ctx, err)
 	}
 	r.received(out)
-	if got := out.GetSkill().GetUri(); got != uri {
-		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", uri, got)
+	if got := out.GetSkill().GetUri(); got != found.sent && uris.Normal(got) != uris.Normal(found.sent) {
+		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", found.sent, got)
 	}
 	r.narrow(out.GetCache())
 	reply, err := translate.SkillResult(r.rules, r.d.server, r.call.Envelope, out)
@@ -159,10 +161,11 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	owner, about, err := r.named(ctx)
+	found, about, err := r.named(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	owner := found.owner
 	ctx, end, err := r.begin(ctx, owner, r.call.Params.Target)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -172,7 +175,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	out, err := owner.Resources().ListResourceDirectory(ctx,
-		&pb.ListResourceDirectoryRequest{Uri: r.call.Params.Target, PageToken: token, Context: about})
+		&pb.ListResourceDirectoryRequest{Uri: found.sent, PageToken: token, Context: about})
 	if err != nil {
 		return mcp.Reply{}, r.notThere(ctx, err)
 	}

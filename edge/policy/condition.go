@@ -46,6 +46,7 @@ const (
 	varURI             = "resource.uri"
 	varIsTemplate      = "resource.is_template"
 	varResourceBackend = "resource.backend"
+	varVars            = "resource.vars"
 
 	varPrompt        = "prompt.name"
 	varPromptBackend = "prompt.backend"
@@ -62,6 +63,7 @@ var variables = map[string]*cel.Type{
 	varTool:   cel.StringType, varToolBackend: cel.StringType,
 	varReadOnly: cel.BoolType, varDestructive: cel.BoolType, varIdempotent: cel.BoolType, varOpenWorld: cel.BoolType,
 	varURI: cel.StringType, varIsTemplate: cel.BoolType, varResourceBackend: cel.StringType,
+	varVars:   cel.MapType(cel.StringType, cel.StringType),
 	varPrompt: cel.StringType, varPromptBackend: cel.StringType,
 	varArguments: cel.MapType(cel.StringType, cel.DynType),
 }
@@ -77,7 +79,8 @@ func newEnv() (*cel.Env, error) {
 // condition is a compiled expression.
 type condition struct {
 	program cel.Program
-	// partial is the same where the arguments are not known; nil: it does not look at them.
+	// partial is the same where the arguments are not known, which are the variables of a template, too; nil: it does not look
+	// at them.
 	partial cel.Program
 }
 
@@ -123,7 +126,7 @@ func costly(checked *ast.AST) bool {
 	})) > 0
 }
 
-// add notes what an expression looks at, and says whether the arguments are among it.
+// add notes what an expression looks at, and says whether the arguments or the variables of a template are among it.
 func (u *uses) add(checked *ast.AST) (arguments bool) {
 	root := ast.NavigateAST(checked)
 	for _, e := range ast.MatchDescendants(root, func(e ast.NavigableExpr) bool {
@@ -132,7 +135,7 @@ func (u *uses) add(checked *ast.AST) (arguments bool) {
 	}) {
 		name := checked.ReferenceMap()[e.ID()].Name
 		u.variables[name] = true
-		arguments = arguments || name == varArguments
+		arguments = arguments || name == varArguments || name == varVars
 		if name != varClaims {
 			continue
 		}
@@ -182,7 +185,11 @@ func (c *condition) holds(v *values) (truth, error) {
 	program := c.program
 	var input any = v
 	if !v.known && c.partial != nil {
-		partial, err := cel.PartialVars(v, cel.AttributePattern(varArguments))
+		unknown := []*cel.AttributePatternType{cel.AttributePattern(varArguments)}
+		if v.target.Kind == Template {
+			unknown = append(unknown, cel.AttributePattern(varVars))
+		}
+		partial, err := cel.PartialVars(v, unknown...)
 		if err != nil {
 			return isFalse, err
 		}
@@ -209,8 +216,26 @@ type values struct {
 	// arguments, if they are known.
 	arguments map[string]any
 	known     bool
-	// claims and args are the values of the maps, nil before they are looked at.
-	claims, args ref.Val
+	// claims, args and vars are the values of the maps, nil before they are looked at.
+	claims, args, vars ref.Val
+}
+
+// variables are those of a template: of what was matched, or of a completion, whose arguments they are.
+func (v *values) variables() ref.Val {
+	if v.vars != nil {
+		return v.vars
+	}
+	vars := v.target.variables()
+	if v.target.Kind == Template {
+		vars = make(map[string]string, len(v.arguments))
+		for name, value := range v.arguments {
+			if text, ok := value.(string); ok {
+				vars[name] = text
+			}
+		}
+	}
+	v.vars = types.NewStringStringMap(types.DefaultTypeAdapter, vars)
+	return v.vars
 }
 
 var _ interpreter.Activation = (*values)(nil)
@@ -267,6 +292,8 @@ func (v *values) ResolveName(name string) (any, bool) {
 		return v.target.Kind == Template, true
 	case varResourceBackend:
 		return of(Resource, v.target.Backend), true
+	case varVars:
+		return v.variables(), true
 	case varPrompt:
 		return of(Prompt, v.target.Name), true
 	case varPromptBackend:

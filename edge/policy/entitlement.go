@@ -68,6 +68,12 @@ func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
 	if p.uses.variables[varMethod] {
 		dst = appendText(dst, string(t.Method))
 	}
+	if p.uses.variables[varVars] {
+		vars := t.variables()
+		for _, name := range sortedKeys(vars) {
+			dst = appendText(appendText(dst, name), vars[name])
+		}
+	}
 	return append(appendText(dst, t.Backend), t.Name...)
 }
 

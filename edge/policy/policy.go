@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -98,6 +99,8 @@ type Decision struct {
 	// Open: it depends on the arguments, which are not known. Effect and Rule are then those of the rule that looks at them, if
 	// it holds.
 	Open bool
+	// Form is the form of the URI or template that it was decided on; empty: the target's name.
+	Form string
 	// Err is why a condition could not be evaluated, which denies; else nil.
 	Err error
 
@@ -129,17 +132,23 @@ func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision
 	return d, nil
 }
 
-// Explain is Decide without being counted. With args nil they are not known: the decision may be open. A URI that can be
-// written in other forms is allowed if it is in each: a backend may take it for any of them.
+// Explain is Decide without being counted. With args nil they are not known: the decision may be open. A URI or a template
+// that has other forms is allowed if it is in each, see uris.Forms: a backend may take it for any of them.
 func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
+	if t.Vars != nil {
+		once := *t
+		once.Vars = sync.OnceValue(t.Vars)
+		t = &once
+	}
 	d, err := p.explain(who, t, args)
-	if err != nil || t.Kind != Resource || d.Effect != Allow {
+	if err != nil || d.Effect != Allow {
 		return d, err
 	}
-	for _, uri := range forms(t.Name) {
+	for _, name := range t.forms() {
 		form := *t
-		form.Name = uri
+		form.Name = name
 		if other, err := p.explain(who, &form, args); err != nil || other.Effect != Allow {
+			other.Form = name
 			return other, err
 		}
 	}
@@ -167,12 +176,10 @@ func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
 	if !p.without(who, t).listed {
 		return false
 	}
-	if t.Kind == Resource {
-		for _, uri := range forms(t.Name) {
-			form := *t
-			if form.Name = uri; !p.without(who, &form).listed {
-				return false
-			}
+	for _, name := range t.forms() {
+		form := *t
+		if form.Name = name; !p.without(who, &form).listed {
+			return false
 		}
 	}
 	return true

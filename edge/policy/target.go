@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // Kind is what sort of thing a caller names.
@@ -28,9 +29,34 @@ type Target struct {
 	Name string
 	// Backend serves it.
 	Backend string
+	// Vars returns the variables of a Resource by the first template of its backend that matches, decoded as the backend gets
+	// them; nil, or a nil map: there are none. It is called only if conditions look at them.
+	Vars func() map[string]string
 	// Hints of a tool. The zero value has those of a tool without annotations but for Destructive and OpenWorld, which are
 	// then true: see [Hints].
 	Hints Hints
+}
+
+// variables are those of a resource; never nil.
+func (t *Target) variables() map[string]string {
+	if t.Vars == nil || t.Kind != Resource {
+		return map[string]string{}
+	}
+	if vars := t.Vars(); vars != nil {
+		return vars
+	}
+	return map[string]string{}
+}
+
+// forms are the other names under which a backend may serve what is named, by which it is decided on, too.
+func (t *Target) forms() []string {
+	switch t.Kind {
+	case Resource:
+		return uris.Forms(t.Name)
+	case Template:
+		return uris.TemplateForms(t.Name)
+	}
+	return nil
 }
 
 // Hints are a tool's annotations with the defaults of MCP for those that are absent: not read-only, destructive unless it is

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/yosida95/uritemplate/v3"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // resources reads what is listed, what the templates describe, and what does not exist; it completes
@@ -70,8 +70,8 @@ func (p *prober) readListed(ctx context.Context, what, uri string) (ok string) {
 }
 
 func (p *prober) contents(what string, c *pb.ResourceContents) {
-	if !vet.AbsoluteURI(c.GetUri()) {
-		p.breaks("%s: uri is %.80q: it must be an absolute URI", what, c.GetUri())
+	if err := uris.Check(c.GetUri()); err != nil {
+		p.breaks("%s: uri is %.80q, which is no URI: %v", what, c.GetUri(), err)
 	}
 	if c.GetBody() == nil {
 		p.breaks("%s: neither text nor blob is set", what)
@@ -83,12 +83,12 @@ func (p *prober) contents(what string, c *pb.ResourceContents) {
 
 // template completes all variables of a template, and reads what the first suggestions make.
 func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
-	parsed, err := uritemplate.New(t.UriTemplate)
+	parsed, err := uris.Parse(t.UriTemplate)
 	if err != nil {
 		return // reported with the list
 	}
-	values := uritemplate.Values{}
-	for _, variable := range parsed.Varnames() {
+	values := map[string]string{}
+	for _, variable := range parsed.Variables() {
 		p.completed(fmt.Sprintf("CompleteResourceTemplate %q, %s", t.UriTemplate, variable), p.survey.Described.GetResources().GetCompletion(),
 			func() (suggestions, error) {
 				ctx, cancel := p.bounded(ctx)
@@ -97,17 +97,17 @@ func (p *prober) template(ctx context.Context, t *pb.ResourceTemplate) {
 				r, err := p.b.Resources().CompleteResourceTemplate(p.shown(ctx, about), &pb.CompleteResourceTemplateRequest{
 					UriTemplate: t.UriTemplate, ArgumentName: variable, Context: about})
 				if len(r.GetValues()) > 0 {
-					values.Set(variable, uritemplate.String(r.GetValues()[0]))
+					values[variable] = r.GetValues()[0]
 				}
 				return r, err
 			})
 	}
-	if len(values) < len(parsed.Varnames()) {
+	if len(values) < len(parsed.Variables()) {
 		p.note("ReadResource of %q: not tried, since not every variable has suggestions", t.UriTemplate)
 		return
 	}
-	uri, err := parsed.Expand(values)
-	if err != nil {
+	uri := parsed.Expand(values)
+	if err := uris.Check(uri); err != nil {
 		p.breaks("CompleteResourceTemplate %q: its suggestions make no URI: %v", t.UriTemplate, err)
 		return
 	}

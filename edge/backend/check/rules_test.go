@@ -211,7 +211,7 @@ func TestCheckFindsEachBreach(t *testing.T) {
 
 		"unknown resource answered": {reads(func(string) *pb.ReadResourceResponse { return readable() }), "ReadResource, an unknown URI: answered"},
 		"no contents":               {readsListed(readable()), "a result without contents"},
-		"relative contents":         {readsListed(readable(&pb.ResourceContents{Uri: "a", Body: &pb.ResourceContents_Text{}})), "must be an absolute URI"},
+		"relative contents":         {readsListed(readable(&pb.ResourceContents{Uri: "a", Body: &pb.ResourceContents_Text{}})), "not absolute"},
 		"contents without body":     {readsListed(readable(&pb.ResourceContents{Uri: "sample:a"})), "neither text nor blob"},
 		"completion not there":      {completes(nil, nil, status.Error(codes.Unimplemented, "")), "although Describe says that completion is served"},
 		"completion that fails":     {completes(nil, nil, status.Error(codes.Internal, "oh")), "CompletePrompt \"greet\", whom: status Internal"},

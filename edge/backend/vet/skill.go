@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // What every client takes of one skill (Skills, "Limits").
@@ -22,9 +23,12 @@ func Skill(s *pb.Skill, note func(string)) (string, error) {
 	if s == nil || s.Uri == "" {
 		return "", fmt.Errorf("uri is empty: it is required")
 	}
+	if err := uris.Check(s.Uri); err != nil {
+		return s.Uri, fmt.Errorf("uri is no URI: %w", err)
+	}
 	root, ok := strings.CutSuffix(s.Uri, skillFile)
-	if !ok || !AbsoluteURI(s.Uri) {
-		return s.Uri, fmt.Errorf("uri is not that of a SKILL.md: it must begin with a scheme and end with %s", skillFile)
+	if !ok {
+		return s.Uri, fmt.Errorf("uri is not that of a SKILL.md: it must end with %s", skillFile)
 	}
 	members, err := Object("frontmatter_json", s.FrontmatterJson)
 	if err != nil {
@@ -62,6 +66,9 @@ func skillFiles(s *pb.Skill, root string, note func(string)) error {
 			return fmt.Errorf("files[%d].sha256 has %d bytes: it must have 32", i, len(f.Sha256))
 		case f.Size < 0:
 			return fmt.Errorf("files[%d].size is %d: it must not be negative", i, f.Size)
+		}
+		if err := uris.Check(f.Uri); err != nil {
+			return fmt.Errorf("files[%d].uri %.80q is no URI: %w", i, f.Uri, err)
 		}
 		seen[f.Uri] = true
 		total += f.Size

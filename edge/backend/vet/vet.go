@@ -13,9 +13,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/yosida95/uritemplate/v3"
-
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // Tool judges an entry of a list of tools. The key is its name.
@@ -49,10 +48,11 @@ func Resource(r *pb.Resource, note func(string)) (string, error) {
 	switch {
 	case r == nil || r.Uri == "":
 		return "", fmt.Errorf("uri is empty: it is required")
-	case !AbsoluteURI(r.Uri):
-		return r.Uri, fmt.Errorf("uri is not absolute: it must begin with a scheme, such as file")
 	case r.Name == "":
 		return r.Uri, fmt.Errorf("name is empty: it is required")
+	}
+	if err := uris.Check(r.Uri); err != nil {
+		return r.Uri, fmt.Errorf("uri is no URI: %w", err)
 	}
 	if r.Size != nil && *r.Size < 0 {
 		note(fmt.Sprintf("size is %d: it is left out, since it must not be negative", *r.Size))
@@ -68,8 +68,8 @@ func Template(t *pb.ResourceTemplate, note func(string)) (string, error) {
 	if t == nil || t.UriTemplate == "" {
 		return "", fmt.Errorf("uri_template is empty: it is required")
 	}
-	if _, err := uritemplate.New(t.UriTemplate); err != nil {
-		return t.UriTemplate, fmt.Errorf("uri_template is no RFC 6570 template: %w", err)
+	if _, err := uris.Parse(t.UriTemplate); err != nil {
+		return t.UriTemplate, fmt.Errorf("uri_template is no RFC 6570 template that is served: %w", err)
 	}
 	if t.Name == "" {
 		return t.UriTemplate, fmt.Errorf("name is empty: it is required")
@@ -114,11 +114,11 @@ func Describe(d *pb.DescribeResponse, note func(string)) {
 	}
 	if r := d.Resources; r != nil {
 		r.UriPrefixes = slices.DeleteFunc(r.UriPrefixes, func(prefix string) bool {
-			if AbsoluteURI(prefix) {
-				return false
+			err := uris.Check(prefix)
+			if err != nil {
+				note(fmt.Sprintf("Describe: uri_prefixes has %.80q, which is left out: %v", prefix, err))
 			}
-			note(fmt.Sprintf("Describe: uri_prefixes has %.80q, which is left out: it must begin with a scheme such as file:", prefix))
-			return true
+			return err != nil
 		})
 	}
 }
@@ -175,16 +175,5 @@ func Object(field, text string) (map[string]json.RawMessage, error) {
 func toolName(name string) bool {
 	return len(name) <= 64 && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
-	}) < 0
-}
-
-// AbsoluteURI reports whether a URI begins with a scheme (RFC 3986 §3.1).
-func AbsoluteURI(uri string) bool {
-	scheme, _, found := strings.Cut(uri, ":")
-	if !found || scheme == "" || (scheme[0]|0x20) < 'a' || (scheme[0]|0x20) > 'z' {
-		return false
-	}
-	return strings.IndexFunc(scheme, func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("+.-", r)
 	}) < 0
 }

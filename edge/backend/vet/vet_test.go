@@ -50,6 +50,10 @@ func TestResources(t *testing.T) {
 		"relative":    {&pb.Resource{Uri: "/a", Name: "n"}, false, "not absolute"},
 		"odd scheme":  {&pb.Resource{Uri: "1a:b", Name: "n"}, false, "not absolute"},
 		"space":       {&pb.Resource{Uri: "a b:c", Name: "n"}, false, "not absolute"},
+		"letters":     {&pb.Resource{Uri: "doc://notes/café menu.txt", Name: "n"}, true, ""},
+		"long":        {&pb.Resource{Uri: "a:" + strings.Repeat("b", 8<<10), Name: "n"}, false, "8194 bytes"},
+		"no escape":   {&pb.Resource{Uri: "a:100%", Name: "n"}, false, "write %25"},
+		"control":     {&pb.Resource{Uri: "a:b\nc", Name: "n"}, false, "control character"},
 		"size":        {&pb.Resource{Uri: "a:b", Name: "n", Size: proto.Int64(-1)}, true, "size is -1"},
 		"priority":    {&pb.Resource{Uri: "a:b", Name: "n", Annotations: &pb.Annotations{Priority: proto.Float64(2)}}, true, "priority"},
 		"no number":   {&pb.Resource{Uri: "a:b", Name: "n", Annotations: &pb.Annotations{Priority: proto.Float64(math.NaN())}}, true, "priority"},
@@ -72,6 +76,10 @@ func TestTemplatesAndPrompts(t *testing.T) {
 		"empty":   {&pb.ResourceTemplate{Name: "n"}, false, "uri_template is empty"},
 		"broken":  {&pb.ResourceTemplate{UriTemplate: "a:{b", Name: "n"}, false, "RFC 6570"},
 		"no name": {&pb.ResourceTemplate{UriTemplate: "a:{b}"}, false, "name is empty"},
+		"letters": {&pb.ResourceTemplate{UriTemplate: "file:///docs/café/{name}", Name: "n"}, true, ""},
+		"twice":   {&pb.ResourceTemplate{UriTemplate: "a:{b}/{b}", Name: "n"}, false, "twice"},
+		"costly":  {&pb.ResourceTemplate{UriTemplate: "a:" + strings.Repeat("{v:9999}", 65), Name: "n"}, false, "twice"},
+		"long":    {&pb.ResourceTemplate{UriTemplate: "a:{b}" + strings.Repeat("c", 8<<10), Name: "n"}, false, "8197 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			verdict(t, test.template, Template, test.kept, test.want)

@@ -23,14 +23,15 @@ import (
 // backends are what stands behind the edge: an honest one, and hostile ones that behave until an attack
 // tells them otherwise.
 type backends struct {
-	hostile *hostile
-	lists   *lists
-	learned *learned
-	flap    *flapper
-	rows    []backendRow
-	end     context.CancelFunc
-	serving sync.WaitGroup
-	servers []*grpc.Server
+	hostile   *hostile
+	lists     *lists
+	learned   *learned
+	templates *templates
+	flap      *flapper
+	rows      []backendRow
+	end       context.CancelFunc
+	serving   sync.WaitGroup
+	servers   []*grpc.Server
 }
 
 // backendRow is a backend in the edge's configuration.
@@ -38,7 +39,7 @@ type backendRow struct{ name, addr, more string }
 
 // startBackends starts all of them on loopback.
 func startBackends() (_ *backends, err error) {
-	b := &backends{hostile: newHostile(), lists: newLists(), learned: newLearned()}
+	b := &backends{hostile: newHostile(), lists: newLists(), learned: newLearned(), templates: new(templates)}
 	ctx, cancel := context.WithCancel(context.Background())
 	b.end = cancel
 	defer func() {
@@ -46,19 +47,24 @@ func startBackends() (_ *backends, err error) {
 			b.stop()
 		}
 	}()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, err
+	for _, made := range []struct {
+		name   string
+		server *capability.Server
+	}{{"honest", newHonest()}, {"vault", newVault()}} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		b.rows = append(b.rows, backendRow{name: made.name, addr: l.Addr().String()})
+		b.serving.Go(func() { _ = made.server.Serve(ctx, l) }) // ends with ctx
 	}
-	b.rows = append(b.rows, backendRow{name: "honest", addr: l.Addr().String()})
-	honest := newHonest()
-	b.serving.Go(func() { _ = honest.Serve(ctx, l) }) // ends with ctx
 	for _, more := range []struct {
 		name, settings string
 		server         *grpc.Server
 	}{
 		{"hostile", "timeout: 30s", b.hostile.server()},
 		{"lists", "refresh: 1s, timeout: 5s", b.lists.server()},
+		{"templates", "refresh: 1s, timeout: 5s", b.templates.server()},
 		{"stock", "kind: reflect, timeout: 10s", newStock()},
 		{"learned", "kind: reflect, refresh: 1s, timeout: 10s", b.learned.server()},
 	} {

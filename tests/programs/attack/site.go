@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -59,7 +60,14 @@ func newSite(dir string, o options) (*site, error) {
 	if s.backends, err = startBackends(); err != nil {
 		return nil, err
 	}
-	return s, s.backends.configure(s.config)
+	if err := s.backends.configure(s.config); err != nil {
+		return s, err
+	}
+	text, err := os.ReadFile(s.config)
+	if err != nil {
+		return s, err
+	}
+	return s, os.WriteFile(s.config, append(text, vaultPolicy...), 0o644)
 }
 
 // ready sees to an edge with its honest clients, with or without Redis, locked or open.

@@ -1,0 +1,160 @@
+package policy
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/internal/uris"
+	"github.com/mcpedge/mcpedge/internal/uris/uristest"
+)
+
+// A URI is refused that a backend could take for one that the caller may not read.
+func TestOtherFormsOfURIs(t *testing.T) {
+	p, err := Compile(Settings{
+		Default: Allow,
+		Scopes:  []Scopes{{Resources: []string{"file:///secret/**"}, Need: []string{"admin"}}},
+		Rules:   []Rule{{Name: "inner", When: `resource.uri.startsWith("docs://admin")`, Then: Hide}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uri, want := range map[string]Effect{
+		"file:///public/x":               Allow,
+		"file:///secret/x":               StepUp,
+		"file:///public/../secret/x":     StepUp,
+		"file:///public/..%2fsecret/x":   StepUp,
+		"file:///%73ecret/x":             StepUp,
+		"FILE:///secret/x":               StepUp,
+		"docs://guide/../admin":          Hide,
+		"docs://guide/..%5cadmin":        Hide,
+		"docs://./admin":                 Hide,
+		"docs://guide?/../admin":         Hide,
+		"docs://@admin":                  Hide,
+		"docs://guide/%2e%2e/admin?a=/.": Hide,
+		"docs://guide/a%20b":             Allow,
+	} {
+		target := &Target{Kind: Resource, Method: mcp.MethodResourcesRead, Name: uri, Backend: "files"}
+		d, err := p.Decide(&mcp.Principal{Subject: "alice"}, target, noArguments)
+		if err != nil || d.Effect != want {
+			t.Errorf("%s: %s, %v; want %s", uri, d.Effect, err, want)
+		}
+		if listed := p.Listed(&mcp.Principal{Subject: "alice"}, target); listed != (want != Hide) {
+			t.Errorf("%s: listed %v", uri, listed)
+		}
+	}
+}
+
+// What libraries decode before they hand it to a backend is decided on decoded, and a template by its own text in every form.
+func TestDecodedForms(t *testing.T) {
+	p, err := Compile(Settings{
+		Default: Allow,
+		Scopes:  []Scopes{{Resources: []string{"file:///secret/**", "docs://café/**"}, Need: []string{"admin"}}},
+		Rules: []Rule{{Name: "named", When: `resource.uri.endsWith("name=secret") || resource.uri.endsWith("#secret")`, Then: Hide},
+			{Name: "slashed", When: `resource.uri.startsWith("docs://secret/")`, Then: Deny}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for uri, want := range map[string]Effect{
+		"file:///secret%2Fa":         StepUp,
+		"file:///secret%5Ca":         StepUp,
+		"file:////secret/a":          StepUp,
+		"FILE:///%73ecret%2fa":       StepUp,
+		"docs://caf%C3%A9/a":         StepUp,
+		"docs://caf%c3%a9%2Fa":       StepUp,
+		"docs://secret%2fa":          Deny,
+		"q://x?name=%73ecret":        Hide,
+		"f://x#%73ecret":             Hide,
+		"docs://public%2Fa":          Allow,
+		"docs://caf%25C3%25A9/a":     Allow, // It is decoded once.
+		"q://x?name=%2573ecret":      Allow,
+		"file:///public/caf%C3%A9/x": Allow,
+	} {
+		d, err := p.Explain(&mcp.Principal{}, &Target{Kind: Resource, Name: uri}, noArguments)
+		if err != nil || d.Effect != want {
+			t.Errorf("%s: %s by %q of the form %q, %v; want %s", uri, d.Effect, d.Rule, d.Form, err, want)
+		}
+	}
+	for text, want := range map[string]bool{"docs://%73ecret/{name}": false, "docs://secret%2f{name}": false, "DOCS://public/{name}": true} {
+		if got := p.Listed(&mcp.Principal{}, &Target{Kind: Template, Name: text}); got != want {
+			t.Errorf("%s: listed %v", text, got)
+		}
+	}
+}
+
+// Rules know the variables of a template as the backend gets them. While they are not known, which is in lists, what they decide is open.
+func TestVariablesOfTemplates(t *testing.T) {
+	p, err := Compile(Settings{Default: Deny, Rules: []Rule{
+		{Name: "own", When: `has(resource.vars.tenant) && resource.vars.tenant == principal.subject`, Then: Allow},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := parsed(t, "t://{tenant}/{+path}")
+	for uri, want := range map[string]Effect{"t://ann/x": Allow, "T://%61nn/x": Allow, "t://bob/ann": Deny, "t://ann%2Fx/": Deny, "u://ann": Deny} {
+		target := &Target{Kind: Resource, Name: uri, Vars: func() map[string]string {
+			vars, _ := template.Match(uri)
+			return vars
+		}}
+		d, err := p.Decide(&mcp.Principal{Subject: "ann"}, target, noArguments)
+		if err != nil || d.Effect != want || d.Err != nil {
+			t.Errorf("%s: %s, %v, %v; want %s", uri, d.Effect, err, d.Err, want)
+		}
+		if got := p.Listed(&mcp.Principal{Subject: "ann"}, target); got != (want == Allow) {
+			t.Errorf("%s: listed %v", uri, got)
+		}
+	}
+	listed := &Target{Kind: Template, Name: template.String()}
+	if !p.Listed(&mcp.Principal{Subject: "ann"}, listed) {
+		t.Error("the template is not listed, although some of its variables are allowed")
+	}
+	for chosen, want := range map[string]Effect{"ann": Allow, "bob": Deny} {
+		d, err := p.Decide(&mcp.Principal{Subject: "ann"}, listed, func() (map[string]any, error) { return map[string]any{"tenant": chosen}, nil })
+		if err != nil || d.Effect != want {
+			t.Errorf("completion for %s: %s, %v; want %s", chosen, d.Effect, err, want)
+		}
+	}
+	if _, err := Compile(Settings{Rules: []Rule{{Name: "typed", When: `resource.vars.page > 3`, Then: Deny}}, Default: Allow}); err == nil {
+		t.Error("a variable is compared with a number")
+	}
+}
+
+// Callers are decided on alike by every spelling that a backend decodes to the same, in the normal form that it gets, and what is
+// refused of the decoded form is refused by every spelling.
+func TestSpellingsAreDecidedAlike(t *testing.T) {
+	patterns := []string{"docs://public/**", "docs://secret/**", "docs://*/a b", "docs://**é**"}
+	r := rand.New(rand.NewPCG(37, 8))
+	for range 200 {
+		settings := Settings{Default: Allow, Scopes: []Scopes{{Resources: []string{patterns[r.IntN(len(patterns))]}, Need: []string{"admin"}}}}
+		p, err := Compile(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decoded := range []string{"docs://public/a b", "docs://secret/é", "docs://secret/../public/x", "docs://x/a b"} {
+			want := Effect("")
+			for range 20 {
+				uri := uristest.Respell(r, decoded)
+				d, err := p.Explain(&mcp.Principal{}, &Target{Kind: Resource, Name: uris.Normal(uri)}, noArguments)
+				if err != nil || want != "" && d.Effect != want {
+					t.Fatalf("%v: %s: %s, %v; other spellings: %s", settings.Scopes, uri, d.Effect, err, want)
+				}
+				want = d.Effect
+				if plain, _ := p.Explain(&mcp.Principal{}, &Target{Kind: Resource, Name: decoded}, noArguments); plain.Effect != want {
+					t.Fatalf("%v: %s: %s; decoded: %s", settings.Scopes, uri, want, plain.Effect)
+				}
+			}
+		}
+	}
+}
+
+func noArguments() (map[string]any, error) { return nil, nil }
+
+func parsed(t *testing.T, text string) *uris.Template {
+	t.Helper()
+	template, err := uris.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
