@@ -67,12 +67,22 @@ func (t *Template) Match(uri string) (map[string]string, bool) {
 	return values, true
 }
 
-// match fills values, if it is not nil, and returns the steps it took.
+// match fills values, if it is not nil, and returns the steps it took. A URI that matches as it is spelled has the values of that: an
+// escaped character separates no values.
 func (t *Template) match(uri string, values map[string]string) (ok bool, steps int) {
 	if len(uri) > MaxBytes {
 		return false, 1
 	}
-	uri = settled(uri)
+	ok, steps = t.matchSpelled(uri, values)
+	if other := settled(uri); !ok && other != uri {
+		var more int
+		ok, more = t.matchSpelled(other, values)
+		steps += more
+	}
+	return ok, steps
+}
+
+func (t *Template) matchSpelled(uri string, values map[string]string) (ok bool, steps int) {
 	if !t.mayMatch(uri) {
 		return false, 1
 	}

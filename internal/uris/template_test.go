@@ -69,7 +69,7 @@ func TestMatch(t *testing.T) {
 		{"file:///docs/café/{name}", "file:///docs/café/menu", "name=menu"},
 		{"file:///docs/caf%c3%a9/{name}", "file:///docs/caf%C3%A9/menu", "name=menu"},
 		{"http://Docs.example/{name}", "HTTP://docs.EXAMPLE/Menu", "name=Menu"},
-		{"http://{sub}.Example/{name}", "http://A.example/Menu", "name=Menu sub=a"},
+		{"http://{sub}.Example/{name}", "http://A.example/Menu", "name=Menu sub=A"},
 		{"docs://Host/{name}", "docs://host/x", none},
 		{"x://a%2Fb/{c}", "x://a/b/c", none},
 		{"x://found{?q,page}", "x://found?page=2", "page=2"},
@@ -86,6 +86,8 @@ func TestMatch(t *testing.T) {
 		{"x://name/{name:3}{rest}", "x://name/%C3%A9abc", "name=éab rest=c"},
 		{"x://name/{name:3}", "x://name/abcd", none},
 		{"x://f{#part}", "x://f#%73ecret", "part=secret"},
+		{"x://span/{a}-{b}-{c}", "x://span/%2D-%2d-", "a=- b=- c="},
+		{"x://span/{a}-{b}-{c}", "X://span/%2D-%2d-", "a=-- b= c="},
 		{"x://{a,b}", "x://1,2,3", "a=1 b=2,3"},
 		{"x://{a}", "x://%F0%9F%92x%E2%82", "a=\uFFFDx\uFFFD"},
 		{"{+any}", "x://a", "any=x://a"},
@@ -133,9 +135,9 @@ func TestMatchIsLinear(t *testing.T) {
 			most = max(most, float64(steps)/float64(len(template.parts)*len(uri)))
 		}
 	}
-	// A part looks for three words at most, of two steps a byte, and for a value and its end, twice if it is a list.
-	if most > 12 || most == 0 {
-		t.Errorf("%.1f steps for each byte and each part, want 12 at most", most)
+	// A part looks for three words at most, of two steps a byte, and for a value and its end, twice if it is a list, in two spellings.
+	if most > 24 || most == 0 {
+		t.Errorf("%.1f steps for each byte and each part, want 24 at most", most)
 	}
 }
 

@@ -194,7 +194,7 @@ func FuzzTemplate(f *testing.F) {
 		}
 		values := map[string]string{}
 		ok, steps := template.match(uri, values)
-		if most := 12*len(template.parts)*(len(uri)+2) + 4*len(text); steps > most {
+		if most := 24*len(template.parts)*(len(uri)+2) + 4*len(text); steps > most {
 			t.Errorf("%d steps, want %d at most", steps, most)
 		}
 		if matches := template.Matches(uri); matches != ok {

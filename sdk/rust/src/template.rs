@@ -7,6 +7,8 @@ use std::collections::HashMap;
 pub(crate) struct Template {
     parts: Vec<Part>,
     pub variables: Vec<String>,
+    /// The template with its literals in normal form, if it is another.
+    normal: Option<Box<Template>>,
 }
 
 /// A literal, which is all before and has no name, or a variable.
@@ -39,6 +41,14 @@ impl Part {
 impl Template {
     /// An error when it is no such template.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let (mut template, normal) = (Self::read(text)?, normal(text));
+        if normal != text {
+            template.normal = Some(Box::new(Self::read(&normal)?));
+        }
+        Ok(template)
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
         let (mut parts, mut variables, mut rest) = (Vec::new(), Vec::new(), text);
         while let Some(open) = rest.find(['{', '}']) {
             parts.push(Part::literal(&rest[..open]));
@@ -48,13 +58,18 @@ impl Template {
             expressed(expression, &mut parts, &mut variables)?;
         }
         parts.push(Part::literal(rest));
-        Ok(Self { parts, variables })
+        Ok(Self { parts, variables, normal: None })
     }
 
-    /// The variables of a URI, decoded (what is not UTF-8 then becomes U+FFFD), without those that it leaves out; `None`: it does not match.
+    /// The variables of a URI in any spelling, decoded (what is not UTF-8 then becomes U+FFFD), without those that it leaves out; `None`: it does not match.
     /// Each value is the longest, from the left, with which the rest matches, as in the other libraries. Takes time in proportion to the URI's
     /// length.
     pub fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
+        let find = |uri: &str| self.find(uri).or_else(|| self.normal.as_ref()?.find(uri));
+        find(uri).or_else(|| find(&settled(uri)))
+    }
+
+    fn find(&self, uri: &str) -> Option<HashMap<String, String>> {
         let (text, places) = (uri.as_bytes(), 0..=uri.len());
         let escape = |(at, _)| text.get(at + 1..at + 3).is_some_and(|hex| hex.iter().all(u8::is_ascii_hexdigit));
         // By position: whether the parts behind match from there on.
@@ -81,6 +96,66 @@ impl Template {
         }
         found.remove("").map(|_| found) // which the literals have
     }
+}
+
+/// A template with its literals in normal form.
+fn normal(text: &str) -> String {
+    let (mut out, mut rest, mut first) = (String::new(), text, true);
+    loop {
+        let (literal, expression) = rest.split_at(rest.find('{').unwrap_or(rest.len()));
+        let literal = if first { settled(literal) } else { unescaped(literal) };
+        for b in literal.bytes() {
+            if b.is_ascii_alphanumeric() || b":/?#[]@!$&'()*+,;=%-._~}".contains(&b) {
+                out.push(char::from(b));
+            } else {
+                out.push_str(&format!("%{b:02X}"));
+            }
+        }
+        let end = expression.find('}').map_or(expression.len(), |at| at + 1);
+        out.push_str(&expression[..end]);
+        rest = &expression[end..];
+        first = false;
+        if rest.is_empty() {
+            return out;
+        }
+    }
+}
+
+/// A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2).
+fn settled(uri: &str) -> String {
+    let scheme = uri.split(':').next().unwrap_or_default();
+    let valid =
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+.-".contains(&b));
+    if !valid || scheme.len() == uri.len() {
+        return unescaped(uri);
+    }
+    let lower = scheme.to_ascii_lowercase();
+    let rest = &uri[scheme.len()..];
+    let host = match (lower.as_str(), rest.strip_prefix("://")) {
+        ("http" | "https" | "file", Some(after)) => 3 + after.find(['/', '?', '#', '{']).unwrap_or(after.len()),
+        _ => 0,
+    };
+    unescaped(&(lower + &unescaped(&rest[..host]).to_ascii_lowercase() + &rest[host..]))
+}
+
+/// A text without escapes of unreserved characters, and with capitals in all others.
+fn unescaped(text: &str) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(at) = rest.find('%') {
+        out.push_str(&rest[..at]);
+        let hex = rest.get(at + 1..at + 3).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(b) if b.is_ascii_alphanumeric() || b"-._~".contains(&b) => out.push(char::from(b)),
+            Some(b) => out.push_str(&format!("%{b:02X}")),
+            None => {
+                out.push('%');
+                rest = &rest[at + 1..];
+                continue;
+            }
+        }
+        rest = &rest[at + 3..];
+    }
+    out + rest
 }
 
 fn expressed(expression: &str, parts: &mut Vec<Part>, variables: &mut Vec<String>) -> Result<(), String> {

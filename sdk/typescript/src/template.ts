@@ -13,6 +13,8 @@ interface Part {
 export class UriTemplate {
   readonly variables: string[] = [];
   readonly #parts: Part[];
+  /** The template with its literals in normal form, if it is another. */
+  readonly #normal: UriTemplate | undefined;
 
   /** Throws when the template does not parse. */
   constructor(readonly template: string) {
@@ -22,13 +24,25 @@ export class UriTemplate {
     }
     const literal = (text: string) => ({ pattern: new RegExp(escape(text), "uy"), separator: "" });
     this.#parts = parts.flatMap((part, i) => (i % 2 ? this.#expression(part) : literal(part)));
+    const normal = parts.map((part, i) => (i % 2 ? part : encoded(i === 0 ? settled(part) : unescaped(part)))).join("");
+    this.#normal = normal === template ? undefined : new UriTemplate(normal);
   }
 
   /**
-   * The variables of a URI, decoded (what is not UTF-8 then becomes U+FFFD); undefined: it does not match. One that is absent in
+   * The variables of a URI in any spelling, decoded (what is not UTF-8 then becomes U+FFFD); undefined: it does not match. One that is absent in
    * the URI is absent here. Each value is the longest with which what follows matches, as in the other libraries.
    */
   match(uri: string): Record<string, string> | undefined {
+    for (const spelling of new Set([uri, settled(uri)])) {
+      for (const template of [this, this.#normal]) {
+        const found = template === undefined ? undefined : template.#find(spelling);
+        if (found) return found;
+      }
+    }
+    return undefined;
+  }
+
+  #find(uri: string): Record<string, string> | undefined {
     const values: Record<string, string> = {};
     const tried = new Map<string, number>(); // by a part and the end of its longest value: values from this end on lead nowhere
     const rest = (i: number, at: number): boolean => {
@@ -78,5 +92,21 @@ export class UriTemplate {
     });
   }
 }
+
+/** A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2). */
+const settled = (uri: string) =>
+  unescaped(
+    uri.replace(/^(?:(?:https?|file):\/\/[^/?#{]*|[a-z][a-z0-9+.-]*:)/i, (head) => unescaped(head).toLowerCase()),
+  );
+
+/** A text without escapes of unreserved characters, and with capitals in all others. */
+const unescaped = (text: string) =>
+  text.replace(/%([0-9A-Fa-f]{2})/g, (all, hex: string) => {
+    const c = String.fromCharCode(parseInt(hex, 16));
+    return /[A-Za-z0-9._~-]/.test(c) ? c : all.toUpperCase();
+  });
+
+/** A text with escapes in place of characters that a URI must not have. */
+const encoded = (text: string) => text.replace(/[^A-Za-z0-9:/?#[\]@!$&'()*+,;=%._~{}-]+/gu, encodeURIComponent);
 
 const escape = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");

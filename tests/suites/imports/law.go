@@ -36,7 +36,7 @@ var Law = []Package{
 	{"edge/certs", "certificates, keys and CAs from files, exchanged while they are in use", nil},
 	{"edge/identity", "signs for backends who is calling; the keys that do", []string{"edge/mcp"}},
 	{"edge/backend", "dial, health, catalog, watches", []string{"edge/backend/vet", "edge/mcp", "gen/mcpedge/v1", "internal/uris"}},
-	{"edge/backend/vet", "entries of lists, held against the contract", []string{"gen/mcpedge/v1"}},
+	{"edge/backend/vet", "entries of lists, held against the contract", []string{"gen/mcpedge/v1", "internal/uris"}},
 	{"edge/backend/check", "calls every RPC of a backend and reports what breaks the contract", []string{
 		"edge/backend", "edge/backend/vet", "edge/jsonrpc", "edge/mcp", "edge/schema", "edge/schema/portable", "edge/schema/lint", "gen/mcpedge/v1", "internal/uris"}},
 	{"edge/schema/portable", "tools' schemas in the form that clients and model interfaces take", []string{"edge/jsonrpc"}},

@@ -2,11 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,]+)\}")
 _NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%,")
+_ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
+_HEAD = re.compile(r"(?:https?|file)://[^/?#{]*|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 _RESERVED = _UNRESERVED | frozenset(":/?#[]@!$&'()*+;=")
 
 
@@ -33,10 +35,21 @@ class Template:
 
     variables: tuple[str, ...]
     _parts: tuple[Part, ...]
+    _normal: "Template | None" = None
+    """The template with its literals in normal form, if it is another."""
 
     @classmethod
     def parse(cls, text: str) -> "Template":
         """ValueError when it is no such template."""
+        pieces = re.split(r"(\{[^{}]*\})", text)
+        for i in range(0, len(pieces), 2):
+            pieces[i] = quote(_settled(pieces[i]) if i == 0 else _unescaped(pieces[i]), safe=":/?#[]@!$&'()*+,;=%-._~{}")
+        normal = "".join(pieces)
+        variables, parts = cls._read(text)
+        return cls(variables, parts, None if normal == text else cls(*cls._read(normal)))
+
+    @staticmethod
+    def _read(text: str) -> tuple[tuple[str, ...], tuple[Part, ...]]:
         parts: list[Part] = []
         names: list[str] = []
         end = 0
@@ -56,11 +69,18 @@ class Template:
                 # Commas and dots belong to a list's value, but where they end it.
                 within = allowed - {between} if i + 1 < len(expressed) else allowed
                 parts.append(Part(before, name, within, may_lack=named or first != "" or i > 0))
-        return cls(tuple(names), (*parts, _literal(text[end:])))
+        return tuple(names), (*parts, _literal(text[end:]))
 
     def match(self, uri: str) -> dict[str, str] | None:
-        """The variables of a URI, decoded, without those that it leaves out; None: it does not match. Each value is the longest, from
+        """The variables of a URI in any spelling, decoded, without those that it leaves out; None: it does not match. Each value is the longest, from
         the left, with which the rest matches, as in the other libraries. Takes time in proportion to the URI's length."""
+        for spelling in dict.fromkeys((uri, _settled(uri))):
+            for template in (self, self._normal):
+                if template is not None and (found := template._find(spelling)) is not None:
+                    return found
+        return None
+
+    def _find(self, uri: str) -> dict[str, str] | None:
         if not uri.startswith(self._parts[0].before) or _NO_ESCAPE.search(uri):
             return None
         places = range(len(uri) + 1)
@@ -85,6 +105,21 @@ class Template:
                 values[part.name] = unquote(uri[start:at])
         values.pop("")  # of the literals
         return values
+
+
+def _settled(uri: str) -> str:
+    """A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2)."""
+    return _unescaped(_HEAD.sub(lambda head: _unescaped(head[0]).lower(), uri, count=1) if _HEAD.match(uri) else uri)
+
+
+def _unescaped(text: str) -> str:
+    """A text without escapes of unreserved characters, and with capitals in all others."""
+
+    def plain(found: re.Match[str]) -> str:
+        c = chr(int(found[1], 16))
+        return c if c.isascii() and (c.isalnum() or c in "-._~") else found[0].upper()
+
+    return _ESCAPE.sub(plain, text)
 
 
 def _literal(text: str) -> Part:

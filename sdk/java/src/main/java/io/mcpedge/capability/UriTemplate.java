@@ -21,7 +21,11 @@ final class UriTemplate {
     }
   }
 
+  private static final Pattern ESCAPE = Pattern.compile("%([0-9A-Fa-f]{2})");
+  private static final Pattern HEAD = Pattern.compile("^(?:(?:https?|file)://[^/?#{]*|[a-z][a-z0-9+.-]*:)", Pattern.CASE_INSENSITIVE);
+
   private final List<Part> parts = new ArrayList<>();
+  private final UriTemplate normal; // the template with its literals in normal form, or null if that is this one
 
   /** DefinitionException when the template does not parse. */
   UriTemplate(String template) {
@@ -33,6 +37,8 @@ final class UriTemplate {
       from = m.end();
     }
     literal(template, from, template.length());
+    String other = normal(template);
+    normal = other.equals(template) ? null : new UriTemplate(other);
   }
 
   List<String> variables() {
@@ -40,10 +46,56 @@ final class UriTemplate {
   }
 
   /**
-   * The variables of a URI, decoded; null: it does not match. One that is absent in the URI is absent here. Each value is the longest, from
+   * The variables of a URI in any spelling, decoded; null: it does not match. One that is absent in the URI is absent here. Each value is the longest, from
    * the left, with which the rest matches, as in the other libraries. Takes time in proportion to the URI's length.
    */
   Map<String, String> match(String uri) {
+    for (String spelling : new LinkedHashSet<>(List.of(uri, settled(uri)))) {
+      Map<String, String> found = find(spelling);
+      if (found == null && normal != null) found = normal.find(spelling);
+      if (found != null) return found;
+    }
+    return null;
+  }
+
+  /** A template with its literals in normal form. */
+  private static String normal(String template) {
+    StringBuilder out = new StringBuilder();
+    Matcher m = EXPRESSION.matcher(template);
+    int from = 0;
+    while (m.find()) {
+      out.append(encoded(from == 0 ? settled(template.substring(0, m.start())) : unescaped(template.substring(from, m.start())))).append(m.group());
+      from = m.end();
+    }
+    String rest = template.substring(from);
+    return out.append(encoded(from == 0 ? settled(rest) : unescaped(rest))).toString();
+  }
+
+  /** A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2). */
+  private static String settled(String uri) {
+    return unescaped(HEAD.matcher(uri).replaceFirst(head -> Matcher.quoteReplacement(unescaped(head.group()).toLowerCase(Locale.ROOT))));
+  }
+
+  /** A text without escapes of unreserved characters, and with capitals in all others. */
+  private static String unescaped(String text) {
+    return ESCAPE.matcher(text).replaceAll(found -> {
+      char c = (char) Integer.parseInt(found.group(1), 16);
+      boolean plain = c < 128 && (Character.isLetterOrDigit(c) || "-._~".indexOf(c) >= 0);
+      return Matcher.quoteReplacement(plain ? String.valueOf(c) : found.group().toUpperCase(Locale.ROOT));
+    });
+  }
+
+  /** A text with escapes in place of characters that a URI must not have. */
+  private static String encoded(String text) {
+    StringBuilder out = new StringBuilder();
+    for (byte b : text.getBytes(StandardCharsets.UTF_8)) {
+      boolean allowed = b > 0 && (Character.isLetterOrDigit(b) || ":/?#[]@!$&'()*+,;=%-._~".indexOf(b) >= 0);
+      out.append(allowed ? String.valueOf((char) b) : String.format("%%%02X", b & 0xff));
+    }
+    return out.toString();
+  }
+
+  private Map<String, String> find(String uri) {
     int n = uri.length();
     boolean[] fits = new boolean[n + 1]; // by position: whether the parts behind match from there on
     fits[n] = !uri.matches("(?s).*%(?![0-9A-Fa-f]{2}).*"); // escapes are whole
