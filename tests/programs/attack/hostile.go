@@ -57,8 +57,9 @@ func newHostile() *hostile {
 			<-s.Context().Done()
 			return s.Context().Err()
 		}},
-		"park":  {"", park},
-		"large": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
+		"park":   {"", park},
+		taskTool: {"", park},
+		"large":  {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
 		"told": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error {
 			return progressThen(s, 1, 10, strings.Repeat("x", unreadBytes))
 		}},
@@ -85,7 +86,7 @@ func newHostile() *hostile {
 	}}
 	for name, t := range h.tools {
 		yes := true
-		h.listed = append(h.listed, &mcpedgev1.Tool{Name: name, InputSchemaJson: t.schema,
+		h.listed = append(h.listed, &mcpedgev1.Tool{Name: name, InputSchemaJson: t.schema, TaskSupport: taskSupport(name),
 			Annotations: &mcpedgev1.ToolAnnotations{ReadOnly: &yes}})
 	}
 	return h
