@@ -72,14 +72,28 @@ func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, 
 // Revoked implements changes.Revoker: the policy denies it, or the resource belongs to another backend, as far as that is known.
 func (s source) Revoked(p mcp.Principal, uri string, owner changes.Owner) bool {
 	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
+	if s.denies(p, uri, owner, &now, known) {
+		return true
+	}
+	return known && now.watched(uri) != owner
+}
+
+// Hides implements changes.Hider.
+func (s source) Hides(p mcp.Principal, uri string, owner changes.Owner) bool {
+	if s.access == nil {
+		return false
+	}
+	now, known := s.views.known(p).locate(&mcp.Call{}, uri, s.report)
+	return s.denies(p, uri, owner, &now, known)
+}
+
+// denies reports whether the policy denies a caller to watch a resource, where it is located if that is known, else at its owner.
+func (s source) denies(p mcp.Principal, uri string, owner changes.Owner, now *located, known bool) bool {
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {
 		target = now.target(mcp.MethodSubscribe)
 	}
-	if s.access != nil && !s.access.May(&p, &target) {
-		return true
-	}
-	return known && now.watched(uri) != owner
+	return s.access != nil && !s.access.May(&p, &target)
 }
 
 func differences(a, b mcp.Digest) (kinds backend.Kinds) {

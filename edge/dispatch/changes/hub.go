@@ -37,6 +37,13 @@ type Revoker interface {
 	Revoked(p mcp.Principal, uri string, owner Owner) bool
 }
 
+// Hider is a Source that keeps resources from callers.
+type Hider interface {
+	// Hides reports that a caller may not watch a resource, which is below one that it watches at a backend: it is not told of it. It does
+	// not wait.
+	Hides(p mcp.Principal, uri string, owner Owner) bool
+}
+
 // View is what one caller sees at one time. It is immutable.
 type View interface {
 	// Reportable is the part of a filter's kinds whose changes may come.

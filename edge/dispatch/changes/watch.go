@@ -132,6 +132,12 @@ func (f *feed) revoked(uri string, owner Owner) bool {
 	return source.Revoked(*f.principal.Load(), uri, owner) || next != nil && source.Revoked(*next, uri, owner)
 }
 
+// mayHear reports whether who the feed is of may be told of a resource below one that it watches.
+func (f *feed) mayHear(uri string, owner Owner) bool {
+	source, ok := f.hub.source.(Hider)
+	return !ok || !source.Hides(*f.principal.Load(), uri, owner)
+}
+
 // revoke ends the watches that a principal may not have. It waits for nothing, not for watches that are being opened either, which are looked
 // at again once they are open.
 func (f *feed) revoke(p mcp.Principal) {
@@ -223,7 +229,11 @@ func (f *feed) watch(ctx context.Context, uri string, owner Owner, tell bool) {
 	ctx, cancel := context.WithTimeout(ctx, owner.Timeout())
 	defer cancel()
 	w := &watch{uri: uri, owner: owner}
-	stop, err := owner.Watch(ctx, *f.principal.Load(), uri, func(changed string) { f.updated(w, changed) })
+	stop, err := owner.Watch(ctx, *f.principal.Load(), uri, func(changed string) {
+		if changed == uri || f.mayHear(changed, owner) {
+			f.updated(w, changed)
+		}
+	})
 	if err != nil {
 		level := slog.LevelDebug
 		if mcp.AsError(err).Kind == mcp.KindLimit {
