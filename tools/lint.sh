@@ -60,7 +60,7 @@ imports() { go test -count=1 ./tests/suites/imports/; }
 # What is built into what others run; the rest is tests.
 security() {
   go build -C tools -o "$tmp/gosec" ./gosec &&
-    "$tmp/gosec" ./edge/... ./capability/... ./services/... ./proto/...
+    "$tmp/gosec" ./edge/... ./capability/... ./internal/... ./services/... ./proto/...
 }
 
 # Known vulnerabilities of what is depended on, which needs their database.

@@ -15,8 +15,11 @@ import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// claim finds a claim by its name or else, with the names between its dots, in objects. false: it is not there. What is
-// where an object should be is there, as nil.
+// misplaced is the value of a claim whose path leads through what is no object.
+type misplaced struct{}
+
+// claim finds a claim by its name or else, with the names between its dots, in objects. false: it is not there. It is
+// misplaced where something else is in the place of an object, and nil where it is null.
 func claim(claims map[string]any, path string) (any, bool) {
 	if v, ok := claims[path]; ok {
 		return v, true
@@ -29,7 +32,7 @@ func claim(claims map[string]any, path string) (any, bool) {
 		}
 		next, ok := v.(map[string]any)
 		if !ok {
-			return nil, true
+			return misplaced{}, true
 		}
 		at, path = next, rest
 	}
@@ -114,7 +117,8 @@ func (i *issuer) principal(claims jwt.MapClaims, raw []byte) (p mcp.Principal, r
 	return p, nil
 }
 
-// rights are the scopes of the first claim that is there, and the roles of all.
+// rights are the scopes of the first claim that is there, and the roles of all. A claim of roles that is null has none: issuers write
+// empty lists so.
 func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusal) {
 	for _, path := range i.o.Scopes {
 		if v, there := claim(claims, path); there {
@@ -129,7 +133,7 @@ func (i *issuer) rights(claims jwt.MapClaims) (scopes, roles []string, _ *refusa
 	known := map[string]bool{"": true}
 	for _, path := range i.o.Roles {
 		v, there := claim(claims, path)
-		if !there {
+		if !there || v == nil {
 			continue
 		}
 		list, r := texts(path, v)

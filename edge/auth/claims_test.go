@@ -43,6 +43,9 @@ func TestClaimsOfAnotherType(t *testing.T) {
 		`{"sub":"a","roles":{"intern":{}}}`:            false,
 		`{"sub":"a","roles":7}`:                        false,
 		`{"sub":"a","roles":["intern",null]}`:          false,
+		`{"sub":"a","roles":null}`:                     true, // no roles
+		`{"sub":"a","realm_access":{"roles":null}}`:    true,
+		`{"sub":"a","realm_access":null}`:              false,
 		`{"sub":"a","realm_access":{"roles":["ops"]}}`: true,
 		`{"sub":"a","realm_access":{}}`:                true,
 		`{"sub":"a","realm_access":{"roles":7}}`:       false,

@@ -21,7 +21,7 @@ const (
 )
 
 // sources are the folders and files that a build of the edge needs.
-var sources = []string{"go.mod", "go.sum", "LICENSE", "capability", "edge", "gen", "proto", "services"}
+var sources = []string{"go.mod", "go.sum", "LICENSE", "capability", "edge", "gen", "internal", "proto", "services"}
 
 func TestVersion(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
