@@ -127,7 +127,7 @@ func (s *resourceSet) pageOwner(uri string, rank int) (holder int, foreign bool)
 	normal := uris.Normal(uri)
 	allowed := s.owners.uris.Longest(normal)
 	holder = s.owners.first(normal, none, allowed)
-	if listed, ok := s.byURI[uri]; ok {
+	if listed, ok := s.listedBy(uri); ok {
 		holder = min(holder, listed)
 	}
 	return holder, holder != none && holder != rank

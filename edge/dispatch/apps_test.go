@@ -148,3 +148,16 @@ func TestPagesByEverySpelling(t *testing.T) {
 		}
 	}
 }
+
+// A tool does not point to a page that another backend lists by another spelling of its URI.
+func TestPagesThatOthersListByAnotherSpelling(t *testing.T) {
+	for _, uri := range []string{"ui://a/page", "ui://a/p%61ge", "UI://a/page"} {
+		a := paged("a", `{}`, &pb.Resource{Uri: "ui://a/page", Name: "p"})
+		b := paged("b", `{"ui":{"resourceUri":"`+uri+`"}}`)
+		d := start(t, Options{}, a, b)
+		_, ofB, _ := strings.Cut(toolList(t, d), `"b_show"`)
+		if shown, _, _ := strings.Cut(ofB, `"b_plain"`); strings.Contains(shown, uri) && strings.Contains(readPage(t, d, uri), "page of a") {
+			t.Errorf("the tool of b has the page %s, which is read from a", uri)
+		}
+	}
+}

@@ -88,10 +88,17 @@ func (s *resourceSet) belongs(uri string, rank int) (holder int, foreign bool) {
 	if holder, foreign = s.owners.foreign(listResources, uri, rank); foreign {
 		return holder, true
 	}
-	if holder, ok := s.byURI[uri]; ok && holder < rank {
+	if holder, ok := s.listedBy(uri); ok && holder < rank {
 		return holder, true
 	}
 	return s.owners.covered(uri, rank)
+}
+
+// listedBy is the rank of whom a URI belongs to that is listed, by the spelling in which it is read.
+func (s *resourceSet) listedBy(uri string) (rank int, listed bool) {
+	sent, _ := s.spelled.of(uri)
+	rank, listed = s.byURI[sent]
+	return rank, listed
 }
 
 // named finds who answers for the URI of skills/get or resources/directory/read, and whether the caller may ask.
