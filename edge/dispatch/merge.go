@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/translate"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // merge makes one view of the parts.
@@ -81,9 +82,13 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 	l := newList(kind, m.report)
 	l.hint = m.hint(kind)
 	owners := make(map[string]string)
+	forms := make(map[string]string) // by the form in which a key is compared: no backend has a spelling of another's
 	claim := func(key string, rank int) bool {
-		name := m.parts[rank].backend.Name()
+		name, form := m.parts[rank].backend.Name(), kind.form(key)
 		kept, taken := owners[key]
+		if by, known := forms[form]; known && by != name && !taken {
+			kept, taken = by, true
+		}
 		if holder, foreign := m.owners.foreign(kind, key, rank); foreign && !taken {
 			kept, taken = m.parts[holder].backend.Name(), true
 		}
@@ -91,7 +96,7 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 			*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
 			return false
 		}
-		owners[key] = name
+		owners[key], forms[form] = name, name
 		return true
 	}
 	for rank, p := range m.parts {
@@ -119,6 +124,14 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 		l.spans[name] = span{from: from, to: len(l.entries)}
 	}
 	return l
+}
+
+// form is the form in which a key of a list is compared with those of other backends: a URI's normal form, and a name as it is.
+func (k listKind) form(key string) string {
+	if k == listTools || k == listPrompts {
+		return key
+	}
+	return uris.Normal(key)
 }
 
 // rank is a part's, which is one of m.parts.

@@ -86,10 +86,18 @@ func (s *spellings) below(owner *backend.Backend, normal string) string {
 	return normal
 }
 
-// spellings gathers the URIs that the parts list: of resources, of skills with their files, and of the pages of tools.
+// spellings gathers the URIs that the parts list: of resources, of skills with their files, and of the pages of tools. Spellings count of
+// the first backend alone that may have a URI: no other one has a spelling of it.
 func (m *merge) spellings() (out spellings) {
-	m.listed(func(uri string) {
+	holders := map[string]int{}
+	m.listed(func(uri string, rank int) {
 		normal := uris.Normal(uri)
+		if _, known := holders[normal]; !known && ownership.Allows(m.owners.uris.Longest(normal), rank) {
+			holders[normal] = rank
+		}
+		if holder, known := holders[normal]; !known || holder != rank {
+			return
+		}
 		if normal == uri || len(out.listed[normal]) >= maxSpellings || slices.Contains(out.listed[normal], uri) {
 			return
 		}
@@ -99,8 +107,8 @@ func (m *merge) spellings() (out spellings) {
 		out.listed[normal] = append(out.listed[normal], uri)
 	})
 	if out.listed != nil {
-		m.listed(func(uri string) {
-			if all := out.listed[uri]; len(all) > 0 && all[0] != uri {
+		m.listed(func(uri string, rank int) {
+			if all := out.listed[uri]; len(all) > 0 && all[0] != uri && holders[uri] == rank {
 				out.listed[uri] = slices.Insert(all, 0, uri)
 			}
 		})
@@ -137,21 +145,21 @@ func respelled(n *ownership.Names) (out []respelling) {
 // reached as the first.
 const maxSpellings = 16
 
-// listed calls fn with each URI that the parts list, also those that are remembered of backends that are away.
-func (m *merge) listed(fn func(uri string)) {
+// listed calls fn with each URI that the parts list, and the rank of the part, also those that are remembered of backends that are away.
+func (m *merge) listed(fn func(uri string, rank int)) {
 	for i, p := range m.parts {
 		n := m.owners.names[i]
 		for _, list := range [][]string{n.Resources, n.Skills, n.Pages} {
 			for _, uri := range list {
-				fn(uri)
+				fn(uri, i)
 			}
 		}
 		for _, uri := range n.Skills {
-			fn(strings.TrimSuffix(uri, skillFile))
+			fn(strings.TrimSuffix(uri, skillFile), i)
 		}
 		for _, x := range p.catalog.Skills {
 			for _, f := range x.GetFiles() {
-				fn(f.GetUri())
+				fn(f.GetUri(), i)
 			}
 		}
 	}

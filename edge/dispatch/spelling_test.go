@@ -124,3 +124,23 @@ func TestUpdatesKeepTheSpelling(t *testing.T) {
 		t.Errorf("got %+v", changes)
 	}
 }
+
+// A later backend takes no URI of an earlier one by listing another spelling of it, nor one that the platform grants to another.
+func TestSpellingsOfAnEarlierBackend(t *testing.T) {
+	const escaped = "doc://notes/caf%C3%A9%20menu.txt"
+	for _, own := range []string{"doc://notes/café menu.txt", "DOC://notes/caf%C3%A9%20menu.txt", "doc://notes/caf%c3%a9%20menu.txt"} {
+		for name, granted := range map[string][]string{"by order": nil, "by grant": {"doc://notes/"}} {
+			a, b := paged("a", `{}`, &pb.Resource{Uri: own, Name: "p"}), paged("b", `{}`, &pb.Resource{Uri: escaped, Name: "p"})
+			backends := []placed{{fake: a, uris: granted}, {fake: b}}
+			if granted != nil {
+				slices.Reverse(backends)
+			}
+			d := startPlaced(t, nil, backends...)
+			for _, uri := range []string{own, escaped, "doc://notes/c%61fé%20menu.txt"} {
+				if got := readPage(t, d, uri); !strings.Contains(got, "page of a") {
+					t.Errorf("%s, %s as %s: %s", name, own, uri, got)
+				}
+			}
+		}
+	}
+}
