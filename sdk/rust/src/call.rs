@@ -8,12 +8,14 @@ use crate::contract::{
 };
 use crate::events::{Event, Events};
 use crate::failure::{Error, Refusal};
+use crate::feed::lock;
 use crate::questions::{self, ElicitResult, Question, Questions};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
+use std::convert::Infallible;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -59,7 +61,7 @@ impl Call {
     }
 
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.memory)
     }
 
     /// Whether a question waits for an answer; else the waker is woken when one does.
@@ -165,10 +167,8 @@ impl Call {
     /// state, so that it must be what JSON can hold, else it panics. A round that is run again because a replica was lost runs it again,
     /// unless a checkpoint came between.
     pub async fn once<T: Serialize + DeserializeOwned>(&self, key: &str, future: impl Future<Output = T>) -> T {
-        let made: Result<T, std::convert::Infallible> = self.try_once(key, async { Ok(future.await) }).await;
-        match made {
-            Ok(value) => value,
-        }
+        let Ok(value) = self.try_once(key, async { Ok::<_, Infallible>(future.await) }).await;
+        value
     }
 
     /// As `once`, of a future that may fail: an error is not kept.

@@ -1,7 +1,7 @@
 //! Suggestions for arguments.
 
 use crate::Call;
-use crate::failure::{DefinitionError, Error};
+use crate::failure::Error;
 use crate::handler::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ impl Completers {
     /// Fixed values, of which those go that begin with what was typed, in any case.
     pub fn fixed<V: Into<String>>(&mut self, argument: &str, values: impl IntoIterator<Item = V>) {
         let values: Vec<String> = values.into_iter().map(Into::into).collect();
-        let by: Completer = Arc::new(move |_, typed, _| {
+        self.by(argument, move |_, typed, _| {
             let typed = typed.to_lowercase();
             let fitting = values.iter().filter(|v| v.to_lowercase().starts_with(&typed)).cloned().collect();
-            Box::pin(async { Ok(fitting) })
+            std::future::ready(Ok::<_, Error>(fitting))
         });
-        self.0.insert(argument.to_string(), by);
     }
 
     pub fn by<F, Fut, E>(&mut self, argument: &str, function: F)
@@ -39,14 +38,10 @@ impl Completers {
         self.0.insert(argument.to_string(), by);
     }
 
-    pub fn check(&self, what: &str, arguments: &[String]) -> Result<(), DefinitionError> {
-        match self.0.keys().find(|k| !arguments.contains(k)) {
-            Some(argument) => Err(DefinitionError(format!(
-                "{what}: there is no argument {argument:?} to complete, only {}; add it, or complete one of these",
-                arguments.join(", ")
-            ))),
-            None => Ok(()),
-        }
+    pub fn check(&self, what: &str, arguments: &[String]) -> Result<(), String> {
+        let Some(argument) = self.0.keys().find(|k| !arguments.contains(k)) else { return Ok(()) };
+        let known = arguments.join(", ");
+        Err(format!("{what}: there is no argument {argument:?} to complete, only {known}; add it, or complete one of these"))
     }
 }
 

@@ -61,18 +61,6 @@ impl ContentBlock {
     }
 }
 
-impl From<String> for ContentBlock {
-    fn from(value: String) -> Self {
-        text(value)
-    }
-}
-
-impl From<&str> for ContentBlock {
-    fn from(value: &str) -> Self {
-        text(value)
-    }
-}
-
 /// The text of a resource. Returned by a read, an empty URI becomes the one that was read, and an empty MIME type that of the resource or
 /// template.
 pub fn text_contents(uri: impl Into<String>, mime_type: impl Into<String>, value: impl Into<String>) -> ResourceContents {
@@ -138,16 +126,22 @@ pub(crate) fn duration(d: Duration) -> prost_types::Duration {
     prost_types::Duration { seconds: d.as_secs() as i64, nanos: (d.subsec_millis() * 1_000_000) as i32 }
 }
 
-/// A prompt of the user, for an answer of at most 1000 tokens.
-impl From<&str> for CreateMessage {
-    fn from(prompt: &str) -> Self {
-        Self::new(prompt, 1000)
-    }
+macro_rules! of_text {
+    ($type:ty, $text:ident => $made:expr) => {
+        impl From<String> for $type {
+            fn from($text: String) -> Self {
+                $made
+            }
+        }
+
+        impl From<&str> for $type {
+            fn from($text: &str) -> Self {
+                $made
+            }
+        }
+    };
 }
 
-/// As from a `&str`.
-impl From<String> for CreateMessage {
-    fn from(prompt: String) -> Self {
-        Self::new(prompt, 1000)
-    }
-}
+of_text!(ContentBlock, plain => text(plain));
+// A prompt of the user, for an answer of at most 1000 tokens.
+of_text!(CreateMessage, prompt => Self::new(prompt, 1000));

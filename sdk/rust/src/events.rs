@@ -1,8 +1,9 @@
 //! What a handler tells the client on its way.
 
 use crate::contract::{Checkpoint, Defer, LogLevel, LogMessage, Progress};
+use crate::feed::lock;
 use std::collections::VecDeque;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::task::Waker;
 
 /// How many events may wait for a slow reader before progress replaces progress that waits, and a checkpoint one that waits.
@@ -33,7 +34,7 @@ struct Waiting {
 impl Events {
     /// Adds an event; after close it is dropped.
     pub fn put(&self, event: Event) {
-        let mut w = self.lock();
+        let mut w = lock(&self.0);
         if w.closed {
             return;
         }
@@ -56,7 +57,7 @@ impl Events {
 
     /// The next event; without one the reader is woken when there is.
     pub fn next(&self, reader: &Waker) -> Option<Event> {
-        let mut w = self.lock();
+        let mut w = lock(&self.0);
         let event = w.events.pop_front();
         if event.is_none() {
             w.reader = Some(reader.clone());
@@ -66,15 +67,11 @@ impl Events {
 
     /// What waits is still read; what comes after is dropped.
     pub fn close(&self) {
-        let mut w = self.lock();
+        let mut w = lock(&self.0);
         w.closed = true;
         if w.dropped > 0 {
             let data_json = format!("\"{} log messages were dropped: the client reads too slowly\"", w.dropped);
             w.events.push_back(Event::Log(LogMessage { level: LogLevel::Warning.into(), data_json, ..Default::default() }));
         }
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Waiting> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

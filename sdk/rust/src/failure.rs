@@ -67,8 +67,8 @@ impl Failure {
         Status::new(code, self.message)
     }
 
-    pub(crate) fn not_found(uri: &str) -> Self {
-        Self::new(Reason::NotFound, format!("there is no resource {}", quote(uri)))
+    pub(crate) fn not_found(kind: &str, name: &str) -> Self {
+        Self::new(Reason::NotFound, format!("there is no {kind} {}", quote(name)))
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn internal(error: Error) -> Failure {
 /// How reads take an error that says nothing of its kind, but for what files say.
 pub(crate) fn of_read(uri: &str, error: Error) -> Failure {
     match cause::<io::Error>(&error).map(io::Error::kind) {
-        Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory) => Failure::not_found(uri),
+        Some(io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::IsADirectory) => Failure::not_found("resource", uri),
         Some(io::ErrorKind::PermissionDenied) => Failure::new(Reason::PermissionDenied, format!("resource {} may not be read", quote(uri))),
         _ => internal(error),
     }

@@ -10,25 +10,26 @@ const BYTES: usize = 3 << 20;
 /// Cuts one page out of a list, by count and by bytes (one entry always goes), and says how to ask for the next one.
 ///
 /// The token has where the page before ended, and after which key, so that what is added or removed meanwhile shifts nothing.
-pub(crate) fn page<E: Message + Clone>(
-    entries: &[&E], key: impl Fn(&E) -> &str, token: &str, size: i32,
+pub(crate) fn page<T, E: Message + Clone>(
+    entries: &[T], listed: impl Fn(&T) -> &E, key: impl Fn(&E) -> &str, token: &str, size: i32,
 ) -> Result<(Vec<E>, String), Status> {
-    let start = start(entries, &key, token)?;
+    let digest = |entry: &T| digest(key(listed(entry)));
+    let start = start(entries, digest, token)?;
     let limit = if size > 0 { (size as usize).min(COUNT) } else { COUNT };
     let (mut page, mut used) = (Vec::new(), 0);
-    for entry in &entries[start..] {
+    for entry in entries[start..].iter().map(&listed) {
         used += entry.encoded_len() + 8;
         if page.len() == limit || (used > BYTES && !page.is_empty()) {
             break;
         }
-        page.push((*entry).clone());
+        page.push(entry.clone());
     }
     let end = start + page.len();
-    let next = if end < entries.len() { format!("{end}-{:016x}", digest(key(entries[end - 1]))) } else { String::new() };
+    let next = if end < entries.len() { format!("{end}-{:016x}", digest(&entries[end - 1])) } else { String::new() };
     Ok((page, next))
 }
 
-fn start<E>(entries: &[&E], key: impl Fn(&E) -> &str, token: &str) -> Result<usize, Status> {
+fn start<T>(entries: &[T], digest: impl Fn(&T) -> u64, token: &str) -> Result<usize, Status> {
     if token.is_empty() {
         return Ok(0);
     }
@@ -40,7 +41,7 @@ fn start<E>(entries: &[&E], key: impl Fn(&E) -> &str, token: &str) -> Result<usi
         let shown: String = token.chars().take(40).collect();
         return Err(Status::invalid_argument(format!("page token {shown:?} was not given by this list; start from the first page")));
     };
-    let is_last = |e: &&E| digest(key(e)) == last;
+    let is_last = |entry: &T| digest(entry) == last;
     if entries.get(offset - 1).is_some_and(is_last) {
         return Ok(offset);
     }

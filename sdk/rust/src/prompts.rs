@@ -4,7 +4,7 @@ use crate::Call;
 use crate::completion::{Completers, completing};
 use crate::content::{described, message};
 use crate::contract::{self, GetPromptResult, PromptArgument, PromptMessage, Role};
-use crate::failure::{DefinitionError, Error, Failure, Reason};
+use crate::failure::{Error, Failure, Reason};
 use crate::handler::{Handler, Work};
 use crate::schema;
 use serde_json::Value;
@@ -89,9 +89,9 @@ impl Prompt {
 
     completing!();
 
-    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if self.listed.name.is_empty() {
-            return Err(DefinitionError("a prompt has no name; give it one".to_string()));
+            return Err("a prompt has no name; give it one".to_string());
         }
         let names: Vec<String> = self.listed.arguments.iter().map(|a| a.name.clone()).collect();
         self.completers.check(&format!("prompt {:?}", self.listed.name), &names)

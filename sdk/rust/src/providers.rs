@@ -92,7 +92,7 @@ impl Provided {
         }
         let (provider, changes) = (self.provider.clone(), Changes(server.clone()));
         let work = Box::pin(async move { provider.watch(changes).await });
-        let begun = plainly(server.log(), &format!("watch of {}", self.prefix), &nobody(), work, internal).await;
+        let begun = plainly(&server.about.log, &format!("watch of {}", self.prefix), &nobody(), work, internal).await;
         let begun = begun.map_err(|e| Status::unavailable(format!("{} cannot be watched: {}", self.prefix, e.message())))?;
         let running = Arc::new(begun);
         *watching = Arc::downgrade(&running);

@@ -1,5 +1,6 @@
 //! Entries by key, in the order of their registration.
 
+use crate::failure::Failure;
 use crate::feed::Feed;
 use indexmap::IndexMap;
 use indexmap::map::Entry;
@@ -7,23 +8,27 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 /// Every change is published.
 pub(crate) struct Registry<E> {
+    /// What an entry is, in messages.
+    kind: &'static str,
     pub changes: Arc<Feed>,
     entries: RwLock<IndexMap<String, Arc<E>>>,
 }
 
 impl<E> Registry<E> {
-    pub fn new(changes: Arc<Feed>) -> Self {
-        Self { changes, entries: RwLock::default() }
+    pub fn new(kind: &'static str, changes: Arc<Feed>) -> Self {
+        Self { kind, changes, entries: RwLock::default() }
     }
 
-    /// False: the key is taken, and nothing changed.
-    pub fn add(&self, key: &str, entry: E) -> bool {
+    /// An error when the key is taken, and nothing changed.
+    pub fn add(&self, key: &str, entry: E) -> Result<(), String> {
         match self.write().entry(key.to_string()) {
-            Entry::Occupied(_) => return false,
+            Entry::Occupied(_) => {
+                return Err(format!("there is a {} {key:?} already; give this one another name, or remove that one first", self.kind));
+            }
             Entry::Vacant(place) => place.insert(Arc::new(entry)),
         };
         self.changes.publish("");
-        true
+        Ok(())
     }
 
     /// Whether there was such an entry. It moves those behind it up: O(n).
@@ -37,6 +42,11 @@ impl<E> Registry<E> {
 
     pub fn get(&self, key: &str) -> Option<Arc<E>> {
         self.entries.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// NOT_FOUND when there is none.
+    pub fn find(&self, key: &str) -> Result<Arc<E>, Failure> {
+        self.get(key).ok_or_else(|| Failure::not_found(self.kind, key))
     }
 
     pub fn all(&self) -> Vec<Arc<E>> {

@@ -4,10 +4,11 @@ use crate::Call;
 use crate::completion::{Completers, completing};
 use crate::content::{blob_contents, described, text_contents};
 use crate::contract::{self, Annotations, ResourceContents};
-use crate::failure::{DefinitionError, Error, Failure, Reason, quote};
+use crate::failure::{Error, Failure, Reason, quote};
 use crate::handler::{Handler, NoArguments, Work};
 use crate::schema;
-use crate::template::Template;
+use crate::template::{Template, scheme};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a read can return: a text, bytes (which are text when they are UTF-8 and the MIME type does not deny it), [`ResourceContents`] or a
@@ -63,7 +64,7 @@ fn is_binary(mime_type: &str) -> bool {
 /// The answer to a read, complete.
 pub(crate) fn complete(uri: &str, mime_type: &str, mut contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Error> {
     if contents.is_empty() {
-        return Err(Failure::not_found(uri).into());
+        return Err(Failure::not_found("resource", uri).into());
     }
     for part in &mut contents {
         if part.body.is_none() {
@@ -96,7 +97,8 @@ where
     })
 }
 
-pub(crate) type Read = Arc<dyn Fn(Call, String) -> Result<Work<Vec<ResourceContents>>, Failure> + Send + Sync>;
+/// Reads, by the call, the variables of its URI, and the MIME type of what says none.
+pub(crate) type Read = Arc<dyn Fn(Call, &HashMap<String, String>, String) -> Result<Work<Vec<ResourceContents>>, Failure> + Send + Sync>;
 
 /// A resource at one URI: how it is listed, and the handler that reads it.
 #[derive(Clone)]
@@ -110,7 +112,7 @@ pub struct Resource {
 #[derive(Clone)]
 pub struct ResourceTemplate {
     pub(crate) listed: contract::ResourceTemplate,
-    pub(crate) template: Arc<Result<Template, String>>,
+    template: Result<Arc<Template>, String>,
     pub(crate) read: Read,
     pub(crate) completers: Completers,
     unfit: Vec<String>,
@@ -148,7 +150,7 @@ impl Resource {
         H::Output: ReadOutput,
     {
         let run = reader(handler);
-        let read: Read = Arc::new(move |call, mime| Ok(run(call, NoArguments {}, mime)));
+        let read: Read = Arc::new(move |call, _, mime| Ok(run(call, NoArguments {}, mime)));
         let listed = contract::Resource { uri: uri.into(), name: name.into(), ..Default::default() };
         Self { listed, read }
     }
@@ -161,13 +163,11 @@ impl Resource {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
-        check_uri("resource", &self.listed.uri, &self.listed.name)?;
-        if self.listed.uri.contains('{') {
-            return Err(DefinitionError(format!(
-                "resource {:?}: its URI has a brace; make what has variables a ResourceTemplate",
-                self.listed.uri
-            )));
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let uri = &self.listed.uri;
+        check_uri("resource", uri, &self.listed.name)?;
+        if uri.contains('{') {
+            return Err(format!("resource {uri:?}: its URI has a brace; make what has variables a ResourceTemplate"));
         }
         Ok(())
     }
@@ -180,15 +180,14 @@ impl ResourceTemplate {
         H::Output: ReadOutput,
     {
         let uri_template = uri_template.into();
-        let template = Arc::new(Template::parse(&uri_template));
+        let template = Template::parse(&uri_template).map(Arc::new);
         let schema = schema::input::<H::Arguments>();
-        let variables = template.as_ref().as_ref().map(|t| t.variables.clone()).unwrap_or_default();
+        let variables = template.as_ref().map(|t| t.variables.clone()).unwrap_or_default();
         let members = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.clone());
         let unfit = members.filter(|m| !variables.contains(m)).collect();
-        let (run, matched) = (reader(handler), template.clone());
-        let read: Read = Arc::new(move |call, mime| {
-            let values = matched.as_ref().as_ref().ok().and_then(|t| t.matches(call.uri())).unwrap_or_default();
-            let arguments = schema::of_texts(&schema, &values).map_err(|_| Failure::not_found(call.uri()))?;
+        let run = reader(handler);
+        let read: Read = Arc::new(move |call, values, mime| {
+            let arguments = schema::of_texts(&schema, values).map_err(|_| Failure::not_found("resource", call.uri()))?;
             Ok(run(call, arguments, mime))
         });
         let listed = contract::ResourceTemplate { uri_template, name: name.into(), ..Default::default() };
@@ -199,32 +198,29 @@ impl ResourceTemplate {
 
     completing!();
 
-    pub(crate) fn matches(&self, uri: &str) -> bool {
-        self.template.as_ref().as_ref().is_ok_and(|t| t.matches(uri).is_some())
+    /// The variables of a URI; `None`: it does not match.
+    pub(crate) fn matches(&self, uri: &str) -> Option<HashMap<String, String>> {
+        self.template.as_ref().ok()?.matches(uri)
     }
 
-    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let uri = &self.listed.uri_template;
         check_uri("resource template", uri, &self.listed.name)?;
-        let template = self.template.as_ref().as_ref().map_err(|e| DefinitionError(format!("resource template {uri:?}: {e}")))?;
+        let template = self.template.as_ref().map_err(|e| format!("resource template {uri:?}: {e}"))?;
         if let Some(member) = self.unfit.first() {
             let known = if template.variables.is_empty() { "it has none".to_string() } else { template.variables.join(", ") };
-            return Err(DefinitionError(format!(
-                "resource template {uri:?}: the handler's argument {member:?} is none of its variables: {known}"
-            )));
+            return Err(format!("resource template {uri:?}: the handler's argument {member:?} is none of its variables: {known}"));
         }
         self.completers.check(&format!("resource template {uri:?}"), &template.variables)
     }
 }
 
-fn check_uri(what: &str, uri: &str, name: &str) -> Result<(), DefinitionError> {
-    let scheme = uri.split_once(':').map_or("", |(scheme, _)| scheme);
-    let plain = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    if !scheme.starts_with(|c: char| c.is_ascii_alphabetic()) || !scheme.chars().all(plain) {
-        return Err(DefinitionError(format!("{what} {uri:?}: make its URI absolute, as notes://today is")));
+fn check_uri(what: &str, uri: &str, name: &str) -> Result<(), String> {
+    if scheme(uri).is_empty() {
+        return Err(format!("{what} {uri:?}: make its URI absolute, as notes://today is"));
     }
     if name.is_empty() {
-        return Err(DefinitionError(format!("{what} {uri:?}: it has no name; give it one")));
+        return Err(format!("{what} {uri:?}: it has no name; give it one"));
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! Serves a Server: the one function of a program, and the one of a runtime.
 
 use crate::contract::DESCRIPTORS;
-use crate::contract::backend_service_server::{self, BackendServiceServer};
-use crate::contract::prompt_service_server::{self, PromptServiceServer};
-use crate::contract::resource_service_server::{self, ResourceServiceServer};
-use crate::contract::tool_service_server::{self, ToolServiceServer};
+use crate::contract::backend_service_server::{BackendServiceServer, SERVICE_NAME as BACKENDS};
+use crate::contract::prompt_service_server::{PromptServiceServer, SERVICE_NAME as PROMPTS};
+use crate::contract::resource_service_server::{ResourceServiceServer, SERVICE_NAME as RESOURCES};
+use crate::contract::tool_service_server::{SERVICE_NAME as TOOLS, ToolServiceServer};
 use crate::failure::Error;
 use crate::server::Server;
 use crate::services::Service;
@@ -130,13 +130,7 @@ impl Server {
     /// the standard health service, reflection, and messages of up to 16 MiB. The log is told that it serves, and where.
     pub async fn serve_on(&self, listener: Listener, tls: Option<TlsFiles>, stop: impl Future<Output = ()>) -> Result<(), Error> {
         let (health, health_service) = tonic_health::server::health_reporter();
-        let names = [
-            "",
-            backend_service_server::SERVICE_NAME,
-            tool_service_server::SERVICE_NAME,
-            resource_service_server::SERVICE_NAME,
-            prompt_service_server::SERVICE_NAME,
-        ];
+        let names = ["", BACKENDS, TOOLS, RESOURCES, PROMPTS];
         for name in names {
             health.set_service_status(name, ServingStatus::Serving).await;
         }
@@ -151,7 +145,7 @@ impl Server {
         let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
         let address = listener.address();
-        self.log().info("serving", json!({"service": self.about.info.name, "address": address, "transport": transport}));
+        self.about.log.info("serving", json!({"service": self.about.info.name, "address": address, "transport": transport}));
         let stop = async {
             stop.await;
             // While it still listens: later the path may be that of the next one.

@@ -32,7 +32,7 @@ pub(crate) struct About {
     pub list_cache: Option<CacheHint>,
     pub announced: Vec<Kind>,
     pub grace: Duration,
-    log: Log,
+    pub log: Log,
 }
 
 pub(crate) struct Offers {
@@ -61,25 +61,20 @@ pub trait Definition {
 }
 
 macro_rules! definition {
-    ($type:ty, $kind:literal, $registry:ident, $key:ident) => {
+    ($type:ty, $registry:ident, $key:ident) => {
         impl Definition for $type {
             fn add_to(self, server: &Server) -> Result<(), DefinitionError> {
-                self.check()?;
                 let key = self.listed.$key.clone();
-                if server.offers.$registry.add(&key, self) {
-                    return Ok(());
-                }
-                let kind = $kind;
-                Err(DefinitionError(format!("there is a {kind} {key:?} already; give this one another name, or remove that one first")))
+                self.check().and_then(|()| server.offers.$registry.add(&key, self)).map_err(DefinitionError)
             }
         }
     };
 }
 
-definition!(Tool, "tool", tools, name);
-definition!(Prompt, "prompt", prompts, name);
-definition!(Resource, "resource", resources, uri);
-definition!(ResourceTemplate, "resource template", templates, uri_template);
+definition!(Tool, tools, name);
+definition!(Prompt, prompts, name);
+definition!(Resource, resources, uri);
+definition!(ResourceTemplate, templates, uri_template);
 
 impl Server {
     /// Name and version are shown to operators, and to clients when this is the edge's only backend.
@@ -88,10 +83,10 @@ impl Server {
         let about = About { info, grace: Duration::from_secs(10), ..Default::default() };
         let resource_changes = Arc::<Feed>::default();
         let offers = Offers {
-            tools: Registry::new(Arc::default()),
-            prompts: Registry::new(Arc::default()),
-            resources: Registry::new(resource_changes.clone()),
-            templates: Registry::new(resource_changes),
+            tools: Registry::new("tool", Arc::default()),
+            prompts: Registry::new("prompt", Arc::default()),
+            resources: Registry::new("resource", resource_changes.clone()),
+            templates: Registry::new("resource template", resource_changes),
             providers: RwLock::default(),
             updates: Arc::default(),
         };
@@ -152,10 +147,6 @@ impl Server {
     pub fn logger(mut self, logger: Logger) -> Self {
         self.about.log = Log(logger);
         self
-    }
-
-    pub(crate) fn log(&self) -> &Log {
-        &self.about.log
     }
 
     /// A tool without options: see [`Tool::new`]. It panics, with what is wrong and what to do, when it cannot be served.

@@ -3,7 +3,7 @@
 use crate::Call;
 use crate::content::{Content, described, duration, text};
 use crate::contract::{self, CallToolResult, TaskMode, TaskStart, TaskSupport, ToolAnnotations};
-use crate::failure::{DefinitionError, Error, Failure, Reason};
+use crate::failure::{Error, Failure, Reason};
 use crate::handler::{Handler, Work};
 use crate::schema;
 use schemars::JsonSchema;
@@ -230,24 +230,24 @@ impl Tool {
         self
     }
 
-    pub(crate) fn check(&self) -> Result<(), DefinitionError> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let (name, listed) = (&self.listed.name, &self.listed);
         let plain = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         if name.is_empty() || name.len() > 64 || !name.chars().all(plain) {
-            return Err(DefinitionError(format!("tool {name:?}: a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -; give it another")));
+            return Err(format!("tool {name:?}: a tool's name must be 1 to 64 of A-Z a-z 0-9 _ . -; give it another"));
         }
         let schemas =
             [("input schema", &listed.input_schema_json), ("output schema", &listed.output_schema_json), ("_meta", &listed.meta_json)];
         for (what, text) in schemas {
             if !text.is_empty() && !serde_json::from_str::<Value>(text).is_ok_and(|v| v.is_object()) {
-                return Err(DefinitionError(format!("tool {name:?}: its {what} is {text:.80}; make it a JSON object")));
+                return Err(format!("tool {name:?}: its {what} is {text:.80}; make it a JSON object"));
             }
         }
         let input: Value = serde_json::from_str(&listed.input_schema_json).unwrap_or_default();
         if !listed.input_schema_json.is_empty() && input["type"] != "object" {
-            return Err(DefinitionError(format!(
+            return Err(format!(
                 "tool {name:?}: its arguments have the schema {input:.80}; take a struct, a map or a serde_json::Value, whose JSON is an object"
-            )));
+            ));
         }
         Ok(())
     }

@@ -15,8 +15,7 @@ impl Extractor for Headers<'_> {
     }
 
     fn keys(&self) -> Vec<&str> {
-        let ascii = |k| if let KeyRef::Ascii(k) = k { Some(k.as_str()) } else { None };
-        self.0.keys().filter_map(ascii).collect()
+        self.0.keys().filter_map(|k| if let KeyRef::Ascii(k) = k { Some(k.as_str()) } else { None }).collect()
     }
 }
 

@@ -43,8 +43,7 @@ export class Answers {
    * check accepts is kept.
    */
   async find(key: string, check: Check): Promise<InputResponse | undefined> {
-    for (const r of this.#kept) if (r.key === key && (await check(r))) return r;
-    for (const r of this.#latest) {
+    for (const r of [...this.#kept, ...this.#latest]) {
       if (r.key !== key || !(await check(r))) continue;
       this.#keep(r);
       return r;

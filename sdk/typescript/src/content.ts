@@ -21,8 +21,11 @@ interface Extras {
   _meta?: object;
 }
 
+/** What is shown of all that is listed. */
+export type Shown = Omit<Extras, "annotations"> & { title?: string; description?: string };
+
 /** What is known of a resource, or of all that a template describes. */
-export type ResourceConfig = Extras & Partial<Pick<WireResource, "title" | "description" | "mimeType">>;
+export type ResourceConfig = Shown & Pick<Extras, "annotations"> & { mimeType?: string };
 
 /** What can be read, at an absolute URI; the size is in bytes. MCP: Resource. */
 export type Resource = ResourceConfig & { uri: string; name: string; size?: number | bigint };
@@ -51,29 +54,19 @@ export type Content =
   | { type: "resource"; resource: ResourceContents & { uri: string }; annotations?: Annotations; _meta?: object };
 
 /** Plain text content. */
-export function text(text: string): Content {
-  return { type: "text", text };
-}
+export const text = (text: string): Content => ({ type: "text", text });
 
 /** A picture: its raw bytes (not base64) and MIME type. */
-export function image(data: Bytes, mimeType: string): Content {
-  return { type: "image", data, mimeType };
-}
+export const image = (data: Bytes, mimeType: string): Content => ({ type: "image", data, mimeType });
 
 /** A sound: its raw bytes (not base64) and MIME type. */
-export function audio(data: Bytes, mimeType: string): Content {
-  return { type: "audio", data, mimeType };
-}
+export const audio = (data: Bytes, mimeType: string): Content => ({ type: "audio", data, mimeType });
 
 /** Refers to a resource the client may read. */
-export function link(resource: Resource): Content {
-  return { type: "resource_link", ...resource };
-}
+export const link = (resource: Resource): Content => ({ type: "resource_link", ...resource });
 
 /** Carries a resource's contents along. */
-export function embed(resource: ResourceContents & { uri: string }): Content {
-  return { type: "resource", resource };
-}
+export const embed = (resource: ResourceContents & { uri: string }): Content => ({ type: "resource", resource });
 
 const kinds = ["text", "image", "audio", "resource_link", "resource", "raw"];
 

@@ -1,6 +1,6 @@
 import type { Call } from "./call.js";
 import { checkCompleters, type Completers } from "./completion.js";
-import { type Content, described, type Icon, type Role, text, wireContent, wireRole } from "./content.js";
+import { type Content, described, type Role, type Shown, text, wireContent, wireRole } from "./content.js";
 import { type Awaitable, Failure, mustBeFunction } from "./failure.js";
 import { GetPromptResult, Prompt, PromptArgument } from "./gen/mcpedge/v1/prompts.js";
 import type { Entry } from "./registry.js";
@@ -21,13 +21,11 @@ interface PromptWhole {
   _meta?: object;
 }
 
-export type PromptConfig<A extends MaybeSchema> = Partial<Pick<Prompt, "title" | "description">> & {
+export type PromptConfig<A extends MaybeSchema> = Shown & {
   /** An object of strings and enums; those that are not optional are required. Absent: the prompt has no arguments. */
   argsSchema?: A;
   /** Suggestions for arguments. */
   complete?: Completers;
-  icons?: Icon[];
-  _meta?: object;
 };
 
 export type PromptHandler<A> = (args: PromptArguments<A>, call: Call) => Awaitable<PromptOutput>;

@@ -1,6 +1,6 @@
 import { status } from "@grpc/grpc-js";
 import { Call, type Sink } from "./call.js";
-import { type CompleteRequest, type Completers, suggest, type Suggestions } from "./completion.js";
+import { type CompleteRequest, type Completers, suggest } from "./completion.js";
 import * as failure from "./failure.js";
 import { type Awaitable, Failure, messageOf, wireFailure } from "./failure.js";
 import type { Failure as WireFailure } from "./gen/mcpedge/v1/common.js";
@@ -51,11 +51,7 @@ export class Runner {
     return this.#round(what, request, sink, handle, plain);
   }
 
-  complete(
-    { completers = {} }: { completers?: Completers },
-    request: CompleteRequest,
-    sink: Sink,
-  ): Promise<Suggestions> {
+  complete({ completers = {} }: { completers?: Completers }, request: CompleteRequest, sink: Sink) {
     const { argumentName, context } = request;
     const by = Object.hasOwn(completers, argumentName) ? completers[argumentName] : undefined;
     const handle = (call: Call) => suggest(by, request, call);

@@ -13,8 +13,6 @@ interface Part {
 export class UriTemplate {
   readonly variables: string[] = [];
   readonly #parts: Part[];
-  /** The template with its literals in normal form, if it is another. */
-  readonly #normal: UriTemplate | undefined;
 
   /** Throws when the template does not parse. */
   constructor(readonly template: string) {
@@ -22,24 +20,18 @@ export class UriTemplate {
     if (template === "" || parts.some((part, i) => i % 2 === 0 && /[{}]/.test(part))) {
       throw new TypeError(`${JSON.stringify(template)} is no RFC 6570 template`);
     }
-    const literal = (text: string) => ({ pattern: new RegExp(escape(text), "uy"), separator: "" });
-    this.#parts = parts.flatMap((part, i) => (i % 2 ? this.#expression(part) : literal(part)));
-    const normal = parts.map((part, i) => (i % 2 ? part : encoded(i === 0 ? settled(part) : unescaped(part)))).join("");
-    this.#normal = normal === template ? undefined : new UriTemplate(normal);
+    // Between literals, which have no braces, one stands for each expression: a scheme and a host are known in the whole only.
+    const literals = settled(parts.filter((_, i) => i % 2 === 0).join("{")).split("{");
+    this.#parts = parts.flatMap((part, i) => (i % 2 ? this.#expression(part) : literal(literals[i / 2]!)));
   }
 
   /**
    * The variables of a URI in any spelling, decoded (what is not UTF-8 then becomes U+FFFD); undefined: it does not match. One that is absent in
-   * the URI is absent here. Each value is the longest with which what follows matches, as in the other libraries.
+   * the URI is absent here. Each value is the longest with which what follows matches, as in the other libraries. A URI that matches as it is
+   * spelled has the values of that.
    */
   match(uri: string): Record<string, string> | undefined {
-    for (const spelling of new Set([uri, settled(uri)])) {
-      for (const template of [this, this.#normal]) {
-        const found = template === undefined ? undefined : template.#find(spelling);
-        if (found) return found;
-      }
-    }
-    return undefined;
+    return /%(?![0-9A-Fa-f]{2})/.test(uri) ? undefined : (this.#find(uri) ?? this.#find(settled(uri)));
   }
 
   #find(uri: string): Record<string, string> | undefined {
@@ -79,10 +71,11 @@ export class UriTemplate {
       }
       this.variables.push(name);
       const prefix = named ? `${escape(name)}=` : "";
-      // Commas and dots belong to a list's value, but where they end it; the first of a query begins with the question mark.
+      // Commas and dots belong to a list's value, but where they end it.
       const one = `(?:${i + 1 < all.length ? `(?!${separator})` : ""}(?:[${allowed}]|%[0-9A-Fa-f]{2}))*`;
       const more = modifier === "*" && /[/;&]/.test(separator) ? `(?:${separator}${prefix}${one})*` : "";
-      const before = operator === "?" ? "[?&]" : i === 0 ? escape(first) : separator;
+      // The first of a query that is there begins with the question mark.
+      const before = (i === 0 ? escape(first) : separator).replace("&", "[?&]");
       return {
         pattern: new RegExp(`${before}${prefix}(${one}${more})`, "uy"),
         name,
@@ -93,20 +86,27 @@ export class UriTemplate {
   }
 }
 
-/** A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2). */
-const settled = (uri: string) =>
-  unescaped(
-    uri.replace(/^(?:(?:https?|file):\/\/[^/?#{]*|[a-z][a-z0-9+.-]*:)/i, (head) => unescaped(head).toLowerCase()),
-  );
+/** A literal, as it is or with escapes in place of characters that a URI must not have. */
+function literal(text: string): Part {
+  const escaped = text.replace(/[^A-Za-z0-9:/?#[\]@!$&'()*+,;=%._~-]+/gu, encodeURIComponent);
+  return { pattern: new RegExp(`${escape(text)}|${escape(escaped)}`, "uy"), separator: "" };
+}
 
-/** A text without escapes of unreserved characters, and with capitals in all others. */
+/**
+ * A URI with its scheme, and for http, https and file its host, in lower case, without escapes of unreserved characters, and with capitals in
+ * all others (RFC 3986, section 6.2.2).
+ */
+function settled(uri: string): string {
+  const lower = (text: string) => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+  const plain = uri.replace(/^[A-Za-z][A-Za-z0-9+.-]*:/, lower);
+  const host = /^((?:https?|file):\/\/(?:[^/?#]*@)?)([^/?#]*)/;
+  return unescaped(plain.replace(host, (_, before: string, name: string) => before + lower(unescaped(name))));
+}
+
 const unescaped = (text: string) =>
   text.replace(/%([0-9A-Fa-f]{2})/g, (all, hex: string) => {
     const c = String.fromCharCode(parseInt(hex, 16));
     return /[A-Za-z0-9._~-]/.test(c) ? c : all.toUpperCase();
   });
-
-/** A text with escapes in place of characters that a URI must not have. */
-const encoded = (text: string) => text.replace(/[^A-Za-z0-9:/?#[\]@!$&'()*+,;=%._~{}-]+/gu, encodeURIComponent);
 
 const escape = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/gu, "\\$&");

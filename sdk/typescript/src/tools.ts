@@ -1,6 +1,6 @@
 import { wireDuration } from "./answers.js";
 import type { Call } from "./call.js";
-import { type Content, described, type Icon, isContent, text, wireContent } from "./content.js";
+import { type Content, described, isContent, type Shown, text, wireContent } from "./content.js";
 import { type Awaitable, encodeJson, encodeObject, Failure, messageOf, mustBeFunction } from "./failure.js";
 import { TaskMode, TaskStart, Tool } from "./gen/mcpedge/v1/input.js";
 import { CallToolResult } from "./gen/mcpedge/v1/tools.js";
@@ -35,12 +35,7 @@ export interface TaskSupport {
 }
 
 /** The description is for the model. */
-type ToolDescription = Partial<Pick<Tool, "title" | "description">> & {
-  annotations?: ToolAnnotations;
-  icons?: Icon[];
-  _meta?: object;
-  task?: TaskSupport;
-};
+type ToolDescription = Shown & { annotations?: ToolAnnotations; task?: TaskSupport };
 
 /** What a tool is. I is the schema of its arguments, O that of its structured content. */
 export type ToolConfig<I extends MaybeSchema, O extends MaybeSchema> = ToolDescription & {

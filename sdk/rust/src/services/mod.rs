@@ -9,13 +9,12 @@ pub(crate) mod work;
 use crate::Call;
 use crate::answers::Answers;
 use crate::completion::Completers;
-use crate::contract::RequestContext;
-use crate::failure::internal;
+use crate::contract::{CompletePromptRequest, CompletePromptResponse};
+use crate::failure::{internal, quote};
 use crate::feed::Watch;
 use crate::rounds::plainly;
 use crate::server::Server;
 use opentelemetry::context::FutureExt;
-use std::collections::HashMap;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::codegen::BoxStream;
@@ -31,31 +30,21 @@ pub struct Service(pub Server);
 
 const MAX_SUGGESTIONS: usize = 100;
 
-/// Suggestions, how many there are in all, and whether there are more than these.
-type Suggestions = (Vec<String>, Option<i32>, bool);
-
-/// What was typed of an argument, and the arguments already chosen.
-pub(crate) struct Typed {
-    argument: String,
-    value: String,
-    chosen: HashMap<String, String>,
-}
-
 impl Service {
-    /// Runs a completer; an argument without one has no suggestions.
+    /// Runs a completer of a kind; an argument without one has no suggestions. The request of a template is that of a prompt of its name.
     async fn complete(
-        &self, what: &str, by: &Completers, typed: Typed, context: Option<RequestContext>, metadata: &MetadataMap,
+        &self, kind: &str, by: &Completers, r: CompletePromptRequest, metadata: &MetadataMap,
         (service, method): (&'static str, &'static str),
-    ) -> Result<Suggestions, Status> {
-        let Some(completer) = by.0.get(&typed.argument) else { return Ok((Vec::new(), None, false)) };
-        let call = Call::new(context, "", work::deadline(metadata), None, Answers::default());
-        let values = completer(call.clone(), typed.value, typed.chosen);
-        let what = format!("completion of {what}");
-        let run = plainly(self.0.log(), &what, &call, values, internal);
+    ) -> Result<CompletePromptResponse, Status> {
+        let Some(completer) = by.0.get(&r.argument_name) else { return Ok(CompletePromptResponse::default()) };
+        let call = Call::new(r.context, "", work::deadline(metadata), None, Answers::default());
+        let values = completer(call.clone(), r.argument_value, r.context_arguments);
+        let what = format!("completion of {kind} {}", quote(&r.name));
+        let run = plainly(&self.0.about.log, &what, &call, values, internal);
         let mut values = run.with_context(crate::trace::span(service, method, metadata)).await?;
         let total = values.len();
         values.truncate(MAX_SUGGESTIONS);
-        Ok((values, i32::try_from(total).ok(), total > MAX_SUGGESTIONS))
+        Ok(CompletePromptResponse { values, total: i32::try_from(total).ok(), has_more: total > MAX_SUGGESTIONS })
     }
 }
 

@@ -1,7 +1,7 @@
 //! ResourceService.
 
 use super::work::{Message, Round};
-use super::{Service, Streaming, Typed, Unary, feed};
+use super::{Service, Streaming, Unary, feed};
 use crate::Call;
 use crate::contract::resource_service_server::ResourceService;
 use crate::contract::*;
@@ -9,6 +9,7 @@ use crate::failure::{Failure, of_read, quote};
 use crate::handler::Work;
 use crate::page::page;
 use crate::resources::complete;
+use std::collections::HashMap;
 use std::sync::Arc;
 use tonic::codegen::BoxStream;
 use tonic::{Request, Response, Status, async_trait};
@@ -20,10 +21,10 @@ impl Service {
     fn reader(&self, uri: &str) -> Option<Reader> {
         let offers = &self.0.offers;
         if let Some(resource) = offers.resources.get(uri) {
-            return Some(Box::new(move |call| (resource.read)(call, resource.listed.mime_type.clone())));
+            return Some(Box::new(move |call| (resource.read)(call, &HashMap::new(), resource.listed.mime_type.clone())));
         }
-        if let Some(template) = offers.templates.all().into_iter().find(|t| t.matches(uri)) {
-            return Some(Box::new(move |call| (template.read)(call, template.listed.mime_type.clone())));
+        if let Some((values, template)) = offers.templates.all().into_iter().find_map(|t| Some((t.matches(uri)?, t))) {
+            return Some(Box::new(move |call| (template.read)(call, &values, template.listed.mime_type.clone())));
         }
         let provider = self.0.provider(uri)?.provider.clone();
         Some(Box::new(move |call| {
@@ -45,19 +46,18 @@ impl ResourceService for Service {
         let r = request.into_inner();
         let mut provided = Vec::new();
         for p in self.0.providers() {
-            provided.extend(p.list(self.0.log()).await?);
+            provided.extend(p.list(&self.0.about.log).await?);
         }
         let own = self.0.offers.resources.all();
         let all: Vec<&Resource> = own.iter().map(|r| &r.listed).chain(&provided).collect();
-        let (resources, next_page_token) = page(&all, |r| &r.uri, &r.page_token, r.page_size)?;
+        let (resources, next_page_token) = page(&all, |r| *r, |r| &r.uri, &r.page_token, r.page_size)?;
         Ok(Response::new(ListResourcesResponse { resources, next_page_token, cache: self.0.about.list_cache }))
     }
 
     async fn list_resource_templates(&self, request: Request<ListResourceTemplatesRequest>) -> Unary<ListResourceTemplatesResponse> {
         let r = request.into_inner();
         let all = self.0.offers.templates.all();
-        let all: Vec<&ResourceTemplate> = all.iter().map(|t| &t.listed).collect();
-        let (resource_templates, next_page_token) = page(&all, |t| &t.uri_template, &r.page_token, r.page_size)?;
+        let (resource_templates, next_page_token) = page(&all, |t| &t.listed, |t| &t.uri_template, &r.page_token, r.page_size)?;
         let cache = self.0.about.list_cache;
         Ok(Response::new(ListResourceTemplatesResponse { resource_templates, next_page_token, cache }))
     }
@@ -67,7 +67,7 @@ impl ResourceService for Service {
         let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: &r.uri };
         let find = |call: &Call| match self.reader(&r.uri) {
             Some(read) => read(call.clone()),
-            None => Err(Failure::not_found(&r.uri)),
+            None => Err(Failure::not_found("resource", &r.uri)),
         };
         let uri = r.uri.clone();
         self.work(format!("read of {}", quote(&r.uri)), round, find, move |e| Err(of_read(&uri, e)))
@@ -77,13 +77,12 @@ impl ResourceService for Service {
         &self, request: Request<CompleteResourceTemplateRequest>,
     ) -> Unary<CompleteResourceTemplateResponse> {
         let (metadata, _, r) = request.into_parts();
-        let what = format!("resource template {}", quote(&r.uri_template));
-        let unknown = || Status::not_found(format!("there is no {what}"));
-        let template = self.0.offers.templates.get(&r.uri_template).ok_or_else(unknown)?;
-        let typed = Typed { argument: r.argument_name, value: r.argument_value, chosen: r.context_arguments };
+        let template = self.0.offers.templates.find(&r.uri_template).map_err(Failure::into_status)?;
+        let CompleteResourceTemplateRequest { uri_template: name, argument_name, argument_value, context_arguments, context } = r;
+        let r = CompletePromptRequest { name, argument_name, argument_value, context_arguments, context };
         let method = (ReadResourceResponse::METHOD.0, "CompleteResourceTemplate");
-        let run = self.complete(&what, &template.completers, typed, r.context, &metadata, method);
-        let (values, total, has_more) = run.await?;
+        let found = self.complete("resource template", &template.completers, r, &metadata, method).await?;
+        let CompletePromptResponse { values, total, has_more } = found;
         Ok(Response::new(CompleteResourceTemplateResponse { values, total, has_more }))
     }
 
@@ -102,7 +101,7 @@ impl ResourceService for Service {
         let uri = request.into_inner().uri;
         let parent = uri.ends_with('/');
         if !parent && self.reader(&uri).is_none() {
-            return Err(Failure::not_found(&uri).into_status());
+            return Err(Failure::not_found("resource", &uri).into_status());
         }
         let event = |e| WatchResourceResponse { event: Some(e) };
         let updated = move |uri| event(Event::Updated(ResourceUpdated { uri }));

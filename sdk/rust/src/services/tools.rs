@@ -7,7 +7,7 @@ use crate::answers::Answers;
 use crate::contract::tool_service_server::ToolService;
 use crate::contract::watch_tools_response::Event;
 use crate::contract::*;
-use crate::failure::{Failure, Reason, internal, quote};
+use crate::failure::{Failure, internal};
 use crate::page::page;
 use crate::rounds::plainly;
 use crate::tools::plain_error;
@@ -22,18 +22,14 @@ impl ToolService for Service {
     async fn list_tools(&self, request: Request<ListToolsRequest>) -> Unary<ListToolsResponse> {
         let r = request.into_inner();
         let all = self.0.offers.tools.all();
-        let all: Vec<&Tool> = all.iter().map(|t| &t.listed).collect();
-        let (tools, next_page_token) = page(&all, |t| &t.name, &r.page_token, r.page_size)?;
+        let (tools, next_page_token) = page(&all, |t| &t.listed, |t| &t.name, &r.page_token, r.page_size)?;
         Ok(Response::new(ListToolsResponse { tools, next_page_token, cache: self.0.about.list_cache }))
     }
 
     async fn call_tool(&self, request: Request<CallToolRequest>) -> Streaming<CallToolResponse> {
         let (metadata, _, r) = request.into_parts();
         let round = Round { metadata: &metadata, context: r.context, responses: r.input_responses, state: r.state, uri: "" };
-        let find = |call: &Call| match self.0.offers.tools.get(&r.name) {
-            Some(tool) => (tool.run)(call.clone(), &r.arguments_json),
-            None => Err(Failure::new(Reason::NotFound, format!("there is no tool {}", quote(&r.name)))),
-        };
+        let find = |call: &Call| (self.0.offers.tools.find(&r.name)?.run)(call.clone(), &r.arguments_json);
         self.work(format!("tool {}", r.name), round, find, plain_error)
     }
 
@@ -43,7 +39,7 @@ impl ToolService for Service {
             let answers = Answers::new(Vec::new(), &r.state).map_err(Failure::into_status)?;
             let call = Call::new(r.context, "", None, None, answers);
             let what = format!("cancellation of tool {}", r.name);
-            plainly(self.0.log(), &what, &call, cancel(call.clone()), internal).await?;
+            plainly(&self.0.about.log, &what, &call, cancel(call.clone()), internal).await?;
         }
         Ok(Response::new(CancelCallResponse {}))
     }

@@ -116,7 +116,7 @@ impl Service {
                 return Ok(Response::new(Box::pin(tokio_stream::once(Ok(message)))));
             }
         };
-        let (log, own) = (self.0.log().clone(), call.clone());
+        let (log, own) = (self.0.about.log.clone(), call.clone());
         let closing = events.clone();
         let task = async move {
             let whole = run(&log, &what, &own, work, plain);
@@ -151,12 +151,12 @@ fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Statu
 
 /// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge tells a model to act on.
 fn fits<M: prost::Message>(what: &str, message: M) -> Result<M, Status> {
-    match message.encoded_len() {
-        size if size > MESSAGE_BYTES => {
-            Err(Status::resource_exhausted(format!("{what} came to {size} bytes; a message has at most {MESSAGE_BYTES}: return less")))
-        }
-        _ => Ok(message),
+    let size = message.encoded_len();
+    if size > MESSAGE_BYTES {
+        let why = format!("{what} came to {size} bytes; a message has at most {MESSAGE_BYTES}: return less");
+        return Err(Status::resource_exhausted(why));
     }
+    Ok(message)
 }
 
 /// The deadline of an RPC, by its metadata.

@@ -2,13 +2,15 @@
 
 import re
 from dataclasses import dataclass
+from itertools import zip_longest
 from urllib.parse import quote, unquote
 
-_EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.,]+)\}")
+_EXPRESSION = re.compile(r"\{([+#./;?&]?)([A-Za-z0-9_.]+(?:,[A-Za-z0-9_.]+)*)\}")
 _NO_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
-_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%,")
 _ESCAPE = re.compile("%([0-9A-Fa-f]{2})")
-_HEAD = re.compile(r"(?:https?|file)://[^/?#{]*|[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+_SCHEME = re.compile("[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = re.compile("((?:https?|file)://(?:[^/?#]*@)?)([^/?#]*)")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%,")
 _RESERVED = _UNRESERVED | frozenset(":/?#[]@!$&'()*+;=")
 
 
@@ -16,17 +18,16 @@ _RESERVED = _UNRESERVED | frozenset(":/?#[]@!$&'()*+;=")
 class Part:
     """A literal, which is all before and has no name, or a variable."""
 
-    before: str
+    before: tuple[str, ...]
+    """The spellings of what the part begins with, of which a URI has one."""
     name: str = ""
     allowed: frozenset[str] = frozenset()
     """The characters that a value may have."""
     may_lack: bool = False
 
     def start(self, uri: str, at: int) -> int | None:
-        """Where the value begins, if the part is at a position. The first of a query that is there begins with the question mark."""
-        if uri.startswith(self.before, at) or (self.may_lack and self.before[0] == "&" and uri.startswith("?" + self.before[1:], at)):
-            return at + len(self.before)
-        return None
+        """Where the value begins, if the part is at a position."""
+        return next((at + len(before) for before in self.before if uri.startswith(before, at)), None)
 
 
 @dataclass(frozen=True)
@@ -35,53 +36,36 @@ class Template:
 
     variables: tuple[str, ...]
     _parts: tuple[Part, ...]
-    _normal: "Template | None" = None
-    """The template with its literals in normal form, if it is another."""
 
     @classmethod
     def parse(cls, text: str) -> "Template":
         """ValueError when it is no such template."""
         pieces = re.split(r"(\{[^{}]*\})", text)
-        for i in range(0, len(pieces), 2):
-            pieces[i] = quote(_settled(pieces[i]) if i == 0 else _unescaped(pieces[i]), safe=":/?#[]@!$&'()*+,;=%-._~{}")
-        normal = "".join(pieces)
-        variables, parts = cls._read(text)
-        return cls(variables, parts, None if normal == text else cls(*cls._read(normal)))
-
-    @staticmethod
-    def _read(text: str) -> tuple[tuple[str, ...], tuple[Part, ...]]:
+        if any("{" in literal or "}" in literal for literal in pieces[::2]):
+            raise ValueError(f"{text!r} has a brace that is of no expression")
+        # Between literals, which have no braces, one stands for each expression: a scheme and a host are known in the whole only.
+        literals = _settled("{".join(pieces[::2])).split("{")
         parts: list[Part] = []
-        names: list[str] = []
-        end = 0
-        for found in _EXPRESSION.finditer(text):
-            parts.append(_literal(text[end : found.start()]))
-            end = found.end()
-            operator, expressed = found[1], found[2].split(",")
-            named = operator in (";", "?", "&")
-            first = operator.replace("+", "")
-            between = "&" if operator == "?" else first.replace("#", "") or ","
-            allowed = _RESERVED if operator in ("+", "#") else _UNRESERVED
-            for i, name in enumerate(expressed):
-                if not name or name in names:
-                    raise ValueError(f"{found[0]} has a variable without a name, or one that comes twice")
-                names.append(name)
-                before = (between if i else first) + (f"{name}=" if named else "")
-                # Commas and dots belong to a list's value, but where they end it.
-                within = allowed - {between} if i + 1 < len(expressed) else allowed
-                parts.append(Part(before, name, within, may_lack=named or first != "" or i > 0))
-        return tuple(names), (*parts, _literal(text[end:]))
+        for literal, expression in zip_longest(literals, pieces[1::2]):
+            parts.append(Part((literal, quote(literal, safe="".join(_RESERVED)))))
+            if expression:
+                parts += _variables(expression)
+        names = tuple(part.name for part in parts if part.name)
+        if len(set(names)) < len(names):
+            raise ValueError(f"{text!r} has a variable that comes twice")
+        return cls(names, tuple(parts))
 
     def match(self, uri: str) -> dict[str, str] | None:
         """The variables of a URI in any spelling, decoded, without those that it leaves out; None: it does not match. Each value is the longest, from
-        the left, with which the rest matches, as in the other libraries. Takes time in proportion to the URI's length."""
-        for spelling in dict.fromkeys((uri, _settled(uri))):
-            for template in (self, self._normal):
-                if template is not None and (found := template._find(spelling)) is not None:
-                    return found
-        return None
+        the left, with which the rest matches, as in the other libraries. A URI that matches as it is spelled has the values of that. Takes time in
+        proportion to the URI's length."""
+        if _NO_ESCAPE.search(uri):
+            return None
+        found = self._find(uri)
+        return self._find(_settled(uri)) if found is None else found
 
     def _find(self, uri: str) -> dict[str, str] | None:
-        if not uri.startswith(self._parts[0].before) or _NO_ESCAPE.search(uri):
+        if self._parts[0].start(uri, 0) is None:  # most URIs differ here
             return None
         places = range(len(uri) + 1)
         fits = [at == len(uri) for at in places]  # by position: whether the parts behind match from there on
@@ -107,22 +91,40 @@ class Template:
         return values
 
 
+def _variables(expression: str) -> list[Part]:
+    """The parts of an expression."""
+    found = _EXPRESSION.fullmatch(expression)
+    if not found:
+        raise ValueError(f"{expression} is no expression of names; the modifiers * and : are not supported")
+    operator, names = found[1], found[2].split(",")
+    named = operator in (";", "?", "&")
+    first = operator.replace("+", "")
+    between = "&" if operator == "?" else first.replace("#", "") or ","
+    allowed = _RESERVED if operator in ("+", "#") else _UNRESERVED
+    parts: list[Part] = []
+    for i, name in enumerate(names):
+        before = (between if i else first) + (f"{name}=" if named else "")
+        # The first of a query that is there begins with the question mark.
+        spellings = (before, before.replace("&", "?"))
+        # Commas and dots belong to a list's value, but where they end it.
+        within = allowed - {between} if i + 1 < len(names) else allowed
+        parts.append(Part(spellings, name, within, may_lack=named or first != "" or i > 0))
+    return parts
+
+
 def _settled(uri: str) -> str:
-    """A URI with its scheme, and for http, https and file its host, in lower case, and without needless escapes (RFC 3986, section 6.2.2)."""
-    return _unescaped(_HEAD.sub(lambda head: _unescaped(head[0]).lower(), uri, count=1) if _HEAD.match(uri) else uri)
+    """A URI with its scheme, and for http, https and file its host, in lower case, without escapes of unreserved characters, and with capitals in
+    all others (RFC 3986, section 6.2.2)."""
+    if scheme := _SCHEME.match(uri):
+        uri = scheme[0].lower() + uri[scheme.end() :]
+    if host := _HOST.match(uri):
+        uri = host[1] + _unescaped(host[2]).encode().lower().decode() + uri[host.end() :]  # of bytes, as letters beyond ASCII differ
+    return _unescaped(uri)
 
 
 def _unescaped(text: str) -> str:
-    """A text without escapes of unreserved characters, and with capitals in all others."""
-
     def plain(found: re.Match[str]) -> str:
         c = chr(int(found[1], 16))
         return c if c.isascii() and (c.isalnum() or c in "-._~") else found[0].upper()
 
     return _ESCAPE.sub(plain, text)
-
-
-def _literal(text: str) -> Part:
-    if "{" in text or "}" in text:
-        raise ValueError(f"{text!r} has a brace that is of no expression; the modifiers * and : are not supported")
-    return Part(text)

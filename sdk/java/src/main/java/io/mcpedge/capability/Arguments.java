@@ -13,22 +13,13 @@ import java.util.stream.Stream;
 /**
  * Reads JSON objects by a type and its schema. The edge has validated arguments by the schema; what is checked again is what would
  * mislead the handler: types, and members that must be there.
+ *
+ * @param noun a member's, in messages
+ * @param member whose value is read; null: the object is
  */
-final class Arguments<A> {
-  private final Class<A> type;
-  private final JsonNode schema;
-  private final String noun; // of a member, in messages
-  private final String member; // whose value is read; null: the object is
-
+record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) {
   Arguments(Class<A> type, ObjectNode schema) {
     this(type, schema, "argument", null);
-  }
-
-  private Arguments(Class<A> type, ObjectNode schema, String noun, String member) {
-    this.type = type;
-    this.schema = schema;
-    this.noun = noun;
-    this.member = member;
   }
 
   /** Reads the content of forms: as an A, or, where member is not null, the value of that member. */

@@ -37,6 +37,15 @@ final class Registry<E> {
     return entries.get(key);
   }
 
+  /** Failure NOT_FOUND when there is none. */
+  synchronized E find(String key) {
+    E found = entries.get(key);
+    if (found == null) {
+      throw Failure.notFound(what, key);
+    }
+    return found;
+  }
+
   synchronized List<E> all() {
     return List.copyOf(entries.values());
   }

@@ -2,7 +2,6 @@ package io.mcpedge.capability;
 
 import com.google.protobuf.ByteString;
 import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
 import java.util.*;
@@ -34,15 +33,13 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
 
   @Override
   public void listResourceTemplates(ListResourceTemplatesRequest request, StreamObserver<ListResourceTemplatesResponse> to) {
-    try {
+    var none = ListResourceTemplatesResponse.getDefaultInstance();
+    rounds.unary("list of resource templates", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, none, call -> {
       var all = s.templates.all().stream().map(Resources.Template::listed).toList();
       var page = Page.of(all, ResourceTemplate::getUriTemplate, request.getPageToken(), request.getPageSize());
       var out = ListResourceTemplatesResponse.newBuilder().addAllResourceTemplates(page.items()).setNextPageToken(page.next());
-      to.onNext((s.listCache == null ? out : out.setCache(s.listCache)).build());
-      to.onCompleted();
-    } catch (StatusRuntimeException e) {
-      to.onError(e);
-    }
+      return (s.listCache == null ? out : out.setCache(s.listCache)).build();
+    });
   }
 
   /** Who reads a URI: a resource, a template, a provider; null: nobody does. */
@@ -57,14 +54,8 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
         return call -> Resources.read(uri, t.listed().getMimeType(), c -> t.read().read(c, variables), call);
       }
     }
-    Provided best = null;
-    for (Provided p : s.providers) {
-      if (uri.startsWith(p.prefix) && (best == null || p.prefix.length() > best.prefix.length())) {
-        best = p;
-      }
-    }
-    ResourceProvider provider = best == null ? null : best.provider;
-    return provider == null ? null : call -> Resources.read(uri, "", c -> provider.read(c, uri), call);
+    var provided = s.providers.stream().filter(p -> uri.startsWith(p.prefix)).max(Comparator.comparingInt(p -> p.prefix.length()));
+    return provided.<Resources.Reader>map(p -> call -> Resources.read(uri, "", c -> p.provider.read(c, uri), call)).orElse(null);
   }
 
   @Override
@@ -82,13 +73,9 @@ final class ResourceService extends ResourceServiceGrpc.ResourceServiceImplBase 
 
   @Override
   public void completeResourceTemplate(CompleteResourceTemplateRequest request, StreamObserver<CompleteResourceTemplateResponse> to) {
-    Resources.Template template = s.templates.get(request.getUriTemplate());
     rounds.unary("completion of template " + request.getUriTemplate(), request.getContext(), ByteString.EMPTY, to,
         CompleteResourceTemplateResponse.getDefaultInstance(), call -> {
-          if (template == null) {
-            throw Failure.notFound("resource template", request.getUriTemplate());
-          }
-          var by = template.completers().get(request.getArgumentName());
+          var by = s.templates.find(request.getUriTemplate()).completers().get(request.getArgumentName());
           var found = Complete.run(by, call, request.getArgumentValue(), request.getContextArgumentsMap());
           return CompleteResourceTemplateResponse.newBuilder().addAllValues(found.values()).setTotal(found.total()).setHasMore(found.more()).build();
         });

@@ -3,7 +3,6 @@ package io.mcpedge.capability;
 import io.mcpedge.v1.*;
 import java.io.FileNotFoundException;
 import java.io.UncheckedIOException;
-import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -27,26 +26,23 @@ final class Resources {
   }
 
   static Entry entry(Resource resource, ResourceHandler read) {
-    boolean absolute;
-    try {
-      absolute = new URI(resource.getUri()).isAbsolute();
-    } catch (java.net.URISyntaxException e) {
-      absolute = false;
-    }
-    if (!absolute || resource.getName().isEmpty()) {
-      throw new DefinitionException("resource " + Json.quote(resource.getUri()) + ", name " + Json.quote(resource.getName())
-          + ": an absolute URI, such as notes://today, and a name are required");
-    }
+    unlessListed("resource", resource.getUri(), resource.getName());
     return new Entry(resource, read);
   }
 
   static Template template(ResourceTemplate template, TemplateHandler read, Complete... completes) {
-    String what = "template " + Json.quote(template.getUriTemplate());
-    if (template.getName().isEmpty() || template.getUriTemplate().isEmpty()) {
-      throw new DefinitionException(what + ": a name and a URI template are required");
-    }
+    unlessListed("template", template.getUriTemplate(), template.getName());
     UriTemplate parsed = new UriTemplate(template.getUriTemplate());
-    return new Template(template, parsed, read, Complete.of(what, parsed.variables(), completes));
+    var completers = Complete.of("template " + Json.quote(template.getUriTemplate()), parsed.variables(), completes);
+    return new Template(template, parsed, read, completers);
+  }
+
+  /** DefinitionException for what has no absolute URI, or no name. */
+  private static void unlessListed(String what, String uri, String name) {
+    if (!UriTemplate.absolute(uri) || name.isEmpty()) {
+      throw new DefinitionException(what + " " + Json.quote(uri) + ", name " + Json.quote(name)
+          + ": an absolute URI, such as notes://today, and a name are required");
+    }
   }
 
   /** Reads, and completes what was read. */

@@ -15,7 +15,7 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** Runs handlers, each in a thread of its own, and sorts how they end. */
-final class Rounds {
+record Rounds(Executor executor, Tracing tracing, Running running) {
   private static final Logger LOG = System.getLogger("io.mcpedge.capability");
 
   /** What there is to do: it makes the result's message of what a handler gives. */
@@ -34,16 +34,6 @@ final class Rounds {
         call.cancel();
       });
     }
-  }
-
-  private final Executor executor;
-  private final Tracing tracing;
-  private final Running running;
-
-  Rounds(Executor executor, Tracing tracing, Running running) {
-    this.executor = executor;
-    this.tracing = tracing;
-    this.running = running;
   }
 
   /**

@@ -10,7 +10,7 @@ import java.util.function.Consumer;
 import java.util.regex.*;
 
 /** The keywords of a flat form that an answer is held to, and what they want in words. */
-final class Rules {
+record Rules(ObjectNode schema) {
   /** The formats of strings that are checked: each throws for a string that is none. */
   private static final Map<String, Consumer<String>> CHECKED =
       Map.of("date", LocalDate::parse, "date-time", DateTimeFormatter.ISO_DATE_TIME::parse, "uri", URI::create);
@@ -31,12 +31,6 @@ final class Rules {
     BOUNDS.put("minItems", "with %s items or more");
     BOUNDS.put("maxItems", "with at most %s items");
     BOUNDS.put("pattern", "that matches %s");
-  }
-
-  private final ObjectNode schema;
-
-  Rules(ObjectNode schema) {
-    this.schema = schema;
   }
 
   /** What is wrong with content; null: it is an object with the required members, whose values keep types, choices, formats and bounds. */

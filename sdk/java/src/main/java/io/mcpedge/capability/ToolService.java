@@ -1,7 +1,6 @@
 package io.mcpedge.capability;
 
 import com.google.protobuf.ByteString;
-import io.grpc.StatusRuntimeException;
 import io.grpc.stub.StreamObserver;
 import io.mcpedge.v1.*;
 
@@ -17,25 +16,18 @@ final class ToolService extends ToolServiceGrpc.ToolServiceImplBase {
 
   @Override
   public void listTools(ListToolsRequest request, StreamObserver<ListToolsResponse> to) {
-    try {
+    rounds.unary("list of tools", RequestContext.getDefaultInstance(), ByteString.EMPTY, to, ListToolsResponse.getDefaultInstance(), call -> {
       var page = Page.of(s.tools.all().stream().map(Tools.Entry::listed).toList(), Tool::getName, request.getPageToken(), request.getPageSize());
       var out = ListToolsResponse.newBuilder().addAllTools(page.items()).setNextPageToken(page.next());
-      to.onNext((s.listCache == null ? out : out.setCache(s.listCache)).build());
-      to.onCompleted();
-    } catch (StatusRuntimeException e) {
-      to.onError(e);
-    }
+      return (s.listCache == null ? out : out.setCache(s.listCache)).build();
+    });
   }
 
   @Override
   public void callTool(CallToolRequest request, StreamObserver<CallToolResponse> to) {
-    Tools.Entry tool = s.tools.get(request.getName());
     rounds.stream("tool " + request.getName(), request.getContext(), request.getInputResponsesList(), request.getState(), to,
         CallToolResponse.getDefaultInstance(), call -> {
-          if (tool == null) {
-            throw Failure.notFound("tool", request.getName());
-          }
-          CallToolResult result = tool.body().run(call, request.getArgumentsJson());
+          CallToolResult result = s.tools.find(request.getName()).body().run(call, request.getArgumentsJson());
           return result.getMetaJson().isEmpty() ? result.toBuilder().setMetaJson(call.metaJson()).build() : result;
         }, Tools::plain);
   }
