@@ -73,6 +73,11 @@ func (t *Template) match(uri string, values map[string]string) (ok bool, steps i
 	if len(uri) > MaxBytes {
 		return false, 1
 	}
+	for at := range len(uri) {
+		if uri[at] == '%' && !escaped(uri, at) {
+			return false, len(uri)
+		}
+	}
 	ok, steps = t.matchSpelled(uri, values)
 	if other := settled(uri); !ok && other != uri {
 		var more int
@@ -85,11 +90,6 @@ func (t *Template) match(uri string, values map[string]string) (ok bool, steps i
 func (t *Template) matchSpelled(uri string, values map[string]string) (ok bool, steps int) {
 	if !t.mayMatch(uri) {
 		return false, 1
-	}
-	for at := range len(uri) {
-		if uri[at] == '%' && !escaped(uri, at) {
-			return false, len(uri)
-		}
 	}
 	m := &matching{t: t, uri: uri, fits: make([]bits, len(t.parts)+1), steps: len(uri)}
 	m.count()

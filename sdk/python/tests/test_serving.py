@@ -393,6 +393,14 @@ def lambda_days(value: str, chosen: dict[str, str]) -> list[str]:
     return [value + chosen["path"]] * 150
 
 
+def test_uri_templates_have_the_values_that_all_libraries_agree_on() -> None:
+    vectors = json.loads((Path(__file__).parents[3] / "tests/suites/capability/testdata/templates.json").read_text("utf-8"))
+    assert vectors
+    for vector in vectors:
+        for uri, want in vector["uris"].items():
+            assert Template.parse(vector["template"]).match(uri) == want, (vector["template"], uri)
+
+
 def test_uri_templates() -> None:
     for template, uri, want in [
         ("x://{a}", "x://b%2Fc", {"a": "b/c"}),

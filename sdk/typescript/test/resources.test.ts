@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtemp, mkdir, writeFile } from "node:fs/promises";
+import { mkdtemp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -11,6 +11,20 @@ import { Feed } from "../dist/feed.js";
 import { UriTemplate } from "../dist/template.js";
 import { Tool } from "../dist/gen/mcpedge/v1/input.js";
 import { make } from "./server.js";
+
+test("URI templates have the values that all libraries agree on", async () => {
+  const file = new URL("../../../tests/suites/capability/testdata/templates.json", import.meta.url);
+  const vectors = JSON.parse(await readFile(file, "utf8")) as {
+    template: string;
+    uris: Record<string, object | null>;
+  }[];
+  assert.ok(vectors.length > 0);
+  for (const { template, uris } of vectors) {
+    for (const [uri, want] of Object.entries(uris)) {
+      assert.deepEqual(new UriTemplate(template).match(uri) ?? null, want, `${template} of ${uri}`);
+    }
+  }
+});
 
 test("URI templates match by RFC 6570", () => {
   for (const [template, uri, want] of [

@@ -68,8 +68,9 @@ func TestURIsOfTheClientsChoice(t *testing.T) {
 	})
 }
 
-// What the variables of a template are is the same in each language: the longest value from the left with which the rest matches. Each URI is
-// answered at once, however many values could be tried.
+// What the variables of a template are is the same in each language: the longest value from the left with which the rest matches, of a URI in
+// each of its spellings; testdata/templates.json has more of them, which each library tests by itself. Each URI is answered at once, however
+// many values could be tried.
 func TestTemplates(t *testing.T) {
 	dashes, commas := strings.Repeat("-", 8000), strings.Repeat(",", 8000)
 	reads(t, map[string]string{
@@ -94,6 +95,13 @@ func TestTemplates(t *testing.T) {
 		"fixture://found?page=2&q=1":       "",
 		"fixture://found?q=a,b":            "a,b|",
 		"fixture://item/" + commas + "/":   "",
+		"FIXTURE://it%65m/%61%2fb":         "item a/b",
+		"FIXTURE://span/%2D-%2d-":          "--||",
+		"fixture://item/%%34%31":           "",
+		"fixture://café/menu":              "menu",
+		"fixture://caf%C3%A9/menu":         "menu",
+		"FIXTURE://c%61f%c3%a9/m%65nu":     "menu",
+		"fixture://caf%C3%A9/la carte":     "",
 		"fixture://found?" + dashes + "=1": "",
 	})
 }

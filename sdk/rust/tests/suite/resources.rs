@@ -7,7 +7,8 @@ use mcpedge_capability::{
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::HashMap;
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -83,6 +84,27 @@ async fn reads_are_what_is_returned() {
     let outcome = Client::new(&s).read_resource("x://exact").await.unwrap().result.unwrap();
     let ttl = outcome.cache.unwrap().ttl.unwrap();
     assert_eq!((ttl.seconds, ttl.nanos), (1, 500_000_000));
+}
+
+#[derive(Deserialize)]
+struct Vector {
+    template: String,
+    uris: HashMap<String, Option<BTreeMap<String, String>>>,
+}
+
+#[tokio::test]
+async fn uri_templates_have_the_values_that_all_libraries_agree_on() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/suites/capability/testdata/templates.json");
+    let vectors: Vec<Vector> = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert!(!vectors.is_empty());
+    for Vector { template, uris } in vectors {
+        let told = |values: BTreeMap<String, String>| async move { json!(values).to_string() };
+        let s = server().with(ResourceTemplate::new(&template, "t", told));
+        for (uri, want) in uris {
+            let got = read(&s, &uri).await.ok().map(|contents| serde_json::from_str(text(&contents)).unwrap());
+            assert_eq!(got, want, "{template} of {uri}");
+        }
+    }
 }
 
 #[tokio::test]

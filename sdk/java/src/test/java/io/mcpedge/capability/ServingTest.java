@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
@@ -460,6 +462,19 @@ class ServingTest {
     assertEquals("00f067aa0ba902b7", spans.getFinishedSpanItems().get(0).getParentSpanId());
     assertEquals(1, spans.getFinishedSpanItems().size());
     assertEquals("mcpedge.v1.ToolService/CallTool", spans.getFinishedSpanItems().get(0).getName());
+  }
+
+  @Test
+  void templatesHaveTheValuesThatAllLibrariesAgreeOn() throws Exception {
+    var vectors = new ObjectMapper().readTree(Path.of("../../tests/suites/capability/testdata/templates.json").toFile());
+    assertTrue(vectors.size() > 0);
+    for (JsonNode vector : vectors) {
+      UriTemplate template = new UriTemplate(vector.get("template").asText());
+      for (var tried : vector.get("uris").properties()) {
+        JsonNode got = new ObjectMapper().valueToTree(template.match(tried.getKey()));
+        assertEquals(tried.getValue(), got, vector.get("template") + " and " + tried.getKey());
+      }
+    }
   }
 
   @Test
