@@ -93,30 +93,34 @@ func (c *Control) Policy() *policy.Policy {
 // was lost is decided on again: nobody knows whether it was.
 // The policy server, if there is one, is asked about what the policy allows: Decide returns once it has answered. What is not
 // allowed is recorded, and what is because the policy server did not decide; an allowed call of a tool is by CallTool.
+// With t nil the request names what does not exist for the caller: no rule is about it, and the policy server alone is asked.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
 	p := c.policy.Load()
 	if p == nil {
 		return nil
 	}
-	d, err := p.Decide(&call.Principal, t, args)
-	if err != nil {
-		return err
-	}
-	if d.Err != nil {
-		c.report(p, &d)
-	}
-	if d.Effect == policy.Allow {
-		if p.external == nil || call.Early {
-			return nil
+	backend := ""
+	if t != nil {
+		d, err := p.Decide(&call.Principal, t, args)
+		if err != nil {
+			return err
 		}
-		err = c.ask(ctx, p.external, call, t)
-		if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
-			return c.Decide(ctx, rules, call, t, args)
+		if d.Err != nil {
+			c.report(p, &d)
 		}
-		return err
+		if backend = t.Backend; d.Effect != policy.Allow {
+			v, err := c.refusal(p, rules, call, &d)
+			return c.decided(ctx, call, backend, v, err)
+		}
 	}
-	v, err := c.refusal(p, rules, call, &d)
-	return c.decided(ctx, call, t.Backend, v, err)
+	if p.external == nil || call.Early {
+		return nil
+	}
+	err := c.ask(ctx, p.external, call, backend)
+	if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
+		return c.Decide(ctx, rules, call, t, args)
+	}
+	return err
 }
 
 // refusal is what follows from a decision that does not allow.
@@ -133,8 +137,8 @@ func (c *Control) refusal(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	return v, mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server denies it, by its rule %q", d.Rule)
 }
 
-// ask asks the policy server about what the policy allows.
-func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Call, t *policy.Target) error {
+// ask asks the policy server about what the policy allows of a backend; empty: of none.
+func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Call, backend string) error {
 	a, err := server.Ask(ctx, call)
 	if errors.Is(err, external.ErrClosed) {
 		return mcp.Errorf(mcp.KindUnavailable, "the server ends: %w", err)
@@ -147,11 +151,11 @@ func (c *Control) ask(ctx context.Context, server *external.Client, call *mcp.Ca
 	switch {
 	case a.Allow && a.Outcome == external.Failed:
 		v.Effect = audit.Allow
-		return c.decided(ctx, call, t.Backend, v, nil)
+		return c.decided(ctx, call, backend, v, nil)
 	case a.Allow:
 		return nil
 	}
-	return c.decided(ctx, call, t.Backend, v, denial(&a))
+	return c.decided(ctx, call, backend, v, denial(&a))
 }
 
 // denial is the error of an answer of the policy server that does not allow.

@@ -95,7 +95,8 @@ func (o Options) withDefaults() Options {
 // Access decides which calls may be made, and what is listed. Safe for concurrent use.
 type Access interface {
 	// Decide is asked in each round about what a request names, which exists. An error is the request's: a *mcp.Error, that
-	// of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
+	// of args, or policy.ErrHidden, if it is to end as if nothing of the name existed. t nil: it does not exist for the caller,
+	// and no rule is about it.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
 	// DecideTask is Decide for a request about a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error

@@ -13,7 +13,7 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// decide asks whether the request may be made. Errors are those of Access.Decide.
+// decide asks whether the request may be made. t nil: what it names does not exist. Errors are those of Access.Decide.
 func (r *round) decide(ctx context.Context, t *policy.Target, args policy.Arguments) error {
 	if r.d.opts.Access == nil {
 		return nil
@@ -43,12 +43,18 @@ func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.
 		return nil
 	}
 	v, err := d.views.forCall(ctx, call)
-	if err != nil {
-		return nil
-	}
 	r := &round{d: d, view: v, rules: rules, call: call}
-	if err := r.permitNamed(ctx); !errors.Is(err, policy.ErrHidden) {
+	if err != nil {
+		err = policy.ErrHidden
+	} else {
+		err = r.permitNamed(ctx)
+	}
+	switch {
+	case !errors.Is(err, policy.ErrHidden):
 		return err
+	case call.Method == mcp.MethodSubscribe && call.Params.Target != "":
+		// The watch opens when the resource is there for the caller, without another question.
+		return r.decide(ctx, nil, noneGiven)
 	}
 	return nil
 }
@@ -56,7 +62,7 @@ func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.
 // Challenges implements the eras' Dispatcher.
 func (d *Dispatch) Challenges() bool { return d.opts.Access != nil && d.opts.Access.Challenges() }
 
-// permitNamed is decide for what the request names.
+// permitNamed is decide for what the request names. What does not exist is as what is hidden, or nil.
 func (r *round) permitNamed(ctx context.Context) error {
 	name := r.call.Params.Target
 	switch r.call.Method {
@@ -69,10 +75,12 @@ func (r *round) permitNamed(ctx context.Context) error {
 			return r.decide(ctx, &p.target, r.promptArguments)
 		}
 	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead, mcp.MethodSubscribe:
-		if found, ok := r.view.locate(r.call, name, r.d.report); ok {
-			target := found.target(r.call.Method)
-			return r.decide(ctx, &target, noneGiven)
+		found, ok := r.view.locate(r.call, name, r.d.report)
+		if !ok {
+			return policy.ErrHidden
 		}
+		target := found.target(r.call.Method)
+		return r.decide(ctx, &target, noneGiven)
 	case mcp.MethodComplete:
 		return r.permitCompletion(ctx)
 	}

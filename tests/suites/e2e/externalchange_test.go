@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -222,6 +223,31 @@ func TestPolicyServerOfManyResources(t *testing.T) {
 	}
 	if n := len(pdp.Asked()); n != all || highest.Load() != most {
 		t.Errorf("asked %d times, %d at once; want %d, %d at once", n, highest.Load(), all, most)
+	}
+}
+
+// TestPolicyServerOfUnknownResources: a subscription to what no backend has yet is asked about once, in each revision.
+func TestPolicyServerOfUnknownResources(t *testing.T) {
+	pdp := authorizer.Serve(t)
+	_, e := startFixture(t, askedOf(pdp))
+	pdp.By(authorizer.Deny("never"))
+	const uri = "nowhere://yet"
+	for _, version := range append(slices.Clone(stateful), v2026) {
+		c := clientOf(t, e, version, "")
+		pdp.Asked()
+		if version == v2026 {
+			stream := c.(*stateless).request("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}}).want(http.StatusOK).events()
+			if honoured := dig(object(t, stream.message().Params), "notifications", "resourceSubscriptions"); honoured != nil {
+				t.Errorf("%s: honoured are %v", version, honoured)
+			}
+			stream.close()
+		} else if m := c.ask("resources/subscribe", `{"uri":"`+uri+`"}`).final(); m.Error == nil || m.Error.Code != -31403 {
+			t.Errorf("%s: %s", version, m.raw)
+		}
+		asked := pdp.Asked()
+		if len(asked) != 1 || dig(authorizer.About(asked[0]).AsMap(), "params", "uri") != uri {
+			t.Errorf("%s: asked %v", version, asked)
+		}
 	}
 }
 
