@@ -36,35 +36,35 @@ echo "$(ls bin/{attack,chaos,check,conformance,examples,gotest,interop,mcpedge-c
 // landed are the stages that decide whether a change lands.
 func landed() []stage {
 	return []stage{
-		{name: "check", sets: lands, cores: 2, within: 10 * time.Minute, needs: built, run: "bin/check"},
-		{name: "conformance", sets: lands, cores: 0.5, within: 8 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: "bin/conformance"},
+		{name: "check", sets: lands, cores: 2, within: 15 * time.Minute, needs: built, run: "bin/check"},
+		{name: "conformance", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, run: "bin/conformance"},
 		{name: "test", sets: lands, cores: 1.5, within: 20 * time.Minute, after: []string{"check"}, run: "make --no-print-directory test"},
-		{name: "lint", sets: lands, cores: 1.4, within: 15 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
+		{name: "lint", sets: lands, cores: 1.4, within: 20 * time.Minute, counts: "LINT_COUNTS", after: []string{"check"}, run: "tools/lint.sh"},
 		library("rust", 1.2),
-		{name: "bare", sets: lands, cores: 1.2, within: 15 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
+		{name: "bare", sets: lands, cores: 1.2, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
 		library("java", 1),
 		library("python", 0.6),
 		library("typescript", 0.5),
 		{
-			name: "conformance-replicas", sets: lands, cores: 0.5, within: 8 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
+			name: "conformance-replicas", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
 			run: "bin/conformance -url '' -replicas 3",
 		},
 		{
-			name: "clients", sets: lands, cores: 0.5, within: 10 * time.Minute, counts: "INTEROP_COUNTS", needs: built,
+			name: "clients", sets: lands, cores: 0.5, within: 15 * time.Minute, counts: "INTEROP_COUNTS", needs: built,
 			run: "bin/interop -only python,typescript-v1,mcp-go",
 		},
 		{
-			name: "attack-minute", sets: lands, cores: 0.8, within: 6 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
+			name: "attack-minute", sets: lands, cores: 0.8, within: 12 * time.Minute, counts: "ATTACK_COUNTS", needs: built,
 			run: "bin/attack -edge bin/mcpedge-ci -silent=false -duration 2s -only " +
 				"items-plain,arguments-twice,bodies-http,connections,slowloris,requests,cancels,smuggling,rebinding,forged,backend-messages," +
 				"http2-reset,http2-hpack,http2-window,sessions-info,parked,race,redis-dead,schema,tokens",
 		},
 		{
-			name: "chaos-minute", sets: lands, cores: 1, within: 8 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
+			name: "chaos-minute", sets: lands, cores: 1, within: 12 * time.Minute, counts: "CHAOS_COUNTS", needs: built,
 			run: "bin/chaos -program bin/mcpedge-ci -duration 10s",
 		},
 		{
-			name: "chart", sets: lands, cores: 0.8, within: 12 * time.Minute, needs: built,
+			name: "chart", sets: lands, cores: 0.8, within: 20 * time.Minute, needs: built,
 			run: `export MCPEDGE_BINARY="$PWD/bin/mcpedge-ci" GOTEST_NEEDS=redis-server
 cd ` + suites + `chart
 go vet ./...
@@ -76,7 +76,7 @@ go vet ./...
 // library is the stage of a capability library's own checks and of the suite that all libraries share.
 func library(language string, cores float64) stage {
 	return stage{
-		name: "sdk-" + language, sets: lands, cores: cores, within: 12 * time.Minute, counts: "SDK_COUNTS", after: built,
+		name: "sdk-" + language, sets: lands, cores: cores, within: 20 * time.Minute, counts: "SDK_COUNTS", after: built,
 		run: "tools/sdk.sh " + language + " checks shared",
 	}
 }
