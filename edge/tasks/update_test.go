@@ -35,8 +35,9 @@ func TestAnswersCostWhatWasAsked(t *testing.T) {
 			}
 		})
 	}
+	// What other goroutines allocate meanwhile is counted, too.
 	small, large := cost(object(10)), cost(object(100_000))
-	if large > small {
+	if large > 2*small {
 		t.Errorf("%g allocations with 100,000 answers to nothing, %g with 10", large, small)
 	}
 	if _, unknown, err := pickAnswers(object(1000), asked); unknown != 1000 || err != nil {

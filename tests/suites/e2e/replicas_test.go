@@ -111,29 +111,41 @@ func TestFreeOnTheRequestsPath(t *testing.T) {
 		"a plain call of a warm session": func() { s.call("add", `{"a":1,"b":2}`).text() },
 		"a call of the stateless era":    func() { c.call("add", `{"a":1,"b":2}`).text() },
 	} {
-		if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		for range calls {
-			call()
-		}
-		stats, err := client.Info(t.Context(), "commandstats").Result()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("%s, %d times:\n%s", name, calls, stats)
-		if strings.Contains(stats, "cmdstat_eval") {
-			t.Errorf("%s runs scripts in Redis", name)
-		}
-		for line := range strings.Lines(stats) {
-			_, rest, _ := strings.Cut(line, ":calls=")
-			if n, _, ok := strings.Cut(rest, ","); ok {
-				if n, _ := strconv.Atoi(n); n >= calls {
-					t.Errorf("%s costs a command of Redis: %s", name, line)
-				}
+		// A sweep of the background asks for each of 256 buckets: it is not in each window.
+		const windows = 5
+		var costs []string
+		for range windows {
+			if costs = commands(t, client, calls, call); len(costs) == 0 {
+				break
 			}
 		}
+		if len(costs) > 0 {
+			t.Errorf("%s, %d times: in each of %d windows Redis ran commands as often, the last time\n%s", name, calls, windows, strings.Join(costs, ""))
+		}
 	}
+}
+
+// commands calls so often, and returns the lines of Redis' statistics about scripts, and about commands that were run as often.
+func commands(t *testing.T, client *redis.Client, calls int, call func()) (lines []string) {
+	t.Helper()
+	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for range calls {
+		call()
+	}
+	stats, err := client.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(stats) {
+		command, rest, _ := strings.Cut(line, ":calls=")
+		times, _, _ := strings.Cut(rest, ",")
+		if n, _ := strconv.Atoi(times); n >= calls || strings.HasPrefix(command, "cmdstat_eval") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // TestRefusesToLoseSessions: a Redis that evicts is no place for state, and the error says what to set.
