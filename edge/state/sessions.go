@@ -98,8 +98,8 @@ type Limits struct {
 	SessionBytes int
 	// PrincipalBytes bounds what the sessions of one principal, or of all anonymous callers of one address (mcp.CountedAddress), count for
 	// SessionBytes together, with those of all media that share accounts. A session, subscription, call, question, answer or response that finds no
-	// room is refused with a PrincipalRoomError; what may be dropped of logs and an end of up to 4 KiB is not. What a medium lends to a session
-	// beside what the session needs, at most an eighth or 1 KiB, counts too. Below 0: no bound.
+	// room is refused with a PrincipalRoomError; an end of up to 4 KiB is not. Progress and log messages are not refused either: the stream that grows
+	// drops its oldest ones. What a medium lends to a session beside what the session needs, at most an eighth or 1 KiB, counts too. Below 0: no bound.
 	PrincipalBytes int
 	// Subscriptions bounds the resource subscriptions of one session.
 	Subscriptions int

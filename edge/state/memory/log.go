@@ -21,6 +21,7 @@ func (m *Medium) add(s *session, l *stream, e medium.Entry) {
 		m.dropped.Add(uint64(dropped))
 	}
 	m.makeRoom(s, l, 0)
+	m.spare(s, l)
 }
 
 // charge counts bytes that a locked session keeps from now on, or, below zero, keeps no more.
@@ -38,12 +39,17 @@ func (m *Medium) makeRoom(s *session, l *stream, more int) bool {
 		if l == nil || l.droppable == 0 {
 			return false
 		}
-		before := l.bytes
-		l.dropOldest()
-		m.charge(s, l.bytes-before)
-		m.dropped.Add(1)
+		m.dropOldest(s, l)
 	}
 	return true
+}
+
+// dropOldest drops the oldest entry that may be dropped of a log of a locked session; there is one.
+func (m *Medium) dropOldest(s *session, l *stream) {
+	before := l.bytes
+	l.dropOldest()
+	m.charge(s, l.bytes-before)
+	m.dropped.Add(1)
 }
 
 // fits makes room for so many bytes more, or says why there is none.

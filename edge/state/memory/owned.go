@@ -74,21 +74,41 @@ func (a *Accounts) close(x *account) {
 	}
 }
 
-// affords says why the owner of a locked session may not keep so many bytes more; nil: it may. Sessions of the owner that have expired, and are not
-// swept yet, are given back then, at most once a second.
+// affords says why the owner of a locked session may not keep so many bytes more; nil: it may.
 func (m *Medium) affords(s *session, more int, now time.Time) error {
-	most := int64(m.limits.PrincipalBytes)
-	if more <= 0 || most < 0 || s.account.bytes.Load()+int64(more) <= most {
+	if more <= 0 || !m.exceeds(s, more) {
 		return nil
 	}
+	m.lookForExpired(s, now)
+	if m.exceeds(s, more) {
+		return &state.PrincipalRoomError{Used: int(s.account.bytes.Load()), More: more, Max: m.limits.PrincipalBytes}
+	}
+	return nil
+}
+
+// spare drops what may be dropped of a log of a locked session, the oldest first, for as long as the owner keeps more than it may.
+func (m *Medium) spare(s *session, l *stream) {
+	if l.droppable == 0 || !m.exceeds(s, 0) {
+		return
+	}
+	m.lookForExpired(s, m.clock())
+	for l.droppable > 0 && m.exceeds(s, 0) {
+		m.dropOldest(s, l)
+	}
+}
+
+// exceeds says whether the owner of a locked session keeps more than it may with so many bytes more.
+func (m *Medium) exceeds(s *session, more int) bool {
+	most := int64(m.limits.PrincipalBytes)
+	return most >= 0 && s.account.bytes.Load()+int64(more) > most
+}
+
+// lookForExpired gives back what the owner of a locked session keeps that has expired and is not swept yet, at most once a second.
+func (m *Medium) lookForExpired(s *session, now time.Time) {
 	since := int64(now.Sub(m.start))
 	if last := s.account.looked.Load(); (last == 0 || time.Duration(since-last) >= min(time.Second, m.limits.SessionTTL)) && s.account.looked.CompareAndSwap(last, max(since, 1)) {
 		m.sweepAccount(s, now)
 	}
-	if used := s.account.bytes.Load(); used+int64(more) > most {
-		return &state.PrincipalRoomError{Used: int(used), More: more, Max: int(most)}
-	}
-	return nil
 }
 
 // sweepAccount gives back what has expired of the owner of a session, which may be locked. Sessions that others use now have not.

@@ -80,4 +80,5 @@ func (m *Medium) mend(s *session, l *stream, entries []medium.Entry) {
 	m.dropped.Add(uint64(l.bound(&m.limits))) // #nosec G115 -- a count
 	m.charge(s, l.bytes-before)
 	m.makeRoom(s, l, 0)
+	m.spare(s, l)
 }

@@ -33,29 +33,34 @@ func (r *Replica) account(s *state.Session) string {
 }
 
 // lend has the account lend what a script found short, and gives the arguments with which it is run again. The reply has the account, the bytes
-// that are wanted and the least that do, and for how long in ms. The error is a state.PrincipalRoomError.
+// that are lent at most and the least that do, 0: any, for how long in ms, and the bytes that are wanted. The error is a state.PrincipalRoomError.
 func (r *Replica) lend(ctx context.Context, session string, args []any, short reply) ([]any, error) {
 	account, key := short.text(0), r.session(session)
 	for try := 1; ; try++ {
-		v, err := r.eval(ctx, borrowScript, []string{account}, key, short.text(1), short.text(2), r.limits.PrincipalBytes, short.text(3), "0")
+		v, err := r.eval(ctx, borrowScript, []string{account}, key, short.text(1), short.text(2), r.limits.PrincipalBytes, short.text(3), "0", short.text(4))
 		if err != nil {
 			return nil, unavailable(ctx, err)
 		}
 		list, _ := v.([]any)
 		got := reply{rest: list}
-		if got.number(0) >= 0 {
-			args[lentAt] = got.text(0)
+		if got.number(0) >= short.number(4) {
+			args[lentAt], args[utmostAt] = got.text(0), "0"
 			return args, nil
 		}
 		freed, err := r.giveBackEnded(ctx, account, got.list(2))
 		if err != nil {
 			return nil, err
 		}
-		if try == 2 || !freed {
+		if try < 2 && freed {
+			continue
+		}
+		if got.number(0) < 0 && short.number(2) > 0 {
 			return nil, fmt.Errorf("session %.40q: %w", session, &state.PrincipalRoomError{
 				Used: int(got.number(1)), More: int(short.number(2)), Max: r.limits.PrincipalBytes,
 			})
 		}
+		args[lentAt], args[utmostAt] = max(got.number(0), 0), "1"
+		return args, nil
 	}
 }
 

@@ -22,7 +22,7 @@ func (r *Replica) Commit(ctx context.Context, w *medium.Write) error {
 	args := []any{
 		w.Stream, w.Call, text(w.Epoch), text(w.N), text(w.After), text(w.Seq), len(w.Entries), packEntries(w.Entries, r.limits.LogBytes),
 		int(w.Next), w.Round, w.State, member, bucketLife.Milliseconds(), len(w.Begin), len(w.Asks), flag(w.Resumable),
-		pinnedBytes(w.Entries), w.Brief,
+		pinnedBytes(w.Entries), w.Brief, softBytes(w.Entries, r.limits.LogBytes),
 	}
 	for _, b := range w.Begin {
 		args = append(args, b.ID, b.RequestID, packCall(&b.Call), millis(b.Deadline), b.Round, b.Attempt, b.Call.Bytes(), text(b.Epoch), b.Trace)
@@ -59,6 +59,16 @@ func pinnedBytes(entries []state.Entry) (n int) {
 	for i := range entries {
 		if k := entries[i].Kind; k == state.EntryNotice || k == state.EntryResponse {
 			n += len(entries[i].Data)
+		}
+	}
+	return n
+}
+
+// softBytes are those of the entries that may be dropped, but for those of more than most, which no log has room for.
+func softBytes(entries []state.Entry, most int) (n int) {
+	for i := range entries {
+		if e := &entries[i]; droppable(e) && len(e.Data) <= most {
+			n += len(e.Data)
 		}
 	}
 	return n

@@ -97,8 +97,8 @@ func (p reply) unsigned(i int) uint64 { return uint64(p.number(i)) } // #nosec G
 
 func (p reply) list(i int) []any { l, _ := p.at(i).([]any); return l }
 
-// countedAt and lentAt are the places of the shared arguments that differ from call to call.
-const countedAt, lentAt = 11, 14
+// countedAt, lentAt and utmostAt are the places of the shared arguments that differ from call to call.
+const countedAt, lentAt, utmostAt = 11, 14, 15
 
 // setShared prepares the arguments that all scripts on sessions share.
 func (r *Replica) setShared() {
@@ -108,7 +108,7 @@ func (r *Replica) setShared() {
 		r.id, number(l.SessionTTL.Milliseconds()), number(l.LogTTL.Milliseconds()), number(l.Lease.Milliseconds()),
 		number(int64(l.LogEvents)), number(int64(l.LogBytes)), r.inboxOf(""), number(int64(l.SessionBytes)),
 		number(int64(l.StreamsPerSession)), number(l.ClaimLife().Milliseconds()), number(r.renewals.every.Milliseconds()),
-		"0", number(int64(l.PrincipalBytes)), flag(r.bucketsApart), "",
+		"0", number(int64(l.PrincipalBytes)), flag(r.bucketsApart), "", "0",
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -52,6 +53,50 @@ var owned = []test{
 			}
 		}
 		w.must(w.a.Finish(w.Context(), x.next(), make([]byte, 2*kib)))
+	}},
+	{"what may be dropped of logs is dropped where its caller keeps too much", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		calls := w.chatty("s", 20)
+		for range 10 {
+			for _, x := range calls {
+				x.append(state.Entry{Kind: state.EntryLog, Data: make([]byte, 7*kib)}, state.Entry{Kind: state.EntryLog, Data: make([]byte, kib)})
+			}
+		}
+		if kept := w.logged(calls); kept == 0 || kept > 64*kib {
+			w.Errorf("%d logs of a caller keep %d bytes of at most %d", len(calls), kept, 64*kib)
+		}
+		// Another caller has room, and what ends or is short fits.
+		other := record("other")
+		other.Principal = caller("bob")
+		w.must(w.a.Create(w.Context(), other))
+		w.must(w.fill("other", 32*kib, time.Hour))
+		for _, x := range calls {
+			w.must(w.a.Finish(w.Context(), x.next(), make([]byte, 100)))
+		}
+		for _, x := range calls {
+			w.must(w.a.Delete(w.Context(), x.rec.Session))
+		}
+		// All of it was given back, and the youngest entries are those that stay.
+		x := w.chatty("t", 1)[0]
+		for i := range 10 {
+			x.append(state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(string(rune('a'+i)), 10*kib))})
+		}
+		w.logOf(x, "efghij")
+		x.append(state.Entry{Kind: state.EntryNotice, Data: []byte(strings.Repeat("N", 3*kib))})
+		w.logOf(x, "fghijN")
+	}},
+	{"several entries at once are dropped where their caller keeps too much", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
+		x := w.chatty("s", 1)[0]
+		var log []state.Entry
+		for i := range 20 {
+			log = append(log, state.Entry{Kind: state.EntryLog, Data: []byte(strings.Repeat(string(rune('a'+i)), 10*kib))})
+		}
+		x.append(log...)
+		w.logOf(x, "opqrst")
+		// What is given back finds no room either.
+		x.restore(true)
+		w.logOf(x, "opqrst")
+		w.must(w.a.Finish(w.Context(), x.next(), []byte("R"), log[:10]...))
+		w.logOf(x, "efghijR")
 	}},
 	{"a question, an answer and a subscription are counted", state.Limits{PrincipalBytes: 64 * kib}, func(w *world) {
 		w.session(w.a, "s")
@@ -124,6 +169,33 @@ func (w *world) endOrphans() {
 		w.must(err)
 		w.must(w.b.Finish(w.Context(), w.under(w.b, r).next(), []byte("{}")))
 	}
+}
+
+// chatty begins a call in each of n sessions.
+func (w *world) chatty(session string, n int) (calls []*writer) {
+	w.Helper()
+	for i := range n {
+		id := fmt.Sprint(session, i)
+		w.must(w.b.Create(w.Context(), record(id)))
+		c := callOf("c" + id)
+		c.Deadline = time.Now().Add(time.Hour)
+		records, err := w.a.Begin(w.Context(), id, "st", []state.Call{c})
+		w.must(err)
+		calls = append(calls, w.under(w.a, records[0]))
+	}
+	return calls
+}
+
+// logged are the bytes of the logs of calls.
+func (w *world) logged(calls []*writer) (n int) {
+	w.Helper()
+	for _, x := range calls {
+		entries, _ := w.all(w.b, x.rec.Session, x.rec.Stream)
+		for _, e := range entries {
+			n += len(e)
+		}
+	}
+	return n
 }
 
 // fill begins a call in a session that counts so many bytes, and lives for so long at most.

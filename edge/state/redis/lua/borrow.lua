@@ -1,5 +1,6 @@
--- Has an account keep bytes for a session, where the session is on another server. KEYS[1]: the account. ARGV: the session, bytes that are wanted and
--- the least that do, the bound, for how long in ms, '1' to exceed the bound. No bytes are given back. Returns the bytes that it keeps, or -1, those of others,
+-- Has an account keep bytes for a session, where the session is on another server. KEYS[1]: the account. ARGV: the session, bytes that are kept at most and
+-- the least that do, the bound, for how long in ms, '1' to exceed the bound, the bytes below which
+-- sessions that may have ended are looked for, or nothing. No bytes are given back. Returns the bytes that it keeps, or -1, those of others then,
 -- and some sessions that may have ended.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -8,5 +9,5 @@ if tonumber(ARGV[2]) == 0 then
   return { '0', '0', {} }
 end
 local got, others = borrow(KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), now, now + tonumber(ARGV[5]), ARGV[6] == '1')
-if got then return { string.format('%.0f', got), '0', {} } end
-return { '-1', string.format('%.0f', others), ending(KEYS[1]) }
+if got and got >= tonumber(ARGV[7] or 0) then return { string.format('%.0f', got), '0', {} } end
+return { string.format('%.0f', got or -1), string.format('%.0f', others or 0), ending(KEYS[1]) }

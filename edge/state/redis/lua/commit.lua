@@ -1,7 +1,7 @@
 -- Begins records, and takes a step of a call. KEYS[2]: the index of unfinished streams, if it is on this server. ARGV:
 -- stream, call or "", epoch, n, after, the place of the first entry, how many entries, the entries as addall takes them,
 -- next, the round that begins or 0, state, the stream's entry in the index, life of that in ms, how many calls begin,
--- how many asks, '1' when the round may be run again, the bytes of the entries that may not be dropped, without questions, the summary of the log or ""; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
+-- how many asks, '1' when the round may be run again, the bytes of the entries that may not be dropped, without questions, the summary of the log or "", the bytes of the entries that may be dropped; for each call that begins: id, request id, record, deadline in ms or 0, round, attempt, the bytes that
 -- it counts, epoch, trace; for each ask: id, key, elicitation id, message, record.
 -- Returns how many entries were dropped, 1 when the stream has ended, the epoch and number of the log's last entry, how many
 -- were added, and 1 when the stream has begun.
@@ -9,9 +9,9 @@ local stream, call, epoch, n, after = ARGV[A + 1], ARGV[A + 2], tonumber(ARGV[A 
 local place, count, entries, next = tonumber(ARGV[A + 6]), tonumber(ARGV[A + 7]), ARGV[A + 8], ARGV[A + 9]
 local round, state, begins, asks, resumable = tonumber(ARGV[A + 10]), ARGV[A + 11], tonumber(ARGV[A + 14]), tonumber(ARGV[A + 15]), ARGV[A + 16]
 local CALLS, PREPARES, ASKS, ENDS = '1', '2', '3', '4'
-local pinned, brief = tonumber(ARGV[A + 17]), ARGV[A + 18]
-local function new(i, j) return ARGV[A + 18 + (i - 1) * 9 + j] end
-local function ask(i, j) return ARGV[A + 18 + begins * 9 + (i - 1) * 5 + j] end
+local pinned, brief, soft = tonumber(ARGV[A + 17]), ARGV[A + 18], tonumber(ARGV[A + 19])
+local function new(i, j) return ARGV[A + 19 + (i - 1) * 9 + j] end
+local function ask(i, j) return ARGV[A + 19 + begins * 9 + (i - 1) * 5 + j] end
 
 -- Why a stream that is there was not begun by an earlier attempt; nil: it was.
 local function begun(calls)
@@ -178,8 +178,10 @@ return run(function()
   if more > 0 and not (fresh and room(more) or not fresh and makeroom(s, more)) then return noroom(more) end
   -- What the edge itself says fits always, so that what was begun can end.
   local growth = more + pinned
-  if growth > 0 and (fresh or next == ASKS or growth > 4096) then
-    local refused = afford(sess.account, total + growth, tonumber(sess.idx))
+  local must = growth > 0 and (fresh or next == ASKS or growth > 4096) and total + growth or 0
+  -- A stream of which nothing may be dropped is counted afterwards.
+  if must > 0 or count > 0 and growth + soft > 0 and s.soft + soft > 0 then
+    local refused = afford(sess.account, must, tonumber(sess.idx), total + growth + soft - must)
     if refused then return refused end
   end
   total = total + more - messages
@@ -191,6 +193,7 @@ return run(function()
       under(s, s.batch == 0 and epoch or s.ep)
       highest = addall(s, call, entries, c.progress)
       bound(s)
+      spare(s)
     end
     if next == ENDS then
       finished(s, c)

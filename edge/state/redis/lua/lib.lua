@@ -16,10 +16,11 @@ local maxtotal, maxstreams, claimlife = tonumber(ARGV[8]), tonumber(ARGV[9]), to
 local renewal = tonumber(ARGV[11])
 -- This replica's use of the session was counted less than renewal ago: it is among the holders.
 local counted = ARGV[12] == '1'
--- What all sessions of a caller may keep together, in bytes; '1' where its account may be on another server; and then what that lends, '' or the bytes.
-local maxowned, apart, lent = tonumber(ARGV[13]), ARGV[14] == '1', tonumber(ARGV[15])
+-- What all sessions of a caller may keep together, in bytes; '1' where its account may be on another server; and then what that lends, '' or the bytes,
+-- and '1' where it has no more.
+local maxowned, apart, lent, utmost = tonumber(ARGV[13]), ARGV[14] == '1', tonumber(ARGV[15]), ARGV[16] == '1'
 -- A script's own arguments begin behind these.
-local A = 15
+local A = 16
 
 -- What the session keeps, in bytes: its record, its calls that are not done, and its logs; see run.
 local total = 0
@@ -92,25 +93,31 @@ local function ample(bytes) return math.floor(bytes + math.max(1024, bytes / 8))
 -- release made the record.
 local sess
 
--- Why the caller may not keep what makes the session's bytes these; nil: it may. What is lent for them may be more.
-local function afford(account, bytes, till)
-  if account == '' or bytes <= sess.lent then return nil end
+-- Why the caller may not keep what makes the session's bytes these, 0: nothing is refused; nil: it may. What is lent for them may be more. soft are
+-- bytes beside them that are kept as far as sess.lent then goes.
+local function afford(account, bytes, till, soft)
+  local want = bytes + (soft or 0)
+  if account == '' or want <= sess.lent then return nil end
   if apart then
-    if lent and lent >= bytes then
+    if lent and (lent >= want or utmost and lent >= bytes) then
       sess.lent = lent
       return nil
     end
-    return { 'short', account, int(ample(bytes)), int(bytes), int(math.max(till - now, 1)) }
+    return { 'short', account, int(ample(want)), int(bytes), int(math.max(till - now, 1)), int(want) }
   end
-  local got, others = borrow(account, K, ample(bytes), bytes, maxowned, now, till)
-  if not got then
+  local got, others = borrow(account, K, ample(want), bytes, maxowned, now, till)
+  if not got or got < want then
+    local freed = false
     for _, session in ipairs(ending(account)) do
-      if session ~= K and redis.call('EXISTS', session) == 0 then giveback(account, session) end
+      if session ~= K and redis.call('EXISTS', session) == 0 then
+        giveback(account, session)
+        freed = true
+      end
     end
-    got, others = borrow(account, K, ample(bytes), bytes, maxowned, now, till)
+    if freed then got, others = borrow(account, K, ample(want), bytes, maxowned, now, till) end
   end
-  if not got then return { 'owned', int(others + total), int(bytes - total) } end
-  sess.lent = got
+  if not got and bytes > 0 then return { 'owned', int(others + total), int(bytes - total) } end
+  sess.lent = got or 0
   return nil
 end
 

@@ -98,6 +98,12 @@ local function bound(s)
   if crowded() then shed(s, crowded) end
 end
 
+-- Drops the oldest entries that may be dropped for as long as the session keeps more than afford has got for it.
+local function spare(s)
+  local function owes() return total > sess.lent end
+  if sess.account ~= '' and owes() then shed(s, owes) end
+end
+
 -- Makes room for so many bytes more, at the cost of the stream's droppable entries too; false when there is none.
 local function makeroom(s, more)
   if more <= 0 or room(more) then return true end

@@ -38,6 +38,9 @@ return run(function()
   local calls = standing(stream)
   local s = calls and loadstream(stream)
   if known and not s then return { 'changed' } end
+  local more = #ARGV[A + 13] - (what == 'replace' and s and s.len or 0) + tonumber(ARGV[A + 8]) + tonumber(ARGV[A + 9])
+  local short = afford(sess.account, 0, tonumber(sess.idx), total + math.max(more, 0))
+  if short then return short end
   if not s then
     calls = {}
     redis.call('DEL', unpack(streamkeys(stream)))
@@ -75,6 +78,7 @@ return run(function()
     end
   end
   bound(s)
+  spare(s)
   local last = deadline > 0 and deadline or now + endless
   if done then
     if was[6] ~= DONE or not known then s.unf = s.unf - 1 end
