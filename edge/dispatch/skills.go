@@ -150,12 +150,32 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if got := out.GetSkill().GetUri(); got != found.sent && uris.Normal(got) != uris.Normal(found.sent) {
 		return mcp.Reply{}, r.broken("GetSkill of %.200q answered with the skill %.200q", found.sent, got)
 	}
+	if err := r.vetFiles(ctx, owner, out.GetSkill()); err != nil {
+		return mcp.Reply{}, err
+	}
 	r.narrow(out.GetCache())
 	reply, err := translate.SkillResult(r.rules, r.d.server, r.call.Envelope, out)
 	if err != nil {
 		return mcp.Reply{}, r.blame(err)
 	}
 	return reply, nil
+}
+
+// vetFiles refuses a skill as lists leave it out: with a file that belongs to another backend it does not exist.
+func (r *round) vetFiles(ctx context.Context, owner *backend.Backend, x *pb.Skill) error {
+	v, err := r.d.views.of(ctx, r.call.Principal) // r.view may be without the lists of backends that have files only
+	if err != nil {
+		return err
+	}
+	rank := slices.IndexFunc(v.parts, func(p part) bool { return p.backend == owner })
+	if rank < 0 {
+		return r.resourceNotFound()
+	}
+	if kept := v.resources.foreign(x, rank); kept != "" {
+		r.d.report.conflict(Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: owner.Name()})
+		return r.resourceNotFound()
+	}
+	return nil
 }
 
 // readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that the caller may not read are left

@@ -112,6 +112,29 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 	}
 }
 
+// A skill with a file of another backend is not got, as it is not listed, whether that lists the file or may have it by a template.
+func TestSkillsWithForeignFiles(t *testing.T) {
+	for name, first := range map[string]*fake{
+		"a resource": {name: "a", resources: []*pb.Resource{{Uri: "skill://one/docs/guide", Name: "guide"}}},
+		"a prefix":   {name: "a", describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{UriPrefixes: []string{"skill://one/docs/"}}}},
+		"a template": {name: "a", templates: []*pb.ResourceTemplate{{UriTemplate: "skill://one/docs/{name}", Name: "doc"}}},
+	} {
+		b := skilled("b", true, "skill://one/SKILL.md", "skill://two/SKILL.md")
+		b.skills[0].Files = append(b.skills[0].Files, &pb.SkillFile{Uri: "skill://one/docs/guide", Sha256: make([]byte, 32), Size: 7})
+		d := start(t, Options{}, first, b)
+		if got := ask(t, d, mcp.MethodSkillsList, `{}`); strings.Contains(got, "skill://one") || !strings.Contains(got, "skill://two") {
+			t.Fatalf("%s: listed %s", name, got)
+		}
+		_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodSkillsGet, `{"uri":"skill://one/SKILL.md"}`), nil)
+		if kindOf(t, err) != mcp.KindResourceNotFound {
+			t.Errorf("%s: got a skill that is not listed: %v", name, err)
+		}
+		if got := ask(t, d, mcp.MethodSkillsGet, `{"uri":"skill://two/SKILL.md"}`); !strings.HasPrefix(got, `{"skill":`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
 // Directories are announced and read only if all skills have them.
 func TestSkillsWithoutDirectories(t *testing.T) {
 	d := start(t, Options{}, skilled("a", true, "skill://one/SKILL.md"), skilled("b", false))
