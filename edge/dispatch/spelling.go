@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -36,20 +37,25 @@ func (v *view) locate(call *mcp.Call, uri string, report *reporter) (located, bo
 func (l *located) target(method mcp.Method) policy.Target {
 	set, owner, sent := l.set, l.owner, l.sent
 	return policy.Target{Kind: policy.Resource, Method: method, Name: sent, Backend: owner.Name(),
-		Vars: func() map[string]string { return set.variables(sent, owner) }}
+		Vars: func() []map[string]string { return set.variables(sent, owner) }}
 }
 
-// variables are those of a URI by the first template of its backend that matches; nil: none does.
-func (s *resourceSet) variables(uri string, owner *backend.Backend) map[string]string {
+// variables are those of a URI by each template of its backend that matches, since the backend may take any, without equal ones and not
+// many more than rules hold for; nil: none does.
+func (s *resourceSet) variables(uri string, owner *backend.Backend) (all []map[string]string) {
 	for _, t := range s.templates {
 		if t.owner != owner || t.parsed == nil {
 			continue
 		}
-		if vars, ok := t.parsed.Match(uri); ok {
-			return vars
+		vars, ok := t.parsed.Match(uri)
+		if !ok || slices.ContainsFunc(all, func(one map[string]string) bool { return maps.Equal(one, vars) }) {
+			continue
+		}
+		if all = append(all, vars); len(all) > policy.MaxReadings {
+			break
 		}
 	}
-	return nil
+	return all
 }
 
 // spellings are the URIs that backends spell otherwise than in normal form.

@@ -144,3 +144,19 @@ func TestSpellingsOfAnEarlierBackend(t *testing.T) {
 		}
 	}
 }
+
+// Rules hold for the variables of each of the backend's templates that matches, and of no other's.
+func TestVariablesOfEachTemplate(t *testing.T) {
+	template := func(text string) *pb.ResourceTemplate { return &pb.ResourceTemplate{UriTemplate: text, Name: text} }
+	a := &fake{name: "a", templates: []*pb.ResourceTemplate{template("t://{tenant}/{name}"), template("t://{name}/{tenant}")}}
+	b := &fake{name: "b", templates: []*pb.ResourceTemplate{template("t://{a}/{tenant}")}}
+	d := start(t, Options{Access: control(t, policy.Settings{Default: policy.Deny, Rules: []policy.Rule{
+		{Name: "own", When: `resource.vars.tenant == "ann"`, Then: policy.Allow},
+	}})}, a, b)
+	for uri, want := range map[string]mcp.Kind{"t://ann/ann": mcp.KindNone, "t://ann/bob": mcp.KindForbidden, "t://bob/ann": mcp.KindForbidden} {
+		_, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodResourcesRead, `{"uri":"`+uri+`"}`), nil)
+		if kindOf(t, err) != want {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}

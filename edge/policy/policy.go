@@ -133,7 +133,8 @@ func (p *Policy) Decide(who *mcp.Principal, t *Target, args Arguments) (Decision
 }
 
 // Explain is Decide without being counted. With args nil they are not known: the decision may be open. A URI or a template
-// that has other forms is allowed if it is in each, see uris.Forms: a backend may take it for any of them.
+// that has other forms is allowed if it is in each, see uris.Forms, and with the variables of each template that matches: a backend may
+// take it for any of them.
 func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
 	if t.Vars != nil {
 		once := *t
@@ -141,18 +142,31 @@ func (p *Policy) Explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 		t = &once
 	}
 	d, err := p.explain(who, t, args)
-	if err != nil || d.Effect != Allow {
+	if err != nil || d.Effect != Allow || t.Kind == Tool || t.Kind == Prompt {
 		return d, err
 	}
-	for _, name := range t.forms() {
-		form := *t
-		form.Name = name
-		if other, err := p.explain(who, &form, args); err != nil || other.Effect != Allow {
-			other.Form = name
-			return other, err
+	n := p.templates(t)
+	if n > MaxReadings {
+		return Decision{Effect: Deny, Rule: RuleDefault, at: len(p.rules),
+			Err: fmt.Errorf("more than %d templates of the backend match %.200q, each with other variables: have fewer that match the same", MaxReadings, t.Name)}, nil
+	}
+	for other := range t.others(n) {
+		if read, err := p.explain(who, other, args); err != nil || read.Effect != Allow {
+			if other.Name != t.Name {
+				read.Form = other.Name
+			}
+			return read, err
 		}
 	}
 	return d, nil
+}
+
+// templates is how many templates, each with other variables, rules have to hold for, at least 1.
+func (p *Policy) templates(t *Target) int {
+	if t.Kind != Resource || t.Vars == nil || !p.uses.variables[varVars] {
+		return 1
+	}
+	return max(1, len(t.Vars()))
 }
 
 func (p *Policy) explain(who *mcp.Principal, t *Target, args Arguments) (Decision, error) {
@@ -173,12 +187,15 @@ func (p *Policy) explain(who *mcp.Principal, t *Target, args Arguments) (Decisio
 // Listed says whether an entry is listed for a caller: it may be used, or could be with arguments that suit it or, with
 // Obtainable, with further scopes.
 func (p *Policy) Listed(who *mcp.Principal, t *Target) bool {
-	if !p.without(who, t).listed {
+	if listed := p.without(who, t).listed; !listed || t.Kind == Tool || t.Kind == Prompt {
+		return listed
+	}
+	n := p.templates(t)
+	if n > MaxReadings {
 		return false
 	}
-	for _, name := range t.forms() {
-		form := *t
-		if form.Name = name; !p.without(who, &form).listed {
+	for other := range t.others(n) {
+		if !p.without(who, other).listed {
 			return false
 		}
 	}

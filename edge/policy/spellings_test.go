@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -93,9 +94,11 @@ func TestVariablesOfTemplates(t *testing.T) {
 	}
 	template := parsed(t, "t://{tenant}/{+path}")
 	for uri, want := range map[string]Effect{"t://ann/x": Allow, "T://%61nn/x": Allow, "t://bob/ann": Deny, "t://ann%2Fx/": Deny, "u://ann": Deny} {
-		target := &Target{Kind: Resource, Name: uri, Vars: func() map[string]string {
-			vars, _ := template.Match(uri)
-			return vars
+		target := &Target{Kind: Resource, Name: uri, Vars: func() []map[string]string {
+			if vars, ok := template.Match(uri); ok {
+				return []map[string]string{vars}
+			}
+			return nil
 		}}
 		d, err := p.Decide(&mcp.Principal{Subject: "ann"}, target, noArguments)
 		if err != nil || d.Effect != want || d.Err != nil {
@@ -117,6 +120,41 @@ func TestVariablesOfTemplates(t *testing.T) {
 	}
 	if _, err := Compile(Settings{Rules: []Rule{{Name: "typed", When: `resource.vars.page > 3`, Then: Deny}}, Default: Allow}); err == nil {
 		t.Error("a variable is compared with a number")
+	}
+}
+
+// What several templates match is allowed if it is by the variables of each, and what too many match is denied.
+func TestVariablesOfSeveralTemplates(t *testing.T) {
+	p, err := Compile(Settings{Default: Deny, Rules: []Rule{{Name: "own", When: `has(resource.vars.tenant) && resource.vars.tenant == principal.subject`, Then: Allow}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ann := &mcp.Principal{Subject: "ann"}
+	own := func(n int) (out []map[string]string) {
+		for i := range n {
+			out = append(out, map[string]string{"tenant": "ann", "i": fmt.Sprint(i)})
+		}
+		return out
+	}
+	for name, x := range map[string]struct {
+		vars []map[string]string
+		want Effect
+		err  bool
+	}{
+		"the first is another's": {append([]map[string]string{{"tenant": "bob"}}, own(2)...), Deny, false},
+		"the last is another's":  {append(own(2), map[string]string{"tenant": "bob"}), Deny, false},
+		"the last has none":      {append(own(1), map[string]string{}), Deny, false},
+		"all are own":            {own(MaxReadings), Allow, false},
+		"too many":               {own(MaxReadings + 1), Deny, true},
+	} {
+		target := &Target{Kind: Resource, Name: "t://x/y", Vars: func() []map[string]string { return x.vars }}
+		d, err := p.Decide(ann, target, noArguments)
+		if err != nil || d.Effect != x.want || (d.Err != nil) != x.err {
+			t.Errorf("%s: %s, %v, %v", name, d.Effect, err, d.Err)
+		}
+		if got := p.Listed(ann, target); got != (x.want == Allow) {
+			t.Errorf("%s: listed %v", name, got)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"regexp"
 	"strings"
 
@@ -29,23 +30,45 @@ type Target struct {
 	Name string
 	// Backend serves it.
 	Backend string
-	// Vars returns the variables of a Resource by the first template of its backend that matches, decoded as the backend gets
-	// them; nil, or a nil map: there are none. It is called only if conditions look at them.
-	Vars func() map[string]string
+	// Vars returns the variables of a Resource by each template of its backend that matches, decoded as the backend gets them: those
+	// that differ, of which more than MaxReadings need not be complete. nil, or none: there are none. It is called only if conditions
+	// look at them.
+	Vars func() []map[string]string
 	// Hints of a tool. The zero value has those of a tool without annotations but for Destructive and OpenWorld, which are
 	// then true: see [Hints].
 	Hints Hints
+
+	// reading is the index, in what Vars returns, of the variables that are looked at.
+	reading int
 }
+
+// MaxReadings bounds the templates with other variables that match one URI, on each of which is decided. What more match is denied.
+const MaxReadings = 16
 
 // variables are those of a resource; never nil.
 func (t *Target) variables() map[string]string {
 	if t.Vars == nil || t.Kind != Resource {
 		return map[string]string{}
 	}
-	if vars := t.Vars(); vars != nil {
-		return vars
+	if all := t.Vars(); t.reading < len(all) {
+		return all[t.reading]
 	}
 	return map[string]string{}
+}
+
+// others are the readings of a target beside its own: each of its forms, and each with the variables of each template, of which there
+// are n at least 1.
+func (t *Target) others(n int) iter.Seq[*Target] {
+	return func(yield func(*Target) bool) {
+		names := append([]string{t.Name}, t.forms()...)
+		for i := range n * len(names) {
+			other := *t
+			other.reading, other.Name = i/len(names), names[i%len(names)]
+			if i > 0 && !yield(&other) {
+				return
+			}
+		}
+	}
 }
 
 // forms are the other names under which a backend may serve what is named, by which it is decided on, too.
