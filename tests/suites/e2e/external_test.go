@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -358,11 +359,13 @@ func TestPolicyServerIsNotAskedForNobody(t *testing.T) {
 	await.Receive(t, "the question to end", ended)
 
 	s := newSession(t, e.URL, vNov)
-	go func() {
+	var cancelling sync.WaitGroup
+	cancelling.Go(func() {
 		await.Receive(t, "the question to begin", begun)
 		s.notify("notifications/cancelled", `{"requestId":77}`)
-	}()
+	})
 	r := s.post(envelope("77", "tools/call", `{"name":"echo","arguments":{"text":"x"}}`))
+	cancelling.Wait()
 	await.Receive(t, "the question to end", ended)
 	if strings.Contains(string(r.body), `"text":"x"`) {
 		t.Errorf("a call that was cancelled is allowed: %s", r.body)
