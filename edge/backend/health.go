@@ -128,6 +128,7 @@ func (b *healthBalancer) Close() {
 
 // NewSubConn implements balancer.ClientConn.
 func (b *healthBalancer) NewSubConn(addrs []resolver.Address, opts balancer.NewSubConnOptions) (balancer.SubConn, error) {
+	//lint:ignore SA1019 The interface has no other way to make one; balancers of gRPC give it one address.
 	sc, err := b.ClientConn.NewSubConn(addrs, opts)
 	if err != nil {
 		return nil, err
