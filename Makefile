@@ -44,7 +44,7 @@ generate: ## Write gen/ and the OpenAPI document anew from proto/
 # (golang/go#75804, "context deadline exceeded").
 FUZZTIME = 120000x
 # Packages whose fuzz targets are run.
-FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable ./internal/uris
+FUZZPKGS = ./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable ./internal/uris ./edge/tasks
 fuzz: ## Run every fuzz target FUZZTIME (120000x) times
 	@$(RUN); FUZZTIME=$(FUZZTIME) tools/fuzz.sh $(FUZZPKGS); $(END)
 

@@ -31,7 +31,7 @@ func nightlies() []stage {
 			run: "bin/gotest -race -count=1 -timeout=10m -run=TestMatrix " + suites + "matrix -args -tls=http/1.1,h2",
 		},
 		{name: "fuzz", sets: nights, cores: 2, within: 40 * time.Minute, counts: "FUZZ_COUNTS", after: built, run: "FUZZTIME=120000x tools/fuzz.sh " +
-			"./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable ./internal/uris"},
+			"./edge/auth ./edge/jsonrpc ./edge/frame ./edge/telemetry ./edge/schema/portable ./internal/uris ./edge/tasks"},
 		{
 			name: "simulate", sets: nights, cores: 1, within: 35 * time.Minute, needs: built,
 			run: "bin/gotest -count=1 -timeout=30m -run='TestSimulation|TestOneSeed|TestPlanted' " + suites + "simulation -args -simulation.bugs -rapid.checks=${HISTORIES:-60000}",

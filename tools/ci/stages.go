@@ -43,7 +43,7 @@ func landed() []stage {
 		library("rust", 1.2),
 		{name: "bare", sets: lands, cores: 1.2, within: 20 * time.Minute, after: []string{"check"}, run: "tools/bare.sh"},
 		library("java", 1),
-		library("python", 0.6),
+		library("python", 0.5),
 		library("typescript", 0.5),
 		{
 			name: "conformance-replicas", sets: lands, cores: 0.5, within: 12 * time.Minute, counts: "CONFORMANCE_COUNTS", needs: built, after: []string{"conformance"},
