@@ -109,7 +109,8 @@ func split(text string) (literals, expressions []string, err error) {
 
 // escapeOnly returns a text with escapes in place of characters that a URI must not have.
 func escapeOnly(text string) string {
-	if !strings.ContainsFunc(text, func(r rune) bool { return r > 127 || !allowedInURI(byte(r)) }) {
+	strange := func(r rune) bool { return r > 127 || !allowedInURI(byte(r)) } // #nosec G115 -- r is at most 127
+	if !strings.ContainsFunc(text, strange) {
 		return text
 	}
 	out := make([]byte, 0, 3*len(text))
@@ -186,10 +187,11 @@ func variable(spec string) (name string, most int, explode bool, err error) {
 			most = most*10 + int(c-'0')
 		}
 	}
+	strange := func(r rune) bool {
+		return r > 127 || !letter(byte(r)) && !digit(byte(r)) && r != '_' && r != '%' // #nosec G115 -- r is at most 127
+	}
 	for i, label := range strings.Split(name, ".") {
-		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
-			return r > 127 || !letter(byte(r)) && !digit(byte(r)) && r != '_' && r != '%'
-		}) {
+		if label == "" || strings.ContainsFunc(label, strange) {
 			return "", 0, false, fmt.Errorf("has the variable %.80q, label %d of which is no name of letters, digits and _ (RFC 6570, section 2.3)", name, i+1)
 		}
 	}
