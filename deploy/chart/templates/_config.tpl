@@ -80,6 +80,11 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- if kindIs "bool" ($config.auth).dpop -}}
 {{- $_ := set $config.auth "dpop" "off" -}}
 {{- end -}}
+{{- range $backend := $config.backends -}}
+{{- if kindIs "bool" ($backend.health).service -}}
+{{- $_ := set $backend.health "service" "off" -}}
+{{- end -}}
+{{- end -}}
 {{- toYaml $config -}}
 {{- end -}}
 

@@ -148,7 +148,7 @@ config:
   backends: [{name: tools, target: "dns:///tools.tools.svc:50051", timeout: 30s, max-message: 8MiB}]
 `},
 	{name: "backends without a test", values: `
-config: {backends: [{name: shop, target: "dns:///shop.shop.svc:50051", kind: reflect, include: ["acme.shop.v1.*"]}]}
+config: {backends: [{name: shop, target: "dns:///shop.shop.svc:50051", kind: reflect, include: ["acme.shop.v1.*"], health: {service: off}}]}
 `, lacks: []string{"Pod/my-mcpedge-test"}},
 	{name: "telemetry", values: `
 telemetry: {otlpEndpoint: "http://127.0.0.1:4318", otlpMetrics: true, sampler: parentbased_traceidratio, samplerArg: 0.01}

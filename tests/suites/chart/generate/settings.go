@@ -30,12 +30,19 @@ func settings(root string) (*jsonschema.Schema, error) {
 	r.CommentMap = comments
 	s := r.Reflect(config.Config{})
 	s.Version = ""
-	if auth, ok := s.Properties.Get("auth"); ok {
-		// Helm reads YAML 1.1, in which off is false.
-		dpop, _ := auth.Properties.Get("dpop")
-		dpop.Type, dpop.AnyOf = "", []*jsonschema.Schema{{Type: "string"}, {Const: false}}
-	}
+	auth, _ := s.Properties.Get("auth")
+	dpop, _ := auth.Properties.Get("dpop")
+	mayBeOff(dpop)
+	backends, _ := s.Properties.Get("backends")
+	health, _ := backends.Items.Properties.Get("health")
+	service, _ := health.Properties.Get("service")
+	mayBeOff(service)
 	return s, nil
+}
+
+// mayBeOff lets a text be false: Helm reads YAML 1.1, in which off is false.
+func mayBeOff(s *jsonschema.Schema) {
+	s.Type, s.AnyOf = "", []*jsonschema.Schema{{Type: "string"}, {Const: false}}
 }
 
 // setting is the schema of a type that YAML writes otherwise than Go has it; nil: it is as Go has it.
