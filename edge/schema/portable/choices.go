@@ -195,11 +195,7 @@ func (c *converter) merge(f *facts, ch choice, parts []*facts, total int) (words
 			about := ""
 			if o, ok := subs[0].(*object); ok {
 				about, _ = o.get("description").(string)
-				if ref, isRef := o.get("$ref").(string); !isRef {
-					about = join(about, "In one of the forms: "+brief(o, 200))
-				} else {
-					about = join(about, "In one of the forms: "+clip(ref, 80))
-				}
+				about = join(about, "In one of the forms: "+c.form(o, 200))
 			}
 			either := &object{}
 			either.set("description", about)
@@ -364,19 +360,24 @@ func excludes(value any) bool {
 	})
 }
 
-// enumerate lists names, at most 20.
-func enumerate(names []string) string {
-	const most = 20
+// maxEnumerated bounds the texts of one list.
+const maxEnumerated = 20
+
+// enumerate lists names, at most maxEnumerated, each with at most 80 bytes.
+func enumerate(names []string) string { return enumerateUpTo(names, 80) }
+
+// enumerateUpTo lists texts, at most maxEnumerated, each with at most so many bytes.
+func enumerateUpTo(names []string, most int) string {
 	var b strings.Builder
 	for i, name := range names {
-		if i == most {
+		if i == maxEnumerated {
 			b.WriteString(" …")
 			break
 		}
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(clip(name, 80))
+		b.WriteString(clip(name, most))
 	}
 	return b.String()
 }

@@ -92,7 +92,7 @@ func (c *converter) follow(f *facts, ref string, in sub, depth int) {
 	target, ok := c.refs.find(ref)
 	switch {
 	case !ok:
-		f.say("It refers to another schema, which is not shown.")
+		f.say(elsewhere)
 	case in.open.times(target) >= Recursion:
 		f.cut = true
 		if t, ok := target.(*object); ok {

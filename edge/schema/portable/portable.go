@@ -350,7 +350,7 @@ func (c *converter) array(f *facts, t *task) {
 		if i == 4 {
 			break
 		}
-		f.say(fmt.Sprintf("Item %d: %s.", i, brief(p.value, 80)))
+		f.say(fmt.Sprintf("Item %d: %s.", i, c.form(p.value, 80)))
 	}
 	c.describe(t.out, f, "")
 	items := &object{}

@@ -114,6 +114,9 @@ func judge(t interface{ Fatalf(string, ...any) }, full string, values []any) (ac
 	if err := json.Unmarshal([]byte(result.JSON), &doc); err != nil {
 		t.Fatalf("%v: %s", err, result.JSON)
 	}
+	if shown := result.Describe(result.JSON); values != nil && !strings.Contains(full, "x-mcp-header") && strings.Contains(shown, "#/") {
+		t.Fatalf("a reference remains in\n%s\nof\n%s", shown, full)
+	}
 	if !strings.Contains(full, "x-mcp-header") {
 		if len(result.JSON) > portable.ShownBytes*5/4 {
 			t.Fatalf("%d bytes", len(result.JSON))

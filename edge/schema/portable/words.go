@@ -18,6 +18,9 @@ const headerKey = "x-mcp-header"
 // maxWords bounds what is said of one place beside its author's words.
 const maxWords = 400
 
+// elsewhere says that a reference is not followed.
+const elsewhere = "It refers to another schema, which is not shown."
+
 // name is what every interface takes as the name of a member.
 var name = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
@@ -28,6 +31,13 @@ func (f *facts) say(text string) {
 }
 
 func (f *facts) conditions(keys []string) {
+	keys = slices.DeleteFunc(keys, func(key string) bool {
+		refers := key == "$dynamicRef" || key == "$recursiveRef"
+		if refers {
+			f.say(elsewhere)
+		}
+		return refers
+	})
 	if len(keys) > 0 {
 		f.say("Further conditions apply (" + strings.Join(keys, ", ") + ").")
 	}
@@ -75,16 +85,23 @@ func (c *converter) shown(f *facts) (names, words []string) {
 			continue
 		}
 		if !name.MatchString(n) && c.headersBelow(s.value) == 0 {
-			hidden = append(hidden, brief(n, 80))
+			text := brief(n, 80)
+			if f.required.has[n] {
+				text += " (required)"
+			}
+			if o, ok := s.value.(*object); ok && len(o.keys) > 0 && len(hidden) < maxEnumerated {
+				text += ": " + c.form(o, 80)
+			}
+			hidden = append(hidden, text)
 			continue
 		}
 		names = append(names, n)
 	}
 	if len(hidden) > 0 {
-		words = append(words, "It also takes "+enumerate(hidden)+".")
+		words = append(words, "It also takes "+enumerateUpTo(hidden, maxWords)+".")
 	}
 	if f.rest.value != nil && f.rest.value != false && f.rest.value != true {
-		words = append(words, "Other members are of the form "+brief(f.rest.value, 200)+".")
+		words = append(words, "Other members are of the form "+c.form(f.rest.value, 200)+".")
 	}
 	var unnamed []string
 	for _, n := range f.required.list {
