@@ -34,6 +34,7 @@ func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *s
 		a := &asker{ctx: ctx, conn: conn, method: method, catalog: c, progress: progress, asked: map[string]bool{}}
 		names, err := a.list()
 		if err == nil {
+			c.method = method
 			c.choose(names, pick)
 			if err = a.all(); err == nil {
 				return a.close()
@@ -163,10 +164,19 @@ func (a *asker) all() error {
 		return err
 	}
 	a.operationTypes()
+	return a.rest()
+}
+
+// rest asks for the types that are used and not described yet, and for the extensions of messages, until there are no more.
+func (a *asker) rest() error {
 	for range limit.MaxDepth {
 		for _, name := range a.catalog.unresolved() {
 			a.symbol(name, nil)
 		}
+		for _, name := range a.catalog.extensible {
+			a.extensions(name)
+		}
+		a.catalog.extensible = nil
 		if len(a.waiting) == 0 {
 			return nil
 		}
@@ -199,6 +209,26 @@ func (a *asker) symbol(name protoreflect.FullName, refused func(error)) {
 	if a.once("symbol " + string(name)) {
 		a.waiting = append(a.waiting, question{refused: refused, req: &rpb.ServerReflectionRequest{
 			MessageRequest: &rpb.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: string(name)},
+		}})
+	}
+}
+
+// extensions asks which extensions a message has.
+func (a *asker) extensions(of protoreflect.FullName) {
+	if a.once("extensions " + string(of)) {
+		a.waiting = append(a.waiting, question{req: &rpb.ServerReflectionRequest{
+			MessageRequest: &rpb.ServerReflectionRequest_AllExtensionNumbersOfType{AllExtensionNumbersOfType: string(of)},
+		}})
+	}
+}
+
+// extension asks for the file of an extension.
+func (a *asker) extension(of protoreflect.FullName, number int32) {
+	if a.once(fmt.Sprintf("extension %d of %s", number, of)) {
+		a.waiting = append(a.waiting, question{req: &rpb.ServerReflectionRequest{
+			MessageRequest: &rpb.ServerReflectionRequest_FileContainingExtension{
+				FileContainingExtension: &rpb.ExtensionRequest{ContainingType: string(of), ExtensionNumber: number},
+			},
 		}})
 	}
 }
@@ -239,6 +269,9 @@ func (a *asker) needless(q question) bool {
 		return a.catalog.files[about.FileByFilename] != nil
 	case *rpb.ServerReflectionRequest_FileContainingSymbol:
 		return a.catalog.symbols[protoreflect.FullName(about.FileContainingSymbol)].file != ""
+	case *rpb.ServerReflectionRequest_FileContainingExtension:
+		x := about.FileContainingExtension
+		return a.catalog.extensions[extension{protoreflect.FullName(x.GetContainingType()), x.GetExtensionNumber()}]
 	}
 	return false
 }
@@ -291,7 +324,7 @@ func (a *asker) answer() error {
 	return a.keep(res, q)
 }
 
-// keep takes the files of an answer and asks for what they import.
+// keep takes the files of an answer and asks for what they import, or for the extensions that it names.
 func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
 	for _, raw := range res.GetFileDescriptorResponse().GetFileDescriptorProto() {
 		if a.received += len(raw); a.received > limit.MaxAnswerBytes {
@@ -305,9 +338,14 @@ func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
 			continue
 		}
 		for _, name := range fd.GetDependency() {
-			if a.catalog.files[name] == nil {
+			if a.catalog.files[name] == nil && !a.catalog.based(name) {
 				a.file(name, q.depth+1)
 			}
+		}
+	}
+	if about := q.req.GetAllExtensionNumbersOfType(); about != "" {
+		for _, number := range res.GetAllExtensionNumbersResponse().GetExtensionNumber() {
+			a.extension(protoreflect.FullName(about), number)
 		}
 	}
 	if a.progress != nil {

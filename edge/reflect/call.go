@@ -32,6 +32,8 @@ type call struct {
 	method *method
 	req    *pb.CallToolRequest
 	stream events
+	// resolver is made by types.
+	resolver *callTypes
 }
 
 // CallTool calls the method behind a tool, after the user has confirmed it where that is asked for.
@@ -107,7 +109,7 @@ func (c *call) arguments() (*dynamicpb.Message, error) {
 		text = value
 	}
 	in := dynamicpb.NewMessage(md)
-	if err := (protojson.UnmarshalOptions{Resolver: c.model.types}).Unmarshal(text, in); err != nil {
+	if err := (protojson.UnmarshalOptions{Resolver: c.types()}).Unmarshal(text, in); err != nil {
 		return nil, fmt.Errorf("the arguments are no %s: %s", md.FullName(), plain(err))
 	}
 	return in, nil
@@ -124,7 +126,7 @@ const envelope = 1 << 10
 
 // render writes a message as the JSON that the output schema describes.
 func (c *call) render(m proto.Message) ([]byte, error) {
-	text, err := protojson.MarshalOptions{Resolver: c.model.types, EmitDefaultValues: true}.Marshal(m)
+	text, err := protojson.MarshalOptions{Resolver: c.types(), EmitDefaultValues: true}.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("the answer of %s has no JSON: %s", c.method.full, plain(err))
 	}
@@ -144,7 +146,7 @@ func (c *call) render(m proto.Message) ([]byte, error) {
 // invoke calls a method that answers once.
 func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
 	out := dynamicpb.NewMessage(c.method.desc.Output())
-	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, out); err != nil {
+	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec)); err != nil {
 		return &upstreamError{err}
 	}
 	text, err := c.render(out)
@@ -160,7 +162,7 @@ const maxProgress = 4 << 10
 // follow calls a method that answers with a stream: each message is progress at once, and the last one,
 // known only by the end, the result.
 func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
-	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full)
+	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full, grpc.ForceCodecV2(c.model.codec))
 	if err != nil {
 		return &upstreamError{err}
 	}

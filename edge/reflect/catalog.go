@@ -29,7 +29,16 @@ type catalog struct {
 	// the one whose name sorts first.
 	symbols map[protoreflect.FullName]symbol
 	// used are the references to types that were not looked at by unresolved yet.
-	used  []reference
+	used []reference
+	// extensible are the messages with extensions whose extensions were not asked for yet; extensions are those that the
+	// files declare.
+	extensible []protoreflect.FullName
+	extensions map[extension]bool
+	// base has files that are described already, beside those here; nil: none are.
+	base *protoregistry.Files
+	// method is the one of server reflection that answered; empty: none was asked.
+	method string
+
 	notes limit.Notes
 	// bound is the last bound that kept a file or a service out; nil: none did.
 	bound error
@@ -41,11 +50,20 @@ type symbol struct {
 	enum bool
 }
 
+// extension is one by the message that it extends.
+type extension struct {
+	of     protoreflect.FullName
+	number int32
+}
+
 // reference is a type's name as a file has it, and the scope that it stands in.
 type reference struct{ scope, name string }
 
 func newCatalog(m *limit.Meter) *catalog {
-	return &catalog{meter: m, files: map[string]*descriptorpb.FileDescriptorProto{}, symbols: map[protoreflect.FullName]symbol{}}
+	return &catalog{
+		meter: m, files: map[string]*descriptorpb.FileDescriptorProto{}, symbols: map[protoreflect.FullName]symbol{},
+		extensions: map[extension]bool{},
+	}
 }
 
 func (c *catalog) note(format string, args ...any) { c.notes.Add(format, args...) }
@@ -116,6 +134,10 @@ func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
 	messages = func(scope string, all []*descriptorpb.DescriptorProto) {
 		for _, m := range all {
 			inside := enter(scope, m.GetName(), false)
+			if len(m.GetExtensionRange()) > 0 && fd.GetPackage() != "google.protobuf" { // whose are options
+				c.extensible = append(c.extensible, protoreflect.FullName(inside))
+			}
+			c.extend(m.GetExtension())
 			for _, e := range m.GetEnumType() {
 				enter(inside, e.GetName(), true)
 			}
@@ -123,11 +145,19 @@ func (c *catalog) index(fd *descriptorpb.FileDescriptorProto) {
 		}
 	}
 	messages(fd.GetPackage(), fd.GetMessageType())
+	c.extend(fd.GetExtension())
 	for _, e := range fd.GetEnumType() {
 		enter(fd.GetPackage(), e.GetName(), true)
 	}
 	for _, s := range fd.GetService() {
 		enter(fd.GetPackage(), s.GetName(), false)
+	}
+}
+
+// extend enters extensions, by the names of messages as they are written.
+func (c *catalog) extend(all []*descriptorpb.FieldDescriptorProto) {
+	for _, x := range all {
+		c.extensions[extension{protoreflect.FullName(strings.TrimPrefix(x.GetExtendee(), ".")), x.GetNumber()}] = true
 	}
 }
 
@@ -158,7 +188,14 @@ func (c *catalog) lookup(name string) (full protoreflect.FullName, found symbol)
 	if found = c.symbols[full]; found.file != "" {
 		return full, found
 	}
-	d, err := protoregistry.GlobalFiles.FindDescriptorByName(full)
+	var d protoreflect.Descriptor
+	err := error(protoregistry.NotFound)
+	if c.base != nil {
+		d, err = c.base.FindDescriptorByName(full)
+	}
+	if err != nil {
+		d, err = protoregistry.GlobalFiles.FindDescriptorByName(full)
+	}
 	if err != nil {
 		return full, symbol{}
 	}
@@ -185,6 +222,15 @@ func (c *catalog) unresolved() (out []protoreflect.FullName) {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// based reports whether a file is described already.
+func (c *catalog) based(name string) bool {
+	if c.base == nil {
+		return false
+	}
+	_, err := c.base.FindFileByPath(name)
+	return err == nil
 }
 
 // common adds a file that is linked into this program; one that is not is left out.

@@ -110,7 +110,7 @@ func (c *call) details(all []*anypb.Any) (lines []string) {
 
 // unknown is a detail of the service's own type, as JSON; empty: its type is not known.
 func (c *call) unknown(raw *anypb.Any) string {
-	text, err := protojson.MarshalOptions{Resolver: c.model.types}.Marshal(raw)
+	text, err := protojson.MarshalOptions{Resolver: c.types()}.Marshal(raw)
 	if err != nil {
 		return ""
 	}

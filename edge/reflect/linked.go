@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
@@ -18,7 +19,7 @@ func (c *catalog) linked() *protoregistry.Files {
 	begun := map[string]bool{}
 	var link func(name string)
 	link = func(name string) {
-		if begun[name] || !c.meter.Step(1) {
+		if begun[name] || c.based(name) || !c.meter.Step(1) {
 			return
 		}
 		begun[name] = true
@@ -33,7 +34,7 @@ func (c *catalog) linked() *protoregistry.Files {
 		for _, d := range fd.GetDependency() {
 			link(d)
 		}
-		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, files)
+		linked, err := protodesc.FileOptions{AllowUnresolvable: true}.New(fd, above{files, c.base})
 		if err == nil {
 			err = files.RegisterFile(linked)
 		}
@@ -45,6 +46,27 @@ func (c *catalog) linked() *protoregistry.Files {
 		link(name)
 	}
 	return files
+}
+
+// above finds what files have, then what base has, unless that is nil.
+type above struct{ files, base *protoregistry.Files }
+
+// FindFileByPath implements protodesc.Resolver.
+func (a above) FindFileByPath(path string) (protoreflect.FileDescriptor, error) {
+	fd, err := a.files.FindFileByPath(path)
+	if err != nil && a.base != nil {
+		return a.base.FindFileByPath(path)
+	}
+	return fd, err
+}
+
+// FindDescriptorByName implements protodesc.Resolver.
+func (a above) FindDescriptorByName(name protoreflect.FullName) (protoreflect.Descriptor, error) {
+	d, err := a.files.FindDescriptorByName(name)
+	if err != nil && a.base != nil {
+		return a.base.FindDescriptorByName(name)
+	}
+	return d, err
 }
 
 // resolve rewrites a file so that it can be linked: types by their full names, and as its imports the files that declare

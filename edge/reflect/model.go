@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
 
@@ -28,6 +27,10 @@ type model struct {
 	tools   []*pb.Tool
 	methods map[string]*method
 	types   resolver
+	// any has the types of google.protobuf.Any that types lacks.
+	any *anyTypes
+	// codec reads answers with types.
+	codec codec
 	// operations are how the target's operations are followed; nil: they cannot be.
 	operations *operations
 	notes      []string
@@ -56,7 +59,8 @@ func build(c *catalog, pick *selection) *model {
 	c.disown()
 	files := c.linked()
 	lacks := c.findLacking(files)
-	m := &model{methods: map[string]*method{}, types: resolver{dynamicpb.NewTypes(files)}}
+	types := resolver{dynamicpb.NewTypes(files)}
+	m := &model{methods: map[string]*method{}, types: types, any: newAnyTypes(c.method, files), codec: newCodec(types)}
 	var methods []*method
 	used := map[string]bool{}
 	for _, name := range c.services {
@@ -268,29 +272,4 @@ func (m *method) annotations() *pb.ToolAnnotations {
 		return nil
 	}
 	return a
-}
-
-// resolver finds messages and extensions of the target, then those that are linked into this program.
-type resolver struct{ types *dynamicpb.Types }
-
-func (r resolver) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
-	if t, err := r.types.FindMessageByName(name); err == nil {
-		return t, nil
-	}
-	return protoregistry.GlobalTypes.FindMessageByName(name)
-}
-
-func (r resolver) FindMessageByURL(url string) (protoreflect.MessageType, error) {
-	if t, err := r.types.FindMessageByURL(url); err == nil {
-		return t, nil
-	}
-	return protoregistry.GlobalTypes.FindMessageByURL(url)
-}
-
-func (r resolver) FindExtensionByName(field protoreflect.FullName) (protoreflect.ExtensionType, error) {
-	return r.types.FindExtensionByName(field)
-}
-
-func (r resolver) FindExtensionByNumber(message protoreflect.FullName, field protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
-	return r.types.FindExtensionByNumber(message, field)
 }

@@ -218,7 +218,7 @@ func (c *call) metadata(op *operation) []byte {
 	if m == nil {
 		return nil
 	}
-	text, err := protojson.MarshalOptions{Resolver: c.model.types}.Marshal(m)
+	text, err := protojson.MarshalOptions{Resolver: c.types()}.Marshal(m)
 	var b bytes.Buffer
 	if err != nil || json.Compact(&b, text) != nil || b.String() == "{}" {
 		return nil
@@ -231,12 +231,12 @@ func (c *call) open(a *anypb.Any) proto.Message {
 	if a == nil {
 		return nil
 	}
-	t, err := c.model.types.FindMessageByURL(a.GetTypeUrl())
+	t, err := c.types().FindMessageByURL(a.GetTypeUrl())
 	if err != nil {
 		return nil
 	}
 	m := t.New().Interface()
-	if (proto.UnmarshalOptions{Resolver: c.model.types}).Unmarshal(a.GetValue(), m) != nil {
+	if (proto.UnmarshalOptions{Resolver: c.types()}).Unmarshal(a.GetValue(), m) != nil {
 		return nil
 	}
 	return m

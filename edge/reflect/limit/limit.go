@@ -37,6 +37,11 @@ const (
 	// MaxSchemaBytes bounds one schema as JSON, MaxSchemasBytes all of them together.
 	MaxSchemaBytes  = 1 << 20
 	MaxSchemasBytes = 40 << 20
+	// MaxAnyTime bounds the questions about a type that is met in a google.protobuf.Any, MaxAnyAsked such types in one call.
+	// MaxAnyMissed bounds the types that are remembered as not known. What they take together is bounded as an attempt is.
+	MaxAnyTime   = 5 * time.Second
+	MaxAnyAsked  = 32
+	MaxAnyMissed = 1_000
 	// MaxNotes bounds the notes, MaxNote one of them, in bytes.
 	MaxNotes = 1_000
 	MaxNote  = 600

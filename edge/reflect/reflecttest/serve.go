@@ -50,7 +50,7 @@ func Serve(t testing.TB, set *descriptorpb.FileDescriptorSet, handle Handler, op
 	s.GRPC = grpc.NewServer(grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		return serve(files, handle, stream)
 	}))
-	info := reflection.ServerOptions{Services: services{files}, DescriptorResolver: files, ExtensionResolver: extensions{dynamicpb.NewTypes(files)}}
+	info := reflection.ServerOptions{Services: services{files}, DescriptorResolver: files, ExtensionResolver: extensions{dynamicpb.NewTypes(files), files}}
 	switch {
 	case opts.Mute:
 	case opts.Alpha:
@@ -96,11 +96,23 @@ func method(files *protoregistry.Files, path string) protoreflect.MethodDescript
 	return nil
 }
 
-// extensions tells reflection of extensions that are asked for by number.
-type extensions struct{ *dynamicpb.Types }
+// extensions tells reflection of extensions, those of messages left out.
+type extensions struct {
+	*dynamicpb.Types
+	files *protoregistry.Files
+}
 
-// RangeExtensionsByMessage implements reflection.ExtensionResolver; nobody asks for all.
-func (extensions) RangeExtensionsByMessage(protoreflect.FullName, func(protoreflect.ExtensionType) bool) {
+// RangeExtensionsByMessage implements reflection.ExtensionResolver.
+func (e extensions) RangeExtensionsByMessage(of protoreflect.FullName, fn func(protoreflect.ExtensionType) bool) {
+	e.files.RangeFiles(func(fd protoreflect.FileDescriptor) bool {
+		for i := range fd.Extensions().Len() {
+			x := fd.Extensions().Get(i)
+			if x.ContainingMessage().FullName() == of && !fn(dynamicpb.NewExtensionType(x)) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 // services tells reflection what is served.

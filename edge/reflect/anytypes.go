@@ -1,0 +1,149 @@
+package reflect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+)
+
+// anyTypes are the messages that were met in a google.protobuf.Any and that the files of a model do not describe. The target
+// is asked about each when it is first met. What they cost together is bounded as learning is. All methods are safe for
+// concurrent use.
+type anyTypes struct {
+	// method is the one of server reflection that answered; empty: there is none to ask.
+	method string
+	// base is what the model was made of.
+	base *protoregistry.Files
+	// asking is held by the goroutine that asks, which alone uses meter.
+	asking chan struct{}
+	meter  *limit.Meter
+
+	mu    sync.Mutex
+	found map[protoreflect.FullName]protoreflect.MessageType
+	// missed are the types that were not found, and when they may be asked about again.
+	missed map[protoreflect.FullName]time.Time
+}
+
+// How long a type is not asked about again that the target does not know, or could not be asked about.
+const (
+	refusedFor = 10 * time.Minute
+	failedFor  = 10 * time.Second
+)
+
+func newAnyTypes(method string, base *protoregistry.Files) *anyTypes {
+	return &anyTypes{
+		method: method, base: base, asking: make(chan struct{}, 1), meter: limit.New(context.Background()),
+		found: map[protoreflect.FullName]protoreflect.MessageType{}, missed: map[protoreflect.FullName]time.Time{},
+	}
+}
+
+// typeOf returns the name of the type that a URL of google.protobuf.Any names.
+func typeOf(url string) protoreflect.FullName {
+	return protoreflect.FullName(url[strings.LastIndexByte(url, '/')+1:])
+}
+
+// find returns a type, nil if it is not known. The target is asked with the metadata of no caller, since what it answers is
+// used for all; asked reports whether it was. The error is why a type is not known now, and was not known to be before.
+func (t *anyTypes) find(ctx context.Context, conn grpc.ClientConnInterface, name protoreflect.FullName) (found protoreflect.MessageType, asked bool, err error) {
+	if t.method == "" || len(name) > limit.MaxName || !name.IsValid() {
+		return nil, false, nil
+	}
+	if found, known := t.known(name); known {
+		return found, false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit.MaxAnyTime)
+	defer cancel()
+	select {
+	case t.asking <- struct{}{}:
+		defer func() { <-t.asking }()
+	case <-ctx.Done():
+		return nil, true, ctx.Err()
+	}
+	if found, known := t.known(name); known {
+		return found, false, nil
+	}
+	found, refused, err := t.ask(ctx, conn, name)
+	t.keep(name, found, refused)
+	return found, true, err
+}
+
+// known returns a type, nil for one that was asked about in vain, and whether it need not be asked about.
+func (t *anyTypes) known(name protoreflect.FullName) (found protoreflect.MessageType, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found = t.found[name]; found != nil {
+		return found, true
+	}
+	return nil, time.Now().Before(t.missed[name])
+}
+
+// keep remembers what came of a question.
+func (t *anyTypes) keep(name protoreflect.FullName, found protoreflect.MessageType, refused bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if found != nil {
+		delete(t.missed, name)
+		t.found[name] = found
+		return
+	}
+	until := failedFor
+	if refused {
+		until = refusedFor
+	}
+	for other := range t.missed { // any of them: callers choose the names in their arguments
+		if len(t.missed) < limit.MaxAnyMissed {
+			break
+		}
+		delete(t.missed, other)
+	}
+	t.missed[name] = time.Now().Add(until)
+}
+
+// ask asks the target about a type. A fault in the descriptors is an error, never a panic. refused: asking again is of no use.
+func (t *anyTypes) ask(ctx context.Context, conn grpc.ClientConnInterface, name protoreflect.FullName) (found protoreflect.MessageType, refused bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			found, refused, err = nil, true, fmt.Errorf("its descriptors cannot be used: %v", p)
+		}
+	}()
+	ctx, cancel := context.WithCancel(ctx) // ends the stream
+	defer cancel()
+	c := newCatalog(t.meter)
+	c.base = t.base
+	a := &asker{ctx: ctx, conn: conn, method: t.method, catalog: c, asked: map[string]bool{}}
+	a.symbol(name, func(why error) { err = why })
+	if failed := a.run(); failed != nil {
+		return nil, false, failed
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	if failed := a.rest(); failed != nil {
+		return nil, false, failed
+	}
+	files := c.linked()
+	lacks := c.findLacking(files)
+	if err := t.meter.Err(); err != nil {
+		return nil, true, err
+	}
+	d, err := files.FindDescriptorByName(name)
+	md, ok := d.(protoreflect.MessageDescriptor)
+	switch {
+	case err != nil:
+		return nil, true, err
+	case !ok:
+		return nil, true, fmt.Errorf("%s is no message", name)
+	case lacks.of(md) != "":
+		return nil, true, fmt.Errorf("%s has a %s, which is not described", name, lacks.of(md))
+	}
+	return dynamicpb.NewMessageType(md), false, nil
+}

@@ -1,0 +1,106 @@
+package reflect
+
+import (
+	"context"
+
+	"google.golang.org/grpc/encoding"
+	encodingproto "google.golang.org/grpc/encoding/proto"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/edge/reflect/limit"
+)
+
+// resolver finds messages and extensions of the target, then messages that are linked into this program. Safe for concurrent use.
+type resolver struct{ types *dynamicpb.Types }
+
+// FindMessageByName implements protoregistry.MessageTypeResolver.
+func (r resolver) FindMessageByName(name protoreflect.FullName) (protoreflect.MessageType, error) {
+	if t, err := r.types.FindMessageByName(name); err == nil {
+		return t, nil
+	}
+	return protoregistry.GlobalTypes.FindMessageByName(name)
+}
+
+// FindMessageByURL implements protoregistry.MessageTypeResolver.
+func (r resolver) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if t, err := r.types.FindMessageByURL(url); err == nil {
+		return t, nil
+	}
+	return protoregistry.GlobalTypes.FindMessageByURL(url)
+}
+
+// FindExtensionByName implements protoregistry.ExtensionTypeResolver.
+func (r resolver) FindExtensionByName(field protoreflect.FullName) (protoreflect.ExtensionType, error) {
+	return r.types.FindExtensionByName(field)
+}
+
+// FindExtensionByNumber implements protoregistry.ExtensionTypeResolver.
+func (r resolver) FindExtensionByNumber(message protoreflect.FullName, field protoreflect.FieldNumber) (protoreflect.ExtensionType, error) {
+	return r.types.FindExtensionByNumber(message, field)
+}
+
+// callTypes is the resolver of one call. The target is asked for what a google.protobuf.Any holds that its files do not describe.
+// It is for one goroutine.
+type callTypes struct {
+	resolver
+	ctx context.Context
+	a   *Adapter
+	any *anyTypes
+	// asked is how often the call has asked.
+	asked int
+}
+
+// types returns the call's resolver.
+func (c *call) types() *callTypes {
+	if c.resolver == nil {
+		c.resolver = &callTypes{resolver: c.model.types, ctx: c.stream.Context(), a: c.a, any: c.model.any}
+	}
+	return c.resolver
+}
+
+// FindMessageByURL implements protoregistry.MessageTypeResolver.
+func (t *callTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	found, err := t.resolver.FindMessageByURL(url)
+	if err == nil || t.asked >= limit.MaxAnyAsked {
+		return found, err
+	}
+	found, asked, err := t.any.find(t.ctx, t.a.target, typeOf(url))
+	if err != nil {
+		t.a.log.Info("a type in a google.protobuf.Any is not known", "type", url, "error", err)
+	}
+	if asked {
+		t.asked++
+	}
+	if found == nil {
+		return nil, protoregistry.NotFound
+	}
+	return found, nil
+}
+
+// codec is gRPC's codec of messages, which reads the extensions that the target's files declare.
+type codec struct {
+	encoding.CodecV2
+	types resolver
+}
+
+func newCodec(types resolver) codec {
+	return codec{encoding.GetCodecV2(encodingproto.Name), types}
+}
+
+// Name implements encoding.CodecV2. The empty name leaves the content type as it is without a codec.
+func (codec) Name() string { return "" }
+
+// Unmarshal implements encoding.CodecV2. v is a proto.Message.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buf.Free()
+	return proto.UnmarshalOptions{Resolver: c.types}.Unmarshal(buf.ReadOnlyData(), m)
+}
