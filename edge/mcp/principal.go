@@ -38,6 +38,12 @@ type Principal struct {
 	Until time.Time
 }
 
+// Identity returns p without its rights: scopes, roles, claims and Until are empty. It is what records of requests name.
+func (p Principal) Identity() Principal {
+	p.Scopes, p.Roles, p.Forwarded, p.Claims, p.Until = nil, nil, nil, nil, time.Time{}
+	return p
+}
+
 // SameRights reports whether the credentials of a caller are the same, or say the same of what it may. Of credentials without an id it
 // does not look at the claims.
 func (p *Principal) SameRights(q *Principal) bool {

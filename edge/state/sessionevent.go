@@ -1,6 +1,10 @@
 package state
 
-import "time"
+import (
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
 
 // SessionEventKind is what a session event tells.
 type SessionEventKind uint8
@@ -22,6 +26,9 @@ type SessionEvent struct {
 	Kind      SessionEventKind
 	Session   string
 	RequestID string
+	// By is the identity (mcp.Principal.Identity) of who cancelled a request, where that may be another caller than the one that made
+	// it; nil: the one that made it, or not known.
+	By *mcp.Principal `json:",omitempty"`
 }
 
 // NotifiableFor is how long the holders of an erased session can still be notified.

@@ -3,6 +3,8 @@ package tasks
 import (
 	"context"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -31,10 +33,9 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "the task cannot be cancelled: it is %s", v.status)
 }
 
-// end cancels a task of a principal's for by, who is recorded, and waits until it has ended.
+// end cancels a task of a principal's for by, whom the task's outcome names, and waits until it has ended.
 func (t *Tasks) end(ctx context.Context, id string, who, by *mcp.Principal) (*view, error) {
-	t.cancelling.Store(id, by)
-	defer t.cancelling.CompareAndDelete(id, by)
+	t.cancellers.note(id, by)
 	if here := t.calls.Call(id); here != nil {
 		here.Cancel()
 	} else {
@@ -65,20 +66,53 @@ func (t *Tasks) awaitEnd(ctx context.Context, id string, who *mcp.Principal) (*v
 	return v, err
 }
 
-// onEvent hears what another replica tells.
+// onEvent cancels a task that another replica was asked to cancel, if it runs here.
 func (t *Tasks) onEvent(e state.SessionEvent) {
 	if e.Kind != state.RequestCancelled || !t.work.Enter() {
 		return
 	}
 	defer t.work.Leave()
+	if e.By != nil {
+		t.cancellers.note(e.Session, e.By)
+	}
 	if c := t.calls.Call(e.Session); c != nil {
 		c.Cancel()
 	}
 }
 
-// tellCancelled tells the replica that runs a task that it was cancelled.
-func (t *Tasks) tellCancelled(id, request string) {
+// notifyCancelled notifies the replicas that hold a task, one of which may run it, that it was cancelled, and by whom.
+func (t *Tasks) notifyCancelled(id, request string) {
 	ctx, cancel := bounded(context.Background())
 	defer cancel()
-	_ = t.store.Notify(ctx, state.SessionEvent{Kind: state.RequestCancelled, Session: id, RequestID: request})
+	_ = t.store.Notify(ctx, state.SessionEvent{Kind: state.RequestCancelled, Session: id, RequestID: request, By: t.cancellers.of(id)})
 }
+
+// maxCancellers bounds the tasks whose cancellers a replica remembers.
+const maxCancellers = 4096
+
+// cancellers remembers who cancelled tasks last, by the tasks' ids, from the request or the event of another replica until the end of the
+// task is recorded here. Of tasks that end elsewhere, or never, the least recently used are forgotten beyond maxCancellers. Safe for
+// concurrent use.
+type cancellers struct {
+	last *lru.Cache[string, *mcp.Principal]
+}
+
+func newCancellers() cancellers {
+	last, _ := lru.New[string, *mcp.Principal](maxCancellers) // its only error: no room
+	return cancellers{last}
+}
+
+// note remembers the identity of a task's canceller.
+func (c cancellers) note(task string, by *mcp.Principal) {
+	who := by.Identity()
+	c.last.Add(task, &who)
+}
+
+// of returns a task's canceller; nil if it is not known.
+func (c cancellers) of(task string) *mcp.Principal {
+	by, _ := c.last.Get(task)
+	return by
+}
+
+// forget forgets the canceller of a task whose end was recorded.
+func (c cancellers) forget(task string) { c.last.Remove(task) }

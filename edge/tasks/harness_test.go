@@ -119,6 +119,10 @@ func (r *replica) back() {
 type cut struct {
 	medium.Store
 	off atomic.Bool
+	// claimless: claims alone are cut off.
+	claimless atomic.Bool
+	// written is called behind each end of a task that was stored, before its writer hears of it; nil: nothing is.
+	written atomic.Pointer[func()]
 }
 
 func (c *cut) err() error {
@@ -146,12 +150,16 @@ func (c *cut) Commit(ctx context.Context, w *medium.Write) error {
 	if err := c.err(); err != nil {
 		return err
 	}
-	return c.Store.Commit(ctx, w)
+	err := c.Store.Commit(ctx, w)
+	if written := c.written.Load(); written != nil && err == nil && w.Next == medium.NextDone {
+		(*written)()
+	}
+	return err
 }
 
 func (c *cut) Claim(ctx context.Context, w medium.Which) (*medium.Owned, error) {
-	if err := c.err(); err != nil {
-		return nil, err
+	if err := c.err(); err != nil || c.claimless.Load() {
+		return nil, state.ErrUnavailable
 	}
 	return c.Store.Claim(ctx, w)
 }

@@ -18,9 +18,10 @@ func (x *execution) ended(r *call.Reply) {
 		return
 	}
 	a := telemetry.Audited{Principal: x.first.Principal, Call: x.first.ID, Task: x.session.ID, Method: x.first.Method, Target: x.first.Params.Target, Trace: x.span}
-	if by, ok := x.t.cancelling.Load(x.session.ID); ok && status == Cancelled {
-		a.Principal = *by.(*mcp.Principal)
+	if by := x.t.cancellers.of(x.session.ID); by != nil && status == Cancelled {
+		a.Principal = *by
 	}
+	x.t.cancellers.forget(x.session.ID)
 	a.Backend, _ = x.t.Served(&x.first)
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }

@@ -43,9 +43,8 @@ type Tasks struct {
 	counters Counters
 	running  atomic.Int64
 	// making has the executions, by their ids, of the calls that began here and are, or may become, tasks.
-	making sync.Map
-	// cancelling has who cancels a task, a *mcp.Principal, by the task's id, until that has ended.
-	cancelling sync.Map
+	making     sync.Map
+	cancellers cancellers
 	recent     recent
 
 	draining, closing    chan struct{}
@@ -57,7 +56,7 @@ var _ era.Dispatcher = (*Tasks)(nil)
 // New makes the stage before a Dispatcher, on a store that open makes with the hooks it is given; they may be called from then on.
 // The store is for tasks alone: a session of it is a task. It is the caller's, and must outlive Close. Start begins what runs by itself.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
-	t := &Tasks{Dispatcher: d, o: o.withDefaults(), draining: make(chan struct{}), closing: make(chan struct{})}
+	t := &Tasks{Dispatcher: d, o: o.withDefaults(), cancellers: newCancellers(), draining: make(chan struct{}), closing: make(chan struct{})}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
 	t.recent.most = t.o.Recent
 	ready := make(chan struct{})
@@ -68,7 +67,7 @@ func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
 	})
 	t.calls = run.New(sessions{t.store, t}, run.Options{
 		Call:   &call.Config{MaxAttempts: t.o.MaxAttempts, Render: t.render, Cancelled: cancelled, Claimed: t.claimed, Brief: briefOf},
-		Resume: t.goOn, Number: renamed, Cancel: t.tellCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
+		Resume: t.goOn, Number: renamed, Cancel: t.notifyCancelled, Counters: &t.counters.Counters, Work: &t.work, Draining: t.draining,
 		StreamAfter: t.o.Grace, Lifetime: t.o.Lifetime, Heartbeat: t.o.Heartbeat, Takeovers: t.o.MaxTakeovers, Timeout: storeTimeout,
 		Log: t.o.Logger, Name: func() string { return stream },
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
@@ -24,6 +25,8 @@ var sessionEvents = []test{
 			w.notify(w.a, state.SessionEvent{Kind: kind, Session: "s"}, heard, w.b)
 		}
 		w.notify(w.b, state.SessionEvent{Kind: state.RequestCancelled, Session: "s", RequestID: `"7"`}, heard, w.a)
+		by := mcp.Principal{Subject: "olivia", Issuer: "ops", SubjectIsClient: true, Client: "console", Actor: "robot", TokenID: "0123"}
+		w.notify(w.b, state.SessionEvent{Kind: state.RequestCancelled, Session: "s", RequestID: `"7"`, By: &by}, heard, w.a)
 		w.notify(third, state.SessionEvent{Kind: state.SessionChanged, Session: "s"}, heard, w.a, w.b)
 		w.notify(w.b, state.SessionEvent{Kind: state.SessionChanged, Session: "never"}, heard)
 	}},

@@ -1,0 +1,110 @@
+package tasks
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// cancelOutcomes is an auditor that keeps who is recorded as having cancelled tasks.
+type cancelOutcomes struct {
+	mu   sync.Mutex
+	seen []mcp.Principal
+}
+
+func (o *cancelOutcomes) Ended(a *telemetry.Audited, outcome string, _ int, _ time.Duration) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if outcome == "cancelled" && a.Task != "" {
+		o.seen = append(o.seen, a.Principal)
+	}
+}
+
+func (*cancelOutcomes) Foreign(context.Context, *mcp.Principal, *telemetry.Audited) error { return nil }
+
+func (o *cancelOutcomes) all() []mcp.Principal {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen
+}
+
+// expects waits for the n-th outcome of a cancelled task and compares whom it names.
+func (o *cancelOutcomes) expects(t *testing.T, n int, want mcp.Principal) {
+	t.Helper()
+	await.Until(t, "the outcome", func() bool { return len(o.all()) >= n })
+	got := o.all()[n-1]
+	if !got.Is(&want) || got.Client != want.Client || got.TokenID != want.TokenID {
+		t.Errorf("the outcome names %+v, want %+v", got, want)
+	}
+}
+
+// waits begins a task of alice's without a client that runs, or waits for an answer, until it is cancelled.
+func (r *replica) waits(t *testing.T, tool string) (id string) {
+	t.Helper()
+	id = r.begin(tool, "never")
+	await.Until(t, "the task to run or to ask", func() bool {
+		got := r.get(id)
+		return got["statusMessage"] != nil || got["status"] == string(InputRequired)
+	})
+	return id
+}
+
+var (
+	alicesConsole = mcp.Principal{Subject: "alice", Issuer: "test", Client: "console"}
+	operator      = mcp.Principal{Subject: "olivia", Issuer: "ops", Client: "admin", TokenID: "0123"}
+)
+
+// TestCancellerIsRecorded: the outcome of a cancelled task names who cancelled it, a client of its principal's or an operator, on whichever
+// replica that is asked for and wherever the task runs, while it waits, where its owner ends it since its record cannot be claimed, and where
+// its end is seen before it is recorded.
+func TestCancellerIsRecorded(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["gate"], w.backend.tools["ask"] = w.backend.gated(atOnce, true), asking()
+		var audit cancelOutcomes
+		seen := observing(t, &audit)
+		a, b := w.replica(seen), w.replica(seen)
+		n := 0
+		for _, tool := range []string{"gate", "ask"} {
+			for _, r := range []*replica{a, b} {
+				id := a.waits(t, tool)
+				if _, err := r.as(modern, "console", "read", mcp.MethodTasksCancel, about(id)); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				audit.expects(t, n, alicesConsole)
+				if _, err := r.Revoke(t.Context(), a.waits(t, tool), operator); err != nil {
+					t.Fatal(err)
+				}
+				n++
+				audit.expects(t, n, operator)
+			}
+		}
+
+		id := a.waits(t, "gate")
+		b.cut.claimless.Store(true)
+		if _, err := b.as(modern, "console", "read", mcp.MethodTasksCancel, about(id)); err != nil {
+			t.Fatal(err)
+		}
+		b.cut.claimless.Store(false)
+		n++
+		audit.expects(t, n, alicesConsole)
+
+		id = a.waits(t, "gate")
+		seenEnd := make(chan struct{})
+		a.cut.written.Store(ptr(func() { <-seenEnd }))
+		_, err := a.as(modern, "console", "read", mcp.MethodTasksCancel, about(id))
+		close(seenEnd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		audit.expects(t, n, alicesConsole)
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
