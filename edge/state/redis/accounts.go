@@ -32,6 +32,23 @@ func (r *Replica) account(s *state.Session) string {
 	return r.accounts + ":a:{" + hex.EncodeToString(sum[:16]) + "}"
 }
 
+// lending runs a script, by run, until its session has enough of its caller's account. The reply is never "short": where the session grew
+// during each of maxLends loans, the error is state.ErrUnavailable, and nothing was changed.
+func (r *Replica) lending(ctx context.Context, session string, args []any, run func(args []any) (reply, error)) (reply, error) {
+	for lends := 0; ; lends++ {
+		p, err := run(args)
+		if err != nil || p.code != "short" {
+			return p, err
+		}
+		if lends == maxLends {
+			return reply{}, fmt.Errorf("session %.40q grew %d times while its caller's account was asked: %w", session, maxLends, state.ErrUnavailable)
+		}
+		if args, err = r.lend(ctx, session, args, p); err != nil {
+			return reply{}, err
+		}
+	}
+}
+
 // lend has the account lend what a script found short, and gives the arguments with which it is run again. The reply has the account, the bytes
 // that are lent at most and the least that do, 0: any, for how long in ms, and the bytes that are wanted. The error is a state.PrincipalRoomError.
 func (r *Replica) lend(ctx context.Context, session string, args []any, short reply) ([]any, error) {

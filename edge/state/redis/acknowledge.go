@@ -58,15 +58,7 @@ func (r *Replica) runAcknowledged(ctx context.Context, s *script, session string
 	defer leave()
 	// As a use that is to be counted: it always writes, the expiry at least, so that WAIT is about a repetition, too.
 	keys, args := r.indexedKeys(session), r.args("0", own...)
-	for lends := 0; ; lends++ {
-		p, err := r.runWaiting(ctx, s, session, keys, args)
-		if err != nil || p.code != "short" || lends == maxLends {
-			return p, err
-		}
-		if args, err = r.lend(ctx, session, args, p); err != nil {
-			return reply{}, err
-		}
-	}
+	return r.lending(ctx, session, args, func(args []any) (reply, error) { return r.runWaiting(ctx, s, session, keys, args) })
 }
 
 // runWaiting is runAcknowledged with its turn.

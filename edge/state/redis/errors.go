@@ -95,8 +95,6 @@ func (r *Replica) refused(session, call string, rep reply) error {
 		return fmt.Errorf("call %.40q: %w", call, r.noRoom(rep))
 	case "owned":
 		return fmt.Errorf("session %.40q: %w", session, r.noPrincipalRoom(rep))
-	case "short":
-		return fmt.Errorf("session %.40q grew %d times while its caller's account was asked: %w", session, maxLends, state.ErrUnavailable)
 	case "rewound":
 		r.rollbacks.Add(1)
 		return fmt.Errorf("call %.40q: %w", call, &medium.RewoundError{Epoch: medium.Epoch(rep.unsigned(0)), N: rep.unsigned(1)})

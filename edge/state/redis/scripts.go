@@ -162,19 +162,13 @@ func (r *Replica) evalRun(ctx context.Context, s *script, session string, keys [
 	if err := ctx.Err(); err != nil {
 		return reply{}, err
 	}
-	for lends := 0; ; lends++ {
+	return r.lending(ctx, session, args, func(args []any) (reply, error) {
 		v, err := r.eval(ctx, s, keys, args...)
 		if err != nil {
 			return reply{}, unavailable(ctx, err)
 		}
-		p, err := r.read(ctx, session, v)
-		if err != nil || p.code != "short" || lends == maxLends {
-			return p, err
-		}
-		if args, err = r.lend(ctx, session, args, p); err != nil {
-			return reply{}, err
-		}
-	}
+		return r.read(ctx, session, v)
+	})
 }
 
 // read takes a script's result apart, and renews the session's index entry when that is due.
