@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/client"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
@@ -55,7 +56,7 @@ func TestBannerCommand(t *testing.T) {
 	line, _, _ := strings.Cut(rest, "\n")
 	tool, arguments, _ := strings.Cut(line, " ")
 	var out bytes.Buffer
-	if err := callTool(t.Context(), []string{url, tool, strings.Trim(arguments, "'")}, &out, &out); err != nil || !strings.Contains(out.String(), "42") {
+	if err := client.Call(t.Context(), []string{url, tool, strings.Trim(arguments, "'")}, "test", &out, &out); err != nil || !strings.Contains(out.String(), "42") {
 		t.Errorf("%s: %v\n%s", line, err, &out)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -72,8 +73,11 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(append(errs, trial.Unlisted())...)
 }
 
-// trialUsage describes the flags of check that takeFlag takes, as package flag describes the others.
-const trialUsage = `And, repeatable, without a twin in the environment:
+// trialUsage describes check and its own flags, which takeFlag takes, as package flag describes the settings after it.
+const trialUsage = `mcpedge check [flags]
+
+Calls every RPC of the backends, prints what they serve and what breaks the contract. The exit status is 1 if anything does.
+
   -call NAME=JSON
     	also calls the tool NAME, which need not be marked read-only, with these arguments;
     	again with others: each is a call
@@ -82,6 +86,7 @@ const trialUsage = `And, repeatable, without a twin in the environment:
     	'{"action":"decline"}'; without one it is declined
   -timeout DURATION
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
+
 `
 
 // checkSettings reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
@@ -107,8 +112,9 @@ func checkSettings(args []string, usage io.Writer) (cfg config.Config, trial *ch
 	if trial.Timeout, args, err = takeTimeout(args); err != nil {
 		return cfg, nil, err
 	}
-	if cfg, err = config.Load("check", args, os.LookupEnv, usage); errors.Is(err, flag.ErrHelp) {
-		_, _ = io.WriteString(usage, trialUsage)
+	var settings bytes.Buffer
+	if cfg, err = config.Load("check", args, os.LookupEnv, &settings); errors.Is(err, flag.ErrHelp) {
+		_, _ = fmt.Fprint(usage, trialUsage, &settings)
 	}
 	return cfg, trial, err
 }

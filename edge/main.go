@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/client"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
@@ -25,7 +26,9 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge check [flags]      call every RPC of the backends, print what they serve and what breaks the contract;
                              --call NAME=JSON also calls a tool that is not marked read-only,
                              --answer KEY=JSON answers what tools ask
-  mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result
+  mcpedge list URL           list the tools, prompts and resources of a running MCP server
+  mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result;
+                             --answer KEY=JSON answers what the tool asks
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
   mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
                              --tool NAME asks about one tool, --arguments JSON about a call of it
@@ -72,7 +75,9 @@ func run(ctx context.Context, args []string) error {
 	case "check":
 		return checkBackends(ctx, args, &plain{to: os.Stdout})
 	case "call":
-		return callTool(ctx, args, &plain{to: os.Stdout}, &plain{to: os.Stderr})
+		return client.Call(ctx, args, app.ThisBuild().Version, &plain{to: os.Stdout}, &plain{to: os.Stderr})
+	case "list":
+		return client.List(ctx, args, app.ThisBuild().Version, &plain{to: os.Stdout}, &plain{to: os.Stderr})
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":
@@ -87,7 +92,17 @@ func run(ctx context.Context, args []string) error {
 		fmt.Print(help)
 		return nil
 	}
-	return fmt.Errorf("%q is no command: mcpedge help lists them", command)
+	return unknownCommand(command)
+}
+
+// commands are those that help lists.
+var commands = []string{"serve", "stdio", "check", "list", "call", config.Ready, "policy", "proto", "version", "help"}
+
+func unknownCommand(name string) error {
+	if meant := config.Nearest(name, commands); meant != "" {
+		return fmt.Errorf("%q is no command: did you mean mcpedge %s? mcpedge help lists them", name, meant)
+	}
+	return fmt.Errorf("%q is no command: mcpedge help lists them", name)
 }
 
 func serve(ctx context.Context, args []string) error {

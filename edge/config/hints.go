@@ -89,7 +89,7 @@ func placeOf(key string) string {
 	for i, p := range all {
 		names[i] = p.key
 	}
-	meant := nearest(key, names)
+	meant := Nearest(key, names)
 	if meant == "" {
 		return "docs/configuration.md lists the keys"
 	}
@@ -101,8 +101,8 @@ func placeOf(key string) string {
 	return ""
 }
 
-// nearest is the name that is most like a misspelled one; empty: none is like it.
-func nearest(name string, names []string) string {
+// Nearest returns the name that is most like a misspelled one, or an empty string if none is like it.
+func Nearest(name string, names []string) string {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	best, distance := "", max(1, len(name)/4)+1
 	for _, n := range names {
@@ -113,25 +113,29 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// edits is how many letters must be put in, taken out or replaced to make b of a (Levenshtein's distance).
+// edits is how many letters must be inserted, removed, replaced or swapped with the next one to make b of a (the optimal
+// string alignment distance).
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var before []int // the row before the last
+	last := make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
+		row := make([]int, len(b)+1)
 		row[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j])
 			if a[i] != b[j] {
-				replaced++
+				row[j+1] = min(last[j+1], row[j], last[j]) + 1
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last = last, row
 	}
-	return row[len(b)]
+	return last[len(b)]
 }
 
 // undefined is how package flag begins its error about a flag that does not exist.
@@ -151,7 +155,7 @@ func flagError(command string, fs *flag.FlagSet, err error) error {
 	var other Config
 	if command != serve && slices.Contains(names(flags(serve, &other, new(string))), name) {
 		why = fmt.Sprintf("--%s is a flag of mcpedge serve, not of mcpedge %s", name, command)
-	} else if meant := nearest(name, names(fs)); meant != "" {
+	} else if meant := Nearest(name, names(fs)); meant != "" {
 		why = fmt.Sprintf("there is no flag --%s: --%s may be meant; mcpedge %s --help lists them", name, meant, command)
 	}
 	return errors.New(why)

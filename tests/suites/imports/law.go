@@ -60,7 +60,8 @@ var Law = []Package{
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
-	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
+	{"edge/client", "the commands that call a running MCP server", []string{"edge/config"}},
+	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/client", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 
 // Package is one row of the law.
@@ -76,7 +77,7 @@ type Package struct {
 // Only says that a dependency may be imported, outside tests, by these packages alone; a path that
 // ends in "/" stands for all below it.
 var Only = map[string][]string{
-	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge"},
+	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/client"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
-	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge"},
+	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/client", "edge"},
 }

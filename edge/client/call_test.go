@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bytes"
@@ -68,7 +68,7 @@ func TestCall(t *testing.T) {
 	url, key := lockedEdge(t)
 	call := func(args ...string) (out, told string, err error) {
 		var stdout, stderr bytes.Buffer
-		err = callTool(t.Context(), args, &stdout, &stderr)
+		err = Call(t.Context(), args, "test", &stdout, &stderr)
 		return stdout.String(), stderr.String(), err
 	}
 	if out, told, err := call("--token-file", key, url, "add", `{"A":1,"B":2}`); err != nil || out != "{\"sum\":3}\n" || !strings.Contains(told, "1 of 2 half") {
@@ -82,7 +82,7 @@ func TestCall(t *testing.T) {
 	if err != nil || json.Unmarshal([]byte(out), &result) != nil || result.StructuredContent.Sum != 3 {
 		t.Errorf("%q, %v", out, err)
 	}
-	if out, _, err := call("--token-file", key, url, "fail"); err == nil || out != "no luck\n" || !strings.Contains(err.Error(), "fail says that it failed") {
+	if out, _, err := call("--token-file", key, url, "fail"); err == nil || out != "no luck\n" || !strings.Contains(err.Error(), "fail failed") {
 		t.Errorf("%q, %v", out, err)
 	}
 	for want, args := range map[string][]string{
@@ -109,7 +109,7 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		c.Policy = &config.Policy{Scopes: []config.PolicyScopes{{Tools: []string{"fail"}, Need: []string{"mcp:write", "mcp:fail"}}}}
 		c.Quotas = []config.Quota{{Name: "few", Per: "principal", Tools: []string{"who"}, Rate: "1/1h"}}
 	})
-	if err := callTool(t.Context(), []string{url, "who", "--token-file", key}, &bytes.Buffer{}, &bytes.Buffer{}); err != nil {
+	if err := Call(t.Context(), []string{url, "who", "--token-file", key}, "test", &bytes.Buffer{}, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
 	wrong := filepath.Join(t.TempDir(), "wrong")
@@ -132,10 +132,10 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs further scopes", "the scopes mcp:write mcp:fail"}, give},
 		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "try again in 3"}, give},
 		"an unknown tool":  {[]string{"nix", "--token-file", key}, []string{"unknown tool"}, "the server"},
-		"what a tool says": {[]string{"add", "{}", "--token-file", key}, []string{"add says that it failed"}, "the server"},
+		"what a tool says": {[]string{"add", "{}", "--token-file", key}, []string{"add failed"}, "the server"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := callTool(t.Context(), append([]string{url}, c.args...), &bytes.Buffer{}, &bytes.Buffer{})
+			err := Call(t.Context(), append([]string{url}, c.args...), "test", &bytes.Buffer{}, &bytes.Buffer{})
 			if err == nil {
 				t.Fatal("it was called")
 			}
@@ -167,7 +167,7 @@ func TestCallByAnotherCA(t *testing.T) {
 		authority.File(t, filepath.Join(dir, "none.crt"), []byte("none")):                 "no certificate",
 		filepath.Join(dir, "missing.crt"):                                                 "no such file",
 	} {
-		if err := callTool(t.Context(), []string{"--ca", file, url, "x"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Call(t.Context(), []string{"--ca", file, url, "x"}, "test", &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v; want %q", file, err, want)
 		}
 	}
@@ -184,7 +184,7 @@ func TestCallSendsCredentialsToOneHost(t *testing.T) {
 	defer other.Close()
 	first := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
 	defer first.Close()
-	if err := callTool(t.Context(), []string{"--token-file", key, first.URL, "add"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
+	if err := Call(t.Context(), []string{"--token-file", key, first.URL, "add"}, "test", &bytes.Buffer{}, &bytes.Buffer{}); err == nil {
 		t.Error("a teapot has answered")
 	}
 	other.Close()
@@ -210,17 +210,47 @@ func TestCallWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"--token-file", key, "http://" + addr + edge.Path, "who"}
-	if err := callTool(t.Context(), args, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "connection refused") {
+	if err := Call(t.Context(), args, "test", io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "connection refused") {
 		t.Fatalf("without a listener: %v, want a connection that is refused", err)
 	}
 	server := &http.Server{Addr: addr, Handler: httputil.NewSingleHostReverseProxy(&url.URL{Scheme: edge.Scheme, Host: edge.Host})}
 	ended := make(chan error, 1)
 	time.AfterFunc(3*dialAgain, func() { ended <- server.ListenAndServe() })
 	var out bytes.Buffer
-	if err := callTool(t.Context(), append(args, "--wait=1m"), &out, io.Discard); err != nil || out.String() != "nightly\n" {
+	if err := Call(t.Context(), append(args, "--wait=1m"), "test", &out, io.Discard); err != nil || out.String() != "nightly\n" {
 		t.Errorf("%q, %v", &out, err)
 	}
 	if err := errors.Join(server.Close(), <-ended); err == nil || !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
+	}
+}
+
+// The error of a URL with another scheme or path than the server's says what to change.
+func TestWrongAddress(t *testing.T) {
+	ca := authority.New(t, "ca")
+	server := ca.Server(t)
+	dir := t.TempDir()
+	cfg := harness.Config(harness.Serve(t, "fixture", capability.New("fixture", "1")).Backend())
+	plain := harness.Start(t, cfg)
+	cfg.TLS = config.ListenerTLS{
+		Cert: authority.File(t, filepath.Join(dir, "tls.crt"), server.Cert), Key: authority.File(t, filepath.Join(dir, "tls.key"), server.Key),
+	}
+	secure := harness.Start(t, cfg)
+	for url, want := range map[string]string{
+		"http://" + secure.Host + "/mcp":      "write https:// for http://",
+		"https://" + plain.Host + "/mcp":      "write http:// for https://",
+		"https://" + secure.Host + "/mcp":     "give --ca FILE",
+		"http://" + plain.Host + "/v1/mcp":    `no MCP server is at the path "/v1/mcp": mcpedge is at /mcp`,
+		"http://" + plain.Host:                "its endpoint is /mcp",
+		"http://user:pw@" + plain.Host + "/x": "mcpedge is at /mcp",
+	} {
+		for name, command := range map[string]error{
+			"call": Call(t.Context(), []string{url, "x"}, "test", io.Discard, io.Discard),
+			"list": List(t.Context(), []string{url}, "test", io.Discard, io.Discard),
+		} {
+			if command == nil || !strings.Contains(command.Error(), want) || strings.Contains(command.Error(), "pw") {
+				t.Errorf("%s %s: %v; want %q", name, url, command, want)
+			}
+		}
 	}
 }

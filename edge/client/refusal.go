@@ -1,7 +1,8 @@
-package main
+package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -19,16 +20,23 @@ const (
 	maxReason  = 1 << 10
 )
 
+// endpointPath is where an edge serves MCP, unless a proxy changes it.
+const endpointPath = "/mcp"
+
 // refusal is how a server refused a request.
 type refusal struct {
 	status int
 	// reason is why, in the server's words, and scopes are those that it wants; either may be empty.
 	reason, scopes string
-	// again is when to try again: seconds, or a date (RFC 9110, section 10.2.3); empty: not said.
+	// again is when to retry: seconds, or a date (RFC 9110, section 10.2.3); empty if the server does not say.
 	again string
+	// wantsTLS is set if the server speaks TLS and the request came without.
+	wantsTLS bool
+	// elsewhere is set if nothing that speaks MCP is at the path.
+	elsewhere bool
 }
 
-// refusalOf reads a response; nil: it refuses nothing. What was read of its body is put back.
+// refusalOf reads a response. It returns nil if that is no refusal. The body can be read again.
 func refusalOf(resp *http.Response) *refusal {
 	r := &refusal{status: resp.StatusCode}
 	switch resp.StatusCode {
@@ -46,20 +54,31 @@ func refusalOf(resp *http.Response) *refusal {
 			}
 		}
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		head, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
-		var failure struct{ Error struct{ Message string } }
-		if json.Unmarshal(head, &failure) == nil {
-			r.reason = printable(failure.Error.Message)
-		}
+		head, message := peek(resp)
+		r.reason = message
 		r.again = printable(resp.Header.Get("Retry-After"))
+		r.wantsTLS = resp.Request.URL.Scheme == "http" && bytes.Contains(head, []byte("HTTP request")) && bytes.Contains(head, []byte("HTTPS"))
+	case http.StatusNotFound, http.StatusMethodNotAllowed:
+		_, r.reason = peek(resp)
+		r.elsewhere = r.reason == ""
 	default:
 		return nil
 	}
 	return r
+}
+
+// peek reads the beginning of a body, which can be read again, and the message of the JSON-RPC error that it is; empty if it is none.
+func peek(resp *http.Response) (head []byte, message string) {
+	head, _ = io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(head), resp.Body), resp.Body}
+	var failure struct{ Error struct{ Message string } }
+	if json.Unmarshal(head, &failure) == nil {
+		message = printable(failure.Error.Message)
+	}
+	return head, message
 }
 
 // printable is what a terminal may be shown of a server's words.
@@ -73,10 +92,14 @@ func printable(s string) string {
 	return string(shown[:min(len(shown), maxReason)])
 }
 
-// explain completes an error that came of the refusal. credentials: the request had some.
-func (r *refusal) explain(err error, credentials bool) error {
+// explain completes the error of a refused request to a path. credentials says that it had some.
+func (r *refusal) explain(err error, path string, credentials bool) error {
 	var said []string
 	switch {
+	case r.wantsTLS:
+		said = append(said, "the server speaks TLS: write https:// for http://")
+	case r.elsewhere && path != endpointPath:
+		said = append(said, fmt.Sprintf("no MCP server is at the path %q: mcpedge is at %s", cmp.Or(path, "/"), endpointPath))
 	case r.status == http.StatusUnauthorized && !credentials:
 		said = append(said, "the server wants credentials: give --token-file FILE, or --header 'Authorization: Bearer TOKEN'")
 	case r.reason != "" && !strings.Contains(err.Error(), r.reason):

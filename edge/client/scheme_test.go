@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"bufio"
@@ -77,7 +77,7 @@ func TestCallKeepsItsScheme(t *testing.T) {
 	go func() { _ = s.Serve(either{l, &tls.Config{Certificates: ca.TLS.Certificates}}) }()
 	defer func() { _ = s.Close() }()
 	var out, stderr bytes.Buffer
-	err = callTool(t.Context(), []string{"--token-file", tokenFile, "--ca", caFile, "https://" + l.Addr().String() + "/mcp", "add"}, &out, &stderr)
+	err = Call(t.Context(), []string{"--token-file", tokenFile, "--ca", caFile, "https://" + l.Addr().String() + "/mcp", "add"}, "test", &out, &stderr)
 	if err == nil || secure.Load() == 0 || plain.Load() == 0 || leaked.Load() > 0 {
 		t.Errorf("%d requests over https have the token, and %d of %d over http: %v", secure.Load(), leaked.Load(), plain.Load(), err)
 	}
@@ -87,7 +87,7 @@ func TestCallKeepsItsScheme(t *testing.T) {
 func TestCallPrintsNoPassword(t *testing.T) {
 	var out, stderr bytes.Buffer
 	for _, url := range []string{"http://edge:hunter2@127.0.0.1:1/mcp", "edge:hunter2@127.0.0.1", "://edge:hunter2@x"} {
-		err := callTool(t.Context(), []string{url, "add"}, &out, &stderr)
+		err := Call(t.Context(), []string{url, "add"}, "test", &out, &stderr)
 		if err == nil || strings.HasPrefix(url, "http") && strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", url, err)
 		}

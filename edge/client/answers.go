@@ -1,0 +1,101 @@
+package client
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// answers are what --answer gave, in its order. A tool may be asking several questions at once.
+type answers struct {
+	stderr io.Writer
+
+	mu   sync.Mutex
+	left []answer
+}
+
+type answer struct {
+	key    string
+	result mcp.ElicitResult
+}
+
+// add reads a value of --answer.
+func (a *answers) add(text string) error {
+	key, raw, found := strings.Cut(text, "=")
+	if !found || key == "" || strings.HasPrefix(key, "{") {
+		return errors.New(`write it as KEY=JSON, as sure={"sure":true}`)
+	}
+	var content map[string]any
+	if err := json.Unmarshal([]byte(raw), &content); err != nil || content == nil {
+		return fmt.Errorf("%.80q is no JSON object: give the content of the form, or an action, as {\"action\":\"decline\"}", raw)
+	}
+	result := mcp.ElicitResult{Action: "accept", Content: content}
+	switch action, _ := content["action"].(string); {
+	case action == "decline", action == "cancel":
+		result = mcp.ElicitResult{Action: action}
+	case action == "accept" && len(content) == 1: // a URL was opened, or a form without fields
+		result.Content = nil
+	case action == "accept":
+		inner, is := content["content"].(map[string]any)
+		if !is || len(content) > 2 {
+			return fmt.Errorf("%.80q has an action: beside it there may be content alone, an object", raw)
+		}
+		result.Content = inner
+	}
+	a.left = append(a.left, answer{key, result})
+	return nil
+}
+
+// of takes the answer to the question with a key. A question without one is printed and declined.
+func (a *answers) of(key string, question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return a.take(key, question, func(given answer) bool { return given.key == key })
+}
+
+// next takes the answer to a question of a revision in which questions have no keys: the first that is left.
+func (a *answers) next(question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	return a.take("KEY", question, func(answer) bool { return true })
+}
+
+func (a *answers) take(key string, question *mcp.ElicitParams, is func(answer) bool) (*mcp.ElicitResult, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, _ = fmt.Fprintln(a.stderr, "asked:", question.Message)
+	if question.URL != "" {
+		_, _ = fmt.Fprintln(a.stderr, "open:", question.URL)
+	}
+	if i := slices.IndexFunc(a.left, is); i >= 0 {
+		given := a.left[i].result
+		a.left = slices.Delete(a.left, i, i+1)
+		return &given, nil
+	}
+	want := `{"action":"accept"}`
+	if question.URL == "" {
+		want = wanted(question.RequestedSchema)
+	}
+	_, err := fmt.Fprintf(a.stderr, "declined: answer it with --answer %s='%s'\n", key, want)
+	return &mcp.ElicitResult{Action: "decline"}, err
+}
+
+// wanted is an answer's form: the fields of a schema with their types in the place of values.
+func wanted(schema any) string {
+	fields := map[string]string{}
+	object, _ := schema.(map[string]any)
+	properties, _ := object["properties"].(map[string]any)
+	for name, property := range properties {
+		fields[name] = "…"
+		if one, _ := property.(map[string]any); one["type"] != nil {
+			fields[name] = fmt.Sprint(one["type"])
+		}
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return "{}"
+	}
+	return string(raw)
+}

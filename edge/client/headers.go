@@ -1,0 +1,58 @@
+package client
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+// headed adds headers to requests to one server, which is a scheme, a host and a port. A redirect to another one, also
+// from https to http, does not get them.
+type headed struct {
+	header http.Header
+	server *url.URL
+	base   *http.Transport
+	// refused is the last refusal; nil if there is none.
+	refused atomic.Pointer[refusal]
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *headed) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Scheme == h.server.Scheme && r.URL.Host == h.server.Host {
+		r = r.Clone(r.Context())
+		for name, values := range h.header {
+			r.Header[name] = values
+		}
+	}
+	resp, err := h.base.RoundTrip(r)
+	if err == nil {
+		if refused := refusalOf(resp); refused != nil {
+			h.refused.Store(refused)
+		}
+	}
+	return resp, err
+}
+
+// explain completes an error: with the reason and the remedy of a refusal, or what to change where the server speaks
+// another scheme or its certificate is not trusted.
+func (h *headed) explain(err error) error {
+	if refused := h.refused.Load(); refused != nil {
+		return refused.explain(err, h.server.Path, h.header.Get("Authorization") != "")
+	}
+	var unknown x509.UnknownAuthorityError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: give --ca FILE with the certificate of its CA", err)
+	case strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"): // net/http has no type for it
+		return fmt.Errorf("%w: the server does not speak TLS there: write http:// for https://", err)
+	case h.server.Scheme == "http" && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		return fmt.Errorf("%w: the server closed the connection without an answer: if it speaks TLS, write https:// for http://", err)
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const listUsage = `mcpedge list [flags] URL
+
+Lists the tools, prompts, resources and resource templates of an MCP server over Streamable HTTP, a line each: its kind, its
+name or URI, its arguments (those in brackets are optional) and the first sentence of its description.
+
+`
+
+// inventory is what a server lists.
+type inventory struct {
+	Tools     []*mcp.Tool             `json:"tools"`
+	Prompts   []*mcp.Prompt           `json:"prompts"`
+	Resources []*mcp.Resource         `json:"resources"`
+	Templates []*mcp.ResourceTemplate `json:"resourceTemplates"`
+}
+
+// List runs mcpedge list: it prints to out what an MCP server lists, help to stderr. version is that of this program. It
+// returns flag.ErrHelp when help was asked for.
+func List(ctx context.Context, args []string, version string, out, stderr io.Writer) error {
+	s := &server{command: "list", version: version}
+	flags := s.flags(listUsage, stderr)
+	whole := flags.Bool("json", false, "print whole entries, as JSON")
+	operands, err := s.parse(flags, args)
+	if err != nil {
+		return err
+	}
+	if len(operands) != 1 {
+		return s.errorf("%d arguments: write mcpedge list URL, as mcpedge list http://127.0.0.1:8080/mcp", len(operands))
+	}
+	s.url = operands[0]
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	conn, err := s.connect(ctx, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	all, err := conn.inventory(ctx)
+	if err != nil {
+		return err
+	}
+	if *whole {
+		e := json.NewEncoder(out)
+		e.SetIndent("", "  ")
+		return e.Encode(all)
+	}
+	return all.print(out)
+}
+
+// inventory reads every page of every list. A list that the server does not have is empty.
+func (c *connection) inventory(ctx context.Context) (*inventory, error) {
+	all := &inventory{Tools: []*mcp.Tool{}, Prompts: []*mcp.Prompt{}, Resources: []*mcp.Resource{}, Templates: []*mcp.ResourceTemplate{}}
+	for _, read := range []func() error{
+		func() error { return collect(&all.Tools, c.Tools(ctx, nil)) },
+		func() error { return collect(&all.Prompts, c.Prompts(ctx, nil)) },
+		func() error { return collect(&all.Resources, c.Resources(ctx, nil)) },
+		func() error { return collect(&all.Templates, c.ResourceTemplates(ctx, nil)) },
+	} {
+		var failure *jsonrpc.Error
+		if err := read(); err != nil && !(errors.As(err, &failure) && failure.Code == jsonrpc.CodeMethodNotFound) {
+			return nil, c.failed("a list", err)
+		}
+	}
+	return all, nil
+}
+
+func collect[T any](to *[]T, entries func(func(T, error) bool)) error {
+	for entry, err := range entries {
+		if err != nil {
+			return err
+		}
+		*to = append(*to, entry)
+	}
+	return nil
+}
+
+// print writes a line for each entry.
+func (all *inventory) print(out io.Writer) error {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	row := func(kind, name, arguments, description string) {
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kind, line(name), line(arguments), line(sentence(description)))
+	}
+	for _, t := range all.Tools {
+		row("tool", t.Name, argumentsOf(t.InputSchema), t.Description)
+	}
+	for _, p := range all.Prompts {
+		var names []string
+		for _, a := range p.Arguments {
+			names = append(names, bracketed(a.Name, a.Required))
+		}
+		row("prompt", p.Name, strings.Join(names, " "), p.Description)
+	}
+	for _, r := range all.Resources {
+		row("resource", r.URI, "", r.Description)
+	}
+	for _, r := range all.Templates {
+		row("template", r.URITemplate, "", r.Description)
+	}
+	return table.Flush()
+}
+
+// argumentsOf are the properties of a tool's schema, the required ones first.
+func argumentsOf(schema any) string {
+	object, _ := schema.(map[string]any)
+	properties, _ := object["properties"].(map[string]any)
+	list, _ := object["required"].([]any)
+	var required, optional []string
+	for name := range properties {
+		if slices.Contains(list, any(name)) {
+			required = append(required, bracketed(name, true))
+		} else {
+			optional = append(optional, bracketed(name, false))
+		}
+	}
+	slices.Sort(required)
+	slices.Sort(optional)
+	return strings.Join(append(required, optional...), " ")
+}
+
+func bracketed(name string, required bool) string {
+	if required {
+		return name
+	}
+	return "[" + name + "]"
+}
+
+// sentence is the first sentence of a description.
+func sentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	text, _, _ = strings.Cut(text, ". ")
+	return text
+}
+
+// line is a server's word in a table, whose cells and lines it must not end.
+func line(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || r == '\v' || r == '\f' {
+			return ' '
+		}
+		return r
+	}, s)
+}

@@ -1,0 +1,161 @@
+// Package client has the commands that call a running MCP server over Streamable HTTP: call, which calls a tool,
+// and list, which lists what the server has. They work with any server of the protocol, not only with the edge.
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+)
+
+// server is the MCP server that a command calls, and how: its URL, and the flags that all commands have.
+type server struct {
+	command   string // in messages
+	version   string // of this program, which it tells the server
+	url       string
+	header    http.Header
+	tokenFile string
+	ca        string
+	revision  string // empty for the newest that both have
+	timeout   time.Duration
+	wait      time.Duration
+}
+
+// flags are the flags of a command with the text that --help prints before them. The caller adds its own.
+func (s *server) flags(usage string, stderr io.Writer) *flag.FlagSet {
+	s.header = http.Header{}
+	flags := flag.NewFlagSet(s.command, flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {
+		_, _ = io.WriteString(stderr, usage)
+		flags.PrintDefaults()
+	}
+	flags.Func("header", "`'NAME: VALUE'` of a header to send, repeatable", func(text string) error {
+		name, value, found := strings.Cut(text, ":")
+		if name = strings.TrimSpace(name); !found || name == "" {
+			return errors.New("write it as 'NAME: VALUE'")
+		}
+		s.header.Add(name, strings.TrimSpace(value))
+		return nil
+	})
+	flags.StringVar(&s.tokenFile, "token-file", "", "`file` with an access token or an API key, sent as Authorization: Bearer")
+	flags.StringVar(&s.ca, "ca", "", "PEM `file` with the CAs that verify the server; without it, those of the system")
+	flags.StringVar(&s.revision, "protocol-version", "", "`revision` of the protocol to speak, a date; without it, the newest that both have")
+	flags.DurationVar(&s.timeout, "timeout", time.Minute, "longest time for the whole command")
+	flags.DurationVar(&s.wait, "wait", 0, "how long to retry while the connection is refused, within timeout: the server may be starting")
+	return flags
+}
+
+// parse reads the command line and returns the operands. Flags may stand before, between and after them.
+func (s *server) parse(flags *flag.FlagSet, args []string) (operands []string, err error) {
+	for len(args) > 0 {
+		if err := flags.Parse(args); err != nil {
+			return nil, err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			operands, args = append(operands, args[0]), args[1:]
+		}
+	}
+	return operands, nil
+}
+
+// errorf is an error of the command.
+func (s *server) errorf(format string, args ...any) error {
+	return fmt.Errorf(s.command+": "+format, args...)
+}
+
+// connection is a session with a server.
+type connection struct {
+	*mcp.ClientSession
+	server    *server
+	transport *headed
+}
+
+// connect opens a session. The caller closes the connection.
+func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*connection, error) {
+	if s.tokenFile != "" {
+		token, err := os.ReadFile(s.tokenFile) // #nosec G304 G703 -- the user of the command names the file
+		if err != nil {
+			return nil, s.errorf("--token-file: %w", err)
+		}
+		s.header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, nil)
+	if err != nil || request.URL.Host == "" {
+		return nil, s.errorf("%q is no URL of an MCP server, such as http://127.0.0.1:8080/mcp", config.Redact(s.url))
+	}
+	transport := &headed{header: s.header, server: request.URL, base: &http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: s.dial, ForceAttemptHTTP2: true,
+	}}
+	if s.ca != "" {
+		pool, err := s.readCAs()
+		if err != nil {
+			return nil, err
+		}
+		transport.base.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "mcpedge", Version: s.version}, options)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
+		Endpoint: s.url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true, MaxRetries: -1,
+	}, &mcp.ClientSessionOptions{ProtocolVersion: s.revision})
+	c := &connection{ClientSession: session, server: s, transport: transport}
+	if err != nil {
+		transport.base.CloseIdleConnections()
+		return nil, c.failed(config.Redact(s.url), err)
+	}
+	return c, nil
+}
+
+// Close ends the session and its connections.
+func (c *connection) Close() {
+	_ = c.ClientSession.Close()
+	c.transport.base.CloseIdleConnections()
+}
+
+// failed is the error of what could not be done at the server, with the reason that the server gave.
+func (c *connection) failed(what string, err error) error {
+	return c.server.errorf("%s: %s", what, config.Redact(c.transport.explain(err).Error()))
+}
+
+// dialAgain is the pause between attempts to connect.
+const dialAgain = 200 * time.Millisecond
+
+// dial connects. It retries while the connection fails, as long as --wait says.
+func (s *server) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	for end := time.Now().Add(s.wait); ; {
+		conn, err := (&net.Dialer{}).DialContext(ctx, network, addr)
+		if err == nil || time.Now().Add(dialAgain).After(end) {
+			return conn, err
+		}
+		select {
+		case <-time.After(dialAgain):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+func (s *server) readCAs() (*x509.CertPool, error) {
+	pem, err := os.ReadFile(s.ca) // #nosec G304 G703 -- the user of the command names the file
+	if err != nil {
+		return nil, s.errorf("--ca: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, s.errorf("--ca %s: it has no certificate: give a PEM file", s.ca)
+	}
+	return pool, nil
+}
