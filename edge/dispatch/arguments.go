@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -22,6 +23,61 @@ func (r *round) arguments() (json.RawMessage, error) {
 		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.arguments must be an object, not %s", t)
 	}
 	return args, r.survey("params.arguments", args)
+}
+
+// forTool makes the call's arguments those that the tool's backend is to read, before anything is decided by them: without the
+// members that are null where the tool's schema has an optional property that takes none. Arguments that cannot be read stay as they
+// are, for whoever reads them to say.
+func (r *round) forTool(t *tool) {
+	r.withoutNulls(func(args []byte) []byte { return t.check.ready().input.WithoutNulls(args) })
+}
+
+// forPrompt is forTool for a prompt, whose arguments are strings.
+func (r *round) forPrompt() {
+	r.withoutNulls(func(args []byte) []byte {
+		out := append(make([]byte, 0, len(args)), '{')
+		_ = jsonrpc.Members(args, func(name string, value json.RawMessage) error { // They were surveyed.
+			if jsonrpc.TypeOf(value) != jsonrpc.Null {
+				out = appendMember(out, name, value)
+			}
+			return nil
+		})
+		return append(out, '}')
+	})
+}
+
+// withoutNulls makes the round's call one with other arguments, if theirs have a null.
+func (r *round) withoutNulls(read func(args []byte) []byte) {
+	if !bytes.Contains(r.call.Params.Arguments, []byte("null")) {
+		return
+	}
+	args, err := r.arguments()
+	if err != nil {
+		return
+	}
+	changed := read(args)
+	if len(changed) == len(args) {
+		return
+	}
+	call := *r.call
+	call.Params.Arguments = changed
+	params := append(make([]byte, 0, len(call.Params.Raw)), '{')
+	_ = jsonrpc.Members(call.Params.Raw, func(name string, value json.RawMessage) error { // The era has parsed them.
+		if name == "arguments" {
+			value = changed
+		}
+		params = appendMember(params, name, value)
+		return nil
+	})
+	call.Params.Raw = append(params, '}')
+	r.call = &call
+}
+
+func appendMember(dst []byte, name string, value []byte) []byte {
+	if len(dst) > 1 {
+		dst = append(dst, ',')
+	}
+	return append(append(jsonrpc.AppendString(dst, name), ':'), value...)
 }
 
 // survey bounds the values in a member of the params, and refuses names that stand twice in an object: which of

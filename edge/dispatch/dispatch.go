@@ -221,6 +221,7 @@ func (d *Dispatch) TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.Tas
 	}
 	if d.opts.Access != nil && (t.tasks.Optional || t.tasks.Required || call.Params.Task != nil) {
 		r := &round{d: d, rules: rules, call: call}
+		r.forTool(t)
 		if d.opts.Access.Hides(&call.Principal, &t.target, r.toolArguments) {
 			return mcp.TaskSupport{}, false
 		}

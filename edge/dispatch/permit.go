@@ -68,10 +68,12 @@ func (r *round) permitNamed(ctx context.Context) error {
 	switch r.call.Method {
 	case mcp.MethodToolsCall:
 		if t := r.view.toolOf(r.call); t != nil {
+			r.forTool(t)
 			return r.decide(ctx, &t.target, r.toolArguments)
 		}
 	case mcp.MethodPromptsGet:
 		if p := r.view.promptOf(r.call, name); p != nil {
+			r.forPrompt()
 			return r.decide(ctx, &p.target, r.promptArguments)
 		}
 	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead, mcp.MethodSubscribe:

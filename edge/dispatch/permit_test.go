@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -413,4 +414,60 @@ type failing struct{ Access }
 
 func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) error {
 	return errFailing
+}
+
+// Rules and the backend see the same arguments: an optional member that is null is there for neither.
+func TestNullArgumentsAreAbsent(t *testing.T) {
+	var mu sync.Mutex
+	var got string
+	f := &fake{name: "one", tools: []*pb.Tool{
+		{Name: "pay", InputSchemaJson: `{"type":"object","properties":{"to":{"type":"string"},"dry":{"type":"boolean"},"by":{"type":["string","null"]}},"required":["to"]}`},
+		{Name: "free", InputSchemaJson: `{"type":"object"}`},
+	}, prompts: []*pb.Prompt{{Name: "hint", Arguments: []*pb.PromptArgument{{Name: "x"}, {Name: "must", Required: true}}}}}
+	f.onCall = func(in *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+		mu.Lock()
+		defer mu.Unlock()
+		got = in.GetArgumentsJson()
+		return s.Send(toolText("called"))
+	}
+	d := start(t, Options{Access: control(t, policy.Settings{
+		Default: policy.Allow,
+		Rules: []policy.Rule{
+			{Name: "dry", Then: policy.Deny, When: `has(arguments.dry) || has(arguments.x)`},
+			{Name: "by", Then: policy.Deny, When: `has(arguments.by) && arguments.by != null`},
+		},
+	})}, f)
+	for _, x := range []struct {
+		method       mcp.Method
+		params, args string
+		want         mcp.Kind
+		toolError    bool
+	}{
+		{mcp.MethodToolsCall, `{"name":"pay","arguments":{"to":"a","dry":null}}`, `{"to":"a"}`, mcp.KindNone, false},
+		{mcp.MethodToolsCall, `{"name":"pay","arguments":{"to":"a","by":null, "n":1.0}}`, `{"to":"a","by":null, "n":1.0}`, mcp.KindNone, false},
+		{mcp.MethodToolsCall, `{"name":"pay","arguments":{"to":"a","dry":false}}`, ``, mcp.KindForbidden, false},
+		{mcp.MethodToolsCall, `{"name":"pay","arguments":{"to":null}}`, ``, mcp.KindNone, true},
+		{mcp.MethodToolsCall, `{"name":"free","arguments":{"dry":null}}`, ``, mcp.KindForbidden, false},
+		{mcp.MethodPromptsGet, `{"name":"hint","arguments":{"must":"a","x":null}}`, ``, mcp.KindNone, false},
+		{mcp.MethodPromptsGet, `{"name":"hint","arguments":{"must":null}}`, ``, mcp.KindInvalidParams, false},
+	} {
+		for _, version := range []string{legacy, modern} {
+			got = ""
+			call := request(t, x.method, x.params)
+			reply, err := d.Call(t.Context(), rules(t, version), call, &events{})
+			if kindOf(t, err) != x.want || reply.ToolError != x.toolError {
+				t.Errorf("%s %s: %s, %v", version, x.params, reply.Result, err)
+			}
+			if got != x.args {
+				t.Errorf("%s %s: the backend has %s, want %s", version, x.params, got, x.args)
+			}
+			err = d.Permit(t.Context(), rules(t, version), request(t, x.method, x.params))
+			if denied := x.want == mcp.KindForbidden; denied != (kindOf(t, err) == mcp.KindForbidden) {
+				t.Errorf("%s %s: permit says %v", version, x.params, err)
+			}
+			if string(call.Params.Raw) != x.params {
+				t.Error("the call was changed")
+			}
+		}
+	}
 }

@@ -18,7 +18,8 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 		return false, nil
 	}
 	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Hints: hintsOf(nil)}
-	if t := d.views.known(call.Principal).tools.byName[task.Tool]; t != nil {
+	t := d.views.known(call.Principal).tools.byName[task.Tool]
+	if t != nil {
 		target = t.target
 	}
 	once := *task
@@ -34,6 +35,9 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 			}
 		}
 		r := &round{d: d, rules: rules, call: &asked}
+		if t != nil {
+			r.forTool(t)
+		}
 		return r.toolArguments()
 	})
 	return errors.Is(err, policy.ErrHidden), err

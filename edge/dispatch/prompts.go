@@ -71,6 +71,7 @@ func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
 	if p == nil {
 		return mcp.Reply{}, r.noPrompt(ctx, r.call.Params.Target, r.promptArguments, r.unknownPrompt)
 	}
+	r.forPrompt()
 	if err := r.decide(ctx, &p.target, r.promptArguments); errors.Is(err, policy.ErrHidden) {
 		return mcp.Reply{}, r.unknownPrompt()
 	} else if err != nil {

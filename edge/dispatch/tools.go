@@ -105,6 +105,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
+	r.forTool(t)
 	if r.d.opts.Access != nil {
 		if err := r.decide(ctx, &t.target, r.toolArguments); errors.Is(err, policy.ErrHidden) {
 			return mcp.Reply{}, r.unknownTool()

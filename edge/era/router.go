@@ -144,6 +144,6 @@ func modernMeta(msg jsonrpc.Message) bool {
 	if !ok || jsonrpc.TypeOf(meta) != jsonrpc.Object {
 		return false
 	}
-	_, ok = jsonrpc.Member(meta, mcp.MetaVersion)
-	return ok
+	version, ok := jsonrpc.Member(meta, mcp.MetaVersion)
+	return ok && jsonrpc.TypeOf(version) != jsonrpc.Null
 }

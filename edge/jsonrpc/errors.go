@@ -1,7 +1,5 @@
 package jsonrpc
 
-import "fmt"
-
 // The error codes that JSON-RPC 2.0 itself defines (section 5.1, "Error object").
 const (
 	CodeParseError     = -32700
@@ -31,7 +29,5 @@ type ParseError struct {
 	Offset int
 }
 
-// Error implements error.
-func (e *ParseError) Error() string {
-	return fmt.Sprintf("jsonrpc: %s (code %d, byte %d)", e.Message, e.Code, e.Offset)
-}
+// Error is the message: it may become part of one that a peer reads.
+func (e *ParseError) Error() string { return e.Message }

@@ -35,15 +35,15 @@ type Message struct {
 	Kind   Kind
 	ID     ID              // zero in a Notification; may be zero in an ErrorResponse
 	Method string          // Request and Notification
-	Params json.RawMessage // an object, or nil if absent; Request and Notification
+	Params json.RawMessage // an object, or nil if absent or null; Request and Notification
 	Result json.RawMessage // any value; Response
 	Error  json.RawMessage // an object; ErrorResponse
 }
 
 // Parse reads one message; space around it is allowed. The error is always a [*ParseError].
 //
-// Beyond JSON-RPC 2.0 it asks what MCP asks: an id is a string or an integer, never null; params are
-// an object. The members of the envelope must be unique and spelled exactly; others are ignored.
+// Beyond JSON-RPC 2.0 it asks what MCP asks: the id of a request is a string or an integer, never null;
+// params are an object. Members that the kind of message does without may be null: they are absent then. The members of the envelope must be unique and spelled exactly; others are ignored.
 // result and error are told apart, and an error is an object, but what they hold is not judged.
 func Parse(data []byte) (Message, error) {
 	s := scanner{data: data}
@@ -166,6 +166,7 @@ func (e *envelope) reply() bool {
 
 // message judges the members. The returned error is nil or the reason why they make no message.
 func (e *envelope) message() (Message, *ParseError) {
+	e.dropNulls()
 	if err := e.judge(); err != nil {
 		return Message{}, err
 	}
@@ -186,6 +187,23 @@ func (e *envelope) message() (Message, *ParseError) {
 		m.Kind, m.Error = ErrorResponse, e.raw[memberError]
 	}
 	return m, nil
+}
+
+// dropNulls makes members absent that are null where the kind of message does without them. A null result stays where it
+// is all that there is, and so does a null id of what is no error: requests have another one, notifications none.
+func (e *envelope) dropNulls() {
+	isNull := func(m member) bool { return e.raw[m] != nil && e.raw[m][0] == 'n' }
+	for _, m := range [...]member{memberMethod, memberParams, memberError} {
+		if isNull(m) {
+			e.raw[m] = nil
+		}
+	}
+	if isNull(memberResult) && (e.raw[memberMethod] != nil || e.raw[memberError] != nil) {
+		e.raw[memberResult] = nil
+	}
+	if isNull(memberID) && e.raw[memberMethod] == nil && e.raw[memberError] != nil {
+		e.raw[memberID] = nil
+	}
 }
 
 // methodText decodes the method, which judge found to be a string.

@@ -119,6 +119,23 @@ func Members[K string | []byte](obj []byte, fn func(key K, value json.RawMessage
 	return nil
 }
 
+// Elements calls fn with each element of an array until it returns false. The result is false for anything but one valid array, and
+// where fn returned false. Elements alias array.
+func Elements(array []byte, fn func(value json.RawMessage) bool) bool {
+	s := scanner{data: array}
+	s.space()
+	if !s.at('[') || !s.open() {
+		return false
+	}
+	for more := s.firstElement(); more; more = s.nextElement() {
+		from := s.pos
+		if !s.value() || !fn(json.RawMessage(array[from:s.pos:s.pos])) {
+			return false
+		}
+	}
+	return s.fault == noFault && s.end()
+}
+
 // Member finds a top-level member of an object by its exact name. Of duplicates the last counts, as
 // in encoding/json. The value aliases obj. It returns false if there is no such member or obj is not
 // one valid object.

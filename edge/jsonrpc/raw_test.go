@@ -118,3 +118,25 @@ func TestHasRawNewline(t *testing.T) {
 		}
 	}
 }
+
+func TestElements(t *testing.T) {
+	for in, want := range map[string]string{
+		`[]`: "", ` [ ] `: "", `[1]`: "1", `[ 1 , "a,]\"[" ]`: `1|"a,]\"["`,
+		`[[1,2],{"a":[3,"}"]},null]`: `[1,2]|{"a":[3,"}"]}|null`, `["","x"]`: `""|"x"`,
+		`["\\"]`: `"\\"`, `[{"a":"]"},"b"]`: `{"a":"]"}|"b"`,
+	} {
+		var got []string
+		if !Elements([]byte(in), func(v json.RawMessage) bool { got = append(got, string(v)); return true }) {
+			t.Errorf("%s: not an array", in)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
+	}
+	if Elements([]byte(`{"a":1}`), func(json.RawMessage) bool { return true }) {
+		t.Error("an object has elements")
+	}
+	if Elements([]byte(`[1,2]`), func(v json.RawMessage) bool { return string(v) != "1" }) {
+		t.Error("a refusal is not reported")
+	}
+}

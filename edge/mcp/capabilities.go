@@ -31,25 +31,23 @@ func (c *Capabilities) Extension(id string) bool {
 }
 
 // ParseCapabilities reads a ClientCapabilities object. An `elicitation` without modes means forms.
-// Anything but an object is an error. The result aliases raw.
+// null is absent, here and in every member; anything else but an object is an error. The result aliases raw.
 func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
-	c := Capabilities{Raw: raw}
-	if len(raw) == 0 {
-		return c, nil
+	if len(raw) == 0 || isNull(raw) {
+		return Capabilities{}, nil
 	}
+	c := Capabilities{Raw: raw}
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		if jsonrpc.TypeOf(value) != jsonrpc.Object {
 			return nil
 		}
 		switch string(key) {
 		case "elicitation":
-			_, c.ElicitForm = jsonrpc.Member(value, "form")
-			_, c.ElicitURL = jsonrpc.Member(value, "url")
+			c.ElicitForm, c.ElicitURL = has(value, "form"), has(value, "url")
 			c.ElicitForm = c.ElicitForm || !c.ElicitURL
 		case "sampling":
 			c.Sampling = true
-			_, c.SamplingTools = jsonrpc.Member(value, "tools")
-			_, c.SamplingCtx = jsonrpc.Member(value, "context")
+			c.SamplingTools, c.SamplingCtx = has(value, "tools"), has(value, "context")
 		case "roots":
 			c.Roots = true
 			v, _ := jsonrpc.Member(value, "listChanged")
@@ -58,4 +56,10 @@ func ParseCapabilities(raw json.RawMessage) (Capabilities, error) {
 		return nil
 	})
 	return c, err
+}
+
+// has reports whether an object has a member that is not null.
+func has(object json.RawMessage, name string) bool {
+	value, ok := jsonrpc.Member(object, name)
+	return ok && !isNull(value)
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // Params is a request's params, opened one level deep, once, for every method: each member is the raw
-// JSON value, nil when absent. All of it aliases the body.
+// JSON value, nil when absent or null. All of it aliases the body.
 type Params struct {
-	// Raw is the whole object; nil when the request had no params.
+	// Raw is the whole object, nulls included; nil when the request had no params.
 	Raw json.RawMessage
 	// Target is what Mcp-Name mirrors and spans name: the member that the method is about, a tool's or
 	// prompt's `name` or a resource's `uri`. HasTarget is false when the member is absent or no string,
@@ -48,15 +48,14 @@ type Meta struct {
 	TraceParent, TraceState, Baggage json.RawMessage
 }
 
-// token takes a progress token; null is none.
-func (m *Meta) token(value json.RawMessage) error {
-	switch t := jsonrpc.TypeOf(value); {
-	case t == jsonrpc.Null:
+// checkToken says what is wrong with a progress token.
+func checkToken(token json.RawMessage) error {
+	switch t := jsonrpc.TypeOf(token); {
+	case token == nil:
 		return nil
-	case t != jsonrpc.String && t != jsonrpc.Number, len(value) > maxToken:
+	case t != jsonrpc.String && t != jsonrpc.Number, len(token) > maxToken:
 		return Errorf(KindInvalidParams, "_meta.progressToken must be a string or a number of at most %d bytes: every progress message repeats it", maxToken)
 	}
-	m.ProgressToken = value
 	return nil
 }
 
@@ -87,14 +86,14 @@ func ParseParams(method Method, raw json.RawMessage) (*Params, error) {
 }
 
 // Parse makes p the params of a message that jsonrpc.Parse accepted. It fails when a member
-// that is read stands twice, since others may take the other one, when `_meta` is present and no object, and when
+// that is read stands twice, since others may take the other one, when `_meta` is neither absent nor null nor an object, and when
 // something is longer than MaxURI, MaxName or MaxClientInfo, and leaves p zero.
 func (p *Params) Parse(method Method, raw json.RawMessage) error {
 	*p = Params{Raw: raw}
 	if len(raw) == 0 {
 		return nil
 	}
-	target, targeted := method.target(), false
+	target, targeted, hasNull := method.target(), false, false
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
 		if string(key) == target {
 			if targeted {
@@ -104,6 +103,7 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 			p.Target, p.HasTarget = jsonrpc.Unquote(value)
 			return p.checkTarget(target)
 		}
+		hasNull = hasNull || isNull(value)
 		switch string(key) {
 		case "arguments":
 			return once(&p.Arguments, key, value)
@@ -141,6 +141,10 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 		}
 		return nil
 	})
+	if hasNull {
+		dropNulls(&p.Arguments, &p.Cursor, &p.InputResponses, &p.RequestState, &p.Ref, &p.Argument, &p.Context, &p.Level, &p.RequestID,
+			&p.Notifications, &p.Task, &p.Version, &p.Capabilities, &p.ClientInfo, &p.Meta.Raw)
+	}
 	if err == nil {
 		err = p.checkNames(method)
 	}
@@ -152,17 +156,18 @@ func (p *Params) Parse(method Method, raw json.RawMessage) error {
 }
 
 func (m *Meta) parse(raw json.RawMessage) error {
+	if m.Raw = raw; isNull(raw) {
+		return nil // The caller drops it.
+	}
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object {
 		return Errorf(KindInvalidParams, "_meta must be an object")
 	}
-	m.Raw = raw
+	hasNull := false
 	err := jsonrpc.Members(raw, func(key []byte, value json.RawMessage) error {
+		hasNull = hasNull || isNull(value)
 		switch string(key) {
 		case "progressToken":
-			if m.ProgressToken != nil {
-				return repeated(key)
-			}
-			return m.token(value)
+			return once(&m.ProgressToken, key, value)
 		case MetaVersion:
 			return once(&m.Version, key, value)
 		case MetaClientInfo:
@@ -180,6 +185,12 @@ func (m *Meta) parse(raw json.RawMessage) error {
 		}
 		return nil
 	})
+	if hasNull {
+		dropNulls(&m.ProgressToken, &m.Version, &m.ClientInfo, &m.Capabilities, &m.LogLevel, &m.TraceParent, &m.TraceState, &m.Baggage)
+	}
+	if err == nil {
+		err = checkToken(m.ProgressToken)
+	}
 	if err == nil {
 		err = checkString("_meta."+MetaVersion, m.Version, MaxName)
 	}
@@ -196,6 +207,17 @@ func once(member *json.RawMessage, key []byte, value json.RawMessage) error {
 	}
 	*member = value
 	return nil
+}
+
+func isNull(value json.RawMessage) bool { return jsonrpc.TypeOf(value) == jsonrpc.Null }
+
+// dropNulls makes members absent that are null. It is called once all are read, so that a member which stands twice is found.
+func dropNulls(members ...*json.RawMessage) {
+	for _, m := range members {
+		if isNull(*m) {
+			*m = nil
+		}
+	}
 }
 
 func repeated(key []byte) error {

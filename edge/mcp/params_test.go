@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 )
@@ -44,6 +45,55 @@ func TestProgressToken(t *testing.T) {
 		}
 		if token == "null" && p.Meta.ProgressToken != nil {
 			t.Error("null is a token")
+		}
+	}
+}
+
+// null is absent in every member that is read, and in those of `_meta`.
+func TestNullIsAbsent(t *testing.T) {
+	members := []string{"arguments", "cursor", "inputResponses", "requestState", "ref", "argument", "context", "level", "requestId", "notifications",
+		"task", "protocolVersion", "capabilities", "clientInfo", "_meta"}
+	all := `{"name":null,"` + strings.Join(members, `":null,"`) + `":null}`
+	p, err := ParseParams(MethodToolsCall, json.RawMessage(all))
+	if err != nil || p.HasTarget {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if p.Raw = nil; !reflect.DeepEqual(*p, Params{}) {
+		t.Errorf("null is there: %+v", p)
+	}
+	metas := []string{"progressToken", MetaVersion, MetaClientInfo, MetaCapabilities, MetaLogLevel, MetaTraceParent, MetaTraceState, MetaBaggage}
+	p, err = ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"`+strings.Join(metas, `":null,"`)+`": null }}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Meta.Raw = nil; !reflect.DeepEqual(p.Meta, Meta{}) {
+		t.Errorf("null is there: %+v", p.Meta)
+	}
+	for _, name := range members {
+		if _, err := ParseParams(MethodToolsCall, json.RawMessage(`{"`+name+`":null,"`+name+`":{}}`)); err == nil {
+			t.Errorf("%s may stand twice", name)
+		}
+	}
+	for _, name := range metas {
+		if _, err := ParseParams(MethodToolsCall, json.RawMessage(`{"_meta":{"`+name+`":null,"`+name+`":"x"}}`)); err == nil {
+			t.Errorf("%s may stand twice", name)
+		}
+	}
+}
+
+// What a client declares with null it does not declare.
+func TestNullCapabilities(t *testing.T) {
+	for raw, want := range map[string]Capabilities{
+		`null`:                                 {},
+		`{"elicitation":null,"sampling":null}`: {},
+		`{"elicitation":{"form":null,"url":null}}`:                                {ElicitForm: true},
+		`{"elicitation":{"form":null,"url":{}}}`:                                  {ElicitURL: true},
+		`{"elicitation":{"form":{},"url":null}}`:                                  {ElicitForm: true},
+		`{"sampling":{"tools":null,"context":null},"roots":{"listChanged":null}}`: {Sampling: true, Roots: true},
+	} {
+		got, err := ParseCapabilities(json.RawMessage(raw))
+		if got.Raw = nil; err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v; want %+v", raw, got, err, want)
 		}
 	}
 }

@@ -68,49 +68,6 @@ func methodByShape(raw json.RawMessage) mcp.Method {
 	return ""
 }
 
-// elements calls fn with each element of a valid array until it returns false; the result is fn's last,
-// and false for anything but an array. Elements alias raw.
-func elements(raw json.RawMessage, fn func(value json.RawMessage) bool) bool {
-	if jsonrpc.TypeOf(raw) != jsonrpc.Array {
-		return false
-	}
-	ok := true
-	depth, from, inString := 0, -1, false
-	for i := 0; i < len(raw) && ok; i++ {
-		c := raw[i]
-		switch {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		}
-		if inString {
-			if depth == 1 && from < 0 {
-				from = i
-			}
-			continue
-		}
-		switch c {
-		case ' ', '\t', '\r', '\n':
-			continue
-		case '[', '{':
-			depth++
-			if depth == 1 {
-				continue
-			}
-		case ']', '}':
-			depth--
-		}
-		if from >= 0 && (depth == 0 || depth == 1 && c == ',') {
-			ok = fn(trimSpace(raw[from:i]))
-			from = -1
-		} else if from < 0 && depth >= 1 && c != ',' {
-			from = i
-		}
-	}
-	return ok
-}
-
 // object reads the members of a client's object; read stores one and says whether it fits. Members of
 // the value null count as absent. False if raw is no object or a member does not fit.
 func object(raw json.RawMessage, read func(key []byte, value json.RawMessage) bool) bool {
@@ -173,7 +130,7 @@ func readAnnotations(raw json.RawMessage) (*pb.Annotations, bool) {
 	ok := object(raw, func(key []byte, value json.RawMessage) bool {
 		switch string(key) {
 		case "audience":
-			return elements(value, func(v json.RawMessage) bool {
+			return jsonrpc.Elements(value, func(v json.RawMessage) bool {
 				var role pb.Role
 				fits := readRole(&role, v)
 				a.Audience = append(a.Audience, role)

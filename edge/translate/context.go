@@ -78,7 +78,7 @@ func readImplementation(out *pb.Implementation, raw json.RawMessage) {
 
 func readIcons(raw json.RawMessage) []*pb.Icon {
 	var icons []*pb.Icon
-	_ = elements(raw, func(value json.RawMessage) bool {
+	_ = jsonrpc.Elements(raw, func(value json.RawMessage) bool {
 		icon := &pb.Icon{}
 		_ = jsonrpc.Members(value, func(key []byte, value json.RawMessage) error {
 			switch string(key) {
@@ -89,7 +89,7 @@ func readIcons(raw json.RawMessage) []*pb.Icon {
 			case "theme":
 				icon.Theme, _ = jsonrpc.Unquote(value)
 			case "sizes":
-				_ = elements(value, func(size json.RawMessage) bool {
+				_ = jsonrpc.Elements(value, func(size json.RawMessage) bool {
 					if s, ok := jsonrpc.Unquote(size); ok {
 						icon.Sizes = append(icon.Sizes, s)
 					}

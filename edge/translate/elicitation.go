@@ -155,7 +155,7 @@ func appendPlainField(dst []byte, name, kind string, field json.RawMessage) ([]b
 // appendChoices appends oneOf's constants as enum and their titles as enumNames.
 func appendChoices(dst []byte, name string, oneOf json.RawMessage) ([]byte, error) {
 	var values, titles []string
-	fits := elements(oneOf, func(choice json.RawMessage) bool {
+	fits := jsonrpc.Elements(oneOf, func(choice json.RawMessage) bool {
 		if jsonrpc.TypeOf(choice) != jsonrpc.Object {
 			return false
 		}
@@ -208,7 +208,7 @@ func isFormValue(v json.RawMessage) bool {
 	case jsonrpc.Object:
 		return false
 	case jsonrpc.Array:
-		return elements(v, func(e json.RawMessage) bool { return jsonrpc.TypeOf(e) == jsonrpc.String })
+		return jsonrpc.Elements(v, func(e json.RawMessage) bool { return jsonrpc.TypeOf(e) == jsonrpc.String })
 	}
 	return true
 }

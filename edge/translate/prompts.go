@@ -73,7 +73,7 @@ func GetPromptRequest(call *mcp.Call, name string) (*pb.GetPromptRequest, error)
 	}, nil
 }
 
-// stringMap reads an object of strings; absent and null give nil.
+// stringMap reads an object of strings; absent and null give nil, and members that are null are left out.
 func stringMap(field string, raw json.RawMessage) (map[string]string, error) {
 	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
 		return nil, nil
@@ -83,6 +83,9 @@ func stringMap(field string, raw json.RawMessage) (map[string]string, error) {
 	}
 	out := make(map[string]string)
 	err := jsonrpc.Members(raw, func(key string, value json.RawMessage) error {
+		if jsonrpc.TypeOf(value) == jsonrpc.Null {
+			return nil
+		}
 		s, ok := jsonrpc.Unquote(value)
 		if !ok {
 			return wrongType(field+"."+key, value, "a string")

@@ -77,16 +77,16 @@ func TestGetPromptRequest(t *testing.T) {
 	if d := cmp.Diff(map[string]string{"a": "1", "b": "é"}, req.Arguments); d != "" || req.Name != "p" {
 		t.Errorf("name %q, arguments: %s", req.Name, d)
 	}
-	for _, params := range []string{`{"name":"p"}`, `{"name":"p","arguments":null}`} {
+	for _, params := range []string{`{"name":"p"}`, `{"name":"p","arguments":null}`, `{"name":"p","arguments":{"a":null}}`} {
 		req, err := GetPromptRequest(callOf(t, mcp.MethodPromptsGet, params), "p")
 		if err != nil || len(req.Arguments) != 0 {
 			t.Errorf("%s gives %v, %v", params, req, err)
 		}
 	}
 	for params, part := range map[string]string{
-		`{"arguments":[]}`:         "params.arguments: array",
-		`{"arguments":{"a":1}}`:    "params.arguments.a: number",
-		`{"arguments":{"a":null}}`: "params.arguments.a: null",
+		`{"arguments":[]}`:       "params.arguments: array",
+		`{"arguments":{"a":1}}`:  "params.arguments.a: number",
+		`{"arguments":{"a":[]}}`: "params.arguments.a: array",
 	} {
 		_, err := GetPromptRequest(callOf(t, mcp.MethodPromptsGet, params), "p")
 		refused(t, err, mcp.KindInvalidParams, part)

@@ -11,7 +11,7 @@ import (
 func readRoots(raw json.RawMessage) (*pb.ListRootsResult, bool) {
 	out := &pb.ListRootsResult{}
 	list, _ := jsonrpc.Member(raw, "roots")
-	ok := elements(list, func(value json.RawMessage) bool {
+	ok := jsonrpc.Elements(list, func(value json.RawMessage) bool {
 		root := &pb.Root{}
 		out.Roots = append(out.Roots, root)
 		fits := object(value, func(key []byte, value json.RawMessage) bool {

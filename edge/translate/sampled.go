@@ -39,7 +39,7 @@ func readSamplingContents(out *pb.CreateMessageResult, raw json.RawMessage) bool
 	if jsonrpc.TypeOf(raw) == jsonrpc.Object {
 		return add(raw)
 	}
-	return elements(raw, add)
+	return jsonrpc.Elements(raw, add)
 }
 
 // block is the union of what the kinds of content hold.
@@ -134,7 +134,7 @@ func readSamplingContent(raw json.RawMessage) (*pb.SamplingContent, bool) {
 	}
 	result := &pb.ToolResult{ToolUseId: b.toolUseID, StructuredContentJson: b.structured, IsError: b.isError}
 	out.Content = &pb.SamplingContent_ToolResult{ToolResult: result}
-	ok = b.toolUseID != "" && elements(b.content, func(value json.RawMessage) bool {
+	ok = b.toolUseID != "" && jsonrpc.Elements(b.content, func(value json.RawMessage) bool {
 		content, fits := readContent(value)
 		result.Content = append(result.Content, content)
 		return fits

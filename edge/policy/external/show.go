@@ -80,6 +80,9 @@ func scalars(members []member, most int) (kept []member, _ error) {
 				kept = append(kept, m)
 			}
 		case "arguments":
+			if jsonrpc.TypeOf(m.value) == jsonrpc.Null {
+				break
+			}
 			var err error
 			if arguments, err = membersOf(m.value); err != nil {
 				return nil, err
