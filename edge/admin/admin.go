@@ -8,9 +8,11 @@
 package admin
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
@@ -60,7 +62,7 @@ type Options struct {
 }
 
 // New makes the handler: /healthz (the process lives) and /readyz (503 with the reason until it can
-// serve, and again while it drains), which like /metrics may be asked by any name, and what the options
+// serve, and again while it drains; with the progress of backends that are being learned), which like /metrics may be asked by any name, and what the options
 // say.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	o.Web.Refusal = refusal
@@ -71,10 +73,10 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 	})))
 	mux.Handle("GET "+readyPath, g.admitIf(o.LockProbes, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if err := ready.Ready(); err != nil {
-			http.Error(w, err.Error(), http.StatusServiceUnavailable)
+			http.Error(w, err.Error()+learning(pool), http.StatusServiceUnavailable)
 			return
 		}
-		_, _ = w.Write([]byte("ready\n"))
+		_, _ = w.Write([]byte("ready" + learning(pool) + "\n"))
 	})))
 	if o.JWKS != nil {
 		mux.HandleFunc("GET "+JWKSPath, func(w http.ResponseWriter, _ *http.Request) {
@@ -91,6 +93,17 @@ func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
 		return g.bound(g.certified(mux))
 	}
 	return g.bound(mux)
+}
+
+// learning is a line for each backend that is being learned, each behind a line break.
+func learning(pool *backend.Pool) string {
+	var lines strings.Builder
+	for _, b := range pool.Backends() {
+		if s := b.Status(); s.Progress != "" {
+			fmt.Fprintf(&lines, "\nbackend %q: %s", s.Name, s.Progress)
+		}
+	}
+	return lines.String()
 }
 
 // mount serves what not every web page may ask.

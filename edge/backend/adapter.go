@@ -16,6 +16,9 @@ type Adapter interface {
 	Dial(ctx context.Context) (net.Conn, error)
 	// Notes are sentences, for operators, about what the contract cannot say of the target.
 	Notes() []string
+	// Progress says how far the target was learned, as long as nothing can be served before it is: "learned 31 of 59 files".
+	// Empty: it is not being learned.
+	Progress() string
 	// Close ends all connections, and returns when no goroutine is left.
 	Close()
 }
@@ -51,6 +54,13 @@ func (a *adapted) notes() []string {
 		return nil
 	}
 	return a.adapter.Notes()
+}
+
+func (a *adapted) progress() string {
+	if a == nil {
+		return ""
+	}
+	return a.adapter.Progress()
 }
 
 func (a *adapted) close() {

@@ -40,6 +40,8 @@ type Status struct {
 	Since time.Time
 	// LastError is the last thing that went wrong, kept when the backend recovers; empty: nothing.
 	LastError string
+	// Progress says how far the target was learned by an adapter while it is: "learned 31 of 59 files". Empty: it is not.
+	Progress string
 	// Loaded is when all lists were last read without an error; zero: never.
 	Loaded time.Time
 	// Present is the catalog's: false when nothing of the backend is shown to clients.
@@ -61,7 +63,7 @@ func (b *Backend) Status() Status {
 	s := b.status
 	s.Problems = slices.Clone(s.Problems)
 	s.Name, s.Target = b.cfg.Name, b.cfg.Target
-	s.Present = b.Catalog().Present
+	s.Present, s.Progress = b.Catalog().Present, b.adapted.progress()
 	s.Calls, s.Watches = int(b.calls.Load()), watches
 	return s
 }

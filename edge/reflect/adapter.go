@@ -203,8 +203,23 @@ type attempt struct {
 	done  chan struct{}
 	err   error // once done is closed
 	began time.Time
-	// files is how many files have come.
-	files atomic.Int64
+	// files is how many files have come, known how many there are as far as it is known.
+	files, known atomic.Int64
+}
+
+// String is the progress in words.
+func (t *attempt) String() string {
+	return fmt.Sprintf("learned %d of %d files", t.files.Load(), t.known.Load())
+}
+
+// Progress says how far the methods are learned while no call can be served before they are; empty: they are not being learned.
+func (a *Adapter) Progress() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.attempt == nil {
+		return ""
+	}
+	return a.attempt.String()
 }
 
 // learned waits until the methods are learned. The learning goes on when ctx ends, and the next call waits for it. The
@@ -219,7 +234,10 @@ func (a *Adapter) learned(ctx context.Context) error {
 			defer close(t.done)
 			ctx, cancel := context.WithTimeout(a.ctx, limit.MaxTime)
 			defer cancel()
-			t.err = a.load(ctx, func(files int) { t.files.Store(int64(files)) })
+			t.err = a.load(ctx, func(files, known int) {
+				t.files.Store(int64(files))
+				t.known.Store(int64(known))
+			})
 		})
 	}
 	a.mu.Unlock()
@@ -229,9 +247,9 @@ func (a *Adapter) learned(ctx context.Context) error {
 	select {
 	case <-t.done:
 	case <-ctx.Done():
-		err := fmt.Errorf("its methods are being learned since %s: %d files have come", time.Since(t.began).Round(time.Second/10), t.files.Load())
-		a.log.Info("the service's methods are not learned yet", "files", t.files.Load(), "since", time.Since(t.began))
-		return err
+		since := time.Since(t.began).Round(time.Second / 10)
+		a.log.Info("the service's methods are not learned yet: "+t.String(), "since", since)
+		return fmt.Errorf("its methods are not learned yet: %s in %s", t, since)
 	}
 	a.mu.Lock()
 	a.attempt = nil
@@ -241,7 +259,7 @@ func (a *Adapter) learned(ctx context.Context) error {
 
 // load learns the methods and swaps the model if they differ. One load runs at a time: while there is no
 // link, by the attempt of who opens one, then by the link's follower.
-func (a *Adapter) load(ctx context.Context, progress func(files int)) error {
+func (a *Adapter) load(ctx context.Context, progress func(files, known int)) error {
 	before, _ := a.current()
 	m, err := learn(ctx, a.target, &a.opts, before, progress)
 	if err != nil {

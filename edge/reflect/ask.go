@@ -26,7 +26,7 @@ var reflectionMethods = []string{
 const maxWindow = 32
 
 // ask learns a target's services by server reflection, in the newest version that answers.
-func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *selection, progress func(files int)) error {
+func ask(ctx context.Context, conn grpc.ClientConnInterface, c *catalog, pick *selection, progress func(files, known int)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var failed error
@@ -71,13 +71,15 @@ type asker struct {
 	conn     grpc.ClientConnInterface
 	method   string
 	catalog  *catalog
-	progress func(files int)
+	progress func(files, known int)
 
 	stream grpc.ClientStream // nil: none is open
 	// waiting are questions to be asked, open those without an answer yet, in their order.
 	waiting, open []question
 	// asked are the files and symbols that were asked about, ever.
 	asked map[string]bool
+	// files is how many questions about files wait or are open.
+	files int
 	// window is how many may be open, received how many bytes the answers had.
 	window, received int
 }
@@ -240,6 +242,7 @@ func (a *asker) file(name string, depth int) {
 		return
 	}
 	if len(name) <= limit.MaxName && a.once("file "+name) {
+		a.files++
 		a.waiting = append(a.waiting, question{depth: depth, refused: func(error) { a.catalog.common(name) }, req: &rpb.ServerReflectionRequest{
 			MessageRequest: &rpb.ServerReflectionRequest_FileByFilename{FileByFilename: name},
 		}})
@@ -283,6 +286,7 @@ func (a *asker) run() error {
 			q := a.waiting[0]
 			a.waiting = a.waiting[1:]
 			if a.needless(q) {
+				a.settled(q)
 				continue
 			}
 			if err := a.send(q.req); err != nil {
@@ -296,6 +300,13 @@ func (a *asker) run() error {
 		if err := a.answer(); err != nil {
 			return err
 		}
+	}
+}
+
+// settled counts a question that needs no answer any more.
+func (a *asker) settled(q question) {
+	if q.req.GetFileByFilename() != "" {
+		a.files--
 	}
 }
 
@@ -315,6 +326,7 @@ func (a *asker) answer() error {
 		a.waiting = append(a.open[1:], a.waiting...)
 		a.open = nil
 	}
+	a.settled(q)
 	if err != nil {
 		if q.refused != nil {
 			q.refused(err)
@@ -349,7 +361,7 @@ func (a *asker) keep(res *rpb.ServerReflectionResponse, q question) error {
 		}
 	}
 	if a.progress != nil {
-		a.progress(len(a.catalog.files))
+		a.progress(len(a.catalog.files), len(a.catalog.files)+a.files)
 	}
 	if err := a.catalog.meter.Err(); err != nil && a.ctx.Err() == nil {
 		a.catalog.exceeds("the rest of the service", err)

@@ -21,13 +21,14 @@ import (
 )
 
 // learn finds out what a target serves and makes tools of it; before is returned when nothing has changed
-// since. A fault in the descriptors is an error, never a panic. progress is called as files come, with their number.
-func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files int)) (*model, error) {
+// since. A fault in the descriptors is an error, never a panic. progress is called as files come, with
+// their number and how many are known of; nil is not.
+func learn(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int)) (*model, error) {
 	return learnBy(ctx, conn, opts, before, progress, limit.New(ctx))
 }
 
 // learnBy is learn with the meter of ctx.
-func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files int), meter *limit.Meter) (m *model, err error) {
+func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, before *model, progress func(files, known int), meter *limit.Meter) (m *model, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			m, err = nil, fmt.Errorf("the service's descriptors cannot be used: %v", p)

@@ -17,13 +17,15 @@ import (
 type timing struct {
 	// reach bounds the attempt to connect, and each call unless the backend's own timeout is shorter.
 	reach time.Duration
+	// learn bounds the attempt to connect to a target that an adapter learns.
+	learn time.Duration
 	// settle is how long a feed may take to begin.
 	settle time.Duration
 	// brief is the first deadline of the calls that are abandoned on purpose.
 	brief time.Duration
 }
 
-var defaultTiming = timing{reach: 10 * time.Second, settle: 3 * time.Second, brief: 20 * time.Millisecond}
+var defaultTiming = timing{reach: 10 * time.Second, learn: 3 * time.Minute, settle: 3 * time.Second, brief: 20 * time.Millisecond}
 
 // noPreface is what gRPC says of a server that accepts a connection and does not begin HTTP/2.
 const noPreface = "error reading server preface"
@@ -33,10 +35,24 @@ const noPreface = "error reading server preface"
 // changes anything: of the tools it calls those marked read-only that need no arguments, and those named
 // in trial, whose answers it gives; whatever else they ask, it declines.
 //
-// The error says that the backend cannot be reached within 10 s or before ctx ends, that a list cannot
+// The error says that the backend cannot be reached within 10 s, or learned within 3 minutes, or before ctx ends, that a list cannot
 // be read, or that the contract is broken; it is nil for a sound backend. An error of w is ignored.
 func Run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer) error {
 	return run(ctx, cfg, trial, w, &defaultTiming)
+}
+
+// reach waits until the backend is connected, for timing.reach, and longer while what it serves is being learned: that has its
+// own bound.
+func reach(ctx context.Context, b *backend.Inspection, timing *timing) error {
+	for began := time.Now(); ; {
+		before := b.Status().Progress
+		once, cancel := context.WithTimeout(ctx, timing.reach)
+		err := b.Connect(once)
+		cancel()
+		if err == nil || before+b.Status().Progress == "" || time.Since(began) > timing.learn || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, timing *timing) error {
@@ -46,9 +62,7 @@ func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, tim
 	}
 	defer b.Close()
 	_, _ = fmt.Fprintf(w, "backend %q at %s\n", cfg.Name, cfg.Target)
-	reach, cancel := context.WithTimeout(ctx, timing.reach)
-	defer cancel()
-	if err := b.Connect(reach); err != nil {
+	if err := reach(ctx, b, timing); err != nil {
 		if cfg.Credentials == nil && strings.Contains(err.Error(), noPreface) {
 			err = fmt.Errorf("%w: what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err)
 		}

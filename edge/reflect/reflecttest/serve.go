@@ -27,6 +27,8 @@ type Options struct {
 	Addr string
 	// Alpha serves reflection v1alpha instead of v1, Mute none.
 	Alpha, Mute bool
+	// Single answers each question of reflection with one file, and calls the function before; nil: with all that a file imports.
+	Single func(*rpb.ServerReflectionRequest)
 }
 
 // Server serves the services of a descriptor set.
@@ -53,6 +55,8 @@ func Serve(t testing.TB, set *descriptorpb.FileDescriptorSet, handle Handler, op
 	info := reflection.ServerOptions{Services: services{files}, DescriptorResolver: files, ExtensionResolver: extensions{dynamicpb.NewTypes(files), files}}
 	switch {
 	case opts.Mute:
+	case opts.Single != nil:
+		rpb.RegisterServerReflectionServer(s.GRPC, &single{files: files, before: opts.Single})
 	case opts.Alpha:
 		rpbalpha.RegisterServerReflectionServer(s.GRPC, reflection.NewServer(info))
 	default:

@@ -4,7 +4,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
+
+	rpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
@@ -127,4 +131,39 @@ func shop(methods ...string) string {
 		text += "rpc " + m + "(Item) returns (Item);"
 	}
 	return text + "}"
+}
+
+// TestReflectedFarAway: a service that takes long to be learned holds nobody up for longer than start-wait; /readyz and the log say
+// how far it is, and what answers at all is not tried anew.
+func TestReflectedFarAway(t *testing.T) {
+	files := map[string]string{"a.proto": `syntax = "proto3"; package far; import "b.proto"; import "c.proto"; message A { B b = 1; C c = 2; } service FarService { rpc Get(A) returns (A); }`,
+		"b.proto": `syntax = "proto3"; package far; message B {}`, "c.proto": `syntax = "proto3"; package far; message C {}`}
+	let := make(chan struct{})
+	var lists atomic.Int32
+	s := reflecttest.Serve(t, reflecttest.Compile(files), reflecttest.Answer, reflecttest.Options{Single: func(req *rpb.ServerReflectionRequest) {
+		if req.GetFileByFilename() == "c.proto" {
+			<-let
+		}
+		if _, is := req.GetMessageRequest().(*rpb.ServerReflectionRequest_ListServices); is {
+			lists.Add(1)
+		}
+	}})
+	e := startEdge(t, []config.Backend{{Name: "far", Target: s.Addr, Kind: config.KindReflect}},
+		func(c *config.Config) { c.Limits.StartWait = time.Second })
+	await.Until(t, "/readyz says how far it is", func() bool {
+		r, err := newOperator(t, e).try(http.MethodGet, "/readyz", "")
+		return err == nil && r.status == http.StatusOK && strings.Contains(r.text, `backend "far": learned 2 of 3 files`)
+	})
+	await.Until(t, "the log says how far it is", func() bool { return strings.Contains(e.Log.String(), "learned 2 of 3 files") })
+	close(let)
+	await.Until(t, "its tools are listed", func() bool {
+		r, err := newOperator(t, e).try(http.MethodGet, "/v1/tools", "")
+		return err == nil && strings.Contains(r.text, `"far_get"`)
+	})
+	if n := lists.Load(); n != 1 {
+		t.Errorf("it was learned %d times", n)
+	}
+	if r, err := newOperator(t, e).try(http.MethodGet, "/readyz", ""); err != nil || r.text != "ready\n" {
+		t.Errorf("/readyz: %v, %v", r, err)
+	}
 }
