@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
 
@@ -25,6 +26,8 @@ func TestServerMetadata(t *testing.T) {
 		t.Errorf("challenged with %q, want %q", got, challenge)
 	}
 	own := newCaller(t, id.URL+"/.well-known/openid-configuration").send(t, http.MethodGet, "", "Accept", "").want(http.StatusOK)
+	// The edge looks for the keys by itself, once, for which it reads the same document.
+	await.Until(t, "the edge to have the issuer's keys", func() bool { return id.Fetches.Load() > 0 })
 	before := id.Documents.Load()
 	for range 10 {
 		got := at("/.well-known/oauth-authorization-server").send(t, http.MethodGet, "", "Accept", "", "MCP-Protocol-Version", vMar,
