@@ -110,6 +110,11 @@ func (c *Control) askOnce(ctx context.Context, p *inForce, call *mcp.Call, task 
 	if a.known {
 		return a.Answer, nil
 	}
+	if task.Ask != nil {
+		if err := task.Ask(); err != nil {
+			return external.Answer{}, err
+		}
+	}
 	asked, err := toolCall(call, task)
 	if err != nil {
 		return external.Answer{}, err

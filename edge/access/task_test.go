@@ -141,6 +141,33 @@ func TestTaskIsAskedAboutAgain(t *testing.T) {
 	}
 }
 
+// A question that the caller's bound refuses is not put to the policy server, and what it would say is not remembered; an answer that is known
+// needs no question.
+func TestTaskQuestionsAreBounded(t *testing.T) {
+	server := authorizer.Serve(t)
+	client, err := external.New(external.Options{Target: server.Addr, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	c := governed(t, Options{External: client}, policy.Settings{Default: policy.Allow})
+	spent := errors.New("spent")
+	decide := func(ask func() error) error {
+		task := mcp.TaskCall{ID: "task-1", Tool: "t", Quiet: true, Ask: ask}
+		return c.DecideTask(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1, Method: mcp.MethodTasksList}, &task, &tool, none)
+	}
+	refuse := func() error { return spent }
+	if err := decide(refuse); !errors.Is(err, spent) || len(server.Asked()) != 0 {
+		t.Errorf("a refused question: %v, and %d are asked", err, len(server.Asked()))
+	}
+	if err := decide(func() error { return nil }); err != nil || len(server.Asked()) != 1 {
+		t.Errorf("an allowed question: %v, and %d are asked", err, len(server.Asked()))
+	}
+	if err := decide(refuse); err != nil {
+		t.Errorf("what is known: %v", err)
+	}
+}
+
 // Who asks about a task while the policy server is asked about it already waits no longer than its own request lives.
 func TestTaskIsNotWaitedForBeyondItsRequest(t *testing.T) {
 	server := authorizer.Serve(t)

@@ -10,6 +10,9 @@ type TaskCall struct {
 	Tool, Backend string
 	// Arguments reads those that were kept; nil: there were none. It is called once at most, and only if the decision depends on them.
 	Arguments func() (json.RawMessage, error)
+	// Ask is called before the policy server is asked, where its answer is not remembered. Its error is that of the decision. nil allows
+	// every question.
+	Ask func() error
 	// Creator: the request is one that the creator of the task may always make. It is recorded, and not decided.
 	Creator bool
 	// Quiet: the decision is part of another request, as a list. It is neither counted nor recorded.

@@ -17,6 +17,8 @@ import (
 type brief struct {
 	Tool    string `json:"tool"`
 	Backend string `json:"backend,omitempty"`
+	// Arguments is the size of those of the call, in bytes.
+	Arguments int `json:"arguments,omitempty"`
 	// Poll is in milliseconds.
 	Poll    int64     `json:"poll,omitempty"`
 	Message string    `json:"message,omitempty"`
@@ -58,6 +60,10 @@ func briefOf(r *medium.Record, w *medium.Write) []byte {
 		b.take(x.Kind, &e)
 	}
 	raw, err := json.Marshal(&b)
+	if err == nil && len(raw) > medium.MaxBrief { // Lists know the keys of questions without it, and show no methods.
+		b.Asked = nil
+		raw, err = json.Marshal(&b)
+	}
 	if err != nil || len(raw) > medium.MaxBrief {
 		return noBrief
 	}
@@ -74,7 +80,7 @@ func (b *brief) take(kind state.EntryKind, e *entry) {
 	}
 	switch {
 	case kind == state.EntryNotice && e.Tool != "":
-		b.Tool, b.Backend, b.Poll = e.Tool, e.Backend, e.Poll
+		b.Tool, b.Backend, b.Poll, b.Arguments = e.Tool, e.Backend, e.Poll, len(e.Arguments)
 	case kind == state.EntryLog && e.Message != "":
 		b.Message = clipText(e.Message)
 	case kind == state.EntryResponse:
@@ -133,6 +139,7 @@ func (t *Tasks) glanced(ctx context.Context, g *medium.Glance) (*view, error) {
 	v := &view{
 		id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: b.Updated, keep: s.Keep,
 		tool: b.Tool, backend: b.Backend, poll: time.Duration(b.Poll) * time.Millisecond, message: b.Message, partial: true,
+		arguments: b.Arguments,
 	}
 	if g.Ended {
 		v.status, v.end = b.Ended, &entry{At: b.Updated, ToolError: b.ToolError, Cancelled: b.Ended == Cancelled}

@@ -35,13 +35,17 @@ func (t *Tasks) list(ctx context.Context, rules *revision.Rules, c *mcp.Call) (m
 		ids = ids[firstBehind(ids, after):]
 	}
 	var views []*view
-	last := ""
-	for len(views) == 0 && len(ids) > 0 {
+	last, left := after, newAllowances(c.Memory.Holder())
+	for spent := false; len(views) == 0 && len(ids) > 0 && !spent; {
 		page := ids[:min(len(ids), t.o.PageSize)]
-		ids, last = ids[len(page):], page[len(page)-1]
-		if views, err = t.loadAll(ctx, rules, c, page); err != nil {
+		n := 0
+		if views, n, err = t.loadAll(ctx, rules, c, page, left); err != nil {
 			return mcp.Reply{}, err
 		}
+		if n > 0 {
+			last = page[n-1]
+		}
+		ids, spent = ids[n:], n < len(page)
 	}
 	dst := []byte(`{"tasks":[`)
 	for i, v := range views {
@@ -93,23 +97,29 @@ func together(n int, read func(i int)) {
 	all.Wait()
 }
 
-// loadAll reads tasks of a caller's principal, as far as the caller may see them. Those that have expired meanwhile are left out.
-func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, ids []string) ([]*view, error) {
-	views, err := t.glances(ctx, ids)
+// loadAll reads the first n tasks of a page of a caller's principal, as far as the caller may see them. Those that have expired meanwhile are left
+// out. n is below the page's length where the allowances are spent.
+func (t *Tasks) loadAll(ctx context.Context, rules *revision.Rules, c *mcp.Call, page []string, left *allowances) (views []*view, n int, err error) {
+	views, err = t.glances(ctx, page)
 	if ctx.Err() != nil {
-		return nil, mcp.Errorf(mcp.KindTimeout, "the tasks could not be read in time: list again")
+		return nil, 0, mcp.Errorf(mcp.KindTimeout, "the tasks could not be read in time: list again")
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	who := &c.Principal
-	together(len(views), func(i int) {
+	who, parts := &c.Principal, left.divide(len(page))
+	together(len(page), func(i int) {
 		v := views[i]
 		if v == nil || !v.creator.Is(who) {
 			views[i] = nil
 			return
 		}
-		views[i], _ = t.visible(ctx, rules, c, v, useQuiet)
+		what := useQuiet
+		what.within = &parts[i]
+		views[i], _ = t.visible(ctx, rules, c, v, what)
 	})
-	return slices.DeleteFunc(views, func(v *view) bool { return v == nil }), nil
+	if n, err = decided(parts); err != nil {
+		return nil, 0, err
+	}
+	return slices.DeleteFunc(views[:n], func(v *view) bool { return v == nil }), n, nil
 }

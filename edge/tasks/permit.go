@@ -12,24 +12,38 @@ import (
 // client of who asks, and the arguments that were kept. The creator of a task, the same principal by the same client, may always see that
 // the task exists, and cancel it: of what the tool says it then sees nothing.
 
-// use is what a decision on a task is for.
-type use uint8
+// use is what a decision on a task is for. The zero value: the request names the task, and the decision is counted and recorded.
+type use struct {
+	// creator: the creator of the task may always make the request.
+	creator bool
+	// quiet: the decision is part of another request.
+	quiet bool
+	// within bounds what the decision may cost; nil: nothing does.
+	within *allowance
+}
 
-const (
-	// useRequest: the request names the task. It is counted and recorded.
-	useRequest use = iota
-	// useCancel is that of a request which the creator may always make.
-	useCancel
-	// useQuiet: it is part of another request.
-	useQuiet
+var (
+	useRequest = use{}
+	useCancel  = use{creator: true}
+	useQuiet   = use{quiet: true}
 )
 
 // permit decides on a request about a task of the caller's principal. An error is the request's: that the task is unknown, where the
 // policy hides the tool from others than the task's creator.
 func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
 	own := v.createdBy(&c.Principal)
-	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what == useCancel, Quiet: what == useQuiet}
+	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet}
 	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
+	if what.within != nil {
+		call.Ask = what.within.ask
+		call.Arguments = func() (json.RawMessage, error) {
+			if err := what.within.read(v.arguments); err != nil {
+				return nil, err
+			}
+			return t.argumentsOf(ctx, v)
+		}
+		defer what.within.done()
+	}
 	hidden, err := t.PermitTask(ctx, rules, c, &call)
 	switch {
 	case hidden && own:

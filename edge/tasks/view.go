@@ -36,6 +36,8 @@ type view struct {
 	// tool is what was called, by its name and with its arguments, and backend served it then. args is nil where there were none.
 	tool, backend string
 	args          json.RawMessage
+	// arguments is the size of args in bytes, also where they were not read.
+	arguments int
 	// version is the revision under which the result was rendered.
 	version          string
 	message          string
@@ -166,7 +168,7 @@ func (v *view) take(kind state.EntryKind, e *entry) {
 	switch kind {
 	case state.EntryNotice:
 		if e.Tool != "" {
-			v.tool, v.backend, v.args, v.poll, v.token = e.Tool, e.Backend, e.Arguments, time.Duration(e.Poll)*time.Millisecond, e.Token
+			v.tool, v.backend, v.args, v.arguments, v.poll, v.token = e.Tool, e.Backend, e.Arguments, len(e.Arguments), time.Duration(e.Poll)*time.Millisecond, e.Token
 		}
 	case state.EntryLog:
 		if e.Message != "" {
