@@ -26,9 +26,15 @@ import (
 var protos embed.FS
 
 // Kinds compiles the bundled files: a service with every kind of field, and the rules.
-func Kinds() *descriptorpb.FileDescriptorSet {
+func Kinds() *descriptorpb.FileDescriptorSet { return bundled("kinds.proto", "legacy.proto") }
+
+// Oracle compiles the bundled file of messages that are drawn to be held against protovalidate.
+func Oracle() *descriptorpb.FileDescriptorSet { return bundled("oracle.proto") }
+
+// bundled compiles bundled files.
+func bundled(names ...string) *descriptorpb.FileDescriptorSet {
 	files := map[string]string{}
-	for _, name := range []string{"kinds.proto", "legacy.proto"} {
+	for _, name := range names {
 		text, err := fs.ReadFile(protos, "protos/"+name)
 		if err != nil {
 			panic(err)

@@ -17,6 +17,8 @@ type ruleSet struct {
 	where string
 	// optional passes over the zero value without being told to.
 	optional bool
+	// never: no rule counts, here or in messages below (IGNORE_ALWAYS).
+	never bool
 }
 
 // messageRules is protovalidate's rules of a message as a whole.
@@ -31,7 +33,7 @@ type messageOneof struct {
 func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRules {
 	found := &messageRules{}
 	rules, ok := Option[*validate.MessageRules](md, validate.E_Message)
-	if !ok || !g.input {
+	if !ok || !g.input || g.as.unruled {
 		return found
 	}
 	where := "message " + string(md.FullName())
@@ -54,10 +56,10 @@ func (g *generator) messageRules(md protoreflect.MessageDescriptor) *messageRule
 	return found
 }
 
-// fieldRules reads the rules of a field; nil: none, or they are not to be heeded.
+// fieldRules reads the rules of a field; nil: none.
 func (g *generator) fieldRules(fd protoreflect.FieldDescriptor, of *messageRules) *ruleSet {
 	rules, ok := Option[*validate.FieldRules](fd, validate.E_Field)
-	if !ok || !g.input {
+	if !ok || !g.input || g.as.unruled {
 		return nil
 	}
 	r := g.rulesOf(rules, "field "+string(fd.FullName()))
@@ -69,10 +71,13 @@ func (g *generator) fieldRules(fd protoreflect.FieldDescriptor, of *messageRules
 	return r
 }
 
-// rulesOf wraps rules that are to be heeded, with a note for CEL.
+// rulesOf wraps rules, with a note for CEL; nil: there are none.
 func (g *generator) rulesOf(rules *validate.FieldRules, where string) *ruleSet {
-	if rules == nil || rules.GetIgnore() == validate.Ignore_IGNORE_ALWAYS {
+	switch {
+	case rules == nil:
 		return nil
+	case rules.GetIgnore() == validate.Ignore_IGNORE_ALWAYS:
+		return &ruleSet{rules: &validate.FieldRules{}, where: where, never: true}
 	}
 	g.expressions(where, rules.GetCel(), rules.GetCelExpression())
 	g.strange(where, rules)
@@ -108,6 +113,9 @@ func (g *generator) strange(where string, rules proto.Message) {
 		g.note("%s: a predefined or unknown rule of %s is not in the schema", where, m.Descriptor().Name())
 	}
 }
+
+// off reports whether no rule counts, here or in messages below.
+func (r *ruleSet) off() bool { return r != nil && r.never }
 
 func (r *ruleSet) required() bool { return r != nil && r.rules.GetRequired() }
 
@@ -196,6 +204,9 @@ type listRules struct {
 }
 
 func (r *ruleSet) repeated(g *generator) (out listRules) {
+	if r.off() {
+		return listRules{items: r}
+	}
 	rules, _ := r.messageOf(g, "repeated").(*validate.RepeatedRules)
 	if rules == nil {
 		return out
@@ -211,6 +222,9 @@ type mapRules struct {
 }
 
 func (r *ruleSet) mapping(g *generator) (out mapRules) {
+	if r.off() {
+		return mapRules{keys: r, values: r}
+	}
 	rules, _ := r.messageOf(g, "map").(*validate.MapRules)
 	if rules == nil {
 		return out

@@ -42,9 +42,13 @@ type generator struct {
 	root  protoreflect.FullName
 	// shared are the messages that stand in $defs: those that recur, or are used in several places.
 	shared map[protoreflect.FullName]bool
-	defs   map[protoreflect.FullName]*object
+	defs   map[definition]*object
+	// as is what applies to the message that is being written.
+	as variant
+	// mask: a field of that message says what of it is to be updated.
+	mask bool
 	// queue are the messages in $defs, those from written on still without their schema.
-	queue   []definition
+	queue   []queued
 	written int
 	// depth is how many messages lead to the one that is being written.
 	depth int
@@ -53,8 +57,18 @@ type generator struct {
 	notes limit.Notes
 }
 
-// definition is a message in $defs, and how many messages lead to it.
+// definition is a message in $defs, as a place has it.
 type definition struct {
+	name protoreflect.FullName
+	as   variant
+}
+
+// key is its name in $defs. No message has a hyphen in its name.
+func (d definition) key() string { return string(d.name) + d.as.suffix() }
+
+// queued is a definition to be written, and how many messages lead to it.
+type queued struct {
+	definition
 	md    protoreflect.MessageDescriptor
 	depth int
 }
@@ -65,7 +79,7 @@ func anyObject() *object { return obj("type", "object") }
 func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter) Schema {
 	g := &generator{
 		input: input, meter: meter, root: md.FullName(),
-		shared: map[protoreflect.FullName]bool{}, defs: map[protoreflect.FullName]*object{},
+		shared: map[protoreflect.FullName]bool{}, defs: map[definition]*object{},
 	}
 	const open = `{"type":"object"}`
 	text, err := g.write(md)
@@ -85,7 +99,7 @@ func generate(md protoreflect.MessageDescriptor, input bool, meter *limit.Meter)
 func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	var root *object
 	if Wrapped(md) {
-		root = obj("type", "object", "properties", obj(Wrapper, g.message(md, nil)), "required", []any{Wrapper})
+		root = obj("type", "object", "properties", obj(Wrapper, g.message(md, nil, variant{})), "required", []any{Wrapper})
 		if g.input {
 			root.set("additionalProperties", false)
 		}
@@ -98,16 +112,16 @@ func (g *generator) write(md protoreflect.MessageDescriptor) ([]byte, error) {
 	for ; g.written < len(g.queue); g.written++ {
 		next := g.queue[g.written]
 		g.depth = next.depth
-		g.defs[next.md.FullName()] = g.body(next.md)
+		g.defs[next.definition] = g.described(next.md, next.as)
 	}
 	if !g.goesOn(0) {
 		return nil, fmt.Errorf("it has more than %d bytes", limit.MaxSchemaBytes)
 	}
 	if len(g.queue) > 0 {
-		slices.SortFunc(g.queue, func(a, b definition) int { return strings.Compare(string(a.md.FullName()), string(b.md.FullName())) })
+		slices.SortFunc(g.queue, func(a, b queued) int { return strings.Compare(a.key(), b.key()) })
 		defs := obj()
 		for _, d := range g.queue {
-			defs.set(string(d.md.FullName()), g.defs[d.md.FullName()])
+			defs.set(d.key(), g.defs[d.definition])
 		}
 		root.set("$defs", defs)
 	}
@@ -154,25 +168,34 @@ func (g *generator) survey(md protoreflect.MessageDescriptor) {
 func (g *generator) note(format string, args ...any) { g.notes.Add(format, args...) }
 
 // message is the schema of a message where it is used: itself, or a reference.
-func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet) *object {
+func (g *generator) message(md protoreflect.MessageDescriptor, rules *ruleSet, as variant) *object {
 	if special := g.wellKnown(md, rules); special != nil {
 		return special
 	}
 	name := md.FullName()
+	def := definition{name, as}
 	switch {
-	case g.shared[name] && g.defs[name] != nil:
+	case g.shared[name] && g.defs[def] != nil:
 	case g.depth >= limit.MaxDepth:
 		g.note("message %s is more than %d messages deep, and is not described there", name, limit.MaxDepth)
 		return anyObject()
 	case !g.shared[name]:
 		g.depth++
 		defer func() { g.depth-- }()
-		return g.body(md)
+		return g.described(md, as)
 	default:
-		g.defs[name] = obj() // stands for it until it is written
-		g.queue = append(g.queue, definition{md, g.depth + 1})
+		g.defs[def] = obj() // stands for it until it is written
+		g.queue = append(g.queue, queued{def, md, g.depth + 1})
 	}
-	return obj("$ref", "#/$defs/"+string(name))
+	return obj("$ref", "#/$defs/"+def.key())
+}
+
+// described is body as a place has the message.
+func (g *generator) described(md protoreflect.MessageDescriptor, as variant) *object {
+	before := g.as
+	defer func() { g.as = before }()
+	g.as = as
+	return g.body(md)
 }
 
 // fieldBytes is about what a field has in a schema, beside its name and its description.
@@ -186,6 +209,9 @@ func (g *generator) body(md protoreflect.MessageDescriptor) *object {
 		s.set("description", text)
 	}
 	rules := g.messageRules(md)
+	before := g.mask
+	defer func() { g.mask = before }()
+	g.mask = masked(md)
 	properties := obj()
 	var required []any
 	for i := range md.Fields().Len() {
@@ -236,6 +262,9 @@ func (g *generator) field(fd protoreflect.FieldDescriptor, of *messageRules) (s 
 // presence says whether a field must be there: it is required, or, where absence is the zero value, its
 // rules refuse that value.
 func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *ruleSet, must bool) (*object, bool) {
+	if g.as.partial {
+		return s, must
+	}
 	must = must || requiredByBehavior(fd) || rules.required()
 	if fd.HasPresence() || rules == nil || must && !rules.required() {
 		return s, must
@@ -257,7 +286,7 @@ func (g *generator) presence(s *object, fd protoreflect.FieldDescriptor, rules *
 func (g *generator) singular(fd protoreflect.FieldDescriptor, rules *ruleSet) *object {
 	if fd.Message() != nil {
 		rules.unwrapped(g, fd)
-		return g.message(fd.Message(), rules)
+		return g.message(fd.Message(), rules, g.inside(fd, rules))
 	}
 	return g.scalar(fd, rules)
 }
@@ -341,10 +370,10 @@ func (g *generator) oneofs(s *object, md protoreflect.MessageDescriptor, rules *
 		for j := range o.Fields().Len() {
 			names = append(names, o.Fields().Get(j).JSONName())
 		}
-		add(names, oneofRequired(o))
+		add(names, oneofRequired(o) && !g.as.partial && !g.as.unruled)
 	}
 	for _, o := range rules.oneofs {
-		add(o.names, o.required)
+		add(o.names, o.required && !g.as.partial)
 	}
 	switch len(conditions) {
 	case 0:

@@ -4,10 +4,10 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// The texts of Duration and FieldMask as protojson reads them.
+// The texts of Duration as protojson reads it, and of FieldMask with paths in either case and with asterisks, as services take them (AIP-161).
 const (
 	durationPattern  = `^[-+]?(?:[0-9]+(?:\.[0-9]{0,9})?|\.[0-9]{1,9})s$`
-	fieldMaskPattern = `^(?:[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*(?:,[A-Za-z0-9_]+(?:\.[A-Za-z0-9_]+)*)*)?$`
+	fieldMaskPattern = `^(?:[A-Za-z0-9_*]+(?:\.[A-Za-z0-9_*]+)*(?:,[A-Za-z0-9_*]+(?:\.[A-Za-z0-9_*]+)*)*)?$`
 )
 
 // wellKnownTypes are the messages that have a JSON of their own; object: it is always an object.
