@@ -14,7 +14,7 @@ import (
 // reflected makes tools of the methods of a service that knows nothing of the contract.
 func reflected(b config.Backend, log *slog.Logger) func(*grpc.ClientConn) backend.Adapter {
 	options := reflect.Options{
-		Name: b.Name, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,
+		Name: b.Name, Prefix: b.Prefix, Include: b.Include, Exclude: b.Exclude, Refresh: b.Refresh,
 		MaxBytes: int(b.MaxMessage), StreamMessages: b.MaxStreamMessages,
 		Logger: log.With("backend", b.Name),
 	}

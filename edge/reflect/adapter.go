@@ -28,6 +28,8 @@ const (
 type Options struct {
 	// Name is the backend's, for Describe.
 	Name string
+	// Prefix is what the edge puts before the names of the tools: it counts into the 64 characters that a name may have.
+	Prefix string
 	// DescriptorSet reads a serialized google.protobuf.FileDescriptorSet with all imports; nil: the
 	// service is asked by server reflection. It is read anew at every refresh.
 	DescriptorSet func() ([]byte, error)

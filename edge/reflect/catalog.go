@@ -104,6 +104,7 @@ func (c *catalog) add(raw []byte) (*descriptorpb.FileDescriptorProto, error) {
 	}
 	c.files[fd.GetName()] = fd
 	nameEntries(fd)
+	c.distinguish(fd)
 	c.index(fd)
 	eachReference(fd, func(scope string, name *string, _ *descriptorpb.FieldDescriptorProto) {
 		c.used = append(c.used, reference{scope, *name})

@@ -48,7 +48,7 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 	if before != nil && before.source == source {
 		return before, nil
 	}
-	m = build(c, &pick)
+	m = build(c, &pick, opts.Prefix)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

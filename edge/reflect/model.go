@@ -54,8 +54,8 @@ func (m *method) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }
 
-// build makes tools of a catalog.
-func build(c *catalog, pick *selection) *model {
+// build makes tools of a catalog. prefix is what the edge puts before their names.
+func build(c *catalog, pick *selection, prefix string) *model {
 	c.disown()
 	files := c.linked()
 	lacks := c.findLacking(files)
@@ -81,7 +81,7 @@ func build(c *catalog, pick *selection) *model {
 		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), limit.MaxTools)
 		methods = methods[:limit.MaxTools]
 	}
-	names(methods, c.note)
+	names(methods, prefix, c.note)
 	m.operations = c.findOperations(files)
 	written := &schemas{meter: c.meter, known: map[schemaOf]schema.Schema{}}
 	var parts [][]byte
@@ -117,7 +117,7 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
 	c.unread(err)
 	prefix := about.GetPrefix()
-	if prefix != "" && !validName(prefix) {
+	if prefix != "" && !validName(prefix, maxName) {
 		c.note("service %s: the prefix %q is not of [A-Za-z0-9_.-], and is not used", service.FullName(), prefix)
 		prefix = ""
 	}

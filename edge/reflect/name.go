@@ -9,19 +9,23 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxName is the contract's bound of a tool's name.
-const maxName = 64
+const (
+	// maxName is the contract's bound of a tool's name, with what the edge puts before it.
+	maxName = 64
+	// minRoom is what a name has in any case: a few letters and a digest.
+	minRoom = 12
+)
 
-// validName reports whether a name is what the contract asks for.
-func validName(name string) bool {
-	return name != "" && len(name) <= maxName && strings.IndexFunc(name, func(r rune) bool {
+// validName reports whether a name is what the contract asks for, and has at most so many bytes.
+func validName(name string, most int) bool {
+	return name != "" && len(name) <= most && strings.IndexFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
 	}) < 0
 }
 
 // shortName is a tool's name by default: service and method in snake case, the service without the word
-// Service at its end. prefix, if there is one, stands for the service.
-func shortName(md protoreflect.MethodDescriptor, prefix string) string {
+// Service at its end. prefix, if there is one, stands for the service. The name has at most so many bytes.
+func shortName(md protoreflect.MethodDescriptor, prefix string, most int) string {
 	if prefix == "" {
 		service := string(md.Parent().Name())
 		if bare := strings.TrimSuffix(service, "Service"); bare != "" {
@@ -29,21 +33,21 @@ func shortName(md protoreflect.MethodDescriptor, prefix string) string {
 		}
 		prefix = snake(service) + "_"
 	}
-	return fit(prefix+snake(string(md.Name())), md)
+	return fit(prefix+snake(string(md.Name())), md, most)
 }
 
 // longName has the package too, for methods whose short names are the same.
-func longName(md protoreflect.MethodDescriptor) string {
-	return fit(snake(strings.ReplaceAll(string(md.FullName()), ".", "_")), md)
+func longName(md protoreflect.MethodDescriptor, most int) string {
+	return fit(snake(strings.ReplaceAll(string(md.FullName()), ".", "_")), md, most)
 }
 
 // fit cuts a name that is too long, with a digest of the method so that it stays its own.
-func fit(name string, md protoreflect.MethodDescriptor) string {
-	if len(name) <= maxName {
+func fit(name string, md protoreflect.MethodDescriptor, most int) string {
+	if len(name) <= most {
 		return name
 	}
 	sum := sha256.Sum256([]byte(md.FullName()))
-	return name[:maxName-9] + "_" + hex.EncodeToString(sum[:4])
+	return name[:most-9] + "_" + hex.EncodeToString(sum[:4])
 }
 
 // snake turns HTTPServer into http_server.
@@ -71,15 +75,16 @@ func words(name string) string {
 
 // names gives every method a name of its own. What a method's options name wins, then the methods in the
 // order of their full names; those whose short names are the same all get the long one, so that a name
-// does not depend on which came first.
-func names(methods []*method, note func(format string, args ...any)) {
+// does not depend on which came first. prefix is what the edge puts before them.
+func names(methods []*method, prefix string, note func(format string, args ...any)) {
+	most := max(maxName-len(prefix), minRoom)
 	taken := map[string]*method{}
 	for _, m := range methods {
 		name := m.options.GetName()
 		switch {
 		case name == "":
-		case !validName(name):
-			note("method %s: the name %q is not 1 to %d of [A-Za-z0-9_.-], and is not used", m.full, name, maxName)
+		case !validName(name, most):
+			note("method %s: the name %q is not 1 to %d of [A-Za-z0-9_.-], and is not used", m.full, name, most)
 		case taken[name] != nil:
 			note("method %s: the name %q is that of %s already, and is not used", m.full, name, taken[name].full)
 		default:
@@ -89,7 +94,7 @@ func names(methods []*method, note func(format string, args ...any)) {
 	short := map[string][]*method{}
 	for _, m := range methods {
 		if m.tool.Name == "" {
-			name := shortName(m.desc, m.prefix)
+			name := shortName(m.desc, m.prefix, most)
 			short[name] = append(short[name], m)
 		}
 	}
@@ -97,13 +102,13 @@ func names(methods []*method, note func(format string, args ...any)) {
 		if m.tool.Name != "" {
 			continue
 		}
-		name := shortName(m.desc, m.prefix)
-		if len(short[name]) > 1 || taken[name] != nil || !validName(name) {
-			name = longName(m.desc)
+		name := shortName(m.desc, m.prefix, most)
+		if len(short[name]) > 1 || taken[name] != nil || !validName(name, most) {
+			name = longName(m.desc, most)
 		}
 		if taken[name] != nil {
 			sum := sha256.Sum256([]byte(m.full))
-			name = name[:min(len(name), maxName-9)] + "_" + hex.EncodeToString(sum[:4])
+			name = name[:min(len(name), most-9)] + "_" + hex.EncodeToString(sum[:4])
 		}
 		m.tool.Name, taken[name] = name, m
 	}
