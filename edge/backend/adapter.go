@@ -19,6 +19,10 @@ type Adapter interface {
 	// Progress says how far the target was learned, as long as nothing can be served before it is: "learned 31 of 59 files".
 	// Empty: it is not being learned.
 	Progress() string
+	// Canonical rewrites the arguments of a tool, by the tool's own name, to the one form in which the target is to see them.
+	// They are a JSON object that is known to be valid; the result may be the same bytes. An error says in one line why the
+	// target would not take them.
+	Canonical(tool string, arguments []byte) ([]byte, error)
 	// Close ends all connections, and returns when no goroutine is left.
 	Close()
 }
@@ -61,6 +65,17 @@ func (a *adapted) progress() string {
 		return ""
 	}
 	return a.adapter.Progress()
+}
+
+// Adapted reports whether the backend's tools are made by the edge, for a target that does not speak the contract.
+func (b *Backend) Adapted() bool { return b.adapted != nil }
+
+// Canonical is Adapter.Canonical; a target that speaks the contract gets arguments as they are.
+func (b *Backend) Canonical(tool string, arguments []byte) ([]byte, error) {
+	if b.adapted == nil {
+		return arguments, nil
+	}
+	return b.adapted.adapter.Canonical(tool, arguments)
 }
 
 func (a *adapted) close() {

@@ -17,6 +17,8 @@ var noArguments = json.RawMessage(`{}`)
 func (r *round) arguments() (json.RawMessage, error) {
 	args := r.call.Params.Arguments
 	switch t := jsonrpc.TypeOf(args); {
+	case r.unread != nil:
+		return nil, r.unread
 	case len(args) == 0, t == jsonrpc.Null:
 		return noArguments, nil
 	case t != jsonrpc.Object:
@@ -26,10 +28,30 @@ func (r *round) arguments() (json.RawMessage, error) {
 }
 
 // forTool makes the call's arguments those that the tool's backend is to read, before anything is decided by them: without the
-// members that are null where the tool's schema has an optional property that takes none. Arguments that cannot be read stay as they
-// are, for whoever reads them to say.
+// members that are null where the tool's schema has an optional property that takes none; for a target behind an adapter, in the one
+// form in which that is to see them. Arguments that cannot be read stay as they are, for whoever reads them to say.
 func (r *round) forTool(t *tool) {
+	if t.owner.Adapted() {
+		r.canonical(t)
+		return
+	}
 	r.withoutNulls(func(args []byte) []byte { return t.check.ready().input.WithoutNulls(args) })
+}
+
+// canonical makes the call's arguments those that the adapter of the tool's backend has for them. What the target would not take is an
+// error of arguments.
+func (r *round) canonical(t *tool) {
+	args := r.call.Params.Arguments
+	if jsonrpc.TypeOf(args) != jsonrpc.Object {
+		return
+	}
+	out, err := t.owner.Canonical(t.pb.GetName(), args)
+	switch {
+	case err != nil:
+		r.unread = mcp.Errorf(mcp.KindInvalidParams, "params.arguments: %v", err)
+	case !bytes.Equal(out, args):
+		r.replaceArguments(out)
+	}
 }
 
 // forPrompt is forTool for a prompt, whose arguments are strings.
@@ -55,10 +77,13 @@ func (r *round) withoutNulls(read func(args []byte) []byte) {
 	if err != nil {
 		return
 	}
-	changed := read(args)
-	if len(changed) == len(args) {
-		return
+	if changed := read(args); len(changed) != len(args) {
+		r.replaceArguments(changed)
 	}
+}
+
+// replaceArguments makes the round's call one with other arguments. The caller's call is not changed.
+func (r *round) replaceArguments(changed json.RawMessage) {
 	call := *r.call
 	call.Params.Arguments = changed
 	params := append(make([]byte, 0, len(call.Params.Raw)), '{')

@@ -24,6 +24,9 @@ type round struct {
 	call  *mcp.Call
 	sink  mcp.Sink
 
+	// unread is why the backend would not take the arguments; nil: nothing is known against them.
+	unread error
+
 	// key and value are the metadata that shows the backend who is calling, once proven is true; an empty key: none does.
 	key, value string
 	proven     bool

@@ -109,8 +109,13 @@ func (c *call) arguments() (*dynamicpb.Message, error) {
 		text = value
 	}
 	in := dynamicpb.NewMessage(md)
-	if err := (protojson.UnmarshalOptions{Resolver: c.types()}).Unmarshal(text, in); err != nil {
+	if err := readMessage(c.types(), text, in); err != nil {
 		return nil, fmt.Errorf("the arguments are no %s: %s", md.FullName(), plain(err))
+	}
+	if c.types().found { // by a type that was not known when the policy looked at the arguments
+		if err := sameForAll(c.types(), text, md); err != nil {
+			return nil, err
+		}
 	}
 	return in, nil
 }

@@ -43,6 +43,29 @@ func (r resolver) FindExtensionByNumber(message protoreflect.FullName, field pro
 	return r.types.FindExtensionByNumber(message, field)
 }
 
+// types finds what JSON may name.
+type types interface {
+	protoregistry.MessageTypeResolver
+	protoregistry.ExtensionTypeResolver
+}
+
+// knownTypes is the resolver of what is known by now, without asking the target.
+type knownTypes struct {
+	resolver
+	any *anyTypes
+}
+
+// FindMessageByURL implements protoregistry.MessageTypeResolver.
+func (k knownTypes) FindMessageByURL(url string) (protoreflect.MessageType, error) {
+	if t, err := k.resolver.FindMessageByURL(url); err == nil {
+		return t, nil
+	}
+	if t, _ := k.any.known(typeOf(url)); t != nil {
+		return t, nil
+	}
+	return nil, protoregistry.NotFound
+}
+
 // callTypes is the resolver of one call. The target is asked for what a google.protobuf.Any holds that its files do not describe.
 // It is for one goroutine.
 type callTypes struct {
@@ -52,6 +75,8 @@ type callTypes struct {
 	any *anyTypes
 	// asked is how often the call has asked.
 	asked int
+	// found: it has used a type that the target's files do not describe.
+	found bool
 }
 
 // types returns the call's resolver.
@@ -78,6 +103,7 @@ func (t *callTypes) FindMessageByURL(url string) (protoreflect.MessageType, erro
 	if found == nil {
 		return nil, protoregistry.NotFound
 	}
+	t.found = true
 	return found, nil
 }
 

@@ -188,7 +188,7 @@ func (r *ruleSet) approximate(g *generator, rule, how string) {
 
 // unwrapped notes rules that a message other than a well-known type cannot have.
 func (r *ruleSet) unwrapped(g *generator, fd protoreflect.FieldDescriptor) {
-	if r == nil || isWellKnown(fd.Message()) {
+	if r == nil || IsWellKnown(fd.Message()) {
 		return
 	}
 	m := r.rules.ProtoReflect()

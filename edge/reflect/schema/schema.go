@@ -153,7 +153,7 @@ func (g *generator) survey(md protoreflect.MessageDescriptor) {
 			}
 			sub := fd.Message()
 			switch {
-			case sub == nil || isWellKnown(sub):
+			case sub == nil || IsWellKnown(sub):
 			case seen[sub.FullName()]:
 				g.shared[sub.FullName()] = true
 			default:

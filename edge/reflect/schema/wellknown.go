@@ -31,7 +31,8 @@ var wellKnownTypes = map[protoreflect.FullName]struct{ object bool }{
 	"google.protobuf.BytesValue":  {},
 }
 
-func isWellKnown(md protoreflect.MessageDescriptor) bool {
+// IsWellKnown reports whether a message has a JSON of its own.
+func IsWellKnown(md protoreflect.MessageDescriptor) bool {
 	_, ok := wellKnownTypes[md.FullName()]
 	return ok
 }
@@ -44,7 +45,7 @@ func Wrapped(md protoreflect.MessageDescriptor) bool {
 
 // wellKnown is the schema of a message that has a JSON of its own; nil: it has none.
 func (g *generator) wellKnown(md protoreflect.MessageDescriptor, rules *ruleSet) *object {
-	if !isWellKnown(md) {
+	if !IsWellKnown(md) {
 		return nil
 	}
 	switch md.Name() {
