@@ -1,9 +1,14 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"log/slog"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // access writes one line per finished request.
@@ -43,21 +48,23 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	if a.log == nil || !a.log.Enabled(ctx, level) {
 		return
 	}
-	var space [13]slog.Attr
+	var space [15]slog.Attr
 	attrs := append(space[:0], slog.String("method", string(op.series.method)))
 	add := func(key, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(key, value))
 		}
 	}
-	add("target", op.target)
+	add("target", op.asked)
+	add("task", op.task)
 	add("outcome", o.String())
 	attrs = append(attrs, slog.Duration("duration", took))
 	if o.Code != 0 {
 		attrs = append(attrs, slog.Int("code", o.Code))
 	}
 	add("error", o.cause())
-	add("backend", op.backend)
+	add("backend", cmp.Or(op.backend, o.Backend))
+	add("subject", op.subject)
 	add("session", op.session)
 	add("client", op.clientName)
 	add("version", op.series.version)
@@ -71,8 +78,26 @@ func (a *access) line(t *Telemetry, op *Operation, o *Outcome, took time.Duratio
 	_ = a.log.Handle(ctx, r)
 }
 
-// maxCause bounds a cause, in bytes: a backend may have written it.
-const maxCause = 1 << 10
+const (
+	// maxCause bounds a cause, in bytes: a backend may have written it.
+	maxCause = 1 << 10
+	// maxAsked bounds what a client names, in bytes.
+	maxAsked = 256
+)
+
+// targetOf is what a request names: its target, or what a completion refers to.
+func targetOf(p *mcp.Params) (name string) {
+	if p.HasTarget || p.Ref == nil {
+		return p.Target
+	}
+	_ = jsonrpc.Members(p.Ref, func(key string, value json.RawMessage) error {
+		if key == "name" || key == "uri" {
+			name, _ = jsonrpc.Unquote(value)
+		}
+		return nil
+	})
+	return name
+}
 
 // cause is the text behind the message, with a bound; empty: there is none.
 func (o *Outcome) cause() string {

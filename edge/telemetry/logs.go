@@ -23,16 +23,25 @@ type Handler struct {
 
 var _ slog.Handler = (*Handler)(nil)
 
-// NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time.
+// NewHandler makes a handler that writes JSON, or text, from a level up that may change at any time. Durations are written
+// in seconds, as in metrics and the audit.
 func NewHandler(w io.Writer, json bool, level slog.Leveler) *Handler {
 	h := &Handler{out: &lines{to: w}}
-	o := &slog.HandlerOptions{Level: level}
+	o := &slog.HandlerOptions{Level: level, ReplaceAttr: inSeconds}
 	if json {
 		h.inner = slog.NewJSONHandler(h.out, o)
 	} else {
 		h.inner = slog.NewTextHandler(h.out, o)
 	}
 	return h
+}
+
+// inSeconds makes a number of seconds of a duration.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		a.Value = slog.Float64Value(float64(a.Value.Duration().Round(time.Microsecond).Microseconds()) / 1e6)
+	}
+	return a
 }
 
 // Enabled implements slog.Handler.

@@ -64,6 +64,8 @@ type Outcome struct {
 	Task string
 	// Lost: another replica goes on with the request.
 	Lost bool
+	// Backend is the one that ran the request. Empty if none did, or if Request.Backend names it.
+	Backend string
 	// Result is recorded where content is.
 	Result []byte
 }
@@ -113,7 +115,10 @@ type Operation struct {
 	spanContext trace.SpanContext // not valid: tracing is off
 	span        trace.Span        // nil: not sampled
 	series      series
-	target      string // with its own name, of the span and the log
+	target      string // with its own name, of the span
+	asked       string // what the request names, for the line; it may not exist
+	task        string // the print of the id of the task that the request names, for the line
+	subject     string // of the principal; empty for an anonymous one
 	client      *client
 	clientName  string
 	session     string
@@ -134,6 +139,14 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	}
 	if op.start.IsZero() {
 		op.start = time.Now()
+	}
+	op.subject = r.Principal.Subject
+	switch {
+	case r.Params == nil:
+	case aboutTask(r.Method): // its id gives access to its result
+		op.task = SessionPrint(r.Params.Target)
+	default:
+		op.asked = cut(targetOf(r.Params), maxAsked)
 	}
 	if r.Known && r.Params != nil {
 		op.target = r.Params.Target

@@ -280,6 +280,7 @@ func (c *execution) Over(how call.How, r *call.Reply) {
 		c.e.watchWithdrawal(c)
 	case call.HowEnded:
 		seen := c.outcomeOf(r).seen
+		seen.Backend = c.bound()
 		c.op.End(&seen)
 		c.tell(r)
 		if c.task != "" {

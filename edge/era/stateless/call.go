@@ -31,16 +31,18 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		reply.Result, err = e.inputRequired(ctx, rules, call, state, reply.Input)
 	}
 	if ctx.Err() != nil {
-		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call"})
+		op.End(&telemetry.Outcome{Kind: mcp.KindCancelled, Message: "the client cancelled the call", Backend: way.backend})
 		return // the client is gone: nothing may follow a cancellation
 	}
 	if err != nil {
 		e := mcp.AsError(err)
-		op.End(failure(rules, e))
+		o := failure(rules, e)
+		o.Backend = way.backend
+		op.End(o)
 		way.end(mcp.Response{Body: errorBody(rules, id, e), Kind: e.Kind, RetryAfter: e.RetryAfter, Challenge: e.Challenge})
 		return
 	}
-	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Result: reply.Result})
+	op.End(&telemetry.Outcome{ToolError: reply.ToolError, InputRequired: reply.Input != nil, Task: reply.Task, Backend: way.backend, Result: reply.Result})
 	way.end(mcp.Response{Body: reply.Message(id)})
 }
 
