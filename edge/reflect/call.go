@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -14,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/dynamicpb"
 
@@ -129,23 +127,24 @@ func plain(err error) string {
 // envelope is what a result has beside its JSON, at most.
 const envelope = 1 << 10
 
-// render writes a message as the JSON that the output schema describes.
-func (c *call) render(m proto.Message) ([]byte, error) {
-	text, err := protojson.MarshalOptions{Resolver: c.types(), EmitDefaultValues: true}.Marshal(m)
+// render writes a message as the JSON that the output schema describes. The note says which fields are left out, since JSON
+// cannot say them; empty: none.
+func (c *call) render(m proto.Message) (_ []byte, note string, _ error) {
+	text, note, err := strippedJSON(c.types(), m, true)
 	if err != nil {
-		return nil, fmt.Errorf("the answer of %s has no JSON: %s", c.method.full, plain(err))
+		return nil, "", fmt.Errorf("%s was called, but JSON cannot say its answer: %s", c.method.full, plain(err))
 	}
 	var b bytes.Buffer
 	if schema.Wrapped(m.ProtoReflect().Descriptor()) {
 		text = append(append([]byte(`{"`+schema.Wrapper+`":`), text...), '}')
 	}
 	if err := json.Compact(&b, text); err != nil { // the library spaces at random
-		return nil, err
+		return nil, "", err
 	}
 	if b.Len() > c.a.opts.MaxBytes-envelope {
-		return nil, fmt.Errorf("the answer of %s has %d bytes as JSON, more than %d: ask for less", c.method.full, b.Len(), c.a.opts.MaxBytes)
+		return nil, "", fmt.Errorf("%s was called, but its answer has %d bytes as JSON, more than %d (the backend's max-message): ask for less", c.method.full, b.Len(), c.a.opts.MaxBytes)
 	}
-	return b.Bytes(), nil
+	return b.Bytes(), note, nil
 }
 
 // invoke calls a method that answers once.
@@ -154,55 +153,15 @@ func (c *call) invoke(ctx context.Context, in *dynamicpb.Message) error {
 	if err := c.a.target.Invoke(ctx, "/"+c.method.full, in, out, grpc.ForceCodecV2(c.model.codec)); err != nil {
 		return &upstreamError{err}
 	}
-	text, err := c.render(out)
+	text, note, err := c.render(out)
 	if err != nil {
 		return c.refuse(err.Error())
 	}
-	return c.answer(&pb.CallToolResult{StructuredContentJson: string(text)})
+	return c.answer(result(text, note))
 }
 
 // maxProgress bounds a message as progress, which is for people to read.
 const maxProgress = 4 << 10
-
-// follow calls a method that answers with a stream: each message is progress at once, and the last one,
-// known only by the end, the result.
-func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
-	stream, err := c.a.target.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, "/"+c.method.full, grpc.ForceCodecV2(c.model.codec))
-	if err != nil {
-		return &upstreamError{err}
-	}
-	// An error of sending is the stream's end, which receiving tells.
-	if err := stream.SendMsg(in); err != nil && !errors.Is(err, io.EOF) {
-		return &upstreamError{err}
-	}
-	if err := stream.CloseSend(); err != nil {
-		return &upstreamError{err}
-	}
-	var last []byte
-	size := 0
-	for n := 1; ; n++ {
-		out := dynamicpb.NewMessage(c.method.desc.Output())
-		if err := stream.RecvMsg(out); errors.Is(err, io.EOF) {
-			return c.finish(last)
-		} else if err != nil {
-			return &upstreamError{err}
-		}
-		if n > c.a.opts.StreamMessages {
-			return c.refuse(fmt.Sprintf("%s goes on after %d messages, the most that are read, and was ended. The last one: %s",
-				c.method.full, c.a.opts.StreamMessages, cut(last, maxProgress)))
-		}
-		if last, err = c.render(out); err != nil {
-			return c.refuse(err.Error())
-		}
-		if size += len(last); size > c.a.opts.MaxBytes {
-			return c.refuse(fmt.Sprintf("%s goes on after %d bytes in %d messages, more than are read, and was ended. The last one: %s",
-				c.method.full, size, n, cut(last, maxProgress)))
-		}
-		if err := c.progress(n, last); err != nil {
-			return err
-		}
-	}
-}
 
 func (c *call) progress(n int, text []byte) error {
 	if !c.req.GetContext().GetProgressWanted() {
@@ -211,20 +170,6 @@ func (c *call) progress(n int, text []byte) error {
 	return c.stream.Send(&pb.CallToolResponse{Message: &pb.CallToolResponse_Progress{
 		Progress: &pb.Progress{Progress: float64(n), Message: cut(text, maxProgress)},
 	}})
-}
-
-// finish answers with the last message of a stream. One that had none gives an empty message and says so.
-func (c *call) finish(last []byte) error {
-	res := &pb.CallToolResult{StructuredContentJson: string(last)}
-	if last == nil {
-		empty, err := c.render(dynamicpb.NewMessage(c.method.desc.Output()))
-		if err != nil {
-			return c.refuse(c.method.full + " ended without a message")
-		}
-		res.StructuredContentJson = string(empty)
-		res.Content = text(c.method.full + " ended without a message.")
-	}
-	return c.answer(res)
 }
 
 func (c *call) answer(res *pb.CallToolResult) error {

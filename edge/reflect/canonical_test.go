@@ -116,3 +116,19 @@ func TestMasksReachTheService(t *testing.T) {
 		t.Errorf("another fault is %v", err)
 	}
 }
+
+// A message in an Any of a type that the policy could not know must be in the one form that all see alike.
+func TestSameForAll(t *testing.T) {
+	types := resolver{dynamicpb.NewTypes(kindFiles)}
+	for given, want := range map[string]bool{
+		`{"any":{"@type":"x/test.kinds.v1.Kinds","int32Field":1}}`:    true,
+		`{"any":{"@type":"x/test.kinds.v1.Kinds","int32_field":1}}`:   false,
+		`{"any":{"\u0040type":"x/test.kinds.v1.Leaf","name":null}}`:   false,
+		`{"any":{"int64Field":"1","@type":"x/test.kinds.v1.Kinds"}}`:  false,
+		`{"any":{"@type":"x/google.protobuf.Duration","value":"1s"}}`: true,
+	} {
+		if err := sameForAll(types, []byte(given), descriptor(t, kindFiles, "Special")); (err == nil) != want {
+			t.Errorf("%s: %v", given, err)
+		}
+	}
+}

@@ -274,7 +274,7 @@ func TestOperationTypeNotDescribed(t *testing.T) {
 	if !slices.ContainsFunc(e.adapter.Notes(), func(n string) bool { return strings.Contains(n, "its operations give a basket.Harvest") }) {
 		t.Errorf("notes: %q", e.adapter.Notes())
 	}
-	if a := e.call("harvest_pick", `{"field":"a"}`); !a.result.GetIsError() || !strings.Contains(a.text(), "test.tea.v1.basket.Harvest, which is not described") {
+	if a := e.call("harvest_pick", `{"field":"a"}`); a.result.GetIsError() || !strings.Contains(a.text(), "test.tea.v1.basket.Harvest, which is not described") {
 		t.Errorf("it gave %v, %v", a.result, a.err)
 	}
 }

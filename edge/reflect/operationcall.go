@@ -11,7 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
@@ -218,7 +217,7 @@ func (c *call) metadata(op *operation) []byte {
 	if m == nil {
 		return nil
 	}
-	text, err := protojson.MarshalOptions{Resolver: c.types()}.Marshal(m)
+	text, _, err := strippedJSON(c.types(), m, false)
 	var b bytes.Buffer
 	if err != nil || json.Compact(&b, text) != nil || b.String() == "{}" {
 		return nil
@@ -250,18 +249,20 @@ func (c *call) conclude(op *operation) error {
 	}
 	want := c.method.response
 	if op.response == nil {
-		res := &pb.CallToolResult{Content: text(c.method.full + " has ended without a response.")}
-		if want != nil {
-			empty, err := c.render(dynamicpb.NewMessage(want))
-			if err != nil {
-				return c.refuse(err.Error())
-			}
-			res.StructuredContentJson = string(empty)
+		about := c.method.full + " has ended without a response."
+		switch {
+		case want == nil:
+			return c.answer(&pb.CallToolResult{Content: text(about)})
+		case want.FullName() == "google.protobuf.Empty": // which says no more
+			return c.answer(&pb.CallToolResult{Content: text(about), StructuredContentJson: "{}"})
 		}
-		return c.answer(res)
+		return c.refuse(fmt.Sprintf("%s Its operation_info promises a %s.", about, want.FullName()))
 	}
 	m := c.open(op.response)
 	switch {
+	case m == nil && want == nil:
+		return c.answer(&pb.CallToolResult{Content: text(fmt.Sprintf("%s has ended. Its response is left out: it is a %s, which is not described or cannot be read.",
+			c.method.full, op.response.GetTypeUrl()))})
 	case m == nil:
 		return c.refuse(fmt.Sprintf("%s has ended with a %s, which is not described or cannot be read", c.method.full, op.response.GetTypeUrl()))
 	case want == nil:
@@ -270,11 +271,11 @@ func (c *call) conclude(op *operation) error {
 		return c.refuse(fmt.Sprintf("%s has ended with a %s, but its operation_info says %s",
 			c.method.full, m.ProtoReflect().Descriptor().FullName(), want.FullName()))
 	}
-	out, err := c.render(m)
+	out, note, err := c.render(m)
 	if err != nil {
 		return c.refuse(err.Error())
 	}
-	return c.answer(&pb.CallToolResult{StructuredContentJson: string(out)})
+	return c.answer(result(out, note))
 }
 
 // abandon cancels an operation whose outcome nobody waits for: its client has left, or the time for the call is over.
