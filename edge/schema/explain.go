@@ -2,6 +2,7 @@ package schema
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -29,23 +30,30 @@ func explain(err error, doc any) error {
 	}
 	var lines []string
 	more := false
-	var walk func(e *jsonschema.ValidationError)
-	walk = func(e *jsonschema.ValidationError) {
+	var walk func(e *jsonschema.ValidationError, where string)
+	walk = func(e *jsonschema.ValidationError, where string) {
+		shorten(e)
+		if where == "" {
+			where = pointerTo(e)
+		}
+		if len(e.Causes) == 0 {
+			if more = len(lines) == maxDetails; !more {
+				lines = append(lines, clip(where+inWords(e, doc)))
+			}
+			return
+		}
+		below := "" // Causes have a location of their own, but for those about a name.
+		if k, ok := e.ErrorKind.(*kind.PropertyNames); ok {
+			below = fmt.Sprintf("%sthe name '%s': ", where, k.Property)
+		}
 		for _, c := range e.Causes {
 			if more {
 				return
 			}
-			walk(c)
-		}
-		if len(e.Causes) > 0 {
-			return
-		}
-		if more = len(lines) == maxDetails; !more {
-			shorten(e)
-			lines = append(lines, clip(inWords(e, doc)))
+			walk(c, below)
 		}
 	}
-	walk(invalid)
+	walk(invalid, "")
 	if more {
 		lines = append(lines, "and more")
 	}

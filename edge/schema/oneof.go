@@ -3,22 +3,7 @@ package schema
 import (
 	"fmt"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
-
-// inWords is one violation without its causes, on one line: the library's words, but for a oneOf of which
-// several branches are met, whose members are named. doc is the decoded schema that e is of.
-func inWords(e *jsonschema.ValidationError, doc any) string {
-	if one, ok := e.ErrorKind.(*kind.OneOf); ok && len(one.Subschemas) > 1 {
-		if all, given := members(e.SchemaURL, doc, one.Subschemas); len(given) > 1 {
-			return fmt.Sprintf("at '%s': at most one of %s may be there, and %s are", "/"+strings.Join(e.InstanceLocation, "/"),
-				strings.Join(all, ", "), strings.Join(given, " and "))
-		}
-	}
-	return strings.ReplaceAll(e.Error(), "\n", " ")
-}
 
 // members are the properties that the branches of a oneOf require, all of them and those of the branches that
 // are met, where each requires one and says no more.

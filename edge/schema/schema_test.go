@@ -17,7 +17,7 @@ func TestSchemas(t *testing.T) {
 	}{
 		"none":                {``, `{"a":1}`, ``, ``},
 		"true":                {`true`, `[1]`, ``, ``},
-		"false":               {`false`, `1`, ``, `false schema`},
+		"false":               {`false`, `1`, ``, `no value is allowed`},
 		"object":              {`{"type":"object","properties":{},"additionalProperties":true}`, `{"a":1}`, ``, ``},
 		"no object":           {`{"type":"object"}`, `[]`, ``, `got array, want object`},
 		"number kept":         {`{"type":"object","properties":{"n":{"const":9007199254740993}}}`, `{"n":9007199254740992}`, ``, `/n`},
@@ -41,6 +41,19 @@ func TestSchemas(t *testing.T) {
 		"unique of many":      {`{"uniqueItems":true}`, `[1,1.0]`, ``, `equal`},
 		"null in an enum":     {`{"enum":["a",null]}`, `"x"`, ``, `must be one of 'a', null`},
 		"null alone":          {`{"const":null}`, `"x"`, ``, `must be null`},
+		"a bound exceeded":    {`{"minimum":5}`, `-1.50`, ``, `got -1.5, want at least 5`},
+		"an open bound":       {`{"exclusiveMinimum":0}`, `0`, ``, `got 0, want more than 0`},
+		"an open upper bound": {`{"exclusiveMaximum":0.1}`, `0.1`, ``, `got 0.1, want less than 0.1`},
+		"a large bound":       {`{"properties":{"n":{"maximum":2147483647}}}`, `{"n":2147483648}`, ``, `at '/n': got 2147483648, want at most 2147483647`},
+		"beyond a double":     {`{"maximum":9007199254740992}`, `9007199254740993`, ``, `got 9007199254740993, want at most 9007199254740992`},
+		"a huge number":       {`{"maximum":1}`, `1e300`, ``, `got 1e+300, want at most 1`},
+		"beyond any double":   {`{"maximum":1}`, `1e400`, ``, `got 1e+400, want at most 1`},
+		"a multiple":          {`{"multipleOf":0.01}`, `1.005`, ``, `got 1.005, want a multiple of 0.01`},
+		"a short text":        {`{"properties":{"a/b":{"minLength":2}}}`, `{"a/b":"x"}`, ``, `at '/a~1b': got 1 character, want at least 2`},
+		"a long list":         {`{"maxItems":1}`, `[1,2]`, ``, `got 2 items, want at most 1`},
+		"few members":         {`{"minProperties":1}`, `{}`, ``, `got 0 members, want at least 1`},
+		"a name":              {`{"properties":{"labels":{"propertyNames":{"pattern":"^[a-z]+$"}}}}`, `{"labels":{"Bad":1}}`, ``, `at '/labels': the name 'Bad': 'Bad' does not match pattern '^[a-z]+$'`},
+		"a name at the top":   {`{"propertyNames":{"maxLength":2}}`, `{"abc":1}`, ``, `the name 'abc': got 3 characters, want at most 2`},
 		"format is no demand": {`{"format":"email"}`, `"x"`, ``, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
