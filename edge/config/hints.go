@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,38 @@ func hint(err error) string {
 		}
 	}
 	return ""
+}
+
+// typeFault is how the YAML decoder says that a value has the wrong type: in the terms of Go.
+var typeFault = regexp.MustCompile(`cannot unmarshal (\S+(?: \{\})?) into Go (?:struct field|value of type) (?:\S+ of type )?(\S+)|(\w+) was used where (\w+) is expected`)
+
+// inYAML says what a value is and what is wanted in the words of YAML.
+func inYAML(text string) string {
+	return typeFault.ReplaceAllStringFunc(text, func(fault string) string {
+		m := typeFault.FindStringSubmatch(fault)
+		return fmt.Sprintf("it is %s where %s is wanted", kindInYAML(m[1]+m[3]), kindInYAML(m[2]+m[4]))
+	})
+}
+
+// kindInYAML is the name of one of Go's types, or of the decoder's own for them, as people who write YAML call it.
+func kindInYAML(name string) string {
+	switch name = strings.TrimLeft(name, "*"); {
+	case name == "time.Duration":
+		return "a duration, such as 30s,"
+	case name == "string":
+		return "a text"
+	case name == "bool":
+		return "true or false"
+	case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"):
+		return "a whole number"
+	case strings.HasPrefix(name, "float"):
+		return "a number"
+	case strings.HasPrefix(name, "[]"), name == "sequence":
+		return "a list"
+	case name == "null":
+		return "null"
+	}
+	return "a section with keys of its own"
 }
 
 // place is where a key may stand: the key of the section it belongs under, or empty at the top.

@@ -135,7 +135,7 @@ func readFile(path string, c *Config) error {
 		return nil
 	}
 	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
-		text := withoutValues(strings.TrimRight(yaml.FormatError(err, false, true), "\n"))
+		text := withoutValues(inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n")))
 		if h := hint(err); h != "" {
 			text += "\n" + h
 		}

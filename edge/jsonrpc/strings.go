@@ -137,3 +137,34 @@ func escapedRune(b []byte) (rune, int) {
 	}
 	return utf8.RuneError, 6
 }
+
+// MendSurrogates writes \ufffd over each escape of half a surrogate pair in valid JSON, in place: it has the same length. Strict
+// readers, protobuf's among them, refuse a text with one as a whole.
+func MendSurrogates(raw []byte) {
+	for i := halfPair(raw, 0); i >= 0; i = halfPair(raw, i+6) {
+		copy(raw[i:], `\ufffd`)
+	}
+}
+
+// HasHalfPair reports whether MendSurrogates would change raw.
+func HasHalfPair(raw []byte) bool { return halfPair(raw, 0) >= 0 }
+
+// halfPair is the index, from i on, of the first escape of half a surrogate pair in valid JSON; -1 if there is none.
+func halfPair(raw []byte, i int) int {
+	for {
+		n := bytes.IndexByte(raw[i:], '\\')
+		if n < 0 || i+n+1 >= len(raw) {
+			return -1
+		}
+		i += n
+		if raw[i+1] != 'u' || len(raw) < i+6 {
+			i += 2
+			continue
+		}
+		r, size := escapedRune(raw[i:])
+		if half, _ := hex4(raw[i+2:]); r == utf8.RuneError && utf16.IsSurrogate(half) {
+			return i
+		}
+		i += size
+	}
+}

@@ -91,8 +91,8 @@ func appendShare(dst []byte, key, field string, f *float64) ([]byte, error) {
 	return appendFloat(append(dst, key...), field, *f)
 }
 
-// appendJSON appends open JSON of a backend: valid, in one line, otherwise unchanged. It must not be
-// empty.
+// appendJSON appends open JSON of a backend: valid, in one line, with U+FFFD for half a surrogate pair, otherwise
+// unchanged. It must not be empty.
 func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, raw...)
@@ -100,6 +100,7 @@ func appendJSON(dst []byte, field, raw string) ([]byte, error) {
 	if !jsonrpc.Valid(value) {
 		return dst, broken(field, "no valid JSON, or nested deeper than %d levels; send one JSON value in UTF-8", jsonrpc.MaxDepth)
 	}
+	jsonrpc.MendSurrogates(value)
 	if jsonrpc.HasRawNewline(value) {
 		// In place: Compact never writes beyond what it has read.
 		dst = jsonrpc.Compact(dst[:start], value)

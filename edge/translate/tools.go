@@ -1,6 +1,7 @@
 package translate
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -95,8 +96,8 @@ func appendToolAnnotations(dst []byte, r *revision.Rules, t *pb.Tool) []byte {
 }
 
 // CallToolRequest is one round of tools/call; name is the tool's own, without a prefix. Arguments must
-// be an object, or absent; null, which some clients send for none, counts as absent. The state aliases
-// the call's.
+// be an object, or absent; null, which some clients send for none, counts as absent. Half a surrogate pair in them becomes
+// U+FFFD, as all readers but some have it. The state aliases the call's.
 func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
 	// One allocation holds what nearly every call has.
 	var b struct {
@@ -106,6 +107,10 @@ func CallToolRequest(call *mcp.Call, name string) (*pb.CallToolRequest, error) {
 	req := &b.request
 	switch arguments := call.Params.Arguments; jsonrpc.TypeOf(arguments) {
 	case jsonrpc.Object:
+		if jsonrpc.HasHalfPair(arguments) {
+			arguments = bytes.Clone(arguments)
+			jsonrpc.MendSurrogates(arguments)
+		}
 		req.ArgumentsJson = string(arguments)
 	default:
 		if len(arguments) > 0 && jsonrpc.TypeOf(arguments) != jsonrpc.Null {

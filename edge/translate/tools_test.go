@@ -118,6 +118,11 @@ func TestToolResult(t *testing.T) {
 			2: `{"content":[{"type":"text","text":"{\"n\":1.0,\"a\":\"\\u00e9\"}"}],"structuredContent":{"n":1.0,"a":"\u00e9"}}`,
 			4: `{"content":[{"type":"text","text":"{\"n\":1.0,\"a\":\"\\u00e9\"}"}],"structuredContent":{"n":1.0,"a":"\u00e9"}` + tail + `}`,
 		}},
+		{"structured with half a surrogate pair", &pb.CallToolResult{StructuredContentJson: `{"a":"\ud800","b":"\ud83d\ude00"}`}, byRevision{
+			0: `{"content":[{"type":"text","text":"{\"a\":\"\\ufffd\",\"b\":\"\\ud83d\\ude00\"}"}]}`,
+			2: `{"content":[{"type":"text","text":"{\"a\":\"\\ufffd\",\"b\":\"\\ud83d\\ude00\"}"}],"structuredContent":{"a":"\ufffd","b":"\ud83d\ude00"}}`,
+			4: `{"content":[{"type":"text","text":"{\"a\":\"\\ufffd\",\"b\":\"\\ud83d\\ude00\"}"}],"structuredContent":{"a":"\ufffd","b":"\ud83d\ude00"}` + tail + `}`,
+		}},
 		{"structured beside text", &pb.CallToolResult{
 			Content: []*pb.ContentBlock{textBlock("t")}, StructuredContentJson: `{"a":1}`,
 		}, byRevision{
@@ -192,6 +197,7 @@ func TestCallToolRequest(t *testing.T) {
 		`{"name":"x"}`:                                 ``,
 		`{"name":"x","arguments":null}`:                ``,
 		`{"name":"x","arguments":{ "n": 1.0, "n":2 }}`: `{ "n": 1.0, "n":2 }`,
+		`{"name":"x","arguments":{"a":"\ud800"}}`:      `{"a":"\ufffd"}`,
 	} {
 		call := callOf(t, mcp.MethodToolsCall, params)
 		call.State = []byte("s")

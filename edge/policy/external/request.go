@@ -6,7 +6,6 @@ import (
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	authv3 "github.com/envoyproxy/go-control-plane/envoy/service/auth/v3"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -39,11 +38,11 @@ var withheld = map[string]bool{"authorization": true, "proxy-authorization": tru
 func request(call *mcp.Call, most int) (req *authv3.CheckRequest, omitted string, _ error) {
 	about := map[string]*structpb.Value{"method": structpb.NewStringValue(string(call.Method))}
 	if id := call.Envelope.ID; !id.IsZero() {
-		var v structpb.Value
-		if err := protojson.Unmarshal([]byte(id.Raw()), &v); err != nil {
+		v, err := valueOf([]byte(id.Raw()))
+		if err != nil {
 			return nil, "", fmt.Errorf("the id: %w", err)
 		}
-		about["id"] = &v
+		about["id"] = v
 	}
 	params, err := show(call.Params.Raw, most)
 	if err != nil {

@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -168,6 +169,8 @@ func object(members []member) []byte {
 }
 
 func valueOf(raw []byte) (*structpb.Value, error) {
+	raw = bytes.Clone(raw) // It is the request's.
+	jsonrpc.MendSurrogates(raw)
 	v := new(structpb.Value)
 	return v, protojson.Unmarshal(raw, v)
 }

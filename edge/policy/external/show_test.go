@@ -42,6 +42,7 @@ func TestShown(t *testing.T) {
 		"digits in texts":      {`{"name":"9007199254740993","arguments":{"9007199254740993":"\\\"9007199254740993"}}`, `{"name":"9007199254740993","arguments":{"9007199254740993":"\\\"9007199254740993"}}`, false, false},
 		"exact numbers":        {`{"name":"t","arguments":{"a":9007199254740992,"b":-0.1,"c":1e22}}`, `{"name":"t","arguments":{"a":9007199254740992,"b":-0.1,"c":1e22}}`, false, false},
 		"a completion":         {`{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"},"extra":"` + long + `"}`, `{"ref":{"type":"ref/prompt","name":"p"},"argument":{"name":"a","value":"b"}}`, false, true},
+		"half a pair":          {`{"name":"t","arguments":{"a":"\ud800"}}`, `{"name":"t","arguments":{"a":"\ufffd"}}`, false, false},
 		"null arguments":       {`{"name":"t","arguments":null,"extra":"` + long + `"}`, `{"name":"t"}`, false, true},
 		"a large name":         {`{"name":"` + long + `","arguments":{"a":"` + long + `"}}`, `{"name":"` + long + `"}`, false, true},
 	} {
