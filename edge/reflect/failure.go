@@ -41,6 +41,11 @@ func (c *call) failed(err error) error {
 	if st.Code() == codes.Unimplemented { // deployed anew without the method?
 		c.a.relearn()
 	}
+	var size, most int
+	if n, _ := fmt.Sscanf(st.Message(), "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == c.a.opts.MaxBytes {
+		return c.refuse(fmt.Sprintf("%s was called, but its answer has %d bytes, more than %d (the backend's max-message): ask for less",
+			c.method.full, size, most))
+	}
 	lines := c.details(st.Proto().GetDetails())
 	if slices.Contains(kept, st.Code()) || len(lines) == 0 && !slices.Contains(told, st.Code()) {
 		return status.Error(st.Code(), st.Message())

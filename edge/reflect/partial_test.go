@@ -139,3 +139,17 @@ func TestStreamsThatBreak(t *testing.T) {
 		})
 	}
 }
+
+// An answer that is too large to be received is an error for good, with the setting that bounds it.
+func TestAnswersTooLarge(t *testing.T) {
+	const most = 4 << 20 // gRPC's own default, as the harness dials
+	s := reflecttest.Serve(t, kinds, func(_ context.Context, method protoreflect.MethodDescriptor, _ *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+		out := dynamicpb.NewMessage(method.Output())
+		out.Set(method.Output().Fields().ByName("string_field"), protoreflect.ValueOfString(strings.Repeat("x", most)))
+		return send(out)
+	}, reflecttest.Options{})
+	a := newEdge(t, s.Addr, reflect.Options{MaxBytes: most}).call("kind_echo", `{}`)
+	if a.err != nil || !a.result.GetIsError() || !strings.Contains(a.text(), "max-message") || strings.Contains(a.text(), "RESOURCE_EXHAUSTED") {
+		t.Errorf("%v: %s", a.err, a.text())
+	}
+}

@@ -88,15 +88,18 @@ func Status(err error, backend string, maxMessage int) *mcp.Error {
 	if !ok {
 		row = outcomes[codes.Unknown]
 	}
-	message := row.text
+	kind, message := row.kind, row.text
 	if message == "" {
-		message = plainly(mcp.ClipText(st.Message()), maxMessage)
+		message = mcp.ClipText(st.Message())
+		if large := tooLarge(message, maxMessage); large != "" {
+			kind, message = mcp.KindInternal, large // which no waiting mends, as it does a quota
+		}
 	}
 	if message == "" {
 		message = "the backend answered " + row.name
 	}
 	return &mcp.Error{
-		Kind: row.kind, Message: message, Data: statusData(backend, row.name),
+		Kind: kind, Message: message, Data: statusData(backend, row.name),
 		Err: &refusal{code: st.Code(), err: clipped(err, st)},
 	}
 }
@@ -109,12 +112,12 @@ func clipped(err error, st *status.Status) error {
 	return status.Error(st.Code(), mcp.ClipText(st.Message()))
 }
 
-// plainly is what a status says, in the words of the setting where gRPC refused to receive a message of the backend. A service
-// that refused to receive one says the same, of a bound of its own.
-func plainly(message string, maxMessage int) string {
+// tooLarge says, in the words of the setting, that gRPC refused to receive a message of the backend; empty: the status says something
+// else. A service that refused to receive one says the same, of a bound of its own.
+func tooLarge(message string, maxMessage int) string {
 	var size, most int
 	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n < 2 || most != maxMessage {
-		return message
+		return ""
 	}
 	return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
 }

@@ -50,15 +50,19 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// What gRPC refuses to receive is told with the setting that bounds it; what a backend says of sizes itself is told as it is.
+// What gRPC refuses to receive is told with the setting that bounds it, and as no quota: the same call fails again. What a backend
+// says of sizes itself is told as it is.
 func TestStatusOfLargeMessages(t *testing.T) {
-	for said, want := range map[string]string{
-		"grpc: received message larger than max (17 vs. 16)": "the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that",
-		"grpc: received message larger than max (17 vs. 4)":  "grpc: received message larger than max (17 vs. 4)", // the service's own bound
-		"too many lines: 17 vs. 16":                          "too many lines: 17 vs. 16",
+	for said, want := range map[string]struct {
+		message string
+		kind    mcp.Kind
+	}{
+		"grpc: received message larger than max (17 vs. 16)": {"the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that", mcp.KindInternal},
+		"grpc: received message larger than max (17 vs. 4)":  {"grpc: received message larger than max (17 vs. 4)", mcp.KindQuota}, // the service's own bound
+		"too many lines: 17 vs. 16":                          {"too many lines: 17 vs. 16", mcp.KindQuota},
 	} {
-		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want || e.Kind != mcp.KindQuota {
-			t.Errorf("kind %d, %q, want %q", e.Kind, e.Message, want)
+		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want.message || e.Kind != want.kind {
+			t.Errorf("kind %d, %q, want %d, %q", e.Kind, e.Message, want.kind, want.message)
 		}
 	}
 }
