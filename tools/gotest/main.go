@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"syscall"
 )
@@ -39,7 +40,7 @@ func run(args []string, out io.Writer) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	runs, err := split(args, out)
+	runs, err := split(overlap(args, runtime.NumCPU()), out)
 	if err != nil {
 		return 1, err
 	}
