@@ -34,6 +34,7 @@ func awaitTool(t *testing.T, s *session, name string) {
 // TestStandaloneStream: changes reach the session's GET stream: of lists always, of resources when
 // subscribed to.
 func TestStandaloneStream(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	f, e := startFixture(t)
 	for _, version := range stateful {
 		t.Run(version, func(t *testing.T) {

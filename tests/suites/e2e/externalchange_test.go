@@ -84,6 +84,7 @@ func held(pdp *authorizer.Server, tool string) (begun <-chan struct{}, release f
 // TestPolicyServerIsReadAgain: another policy server, or other settings of it, are in force soon, and no call is lost over it,
 // whether it is asked of the one before or of the one after. What cannot be used is not.
 func TestPolicyServerIsReadAgain(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	one, two := authorizer.Serve(t), authorizer.Serve(t)
 	write, set := settingsFile(t)
 	asking := func(target, more string) string {
@@ -255,6 +256,7 @@ func TestPolicyServerOfUnknownResources(t *testing.T) {
 
 // TestCertificatesOfThePolicyServer: those of either end, and the CAs, are exchanged under calls, of which none fails.
 func TestCertificatesOfThePolicyServer(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	const generations = 4
 	servers, edges := authority.Several(t, "servers", generations), authority.Several(t, "edges", generations)
 	var pairs []tls.Certificate

@@ -327,6 +327,7 @@ func settingsFile(t *testing.T) (write func(settings string), set func(*config.C
 // TestPolicyIsReadAgain: another policy is in force soon, what cannot be used is not, and those whose lists are others are
 // told.
 func TestPolicyIsReadAgain(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	id := issuer.Serve(t)
 	write, set := settingsFile(t)
 	rule := func(when, then string) string {

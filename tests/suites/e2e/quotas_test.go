@@ -162,6 +162,7 @@ func TestQuotaOfReplicas(t *testing.T) {
 
 // TestQuotasAreReadAgain: other quotas are in force soon, and what cannot be used is not.
 func TestQuotasAreReadAgain(t *testing.T) {
+	t.Parallel() // it waits for most of its time
 	write, set := settingsFile(t)
 	write("quotas: [{per: tool, tools: [add], rate: 1/h, burst: 2}]\n")
 	// One replica, whose metrics say that it read them.
