@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,7 +14,8 @@ import (
 // split makes two runs of one with the race detector, where it names several packages: one without the detector, of those in which no
 // goroutines meet (see packages.Racing), and one with it, of the others. Many of the former compute for long, which the detector makes several
 // times as long and finds nothing in. They need no -count=1 either: go test keeps what came of tests whose package, files and environment are
-// what they were, and they have nothing else that could differ.
+// what they were, and they have nothing else that could differ. Tests that the race detector excludes in a package of the latter are a run of
+// their own, without it.
 func split(args []string, out io.Writer) ([][]string, error) {
 	flags, patterns := patternsOf(args)
 	if !slices.Contains(args, "-race") || len(patterns) == 0 {
@@ -33,21 +35,87 @@ func split(args []string, out io.Writer) ([][]string, error) {
 		return nil, err
 	}
 	var plain []string
+	unraced := map[string][]string{}
 	for p := range m.All() {
+		if !p.HasTests() || !slices.Contains(chosen, p.ImportPath) {
+			continue
+		}
 		racing, err := m.Racing(p)
 		if err != nil {
 			return nil, err
 		}
-		if p.HasTests() && !racing && slices.Contains(chosen, p.ImportPath) {
+		if !racing {
 			plain = append(plain, p.ImportPath)
+			continue
+		}
+		names, err := packages.Unraced(p)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			unraced[p.ImportPath] = names
 		}
 	}
-	if len(plain) == 0 {
+	var runs [][]string
+	if len(plain) > 0 {
+		fmt.Fprintf(out, "without the race detector, as no goroutines meet there: %d packages\n", len(plain))
+		runs = append(runs, insert(without(flags, "-race", "-count=1"), plain))
+	}
+	if own := choosing(flags, unraced); own != nil {
+		fmt.Fprintf(out, "without the race detector, as it excludes them: tests of %d packages\n", len(unraced))
+		runs = append(runs, own)
+	}
+	if len(runs) == 0 {
 		return [][]string{args}, nil
 	}
-	fmt.Fprintf(out, "without the race detector, as no goroutines meet there: %d packages\n", len(plain))
 	with := slices.DeleteFunc(chosen, func(path string) bool { return slices.Contains(plain, path) })
-	return [][]string{insert(without(flags, "-race", "-count=1"), plain), insert(flags, with)}, nil
+	return append(runs, insert(flags, with)), nil
+}
+
+// choosing are the arguments of go test for those of the tests of packages, by import path, that flags choose; nil if they choose none.
+func choosing(flags []string, tests map[string][]string) []string {
+	pattern, rest := takeRun(without(flags, "-race", "-count=1"))
+	top, below, _ := strings.Cut(pattern, "/")
+	wanted, err := regexp.Compile(top)
+	if err != nil {
+		return nil // go test says what is wrong with it
+	}
+	var paths, names []string
+	for path, all := range tests {
+		chosen := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !wanted.MatchString(name) })
+		if len(chosen) > 0 {
+			paths, names = append(paths, path), append(names, chosen...)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	slices.Sort(paths)
+	slices.Sort(names)
+	run := "-run=^(" + strings.Join(slices.Compact(names), "|") + ")$"
+	if below != "" {
+		run += "/" + below
+	}
+	return insert(append([]string{run}, rest...), paths)
+}
+
+// takeRun takes -run out of the flags of go test; the pattern is empty where there is none.
+func takeRun(flags []string) (pattern string, rest []string) {
+	for i := 0; i < len(flags); i++ {
+		value, given := strings.CutPrefix(flags[i], "-run=")
+		switch {
+		case flags[i] == "-args":
+			return pattern, append(rest, flags[i:]...)
+		case given:
+			pattern = value
+		case flags[i] == "-run" && i+1 < len(flags):
+			i++
+			pattern = flags[i]
+		default:
+			rest = append(rest, flags[i])
+		}
+	}
+	return pattern, rest
 }
 
 // patternsOf takes the patterns of packages, which begin with a dot, out of the arguments of go test.

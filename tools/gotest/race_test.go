@@ -69,6 +69,43 @@ func TestSplit(t *testing.T) {
 	}
 }
 
+// TestSplitOfExcludedTests: what the race detector excludes is run without it, as far as it is chosen.
+func TestSplitOfExcludedTests(t *testing.T) {
+	module(t, map[string]string{
+		"plain":  "func TestX(t *testing.T) {}",
+		"racing": "func TestX(t *testing.T) { go func() {}() }",
+	})
+	text := "//go:build !race\n\npackage racing\n\nimport \"testing\"\n\nfunc TestLong(t *testing.T) {}\n\nfunc TestMuch(t *testing.T) {}\n\nfunc helper() {}\n"
+	if err := os.WriteFile("racing/long_test.go", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for flags, want := range map[string]string{
+		"":                        "-run=^(TestLong|TestMuch)$ example.com/m/racing",
+		"-run=Long":               "-run=^(TestLong)$ example.com/m/racing",
+		"-v -run Test/^a$":        "-run=^(TestLong|TestMuch)$/^a$ -v example.com/m/racing",
+		"-count=1 -timeout=1m":    "-run=^(TestLong|TestMuch)$ -timeout=1m example.com/m/racing",
+		"-run=TestX":              "",
+		"-args -run=Long example": "-run=^(TestLong|TestMuch)$ example.com/m/racing -args -run=Long example",
+	} {
+		own, args, given := strings.Cut(flags, "-args")
+		all := append(append([]string{"-race"}, strings.Fields(own)...), "./...")
+		if given {
+			all = append(append(all, "-args"), strings.Fields(args)...)
+		}
+		runs, err := split(all, new(strings.Builder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if len(runs) == 3 {
+			got = strings.Join(runs[1], " ")
+		}
+		if got != want || len(runs) < 2 {
+			t.Errorf("%s: runs %q, want %q among them", flags, runs, want)
+		}
+	}
+}
+
 // TestRunsAreCountedTogether: the counts are those of both runs, and a failure in either fails the whole. The detector is there also where all else
 // is built without the C compiler, and the tests build as all else.
 func TestRunsAreCountedTogether(t *testing.T) {

@@ -93,3 +93,39 @@ func importsStarting(path string) (bool, error) {
 func below(name string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { return name == p || strings.HasPrefix(name, p+"/") })
 }
+
+// Unraced are the tests of p that stand in files which the race detector excludes ("//go:build !race"): they compute for long in one goroutine,
+// or measure what the detector changes.
+func Unraced(p *Package) ([]string, error) {
+	var names []string
+	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+		file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		if !excludesRace(file) {
+			continue
+		}
+		for _, decl := range file.Decls {
+			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Test") {
+				names = append(names, f.Name.Name)
+			}
+		}
+	}
+	return names, nil
+}
+
+// excludesRace says whether the constraint of a file is that it is built without the race detector.
+func excludesRace(file *ast.File) bool {
+	for _, group := range file.Comments {
+		if group.Pos() > file.Package {
+			return false
+		}
+		for _, c := range group.List {
+			if c.Text == "//go:build !race" {
+				return true
+			}
+		}
+	}
+	return false
+}
