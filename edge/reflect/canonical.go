@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -295,9 +296,9 @@ func (c *canon) element(fd protoreflect.FieldDescriptor, tok json.Token, text []
 			return nil
 		}
 	case json.Number:
-		n, err := x.Int64()
-		if ed := fd.Enum(); err == nil && ed != nil && ed.FullName() != "google.protobuf.NullValue" && int64(int32(n)) == n {
-			if v := ed.Values().ByNumber(protoreflect.EnumNumber(int32(n))); v != nil {
+		n, err := strconv.ParseInt(x.String(), 10, 32)
+		if ed := fd.Enum(); err == nil && ed != nil && ed.FullName() != "google.protobuf.NullValue" {
+			if v := ed.Values().ByNumber(protoreflect.EnumNumber(n)); v != nil {
 				c.changed = true
 				c.out = append(append(append(c.out, '"'), v.Name()...), '"')
 				return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -112,15 +113,24 @@ func clipped(err error, st *status.Status) error {
 	return status.Error(st.Code(), mcp.ClipText(st.Message()))
 }
 
-// tooLarge says, in the words of the setting, that gRPC refused to receive a message of the backend; empty: the status says something
-// else. A service that refused to receive one says the same, of a bound of its own.
+// tooLarge says that gRPC refused to receive or to send an answer of the backend for its size; empty: the status says something else. A service
+// that refused to receive a request for its size names another bound than maxMessage.
 func tooLarge(message string, maxMessage int) string {
 	var size, most int
-	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n < 2 || most != maxMessage {
-		return ""
+	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == maxMessage {
+		return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
 	}
-	return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
+	for _, words := range unsent {
+		if strings.HasPrefix(message, words) {
+			return "the backend's answer is larger than the backend may send: " + message
+		}
+	}
+	return ""
 }
+
+// unsent is how implementations of gRPC begin to say that a message is larger than what they were told to send at most: Go, C++ with Python and
+// Ruby, Node.
+var unsent = []string{"grpc: trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
 
 // Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller
 // and always told; its data go before {"backend","status"}. Data that are no JSON are KindContract.

@@ -101,12 +101,12 @@ func TestLargeResults(t *testing.T) {
 	})
 }
 
-// A result that no message can hold is an error of the protocol, which no model can mend, and the next call is served.
+// A result that no message can hold is an error of the protocol, which neither a model nor waiting mends, and the next call is served.
 func TestTooLargeResults(t *testing.T) {
 	eras(t, func(t *testing.T, c *client) {
 		var wire *jsonrpc.Error
-		if r, err := c.try(limit(t), "large", object{"bytes": 17 << 20}); !errors.As(err, &wire) || wire.Code != -31429 {
-			t.Errorf("%v, %v, want code -31429", r, err)
+		if r, err := c.try(limit(t), "large", object{"bytes": 17 << 20}); !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInternalError {
+			t.Errorf("%v, %v, want code %d", r, err, jsonrpc.CodeInternalError)
 		}
 		c.want(t, "counted to 0", "count", object{"to": 0})
 	})

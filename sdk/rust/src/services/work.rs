@@ -149,11 +149,12 @@ fn told<M: Message>(outcome: Outcome<M::Result>, call: &Call) -> Result<M, Statu
     }
 }
 
-/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge tells a model to act on.
+/// A message that can be sent. One that is too large would end the RPC by OUT_OF_RANGE, which the edge tells a model to act on; the words are
+/// those of other implementations of gRPC, by which the edge knows what was refused.
 fn fits<M: prost::Message>(what: &str, message: M) -> Result<M, Status> {
     let size = message.encoded_len();
     if size > MESSAGE_BYTES {
-        let why = format!("{what} came to {size} bytes; a message has at most {MESSAGE_BYTES}: return less");
+        let why = format!("Sent message larger than max ({size} vs. {MESSAGE_BYTES}): {what}");
         return Err(Status::resource_exhausted(why));
     }
     Ok(message)
