@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc/codes"
@@ -120,17 +121,14 @@ func tooLarge(message string, maxMessage int) string {
 	if n, _ := fmt.Sscanf(message, "grpc: received message larger than max (%d vs. %d)", &size, &most); n == 2 && most == maxMessage {
 		return fmt.Sprintf("the backend sent a message of %d bytes, above the %d of its max-message: have it send less, or raise that", size, most)
 	}
-	for _, words := range unsent {
-		if strings.HasPrefix(message, words) {
-			return "the backend's answer is larger than the backend may send: " + message
-		}
+	if slices.ContainsFunc(unsent, func(words string) bool { return strings.Contains(message, words) }) {
+		return "the backend's answer is larger than the backend may send: " + message
 	}
 	return ""
 }
 
-// unsent is how implementations of gRPC begin to say that a message is larger than what they were told to send at most: Go, C++ with Python and
-// Ruby, Node.
-var unsent = []string{"grpc: trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
+// unsent is what implementations of gRPC say of a message that is larger than what they were told to send at most: Go, C++ with Python and Ruby, Node.
+var unsent = []string{"trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
 
 // Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller
 // and always told; its data go before {"backend","status"}. Data that are no JSON are KindContract.

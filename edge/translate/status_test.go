@@ -57,12 +57,12 @@ func TestStatusOfLargeMessages(t *testing.T) {
 		message string
 		kind    mcp.Kind
 	}{
-		"grpc: received message larger than max (17 vs. 16)":      {"the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that", mcp.KindInternal},
-		"grpc: trying to send message larger than max (17 vs. 4)": {"the backend's answer is larger than the backend may send: grpc: trying to send message larger than max (17 vs. 4)", mcp.KindInternal},
-		"Sent message larger than max (17 vs. 4)":                 {"the backend's answer is larger than the backend may send: Sent message larger than max (17 vs. 4)", mcp.KindInternal},
-		"Attempted to send message with a size larger than 4":     {"the backend's answer is larger than the backend may send: Attempted to send message with a size larger than 4", mcp.KindInternal},
-		"grpc: received message larger than max (17 vs. 4)":       {"grpc: received message larger than max (17 vs. 4)", mcp.KindQuota}, // the service's own bound
-		"too many lines: 17 vs. 16":                               {"too many lines: 17 vs. 16", mcp.KindQuota},
+		"grpc: received message larger than max (17 vs. 16)":  {"the backend sent a message of 17 bytes, above the 16 of its max-message: have it send less, or raise that", mcp.KindInternal},
+		"trying to send message larger than max (17 vs. 4)":   {"the backend's answer is larger than the backend may send: trying to send message larger than max (17 vs. 4)", mcp.KindInternal},
+		"SERVER: Sent message larger than max (17 vs. 4)":     {"the backend's answer is larger than the backend may send: SERVER: Sent message larger than max (17 vs. 4)", mcp.KindInternal},
+		"Attempted to send message with a size larger than 4": {"the backend's answer is larger than the backend may send: Attempted to send message with a size larger than 4", mcp.KindInternal},
+		"grpc: received message larger than max (17 vs. 4)":   {"grpc: received message larger than max (17 vs. 4)", mcp.KindQuota}, // the service's own bound
+		"too many lines: 17 vs. 16":                           {"too many lines: 17 vs. 16", mcp.KindQuota},
 	} {
 		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want.message || e.Kind != want.kind {
 			t.Errorf("kind %d, %q, want %d, %q", e.Kind, e.Message, want.kind, want.message)
