@@ -148,7 +148,10 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})
 	d.opts.Names.OnChange(func() { d.hub.Changed(0) })
-	pool.OnChange(func(_ *backend.Backend, kinds backend.Kinds) { d.hub.Changed(kinds) })
+	pool.OnChange(func(b *backend.Backend, kinds backend.Kinds) {
+		d.sizes.changed(b, pool.Backends())
+		d.hub.Changed(kinds)
+	})
 	// A backend may have been listed between the first view and the registration.
 	d.hub.Changed(allKinds)
 	return d

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,27 +30,60 @@ const (
 	whileSent = 2
 )
 
-// sizes is what each tool, and each other method of a backend, has sent. There is an entry for each tool that was
-// called. Safe for concurrent use.
-type sizes struct{ m sync.Map }
+// sizes is what each tool of a backend, and each of its other methods, has sent: a *ownSizes for each backend that was called. Those of a
+// backend end with it. Safe for concurrent use.
+type sizes struct{ byBackend sync.Map }
 
+// ownSizes are the sizes of one backend: a *size for each sizeKey.
+type ownSizes struct{ m sync.Map }
+
+// sizeKey is a method; of tools/call, a tool.
 type sizeKey struct {
-	backend *backend.Backend
-	method  mcp.Method
-	tool    string
+	method mcp.Method
+	tool   string
 }
 
 // of is where the size is kept.
 func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *size {
-	k := sizeKey{backend: b, method: method}
+	own, ok := s.byBackend.Load(b)
+	if !ok {
+		own, _ = s.byBackend.LoadOrStore(b, new(ownSizes))
+	}
+	k := sizeKey{method: method}
 	if method == mcp.MethodToolsCall {
 		k.tool = target
 	}
-	n, ok := s.m.Load(k)
+	m := &own.(*ownSizes).m
+	n, ok := m.Load(k)
 	if !ok {
-		n, _ = s.m.LoadOrStore(k, new(size))
+		n, _ = m.LoadOrStore(k, new(size))
 	}
 	return n.(*size)
+}
+
+// changed forgets what came of backends that are no more, and of tools that the backend does not list to everybody any more: those that it
+// lists to some are measured again. A call that runs at a backend that is gone may keep it until the next change.
+func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
+	for known := range s.byBackend.Range {
+		if !slices.Contains(there, known.(*backend.Backend)) {
+			s.byBackend.Delete(known)
+		}
+	}
+	own, ok := s.byBackend.Load(b)
+	catalog := b.Catalog()
+	if !ok || catalog == nil {
+		return
+	}
+	listed := make(map[string]bool, len(catalog.Tools))
+	for _, t := range catalog.Tools {
+		listed[t.GetName()] = true
+	}
+	m := &own.(*ownSizes).m
+	for k := range m.Range {
+		if key := k.(sizeKey); key.method == mcp.MethodToolsCall && !listed[key.tool] {
+			m.Delete(k)
+		}
+	}
 }
 
 // period is how long the size of a message counts at least for what the next ones are expected to be; at most it is

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -283,4 +284,43 @@ func TestCheckWithoutRoom(t *testing.T) {
 	if used, _ := b.Used(); used != 0 {
 		t.Errorf("%d bytes are left", used)
 	}
+}
+
+// What was measured of a backend ends with it, and of a tool with the tool.
+func TestSizesEndWithTheirBackend(t *testing.T) {
+	f := &fake{name: "a", tools: []*pb.Tool{{Name: "large", InputSchemaJson: `{"type":"object"}`}, {Name: "kept", InputSchemaJson: `{"type":"object"}`}}}
+	f.onCall = stream(nil, toolText("x"))
+	d, pool := startPool(t, Options{})
+	target := f.serve(t)
+	if err := pool.Discover([]backend.Discovered{{Config: backend.Config{Name: "a", Target: target}}}, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"large", "kept"} {
+		await.Until(t, "the tool is called", func() bool {
+			memory := budget.New(1 << 30).Named("caller").Begin()
+			defer memory.Release()
+			call := request(t, mcp.MethodToolsCall, `{"name":"`+name+`"}`)
+			call.Memory = &memory
+			_, err := d.Call(t.Context(), rules(t, modern), call, nil)
+			return err == nil
+		})
+	}
+	kept := func() (backends, tools int) {
+		for _, own := range d.sizes.byBackend.Range {
+			backends++
+			for range own.(*ownSizes).m.Range {
+				tools++
+			}
+		}
+		return backends, tools
+	}
+	if backends, tools := kept(); backends != 1 || tools != 2 {
+		t.Fatalf("%d backends and %d tools are kept, want 1 and 2", backends, tools)
+	}
+	f.change(func() { f.tools = f.tools[1:] })
+	await.Until(t, "the tool's size is forgotten", func() bool { _, tools := kept(); return tools == 1 })
+	if err := pool.Discover(nil, time.Second); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the backend's sizes are forgotten", func() bool { backends, _ := kept(); return backends == 0 })
 }
