@@ -231,7 +231,7 @@ func (a *App) retire(next http.Handler) http.Handler {
 // than some of what comes after it. A browser is shown where it is.
 func first(endpoint, page, mux http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == endpointPath {
+		if p := r.URL.Path; p == endpointPath || p == endpointPath+"/" {
 			if r.Method != http.MethodPost && welcome.Wanted(r) {
 				page.ServeHTTP(w, r)
 				return
@@ -254,13 +254,14 @@ func (a *App) servers(router *era.Router) {
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, a.authenticator(), options)
 	mux.Handle(endpointPath, a.endpoint)
+	mux.Handle(endpointPath+"/{$}", a.endpoint)
 	if a.auth != nil {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)
 		mux.Handle(auth.ServerMetadataPath, a.auth)
 		mux.Handle(auth.ServerMetadataPath+"/", a.auth) // is not there, and pages may read that
 	}
-	about := welcome.Options{Title: a.cfg.Server.Title, Path: endpointPath, Web: options}
+	about := welcome.Options{Title: a.cfg.Server.Title, URL: a.cfg.PublicURL, Path: endpointPath, Web: options}
 	if a.cfg.SSE {
 		about.SSE = sse.StreamPath
 		a.serveSSE(mux, options)

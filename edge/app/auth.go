@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/config"
@@ -96,7 +97,7 @@ func readAPIKeys(file string) ([]auth.APIKey, error) {
 
 // endpointOf is the endpoint that a path belongs to, as clients configure it.
 func endpointOf(path string) string {
-	switch path {
+	switch strings.TrimSuffix(path, "/") {
 	case sse.StreamPath, sse.MessagePath:
 		return sse.StreamPath
 	}

@@ -92,7 +92,7 @@ var silences = []silence{
 		c.deaf()
 		c.send("BAD\r\nHost: localhost.localdomain\r\n\r\n")
 	}, gone: 10 * s},
-	{name: "reads nothing of an open stream", do: func(c *client) { c.stream() }, status: "HTTP/1.1 200", gone: 25 * s},
+	{name: "reads nothing of an open stream", do: func(c *client) { c.stream() }, status: "HTTP/1.1 200", gone: 10 * s},
 }
 
 // TestSilentClients: whatever a client leaves out, its connection is gone in time, and what can be answered without

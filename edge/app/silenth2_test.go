@@ -59,13 +59,13 @@ var silences2 = []silence{
 		id := c.session()
 		h := c.http2(true, true, http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
 		h.headers(1, "GET", true, true, "mcp-session-id", id)
-	}, status: "1 200", gone: 146 * s},
+	}, status: "1 200", gone: 131 * s},
 	{name: "reads nothing of an open stream", do: func(c *client) {
 		id := c.session()
 		c.deafAfter = "1 200"
 		h := c.http2(true, true)
 		h.headers(1, "GET", true, true, "mcp-session-id", id)
-	}, status: "1 200", gone: 25 * s},
+	}, status: "1 200", gone: 10 * s},
 }
 
 // TestSilentHTTP2 is TestSilentClients over HTTP/2.

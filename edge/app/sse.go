@@ -19,8 +19,10 @@ func (a *App) serveSSE(mux *http.ServeMux, options web.Options) {
 		MaxExchanges:   a.cfg.Limits.CallsPerSession + a.cfg.Limits.StreamsPerSession,
 		Relay:          a.durable.Relay(), Logger: a.log,
 	})
-	mux.HandleFunc(sse.StreamPath, a.sse.Stream)
-	mux.HandleFunc(sse.MessagePath, a.sse.Message)
+	for path, serve := range map[string]http.HandlerFunc{sse.StreamPath: a.sse.Stream, sse.MessagePath: a.sse.Message} {
+		mux.HandleFunc(path, serve)
+		mux.HandleFunc(path+"/{$}", serve)
+	}
 }
 
 // drainSSE closes the connections of HTTP+SSE, each once nothing runs on it.

@@ -13,15 +13,15 @@ const (
 
 // DecodeHeader reads the value of an Mcp-Name or Mcp-Param header: spaces around it are no part of it,
 // and a value in `=?base64?…?=` is strict base64 of UTF-8. A value with only one end of the sentinel
-// is literal. False: the base64 is malformed.
+// is literal. False: the base64 is malformed, or a literal is no visible ASCII, which proxies change or refuse.
 func DecodeHeader(value string) (string, bool) {
 	value = strings.Trim(value, " \t")
-	inner, ok := strings.CutPrefix(value, sentinelPrefix)
-	if !ok {
-		return value, true
+	inner, encoded := strings.CutPrefix(value, sentinelPrefix)
+	if encoded {
+		inner, encoded = strings.CutSuffix(inner, sentinelSuffix)
 	}
-	if inner, ok = strings.CutSuffix(inner, sentinelSuffix); !ok {
-		return value, true
+	if !encoded {
+		return value, visible(value)
 	}
 	text, err := base64.StdEncoding.Strict().DecodeString(inner)
 	if err != nil || !utf8.Valid(text) || strings.ContainsAny(inner, "\r\n") {
@@ -33,12 +33,18 @@ func DecodeHeader(value string) (string, bool) {
 // EncodeHeader writes a value so that it survives a header or gRPC metadata: as it is when it is
 // printable ASCII without outer spaces and cannot be taken for the sentinel, else in base64.
 func EncodeHeader(value string) string {
-	plain := strings.Trim(value, " \t") == value && !strings.HasPrefix(value, sentinelPrefix)
-	for i := 0; plain && i < len(value); i++ {
-		plain = value[i] >= 0x20 && value[i] <= 0x7e
-	}
-	if plain {
+	if strings.Trim(value, " \t") == value && !strings.HasPrefix(value, sentinelPrefix) && visible(value) {
 		return value
 	}
 	return sentinelPrefix + base64.StdEncoding.EncodeToString([]byte(value)) + sentinelSuffix
+}
+
+// visible says whether a value is of visible ASCII and spaces.
+func visible(value string) bool {
+	for i := range len(value) {
+		if value[i] < 0x20 || value[i] > 0x7e {
+			return false
+		}
+	}
+	return true
 }

@@ -26,6 +26,8 @@ var page = template.Must(template.New("page").Parse(source))
 type Options struct {
 	// Title is what the server calls itself; empty: "MCP Edge".
 	Title string
+	// URL is that of the edge as clients see it, without the path of an endpoint; empty: what the request names.
+	URL string
 	// Path of the endpoint, such as "/mcp".
 	Path string
 	// SSE is the path of HTTP+SSE; empty: it is not served.
@@ -112,6 +114,9 @@ func (h *Handler) about(r *http.Request) about {
 		base = "https://"
 	}
 	base += r.Host
+	if h.o.URL != "" {
+		base = strings.TrimRight(h.o.URL, "/")
+	}
 	a := about{
 		Name: h.o.Title, Protocol: "Model Context Protocol", Endpoint: base + h.o.Path,
 		Versions: revision.Supported(), Stateless: revision.Stateless().Version,

@@ -102,3 +102,14 @@ func TestWanted(t *testing.T) {
 		}
 	}
 }
+
+// Behind a proxy that serves the edge below a path, clients take the URL that the operator says.
+func TestPublicURL(t *testing.T) {
+	h := New(Options{URL: "https://tools.example/edge/", Path: "/mcp", SSE: "/sse"})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost:8080/", nil))
+	var a about
+	if err := json.Unmarshal(w.Body.Bytes(), &a); err != nil || a.Endpoint != "https://tools.example/edge/mcp" || a.SSE != "https://tools.example/edge/sse" {
+		t.Errorf("%v, %s", err, w.Body)
+	}
+}

@@ -122,7 +122,10 @@ func name(in *mcp.Incoming, params *mcp.Params) error {
 		return mcp.Errorf(mcp.KindHeaderMismatch, "header Mcp-Name must be sent once, with the value %.100q of the body", params.Target)
 	}
 	got, ok := mcp.DecodeHeader(values[0])
-	if !ok || got != params.Target {
+	if !ok {
+		return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is %.100q, which is neither visible ASCII nor base64 of UTF-8: send %.200q", headerName, values[0], mcp.EncodeHeader(params.Target))
+	}
+	if got != params.Target {
 		return mismatch(headerName, values[0], "the name, uri or taskId of params", params.Target)
 	}
 	return nil

@@ -68,6 +68,7 @@ func TestEnvelope(t *testing.T) {
 		"bad log level": {"tools/list", "", func(b *string, _ http.Header) {
 			*b = strings.Replace(*b, `"_meta":{`, `"_meta":{"io.modelcontextprotocol/logLevel":"loud",`, 1)
 		}, mcp.KindInvalidParams, "-32602"},
+		"name header in UTF-8": {"tools/call", `"name":"café"`, func(_ *string, h http.Header) { h.Set("Mcp-Name", "café") }, mcp.KindHeaderMismatch, "-32020"},
 		"method header sent twice": {"tools/list", "", func(_ *string, h http.Header) {
 			h["Mcp-Method"] = []string{"tools/list", "tools/call"}
 		}, mcp.KindHeaderMismatch, "-32020"},
@@ -153,6 +154,11 @@ func TestHeaderValueCoding(t *testing.T) {
 	for _, v := range []string{"", "plain", "with space", " outer", "tab\t", "ü", "=?base64?x?=", "=?base64?half", "line\nbreak"} {
 		if got, ok := mcp.DecodeHeader(mcp.EncodeHeader(v)); !ok || got != v {
 			t.Errorf("%q comes back as %q, %v", v, got, ok)
+		}
+	}
+	for _, raw := range []string{"ü", "a\tb", "\x7f", "=?base64?ü"} {
+		if got, ok := mcp.DecodeHeader(raw); ok {
+			t.Errorf("%q was taken for %q", raw, got)
 		}
 	}
 	if _, ok := mcp.DecodeHeader("=?base64?" + base64.StdEncoding.EncodeToString([]byte{0xff}) + "?="); ok {

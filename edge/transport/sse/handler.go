@@ -56,7 +56,10 @@ func New(s Server, auth web.Authenticator, o Options) *Handler {
 // Stream serves the GET that is a connection. Mount it at StreamPath.
 func (h *Handler) Stream(w http.ResponseWriter, r *http.Request) {
 	principal, ok := h.guard.Admit(w, r, allowedStream)
-	if !ok || !h.guard.Accepts(w, r, web.TypeEvents) {
+	if !ok {
+		return
+	}
+	if _, ok := h.guard.Accepts(w, r, web.TypeEvents); !ok {
 		return
 	}
 	c := newConn(h, principal)

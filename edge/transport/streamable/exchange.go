@@ -16,9 +16,13 @@ type exchange struct {
 	guard    *web.Guard
 	path     string // of the request
 	accepted int    // the status of Accept
+	// accepts is what the client takes; batch: it sent an array, and gets one.
+	accepts web.Accepted
+	batch   bool
 	// listener opens the stream if the client asked for one, and for nothing that would come at once.
 	listener *web.Listener
 	events   *web.Events
+	unary    *unary // in place of events, for a client that takes JSON alone
 	// memory is what the exchange holds.
 	memory budget.Reservation
 }
@@ -35,6 +39,10 @@ func (x *exchange) Respond(r mcp.Response) {
 		status = denied.Status
 		web.Challenge(x.w, denied.Challenges)
 	}
+	if !x.accepts.JSON && status == http.StatusOK {
+		x.respondAsStream(r)
+		return
+	}
 	h := x.w.Header()
 	h["Content-Type"] = jsonHeader
 	h["Content-Length"] = []string{strconv.Itoa(len(r.Body))}
@@ -45,6 +53,14 @@ func (x *exchange) Respond(r mcp.Response) {
 	x.guard.Deadline(x.w)
 	x.w.WriteHeader(status)
 	if _, err := x.w.Write(r.Body); err == nil && r.Owned {
+		mcp.Recycle(r.Body)
+	}
+}
+
+// respondAsStream is Respond for a client that takes event streams alone.
+func (x *exchange) respondAsStream(r mcp.Response) {
+	x.events = x.guard.Answering(x.w)
+	if err := x.events.Hold(frame.Event{Name: messageEvent, Data: r.Body}); err == nil && r.Owned {
 		mcp.Recycle(r.Body)
 	}
 }
@@ -60,20 +76,30 @@ func (x *exchange) Accept() {
 	_ = http.NewResponseController(x.w).Flush()
 }
 
-// Open implements mcp.Outgoing.
+// Open implements mcp.Outgoing. A stream that was asked for begins with a comment: there may be nothing else to write for long, and
+// proxies hold back a head that nothing follows.
 func (x *exchange) Open() (_ mcp.Stream, err error) {
+	if x.listener == nil && !x.accepts.Events {
+		x.unary = &unary{x: x}
+		return x.unary, nil
+	}
 	w, l := x.w, x.listener
 	x.w, x.listener = nil, nil // an idle stream does without
-	if l != nil {
-		x.events, err = l.Events()
-	} else {
+	if l == nil {
 		x.events = x.guard.Answering(w)
+		return stream{x.events}, nil
+	}
+	if x.events, err = l.Events(); err == nil {
+		err = x.events.Comment()
 	}
 	return stream{x.events}, err
 }
 
 // end is called when the era has let go of the exchange.
 func (x *exchange) end() {
+	if x.unary != nil {
+		x.unary.end()
+	}
 	if x.events != nil {
 		x.events.Close()
 	}
@@ -92,11 +118,17 @@ var _ mcp.Stream = stream{}
 // Send implements mcp.Stream.
 func (s stream) Send(ev mcp.StreamEvent) error {
 	event := frame.Event{ID: ev.ID, Data: ev.Data, Retry: ev.Retry}
+	if len(ev.Data) > 0 {
+		event.Name = messageEvent
+	}
 	if ev.More {
 		return s.events.Hold(event)
 	}
 	return s.events.Send(event)
 }
+
+// messageEvent names the events that hold messages. It is what an event without a name is taken for, but not by all clients.
+const messageEvent = "message"
 
 // KeepAlive implements mcp.Stream with a comment line.
 func (s stream) KeepAlive() error { return s.events.Comment() }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
@@ -61,23 +62,26 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) post(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) {
-	if !h.guard.Accepts(w, r, web.TypeJSON, web.TypeEvents) {
+	accepted, ok := h.guard.Accepts(w, r, web.TypeJSON, web.TypeEvents)
+	if !ok {
 		return
 	}
 	x := h.exchange(w, r, http.StatusAccepted)
+	x.accepts = accepted
 	h.guard.Charge(&x.memory, r, in.Principal)
 	defer x.memory.Release()
 	body, ok := h.guard.Message(w, r, &x.memory)
 	if !ok {
 		return
 	}
+	x.batch = jsonrpc.IsBatch(body)
 	in.Body, in.Memory = body, &x.memory
 	h.server.Post(r.Context(), in, x)
 	x.end()
 }
 
 func (h *Handler) get(w http.ResponseWriter, r *http.Request, in *mcp.Incoming) {
-	if !h.guard.Accepts(w, r, web.TypeEvents) {
+	if _, ok := h.guard.Accepts(w, r, web.TypeEvents); !ok {
 		return
 	}
 	x := h.exchange(w, r, http.StatusAccepted)
@@ -128,5 +132,5 @@ func (h *Handler) Expired() int64 { return h.revoked.Load() }
 func (h *Handler) Wait(ctx context.Context) error { return h.guard.Wait(ctx) }
 
 func (h *Handler) exchange(w http.ResponseWriter, r *http.Request, accepted int) *exchange {
-	return &exchange{w: w, guard: h.guard, path: r.URL.Path, accepted: accepted}
+	return &exchange{w: w, guard: h.guard, path: r.URL.Path, accepted: accepted, accepts: web.Accepted{JSON: true, Events: true}}
 }

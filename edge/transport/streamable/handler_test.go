@@ -106,6 +106,9 @@ func TestRefusals(t *testing.T) {
 		"accept neither":            {"POST", `{}`, map[string]string{"Accept": "text/html"}, 406},
 		"get without events":        {"GET", "", map[string]string{"Accept": "application/json"}, 406},
 		"content type with charset": {"POST", `{}`, map[string]string{"Content-Type": "Application/JSON; charset=UTF-8"}, 200},
+		"charset utf8":              {"POST", `{}`, map[string]string{"Content-Type": "application/json; charset=utf8"}, 200},
+		"content type twice":        {"POST", `{}`, map[string]string{"Content-Type": "application/json, application/json"}, 200},
+		"two content types":         {"POST", `{}`, map[string]string{"Content-Type": "application/json, text/plain"}, 415},
 		"other charset":             {"POST", `{}`, map[string]string{"Content-Type": "application/json; charset=latin1"}, 415},
 		"other content type":        {"POST", `{}`, map[string]string{"Content-Type": "text/plain"}, 415},
 		"compressed":                {"POST", `{}`, map[string]string{"Content-Encoding": "gzip"}, 415},
@@ -287,14 +290,14 @@ func TestStatusTable(t *testing.T) {
 }
 
 // An answering stream costs one write for its head and what is there at once, and one for its last event
-// and end. A reader's head leaves by itself.
+// and end. A reader's head leaves by itself, with a comment behind it, which proxies pass on.
 func TestHeadAndEndLeaveWithEvents(t *testing.T) {
 	for _, c := range []struct {
 		method string
 		want   []string
 	}{
 		{http.MethodPost, []string{"HTTP/1.1 200 OK,id: a,id: b", "id: c,end"}},
-		{http.MethodGet, []string{"HTTP/1.1 200 OK", "id: a,id: b", "id: c,end"}},
+		{http.MethodGet, []string{"HTTP/1.1 200 OK", "comment", "id: a,id: b", "id: c,end"}},
 	} {
 		t.Run(c.method, func(t *testing.T) {
 			send := func(out mcp.Outgoing) {
@@ -313,7 +316,7 @@ func TestHeadAndEndLeaveWithEvents(t *testing.T) {
 			s.Start()
 			defer s.Close()
 			do(t, c.method, s.URL, "{}", nil)
-			if got := writes.seen("HTTP/1.1 200 OK", "id: a", "id: b", "id: c", "0\r\n\r\n=end"); !slices.Equal(got, c.want) {
+			if got := writes.seen("HTTP/1.1 200 OK", "id: a", "id: b", "id: c", ":\n\n=comment", "0\r\n\r\n=end"); !slices.Equal(got, c.want) {
 				t.Errorf("writes %q, want %q", got, c.want)
 			}
 		})

@@ -77,48 +77,20 @@ func (g *Guard) unreadable(err error) string {
 
 // contentType returns what is wrong with the type of a POST's body; empty: nothing.
 func contentType(h http.Header) string {
-	ct := h.Get("Content-Type")
-	if ct != TypeJSON {
-		media, params, err := mime.ParseMediaType(ct)
-		if err != nil || media != TypeJSON {
-			return "content type " + Quoted(ct) + " is not served here: send " + TypeJSON
-		}
-		if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") {
-			return "charset " + Quoted(cs) + " is not served here: send UTF-8"
+	if ct := h.Get("Content-Type"); ct != TypeJSON {
+		// Some clients send the type twice, in one field.
+		for one := range strings.SplitSeq(ct, ",") {
+			media, params, err := mime.ParseMediaType(one)
+			if err != nil || media != TypeJSON {
+				return "content type " + Quoted(ct) + " is not served here: send " + TypeJSON
+			}
+			if cs, ok := params["charset"]; ok && !strings.EqualFold(cs, "utf-8") && !strings.EqualFold(cs, "utf8") {
+				return "charset " + Quoted(cs) + " is not served here: send UTF-8"
+			}
 		}
 	}
 	if enc := h.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
 		return "content encoding " + Quoted(enc) + " is not served here: send the body as it is"
 	}
 	return ""
-}
-
-// Accepts is lenient: without an Accept header anything goes, and one of the types, or a wildcard over
-// one, is enough. False: the request was answered with 406.
-func (g *Guard) Accepts(w http.ResponseWriter, r *http.Request, types ...string) bool {
-	if accepts(r.Header, types...) {
-		return true
-	}
-	g.Refuse(w, http.StatusNotAcceptable, "Accept must name "+strings.Join(types, " and "))
-	return false
-}
-
-func accepts(h http.Header, types ...string) bool {
-	values := h.Values("Accept")
-	if len(values) == 0 {
-		return true
-	}
-	for _, v := range values {
-		for part := range strings.SplitSeq(v, ",") {
-			media, _, _ := strings.Cut(part, ";")
-			media = strings.ToLower(strings.TrimSpace(media))
-			for _, t := range types {
-				major, _, _ := strings.Cut(t, "/")
-				if media == t || media == "*/*" || media == major+"/*" {
-					return true
-				}
-			}
-		}
-	}
-	return false
 }

@@ -1,0 +1,79 @@
+package streamable
+
+import (
+	"bytes"
+	"net/http"
+	"strconv"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/transport/web"
+)
+
+// unary is the stream of a client that takes JSON alone. Progress and log messages are left out, and the responses make one JSON body at
+// the end. What else comes (a question, the acknowledgement of a subscription) cannot be said by JSON: from then on it is a stream after all.
+type unary struct {
+	x         *exchange
+	responses [][]byte
+	// stream is nil until it has to be one.
+	stream *stream
+}
+
+var _ mcp.Stream = (*unary)(nil)
+
+// Send implements mcp.Stream.
+func (u *unary) Send(ev mcp.StreamEvent) error {
+	if u.stream != nil {
+		return u.stream.Send(ev)
+	}
+	if len(ev.Data) == 0 {
+		return nil // a priming event
+	}
+	msg, err := jsonrpc.Parse(ev.Data)
+	switch {
+	case err == nil && (msg.Kind == jsonrpc.Response || msg.Kind == jsonrpc.ErrorResponse):
+		u.responses = append(u.responses, bytes.Clone(ev.Data))
+		return nil
+	case err == nil && (msg.Method == string(mcp.NotifyProgress) || msg.Method == string(mcp.NotifyMessage)):
+		return nil
+	}
+	x := u.x
+	x.events = x.guard.Answering(x.w)
+	x.w, u.stream = nil, &stream{x.events}
+	for _, r := range u.responses {
+		if err := u.stream.Send(mcp.StreamEvent{Data: r, More: true}); err != nil {
+			return err
+		}
+	}
+	return u.stream.Send(ev)
+}
+
+// KeepAlive implements mcp.Stream. Before the response there is nothing that may be written.
+func (u *unary) KeepAlive() error {
+	if u.stream == nil {
+		return nil
+	}
+	return u.stream.KeepAlive()
+}
+
+// end writes the body. A stream that was closed before its response, for the client to come back to, has none.
+func (u *unary) end() {
+	x := u.x
+	switch {
+	case u.stream != nil:
+		return
+	case len(u.responses) == 0:
+		x.guard.Refuse(x.w, http.StatusBadGateway, "the call goes on without this request, and its response can be had on a stream alone: accept "+web.TypeEvents)
+		return
+	}
+	body := u.responses[0]
+	if x.batch {
+		body = append(append([]byte{'['}, bytes.Join(u.responses, []byte{','})...), ']')
+	}
+	h := x.w.Header()
+	h["Content-Type"] = jsonHeader
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	x.guard.Deadline(x.w)
+	x.w.WriteHeader(http.StatusOK)
+	_, _ = x.w.Write(body)
+}
