@@ -54,6 +54,9 @@ func badTransport(t *testing.T, e *harness.Edge) {
 		elsewhere := newCaller(t, strings.TrimSuffix(e.URL, "/mcp")+"/elsewhere")
 		elsewhere.send(t, http.MethodPost, hello).want(http.StatusNotFound)
 	})
+	t.Run("a slash at the end", func(t *testing.T) {
+		newCaller(t, e.URL+"/").send(t, http.MethodPost, hello).want(http.StatusOK)
+	})
 	t.Run("large body", func(t *testing.T) { tooLarge(t, e, "Content-Length: "+strconv.Itoa(5<<20), largeBody) })
 	t.Run("large body in chunks", func(t *testing.T) { tooLarge(t, e, "Transfer-Encoding: chunked", largeChunks) })
 	t.Run("large headers", func(t *testing.T) {
