@@ -36,6 +36,9 @@ const (
 
 	varMethod = "request.method"
 
+	// varBackend is that of whatever is named.
+	varBackend = "backend"
+
 	varTool        = "tool.name"
 	varToolBackend = "tool.backend"
 	varReadOnly    = "tool.annotations.read_only"
@@ -59,8 +62,8 @@ var variables = map[string]*cel.Type{
 	varSubject: cel.StringType, varIssuer: cel.StringType, varClient: cel.StringType, varIsClient: cel.BoolType, varAnonymous: cel.BoolType,
 	varScopes: cel.ListType(cel.StringType), varRoles: cel.ListType(cel.StringType),
 	varClaims: cel.MapType(cel.StringType, cel.DynType),
-	varMethod: cel.StringType,
-	varTool:   cel.StringType, varToolBackend: cel.StringType,
+	varMethod: cel.StringType, varBackend: cel.StringType,
+	varTool: cel.StringType, varToolBackend: cel.StringType,
 	varReadOnly: cel.BoolType, varDestructive: cel.BoolType, varIdempotent: cel.BoolType, varOpenWorld: cel.BoolType,
 	varURI: cel.StringType, varIsTemplate: cel.BoolType, varResourceBackend: cel.StringType,
 	varVars:   cel.MapType(cel.StringType, cel.StringType),
@@ -274,6 +277,8 @@ func (v *values) ResolveName(name string) (any, bool) {
 		return v.who.Anonymous(), true
 	case varMethod:
 		return string(v.target.Method), true
+	case varBackend:
+		return v.target.Backend, true
 	case varTool:
 		return of(Tool, v.target.Name), true
 	case varToolBackend:

@@ -77,6 +77,9 @@ func TestVariables(t *testing.T) {
 		{`resource.uri.startsWith("docs://") && resource.backend == "library" && !resource.is_template && tool.name == "" && !tool.annotations.destructive`, page, true},
 		{`resource.uri == "docs://{id}" && resource.is_template`, form, true},
 		{`prompt.name == "ask" && prompt.backend == "desk" && tool.backend == ""`, ask, true},
+		{`backend == "shop"`, ship, true},
+		{`backend == "desk"`, ask, true},
+		{`backend == "shop"`, ask, false},
 	} {
 		d := decide(t, when(t, x.text), alice, x.target, map[string]any{"region": "us", "weight": 4.0})
 		if got := d.Effect == Allow; got != x.want || d.Err != nil {
