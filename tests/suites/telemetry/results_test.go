@@ -27,13 +27,22 @@ var silent = map[string]string{
 	"MCPEdgeBackendUnreachable": "`unless` leaves nothing where all replicas see the same",
 }
 
-// told is what queries of the documentation have to say of what the test does, by how they begin and the value of
-// their label.
-var told = map[string][]struct{ begins, label, value string }{
+// told is what queries of the documentation have to say of what the test does, by what they have in them and the value of
+// their label: faults, tool errors and refusals each show in their own query and in no other.
+var told = map[string][]struct{ has, label, value string }{
 	"docs/production.md": {
-		{"sum by (gen_ai_tool_name) (rate(mcp_server", "refuse", "1"},
-		{"sum by (gen_ai_tool_name) (rate(mcp_server", "break", "1"},
-		{"sum by (gen_ai_tool_name) (rate(mcp_server", "count", "0.5"}, // its other half has too many arguments
+		{`error_type=~"-32603`, "break", "1"},
+		{`error_type=~"-32603`, "refuse", ""},
+		{`error_type=~"-32603`, "count", ""},
+		{`error_type=~"-32603`, "seldom", ""},
+		{`error_type="tool_error"`, "break", ""},
+		{`error_type="tool_error"`, "refuse", "1"},
+		{`error_type="tool_error"`, "count", ""},
+		{`error_type="tool_error"`, "seldom", ""},
+		{`error_type!~"|tool_error`, "break", ""},
+		{`error_type!~"|tool_error`, "refuse", ""},
+		{`error_type!~"|tool_error`, "count", "0.5"}, // its other half has too many arguments
+		{`error_type!~"|tool_error`, "seldom", "1"},  // but for the first call, before the first scrape
 		{"max by (mcpedge_backend_name) (mcpedge_backend_calls)", "hollow", "0"},
 		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "hollow", "1"},
 		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "fixture", ""},
@@ -63,7 +72,7 @@ func (x *exported) evaluate(t *testing.T, all []query) {
 			continue
 		}
 		for _, want := range told[q.where] {
-			if strings.HasPrefix(q.Expr, want.begins) && r.of(want.label) != want.value {
+			if strings.Contains(q.Expr, want.has) && r.of(want.label) != want.value {
 				t.Errorf("%s says %s of %s, want %s\n%s", q.where, r.of(want.label), want.label, want.value, q.Expr)
 			}
 		}
