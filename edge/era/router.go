@@ -16,7 +16,9 @@ const HeaderVersion = "Mcp-Protocol-Version"
 
 // Router parses what a transport received and hands it to the era it belongs to: the stateless one
 // when the message's `_meta` names a protocol version or the version header is a stateless
-// revision's, or when it cancels a request of that era on the same connection; else the stateful one.
+// revision's, or when it cancels a request of that era on the same connection; else the stateful one. An initialize without
+// such a `_meta` is the stateful era's, whatever the header says: it negotiates. A request outside a session whose header names
+// no revision that is known is the stateless era's, which says those that are.
 // Safe for concurrent use.
 type Router struct {
 	Stateless Stateless
@@ -48,8 +50,11 @@ func (r *Router) Post(ctx context.Context, in *mcp.Incoming, out mcp.Outgoing) {
 
 // modern tells a message's era. A cancellation needs no `_meta`: what it cancels has one.
 func modern(in *mcp.Incoming, msg jsonrpc.Message) bool {
+	asks := msg.Kind == jsonrpc.Request
 	switch {
-	case modernHeader(in):
+	case asks && mcp.Method(msg.Method) == mcp.MethodInitialize:
+		return modernMeta(msg)
+	case modernHeader(in), asks && in.Session == "" && unknownHeader(in):
 		return true
 	case msg.Kind == jsonrpc.Response || msg.Kind == jsonrpc.ErrorResponse:
 		return false
@@ -133,6 +138,15 @@ func RespondParseError(out mcp.Outgoing, err error, modern bool) {
 
 func modernHeader(in *mcp.Incoming) bool {
 	return in.Header != nil && revision.Modern(in.Header.Get(HeaderVersion))
+}
+
+// unknownHeader says whether the version header names no revision.
+func unknownHeader(in *mcp.Incoming) bool {
+	if in.Header == nil || in.Header.Get(HeaderVersion) == "" {
+		return false
+	}
+	_, ok := revision.ByVersion(in.Header.Get(HeaderVersion))
+	return !ok
 }
 
 // modernMeta looks for the version key in `_meta` without opening the rest.

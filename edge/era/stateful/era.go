@@ -90,7 +90,8 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		return
 	}
 	defer e.work.Leave()
-	if err := checkVersion(in); err != nil {
+	initialize := msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize
+	if err := checkVersion(in); err != nil && !initialize { // which negotiates
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
@@ -98,7 +99,7 @@ func (e *Era) Message(ctx context.Context, in *mcp.Incoming, msg jsonrpc.Message
 		e.refuse(ctx, in, out, revision.Assumed(), msg, err)
 		return
 	}
-	if msg.Kind == jsonrpc.Request && mcp.Method(msg.Method) == mcp.MethodInitialize {
+	if initialize {
 		e.initialize(ctx, in, msg, out)
 		return
 	}

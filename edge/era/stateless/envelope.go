@@ -86,6 +86,9 @@ func metadata(in *mcp.Incoming, msg jsonrpc.Message, params *mcp.Params) (string
 		return "", err
 	}
 	if params.Meta.Raw == nil {
+		if _, ok := revision.ByVersion(header); header != "" && !ok {
+			return "", unsupported(header)
+		}
 		return "", missing("")
 	}
 	version, ok := jsonrpc.Unquote(params.Meta.Version)
@@ -148,9 +151,18 @@ func mismatch(header, got, member, want string) error {
 	return mcp.Errorf(mcp.KindHeaderMismatch, "header %s is %.100q, but %s is %.100q: send the same value", header, got, member, want)
 }
 
+// unsupported is the error about a version that cannot be had in `_meta`: of one that is served in sessions alone, supported are those without.
 func unsupported(version string) error {
+	message := "protocol version " + version + " is not served: use one of data.supported"
+	_, sessions := revision.ByVersion(version)
+	if sessions {
+		message = "protocol version " + version + " has sessions, which begin with initialize: begin one, or use one of data.supported in _meta"
+	}
 	data := json.RawMessage(`{"supported":[`)
 	for i, v := range revision.Supported() {
+		if r, _ := revision.ByVersion(v); sessions && !r.Stateless {
+			continue
+		}
 		if i > 0 {
 			data = append(data, ',')
 		}
@@ -158,8 +170,5 @@ func unsupported(version string) error {
 	}
 	data = append(data, `],"requested":`...)
 	data = append(jsonrpc.AppendString(data, version), '}')
-	return &mcp.Error{
-		Kind: mcp.KindUnsupportedVersion, Data: data,
-		Message: "protocol version " + version + " is not served: use one of data.supported",
-	}
+	return &mcp.Error{Kind: mcp.KindUnsupportedVersion, Data: data, Message: message}
 }

@@ -82,8 +82,12 @@ var badEnvelopes = []bad{
 		headers: modernHeaders("server/discover", ""), status: 400, code: -32020, id: "900"},
 	{name: "unknown version", body: stating("server/discover", strings.Replace(metaBoth, v2026, "2099-01-01", 1), ""),
 		headers: []string{"MCP-Protocol-Version", "2099-01-01", "Mcp-Method", "server/discover"}, status: 400, code: -32022, id: "900", check: namesVersions("2099-01-01")},
+	{name: "unknown version without _meta", body: rpc("tools/list", ""),
+		headers: []string{"MCP-Protocol-Version", "2099-01-01", "Mcp-Method", "tools/list"}, status: 400, code: -32022, id: "900", check: namesVersions("2099-01-01")},
+	{name: "version that is none without _meta", body: rpc("tools/list", `{}`),
+		headers: []string{"MCP-Protocol-Version", "latest"}, status: 400, code: -32022, id: "900", check: namesVersions("latest")},
 	{name: "stateful version in _meta", body: stating("tools/list", strings.Replace(metaBoth, v2026, vNov, 1), ""),
-		headers: []string{"MCP-Protocol-Version", vNov, "Mcp-Method", "tools/list"}, status: 400, code: -32022, id: "900", check: namesVersions(vNov)},
+		headers: []string{"MCP-Protocol-Version", vNov, "Mcp-Method", "tools/list"}, status: 400, code: -32022, id: "900", check: refersToSessions(vNov)},
 	{name: "malformed JSON", body: `{`, headers: modernHeaders("server/discover", ""), status: 400, code: -32700},
 	{name: "null id", body: `{"jsonrpc":"2.0","id":null,"method":"server/discover"}`, headers: modernHeaders("server/discover", ""), status: 400, code: -32600},
 	{name: "batch", body: `[` + stating("server/discover", metaBoth, "") + `]`, headers: modernHeaders("server/discover", ""), status: 400, code: -32600},
@@ -115,6 +119,17 @@ func namesVersions(requested string) func(*testing.T, *reply) {
 	}
 }
 
+// refersToSessions is namesVersions of a version that is served, with sessions: it is not told to be one of those for _meta.
+func refersToSessions(requested string) func(*testing.T, *reply) {
+	return func(t *testing.T, r *reply) {
+		t.Helper()
+		namesVersions(requested)(t, r)
+		if e := r.json().Error; slices.Contains(object(t, e.Data)["supported"].([]any), any(requested)) || !strings.Contains(e.Message, "initialize") {
+			t.Errorf("%s, %s", e.Message, e.Data)
+		}
+	}
+}
+
 // badMethods: Mcp-Method, and the methods this revision has not.
 var badMethods = []bad{
 	{name: "no Mcp-Method", body: stating("tools/list", metaBoth, ""), headers: []string{"MCP-Protocol-Version", v2026}, status: 400, code: -32020, id: "900"},
@@ -129,7 +144,7 @@ var badMethods = []bad{
 	request("unsubscribe", "resources/unsubscribe", "", `"uri":"test://note"`, 404, -32601),
 	request("tasks/result without Mcp-Name", "tasks/result", "", `"taskId":"x"`, 404, -32601),
 	request("notification with an id", "notifications/initialized", "", "", 404, -32601),
-	{name: "initialize by header alone", body: hello, headers: modernHeaders("initialize", ""), status: 400, code: -32602, id: "1"},
+	{name: "initialize by header alone", body: hello, headers: modernHeaders("initialize", ""), status: 200, id: "1"},
 }
 
 // badNames: Mcp-Name, plain or in the base64 sentinel.
