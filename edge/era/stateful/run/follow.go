@@ -208,7 +208,8 @@ func (f *follower) read(ctx context.Context) *call.ReaderEvent {
 	return &call.ReaderEvent{Kind: call.ReadFailed, Fault: fault}
 }
 
-// prime sends the event that has only an id, once it is known under which epoch.
+// prime sends the event that has only an id, once it is known under which epoch. How long to wait before coming back is said where the stream
+// is closed for it alone: there are clients that fail at a retry line.
 func (f *follower) prime(p *medium.Page) bool {
 	if !f.log.Prime {
 		return true
@@ -222,7 +223,7 @@ func (f *follower) prime(p *medium.Page) bool {
 		}
 	}
 	f.id = at.EventID(f.log.Stream)
-	return f.st.Send(mcp.StreamEvent{ID: f.id, Retry: f.r.o.RetryHint, More: len(p.Entries) > 0}) == nil
+	return f.st.Send(mcp.StreamEvent{ID: f.id, More: len(p.Entries) > 0}) == nil
 }
 
 // waits says whether a stream that is not there may come back: it was there, or the store has lost writes of late.
