@@ -102,7 +102,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	}
 	a.stateless, err = stateless.New(a.tasks, stateless.Options{
 		Keys: keys, MaxRounds: cfg.Limits.Rounds, CallLifetime: cfg.Limits.CallLifetime,
-		KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
+		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive, MaxListens: cfg.Limits.ListensPerPrincipal,
 		MaxListenBytes:   int(cfg.Limits.ListenBytes),
 		MaxSubscriptions: cfg.Limits.Subscriptions, Logger: log, Telemetry: a.telemetry,
 	})

@@ -96,7 +96,7 @@ func (l *Limits) settings() []setting {
 		{"read-timeout", &l.ReadTimeout, "longest reading of a request, from its first byte to its last"},
 		{"write-timeout", &l.WriteTimeout, "longest write to a client before it is disconnected"},
 		{"keep-alive", &l.KeepAlive, "longest silence of an open stream"},
-		{"stream-after", &l.StreamAfter, "a legacy call that runs longer gets a stream"},
+		{"stream-after", &l.StreamAfter, "a call that runs longer gets a stream, in every revision"},
 		{"session-ttl", &l.SessionTTL, "an unused session lives so long"},
 		{"session-stale", &l.SessionStale, "a session is served so long while the state is down"},
 		{"sessions-per-principal", &l.SessionsPerPrincipal, "most sessions of one principal, or of all anonymous callers"},

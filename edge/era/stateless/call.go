@@ -22,7 +22,9 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		refuse(&op, out, rules, id, err)
 		return
 	}
-	way := &answer{out: out, flight: flight, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, told: state.Progress}
+	way := &answer{
+		out: out, flight: flight, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, told: state.Progress,
+	}
 	defer way.stop()
 	reply, err := e.dispatch.Call(ctx, rules, call, way)
 	if err == nil && reply.Input != nil {
@@ -64,22 +66,24 @@ func (e *Era) prepare(call *mcp.Call) (sealed, error) {
 	return e.resume(call)
 }
 
-// answer is the way back of one call: JSON when the result comes first, a stream from the first event
-// on. Its timer keeps an open stream from falling silent; the mutex is between the timer and the call.
+// answer is the way back of one call: JSON when the result comes soon and first, else a stream, from the first event on or when the
+// backend has had streamAfter. Its timer opens that, and keeps an open stream from falling silent: proxies cut what is silent, and
+// a cut is a cancellation. The mutex is between the timer and the call.
 type answer struct {
-	out       mcp.Outgoing
-	flight    *mcp.InFlight
-	keepAlive time.Duration
-	telemetry *telemetry.Telemetry
+	out         mcp.Outgoing
+	flight      *mcp.InFlight
+	streamAfter time.Duration
+	keepAlive   time.Duration
+	telemetry   *telemetry.Telemetry
 	// told is the progress that the client was told, in the rounds before too. It is dispatch's goroutine's.
 	told mcp.Rising
 	// backend is that of the last round; empty: there was none. It is dispatch's goroutine's, too.
 	backend string
 
 	mu     sync.Mutex
-	stream mcp.Stream // nil until the first event
-	timer  *time.Timer
-	err    error // the stream is dead
+	stream mcp.Stream  // nil as long as JSON may answer
+	timer  *time.Timer // nil before the backend is called, and anything was emitted
+	err    error       // the stream is dead
 	ended  bool
 }
 
@@ -88,8 +92,15 @@ var (
 	_ mcp.Binder = (*answer)(nil)
 )
 
-// Bind implements mcp.Binder.
-func (a *answer) Bind(backend string) { a.backend = backend }
+// Bind implements mcp.Binder. What was decided before has a status of its own, so that the time counts from here.
+func (a *answer) Bind(backend string) {
+	a.backend = backend
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timer == nil && !a.ended {
+		a.timer = time.AfterFunc(a.streamAfter, a.tick)
+	}
+}
 
 // Emit implements mcp.Sink.
 func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
@@ -103,12 +114,22 @@ func (a *answer) Emit(ctx context.Context, ev mcp.Event) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.stream == nil {
-		if a.stream, a.err = a.out.Open(); a.err != nil {
+		if !a.open() {
 			return a.err
 		}
-		a.timer = time.AfterFunc(a.keepAlive, a.tick)
+		if a.timer == nil {
+			a.timer = time.AfterFunc(a.keepAlive, a.tick)
+		} else {
+			a.timer.Reset(a.keepAlive)
+		}
 	}
 	return a.send(mcp.StreamEvent{Data: jsonrpc.AppendNotification(nil, string(ev.Method), ev.Params)})
+}
+
+// open makes the answer a stream; false: the client is gone.
+func (a *answer) open() bool {
+	a.stream, a.err = a.out.Open()
+	return a.err == nil
 }
 
 // end sends the response, whichever way is open.
@@ -146,7 +167,7 @@ func (a *answer) send(ev mcp.StreamEvent) error {
 func (a *answer) tick() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ended || a.err != nil {
+	if a.ended || a.err != nil || a.stream == nil && !a.open() {
 		return
 	}
 	a.err = a.stream.KeepAlive()

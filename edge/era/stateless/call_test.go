@@ -74,6 +74,23 @@ func TestOpenStreamIsKeptAlive(t *testing.T) {
 	})
 }
 
+// A call that says nothing becomes a stream when its backend has had StreamAfter, and is kept alive from then on: proxies cut what is silent.
+func TestSilentCallBecomesAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for took, want := range map[time.Duration]int{900 * time.Millisecond: 0, 1500 * time.Millisecond: 1, 3500 * time.Millisecond: 3} {
+			e := newEra(t, &fakeDispatch{call: func(ctx context.Context, c *mcp.Call, s mcp.Sink) (mcp.Reply, error) {
+				time.Sleep(took)
+				return complete(ctx, c, s)
+			}}, Options{StreamAfter: time.Second, KeepAlive: time.Second})
+			b, h := callRequest()
+			r := post(t, e, b, h, mcp.Principal{})
+			if r.opened != (want > 0) || r.comments != want || r.opened && len(r.seen()) != 1 {
+				t.Errorf("after %v: opened %t, %d comments, want %d, events %v", took, r.opened, r.comments, want, r.events)
+			}
+		}
+	})
+}
+
 // The client's disconnect is the cancellation: dispatch's context ends and nothing is written.
 func TestDisconnectCancels(t *testing.T) {
 	ctx, disconnect := context.WithCancel(t.Context())

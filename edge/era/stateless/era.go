@@ -22,6 +22,8 @@ type Options struct {
 	MaxRounds int
 	// CallLifetime bounds a call from its first round to its last; 0: 10 minutes.
 	CallLifetime time.Duration
+	// StreamAfter is how long a backend has before the answer to its call becomes a stream, whose head and signs of life proxies see; 0: 1 s.
+	StreamAfter time.Duration
 	// KeepAlive is how long an open stream may be silent; 0: 15 s.
 	KeepAlive time.Duration
 	// MaxListens bounds the open subscriptions of one principal, and of all anonymous callers of this
@@ -44,6 +46,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.CallLifetime == 0 {
 		o.CallLifetime = 10 * time.Minute
+	}
+	if o.StreamAfter == 0 {
+		o.StreamAfter = time.Second
 	}
 	if o.KeepAlive == 0 {
 		o.KeepAlive = 15 * time.Second
