@@ -2,9 +2,11 @@ package admin
 
 import (
 	"encoding/json"
+	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -52,7 +54,7 @@ var kinds = map[mcp.Kind]codes.Code{
 }
 
 // failed makes a status of a JSON-RPC error response. Its code and data are among the details, and when to try again if
-// it says so.
+// it says so. An unknown outcome is 502, which nobody repeats unasked.
 func failed(r *mcp.Response) error {
 	code, ok := kinds[r.Kind]
 	if !ok {
@@ -77,6 +79,9 @@ func failed(r *mcp.Response) error {
 	}
 	if with, err := st.WithDetails(details...); err == nil {
 		st = with
+	}
+	if r.Kind == mcp.KindUnknownOutcome { // no gRPC code becomes that
+		return &runtime.HTTPStatusError{HTTPStatus: http.StatusBadGateway, Err: st.Err()}
 	}
 	return st.Err()
 }

@@ -2,6 +2,8 @@ package admin
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -38,7 +40,11 @@ func TestKindsHaveCodes(t *testing.T) {
 		if code == codes.Canceled {
 			name = "CANCELLED"
 		}
-		if row := fmt.Sprintf("\n| %d | %s (%d) |", runtime.HTTPStatusFromCode(code), name, code); !strings.Contains(string(page), row) {
+		as := runtime.HTTPStatusFromCode(code)
+		if code == kinds[mcp.KindUnknownOutcome] {
+			as = http.StatusBadGateway
+		}
+		if row := fmt.Sprintf("\n| %d | %s (%d) |", as, name, code); !strings.Contains(string(page), row) {
 			t.Errorf("docs/admin.md lacks the row%s", row)
 		}
 	}
@@ -59,5 +65,15 @@ func TestErrorsKeepTheirData(t *testing.T) {
 	}
 	if st := status.Convert(failed(&mcp.Response{Kind: mcp.Kind(255), Body: []byte("{}")})); st.Code() != codes.Internal {
 		t.Errorf("an unknown kind is %v", st.Code())
+	}
+}
+
+// An outcome that nobody knows is 502, which does not say to try again.
+func TestUnknownOutcomesAreBadGateways(t *testing.T) {
+	err := failed(&mcp.Response{Kind: mcp.KindUnknownOutcome, Body: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-31520,"message":"broke"}}`)})
+	w := httptest.NewRecorder()
+	fail(t.Context(), runtime.NewServeMux(), &runtime.JSONPb{}, w, httptest.NewRequest(http.MethodPost, "/", nil), err)
+	if w.Code != http.StatusBadGateway || w.Header().Get("Retry-After") != "" || !strings.Contains(w.Body.String(), "-31520") {
+		t.Errorf("%d, %v, %s", w.Code, w.Header(), w.Body)
 	}
 }

@@ -60,8 +60,9 @@ type fake struct {
 	watched map[string]int         // open watches by URI
 	updates map[string]chan string // by watched URI: what to tell
 	refuse  map[string]error       // watches refused
-	calls   int                    // CallTool, ReadResource and GetPrompt
-	md      metadata.MD            // of the last of them
+	server  *grpc.Server
+	calls   int         // CallTool, ReadResource and GetPrompt
+	md      metadata.MD // of the last of them
 }
 
 func (f *fake) Describe(context.Context, *pb.DescribeRequest) (*pb.DescribeResponse, error) {
@@ -287,6 +288,7 @@ func (f *fake) serve(t testing.TB) string {
 		t.Fatal(err)
 	}
 	s := grpc.NewServer()
+	f.server = s
 	pb.RegisterBackendServiceServer(s, f)
 	if slices.Contains([]byte(f.services), 't') {
 		pb.RegisterToolServiceServer(s, f)

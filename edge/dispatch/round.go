@@ -33,6 +33,9 @@ type round struct {
 	// deadline is when the backend's timeout is over, once proven is true.
 	deadline time.Time
 
+	// effects: running it twice may do more than running it once.
+	effects bool
+
 	// owner is the backend that does the work, from begin on.
 	owner *backend.Backend
 	began time.Time
@@ -150,6 +153,13 @@ func (r *round) observe(ctx context.Context, reply *mcp.Reply, err error) {
 func (r *round) status(ctx context.Context, err error) *mcp.Error {
 	r.owner.Proved(ctx, &r.call.Principal, r.value, err)
 	e := translate.Status(err, r.owner.Name(), r.owner.MaxMessageBytes())
+	if r.effects && translate.Unanswered(err) {
+		return &mcp.Error{
+			Kind: mcp.KindUnknownOutcome, Data: e.Data, Err: e.Err,
+			Message: fmt.Sprintf("the connection to the backend %q broke after the request was sent; whether %s took effect is not known: check before you send it again",
+				r.owner.Name(), r.call.Method),
+		}
+	}
 	if e.Kind == mcp.KindCancelled && ctx.Err() == nil {
 		// Nobody here cancelled: the client waits for an answer.
 		return &mcp.Error{Kind: mcp.KindInternal, Message: "the backend cancelled the call", Data: e.Data, Err: e.Err}

@@ -106,6 +106,7 @@ func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	r.forTool(t)
+	r.effects = !t.repeatable()
 	if r.d.opts.Access != nil {
 		if err := r.decide(ctx, &t.target, r.toolArguments); errors.Is(err, policy.ErrHidden) {
 			return mcp.Reply{}, r.unknownTool()

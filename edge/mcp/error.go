@@ -64,7 +64,7 @@ const (
 	KindTimeout
 	// KindCancelled: the call was cancelled.
 	KindCancelled
-	// KindUnknownOutcome: a replica was lost in mid-call; whether the call took effect is not known.
+	// KindUnknownOutcome: a replica, or the connection to the backend, was lost in mid-call; whether the call took effect is not known.
 	KindUnknownOutcome
 	// KindContract: the backend broke the contract.
 	KindContract

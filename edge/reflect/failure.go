@@ -48,7 +48,7 @@ func (c *call) failed(err error) error {
 	}
 	lines := c.details(st.Proto().GetDetails())
 	if slices.Contains(kept, st.Code()) || len(lines) == 0 && !slices.Contains(told, st.Code()) {
-		return status.Error(st.Code(), st.Message())
+		return bare(st)
 	}
 	name := codeNames[st.Code()]
 	if name == "" {
@@ -59,6 +59,13 @@ func (c *call) failed(err error) error {
 		first += ": " + st.Message()
 	}
 	return c.refuse(strings.Join(append([]string{first}, lines...), "\n"))
+}
+
+// bare is a status without its details but for when to try again.
+func bare(st *status.Status) error {
+	p := st.Proto()
+	p.Details = slices.DeleteFunc(p.Details, func(d *anypb.Any) bool { return !d.MessageIs((*errdetails.RetryInfo)(nil)) })
+	return status.ErrorProto(p)
 }
 
 // details are lines about a status's details. Debug information is for the service's authors, and left out.

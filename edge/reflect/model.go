@@ -50,6 +50,12 @@ type method struct {
 	notes    []string
 }
 
+// repeatable: running it twice does no more than running it once.
+func (m *method) repeatable() bool {
+	hints := m.tool.GetAnnotations()
+	return hints.GetIdempotent() || hints.GetReadOnly()
+}
+
 func (m *method) note(format string, args ...any) {
 	m.notes = append(m.notes, fmt.Sprintf(format, args...))
 }

@@ -86,7 +86,7 @@ type operation struct {
 	response *anypb.Any
 }
 
-// readOperation reads a message of which isOperation.
+// readOperation reads a message of which isOperation. With an error it has what could be read, its name among it.
 func readOperation(m *dynamicpb.Message) (*operation, error) {
 	fields := m.Descriptor().Fields()
 	value := func(name protoreflect.Name) protoreflect.Value { return m.Get(fields.ByName(name)) }
@@ -104,7 +104,7 @@ func readOperation(m *dynamicpb.Message) (*operation, error) {
 			err = into(raw)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("the operation's %s cannot be read: %s", name, plain(err))
+			return o, fmt.Errorf("the operation's %s cannot be read: %s", name, plain(err))
 		}
 	}
 	return o, nil

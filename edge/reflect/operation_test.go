@@ -120,8 +120,9 @@ func TestOperationRounds(t *testing.T) {
 		fourth = here.call("harvest_pick", `{"field":"a"}`, asTask(fourth))
 		repeats(t, fourth)
 	}
-	if gone := here.call("harvest_pick", `{"field":"a"}`, asTask(fourth)); status.Code(gone.err) != codes.Unavailable {
-		t.Errorf("one that cannot be asked about again and again: %v, %v", gone.input, gone.err)
+	if gone := here.call("harvest_pick", `{"field":"a"}`, asTask(fourth)); gone.err != nil || !gone.result.GetIsError() ||
+		!strings.Contains(gone.text(), "was begun as the operation operations/a, state unknown") || !strings.Contains(gone.text(), "UNAVAILABLE") {
+		t.Errorf("one that cannot be asked about again and again: %v, %v, %s", gone.input, gone.err, gone.text())
 	}
 	h.Away(false)
 	h.Finish("a", 7)

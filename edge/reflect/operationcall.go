@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -83,14 +84,14 @@ func (c *call) operate(ctx context.Context, in *dynamicpb.Message) error {
 	}
 	op, err := readOperation(out)
 	if err != nil {
-		return c.refuse(err.Error())
+		return c.unread(ctx, &followed{Operation: op.name}, err)
 	}
 	if !op.done && op.name == "" {
 		return c.refuse(c.method.full + " gave an operation without a name, which nobody can ask about")
 	}
 	err = c.track(ctx, &followed{Method: c.method.full, Operation: op.name}, op)
 	// The round that begins an operation is not run again, unless the method is idempotent: nobody else knows the operation.
-	if hints := c.method.tool.GetAnnotations(); op.done || !c.asTask() || hints.GetIdempotent() || hints.GetReadOnly() {
+	if op.done || !c.asTask() || c.method.repeatable() {
 		return err
 	}
 	underway := time.NewTimer(cancelUnderway)
@@ -151,16 +152,33 @@ func (c *call) track(ctx context.Context, f *followed, op *operation) error {
 			if ctx.Err() != nil {
 				c.abandon(ctx, f.Operation)
 			}
-			return err
+			return c.unread(ctx, f, err)
 		}
 	}
+}
+
+// unread ends the call of an operation whose state cannot be read. It may go on: its name is the only trace of it.
+func (c *call) unread(ctx context.Context, f *followed, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	why := err.Error()
+	var failed *upstreamError
+	if errors.As(err, &failed) {
+		if status.Code(failed.err) == codes.Unimplemented { // deployed anew without the method?
+			c.a.relearn()
+		}
+		why = c.reason(status.Convert(failed.err))
+	}
+	return c.refuse(fmt.Sprintf("%s was begun as the operation %s, state unknown, since it cannot be read: %s\nIt may go on, or have ended: check before you call it again.",
+		c.method.full, f.Operation, why))
 }
 
 // resume is a round that asks about an operation.
 func (c *call) resume(ctx context.Context, f *followed) error {
 	op, err := c.poll(ctx, f)
 	if err != nil {
-		return err
+		return c.unread(ctx, f, err)
 	}
 	return c.track(ctx, f, op)
 }
@@ -180,7 +198,7 @@ func (c *call) poll(ctx context.Context, f *followed) (*operation, error) {
 	f.Failures = 0
 	op, err := readOperation(out)
 	if err != nil {
-		return nil, status.Error(codes.Internal, err.Error())
+		return nil, err
 	}
 	return op, nil
 }

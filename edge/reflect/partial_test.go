@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -14,12 +15,14 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
@@ -137,6 +140,28 @@ func TestStreamsThatBreak(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A connection that breaks in a call is told as that, so that the edge can tell it from one that was never made; when to try again is passed on.
+func TestConnectionsThatBreak(t *testing.T) {
+	var s *reflecttest.Server
+	s = reflecttest.Serve(t, kinds, func(ctx context.Context, _ protoreflect.MethodDescriptor, _ *dynamicpb.Message, _ func(*dynamicpb.Message) error) error {
+		go s.GRPC.Stop()
+		<-ctx.Done()
+		return ctx.Err()
+	}, reflecttest.Options{})
+	if a := newEdge(t, s.Addr, reflect.Options{}).call("kind_echo", `{}`); !translate.Unanswered(a.err) {
+		t.Errorf("%v: %v", a.err, a.result)
+	}
+	later, err := status.New(codes.Unavailable, "busy").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(3 * time.Second)}, &errdetails.DebugInfo{Detail: "line 7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = reflecttest.Serve(t, kinds, breaking(0, func(context.Context) error { return later.Err() }), reflecttest.Options{})
+	a := newEdge(t, s.Addr, reflect.Options{}).call("kind_echo", `{}`)
+	if e := translate.Status(a.err, "b", 0); e.RetryAfter != 3*time.Second || len(status.Convert(a.err).Details()) != 1 {
+		t.Errorf("%v, %v", e, a.err)
 	}
 }
 

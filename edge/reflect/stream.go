@@ -83,7 +83,11 @@ func (c *call) follow(ctx context.Context, in *dynamicpb.Message) error {
 		case err != nil && s.n == 0, err != nil && c.stream.Context().Err() != nil:
 			return &upstreamError{err}
 		case err != nil:
-			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(c.method.full + " failed: " + c.reason(status.Convert(err)))})
+			why := c.method.full + " failed: " + c.reason(status.Convert(err))
+			if status.Code(err) == codes.Unavailable && !c.method.repeatable() {
+				why += "\nWhether it took effect in full is not known: check before you call it again."
+			}
+			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(why)})
 		}
 		if s.n == c.a.opts.StreamMessages {
 			return c.answer(&pb.CallToolResult{IsError: true, Content: s.failed(fmt.Sprintf(

@@ -71,7 +71,7 @@ func (r *refusal) Error() string { return r.err.Error() }
 func (r *refusal) Unwrap() error { return r.err }
 
 // Status gives an error of a gRPC call its kind, by the one table. An *mcp.Error stays what it is, a
-// context's error counts as its status, and anything else is internal. Data is {"backend","status"}.
+// context's error counts as its status, and anything else is internal. Data is {"backend","status"}, and "retryAfterMs" where the status has a RetryInfo.
 // Messages that gRPC or a crash may have written are kept from clients; they remain in Err. maxMessage is the most bytes
 // that a message of the backend may have.
 func Status(err error, backend string, maxMessage int) *mcp.Error {
@@ -100,10 +100,15 @@ func Status(err error, backend string, maxMessage int) *mcp.Error {
 	if message == "" {
 		message = "the backend answered " + row.name
 	}
-	return &mcp.Error{
+	out := &mcp.Error{
 		Kind: kind, Message: message, Data: statusData(backend, row.name),
 		Err: &refusal{code: st.Code(), err: clipped(err, st)},
 	}
+	if out.RetryAfter = retryAfter(st); out.RetryAfter > 0 {
+		out.Message = fmt.Sprintf("%s; try again after %s", strings.TrimSuffix(message, "; try again later"), out.RetryAfter)
+		out.Data = fmt.Appendf(out.Data[:len(out.Data)-1], `,"retryAfterMs":%d}`, out.RetryAfter.Milliseconds())
+	}
+	return out
 }
 
 // clipped is an error whose text has the length that a status' text may have.

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -67,6 +70,49 @@ func TestStatusOfLargeMessages(t *testing.T) {
 		if e := Status(status.Error(codes.ResourceExhausted, said), "b", 16); e.Message != want.message || e.Kind != want.kind {
 			t.Errorf("kind %d, %q, want %d, %q", e.Kind, e.Message, want.kind, want.message)
 		}
+	}
+}
+
+// What a status says of when to try again is told, in words and as data.
+func TestStatusSaysWhenToTryAgain(t *testing.T) {
+	for code, words := range map[codes.Code]string{
+		codes.Unavailable: "the backend cannot be reached; try again after 1.5s", codes.ResourceExhausted: "said no; try again after 1.5s",
+	} {
+		st, err := status.New(code, "said no").WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(1500 * time.Millisecond)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := Status(st.Err(), "b", 16)
+		if e.Message != words || e.RetryAfter != 1500*time.Millisecond || !strings.HasSuffix(string(e.Data), `,"retryAfterMs":1500}`) {
+			t.Errorf("%s, %v, %s", e.Message, e.RetryAfter, e.Data)
+		}
+	}
+	odd, err := status.New(codes.Unavailable, "x").WithDetails(&errdetails.RetryInfo{RetryDelay: &durationpb.Duration{Seconds: 1, Nanos: -1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := Status(odd.Err(), "b", 16); e.RetryAfter != 0 || !strings.HasSuffix(e.Message, "try again later") {
+		t.Errorf("%s, %v", e.Message, e.RetryAfter)
+	}
+}
+
+// What proxies say of connections that broke behind them counts, and what they say of those that they could not make does not.
+func TestUnanswered(t *testing.T) {
+	for said, want := range map[string]bool{
+		`closing transport due to: connection error: desc = "error reading from server: EOF", received prior goaway: code: NO_ERROR`:      true,
+		"upstream connect error or disconnect/reset before headers. reset reason: connection termination":                                 true,
+		"upstream connect error or disconnect/reset before headers. reset reason: connection failure":                                     false,
+		"unexpected HTTP status code received from server: 502 (Bad Gateway); malformed header: missing HTTP content-type":                true,
+		"unexpected HTTP status code received from server: 503 (Service Unavailable); malformed header: missing HTTP content-type":        false,
+		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp [::1]:1: connect: connection refused"`: false,
+		"the connection is draining": false,
+	} {
+		if Unanswered(status.Error(codes.Unavailable, said)) != want {
+			t.Errorf("%t of %s", !want, said)
+		}
+	}
+	if Unanswered(status.Error(codes.Internal, "error reading from server: EOF")) {
+		t.Error("another status")
 	}
 }
 

@@ -1,0 +1,53 @@
+package dispatch
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// A call whose connection breaks after it was sent has an unknown outcome, whatever came before, unless its tool may be run again; one that could not be
+// sent can be tried again.
+func TestConnectionsThatBreak(t *testing.T) {
+	yes := true
+	for name, c := range map[string]struct {
+		tool   *pb.Tool
+		before []*pb.CallToolResponse
+		kind   mcp.Kind
+	}{
+		"at once":        {&pb.Tool{Name: "t"}, nil, mcp.KindUnknownOutcome},
+		"after an event": {&pb.Tool{Name: "t"}, []*pb.CallToolResponse{progress(1)}, mcp.KindUnknownOutcome},
+		"only reads":     {&pb.Tool{Name: "t", Annotations: &pb.ToolAnnotations{ReadOnly: &yes}}, nil, mcp.KindUnavailable},
+		"is idempotent":  {&pb.Tool{Name: "t", Annotations: &pb.ToolAnnotations{Idempotent: &yes}}, nil, mcp.KindUnavailable},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := &fake{name: "one", tools: []*pb.Tool{c.tool}}
+			d := start(t, Options{}, f)
+			f.onCall = func(_ *pb.CallToolRequest, s grpc.ServerStreamingServer[pb.CallToolResponse]) error {
+				for _, m := range c.before {
+					if err := s.Send(m); err != nil {
+						return err
+					}
+				}
+				go f.server.Stop()
+				<-s.Context().Done()
+				return s.Context().Err()
+			}
+			call := request(t, mcp.MethodToolsCall, `{"name":"t"}`)
+			_, err := d.Call(t.Context(), rules(t, modern), call, &events{})
+			if kind := kindOf(t, err); kind != c.kind {
+				t.Fatalf("kind %v, want %v: %v", kind, c.kind, err)
+			}
+			if c.kind == mcp.KindUnknownOutcome && !strings.Contains(err.Error(), "whether tools/call took effect is not known") {
+				t.Error(err)
+			}
+			if _, err = d.Call(t.Context(), rules(t, modern), call, &events{}); kindOf(t, err) != mcp.KindUnavailable {
+				t.Errorf("one that could not be sent: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,37 @@
+package translate
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// unanswered is what a status says of a connection that broke while a request was on it: gRPC for Go, which the edge's own connections are of and
+// proxies, Envoy, and a gateway of HTTP, whose 502 and 504 do not say whether the request had gone. None is said of what could not be sent.
+var unanswered = []string{
+	"error reading from server: ", "closing transport due to: ", "keepalive ping failed to receive ACK within timeout", "the server is not reading: ",
+	"reset reason: connection termination", "reset reason: remote reset",
+	"unexpected HTTP status code received from server: 502", "unexpected HTTP status code received from server: 504",
+}
+
+// Unanswered reports whether an error of a gRPC call says that its request was sent, and that the connection broke before the answer came: whether it
+// took effect is not known.
+func Unanswered(err error) bool {
+	st, ok := status.FromError(err)
+	return ok && st.Code() == codes.Unavailable &&
+		slices.ContainsFunc(unanswered, func(words string) bool { return strings.Contains(st.Message(), words) })
+}
+
+// retryAfter is what the RetryInfo of a status says; 0: it has none.
+func retryAfter(st *status.Status) time.Duration {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.RetryInfo); ok && info.GetRetryDelay().CheckValid() == nil {
+			return max(info.GetRetryDelay().AsDuration(), 0)
+		}
+	}
+	return 0
+}
