@@ -19,6 +19,8 @@ const (
 	RequestCancelled
 	// RootsChanged: the client's roots changed.
 	RootsChanged
+	// StreamLeft: the client has closed the session's standalone stream; another that it holds takes its place.
+	StreamLeft
 )
 
 // SessionEvent is a hint about a session to the replicas that hold it. The record tells the truth.

@@ -71,7 +71,7 @@ func (e *Era) revalidate(ctx context.Context) {
 		case used:
 			due = append(due, s)
 		case now.Sub(s.lastTouched) < idle:
-		case s.attached() != nil:
+		case s.listened():
 			due = append(due, s)
 		default:
 			unused = append(unused, s)

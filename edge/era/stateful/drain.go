@@ -27,9 +27,7 @@ func (e *Era) Drain(ctx context.Context) error {
 	e.partOnce.Do(func() { close(e.parting) })
 	for _, s := range e.sessions.all() {
 		s.mu.Lock()
-		if s.standalone != nil {
-			s.standalone.cancel(errClosed)
-		}
+		s.endStandalone(errClosed)
 		s.mu.Unlock()
 	}
 	return e.work.Wait(ctx)

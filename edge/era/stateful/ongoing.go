@@ -26,9 +26,7 @@ func (s *localSession) end(cause error) {
 	for _, r := range s.readers {
 		r.cancel(cause)
 	}
-	if s.standalone != nil {
-		s.standalone.cancel(cause)
-	}
+	s.endStandalone(cause)
 	var calls []*run.Call
 	for _, c := range s.running {
 		if c.run != nil && errors.Is(cause, errGone) {
@@ -105,7 +103,7 @@ func (s *localSession) freeParked(c *execution) {
 // evict gives up an unused copy; false when it came into use.
 func (e *Era) evict(s *localSession) bool {
 	s.mu.Lock()
-	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || s.used.Load()
+	busy := len(s.running) > 0 || len(s.readers) > 0 || s.standalone != nil || len(s.spares) > 0 || s.used.Load()
 	if !busy && s.ended == nil {
 		s.ended = errEvicted
 	}

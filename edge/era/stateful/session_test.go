@@ -83,9 +83,10 @@ func TestSubscriptions(t *testing.T) {
 		// Attached anew elsewhere: what may have been missed is told.
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, updated("x://2"))
-		if !x.ended() {
-			t.Error("the older attachment goes on")
-		}
+		w.backend.change(mcp.Change{Kind: mcp.ResourceUpdated, URI: "x://2"})
+		after(time.Second)
+		w.wantMessages(x, updated("x://1"), updated("x://2"))
+		w.wantMessages(y, updated("x://2"), updated("x://2"))
 		if n := w.backend.openFeeds(); n != 1 {
 			t.Errorf("%d feeds are open", n)
 		}
@@ -121,14 +122,71 @@ func TestStandaloneStream(t *testing.T) {
 		w.backend.change(mcp.Change{Kind: mcp.PromptsChanged})
 		y := w.listen(w.b, s, "")
 		w.wantMessages(y, listChanged("prompts"))
-		z := w.listen(w.a, s, "")
-		w.wantMessages(z)
-		if !y.ended() || z.ended() {
-			t.Error("the newest attachment did not win")
+	})
+}
+
+// TestSeveralStandaloneStreams: a client may hold several; the newest tells, and when it ends the newest of the others does, on whichever
+// replica: each message comes once.
+func TestSeveralStandaloneStreams(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		streams := []*client{w.listen(w.b, s, ""), w.listen(w.a, s, ""), w.listen(w.a, s, "")}
+		kinds := []mcp.ChangeKind{mcp.ToolsChanged, mcp.PromptsChanged, mcp.ToolsChanged}
+		names := []string{"tools", "prompts", "tools"}
+		for i := range streams {
+			newest := streams[len(streams)-1-i]
+			w.backend.change(mcp.Change{Kind: kinds[i]})
+			after(time.Second)
+			for _, x := range streams[:len(streams)-1-i] {
+				w.wantMessages(x)
+				if x.ended() {
+					t.Fatalf("of %d streams an older one ended", len(streams)-i)
+				}
+			}
+			w.wantMessages(newest, listChanged(names[i]))
+			if n := w.backend.openFeeds(); n != 1 {
+				t.Errorf("%d feeds are open", n)
+			}
+			before := newest.alive()
+			after(time.Minute)
+			if n := newest.alive() - before; n != 4 {
+				t.Errorf("kept alive %d times in a minute", n)
+			}
+			newest.cancel()
+			after(time.Second)
 		}
-		z2 := w.listen(w.a, s, "")
-		if !z.ended() || z2.ended() {
-			t.Error("the newest attachment of one replica did not win")
+		if n := w.backend.openFeeds(); n != 0 {
+			t.Errorf("%d feeds are open", n)
+		}
+		// What changes while none is attached is told by the one that takes its place.
+		older, newest := w.listen(w.a, s, ""), w.listen(w.b, s, "")
+		newest.cancel()
+		w.backend.change(mcp.Change{Kind: mcp.ToolsChanged})
+		after(time.Second)
+		w.wantMessages(older, listChanged("tools"))
+	})
+}
+
+// TestSpareStreamsAreBounded: the oldest beyond the bound ends.
+func TestSpareStreamsAreBounded(t *testing.T) {
+	inWorld(t, Options{}, func(t *testing.T, w *world) {
+		s := w.initialize(v1125)
+		var streams []*client
+		for range maxSpare + 3 {
+			streams = append(streams, w.listen(w.a, s, ""))
+			after(time.Second)
+		}
+		for i, x := range streams {
+			if x.ended() != (i < 2) {
+				t.Errorf("stream %d ended: %t", i, x.ended())
+			}
+		}
+		w.wantAccepted(w.end(w.a, s))
+		after(time.Second)
+		for i, x := range streams {
+			if !x.ended() {
+				t.Errorf("stream %d goes on without its session", i)
+			}
 		}
 	})
 }

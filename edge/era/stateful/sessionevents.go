@@ -22,6 +22,8 @@ func (e *Era) onSessionEvent(b state.SessionEvent) {
 		e.drop(s, errGone)
 	case state.RequestCancelled:
 		e.cancelHere(s, b.RequestID)
+	case state.StreamLeft:
+		s.wake()
 	case state.RootsChanged:
 		// Roots are asked for whenever a backend wants them: there is no copy to drop.
 	}

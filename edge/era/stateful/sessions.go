@@ -65,6 +65,7 @@ type localSession struct {
 	running    map[string]*execution // by their request ids
 	readers    map[string]*reader    // the newest follower of each stream
 	standalone *attachment
+	spares     []*spare // the newest last
 	memory     budget.Reservation
 	forgotten  bool // what was charged was released, and nothing more is
 
@@ -179,8 +180,8 @@ func (e *Era) reload(ctx context.Context, s *localSession) error {
 	return nil
 }
 
-// install makes a record the copy, unless a newer one is. It ends a standalone stream that was
-// superseded and, with sync, brings the subscriptions of one that was not up to date in the background.
+// install makes a record the copy, unless a newer one is. It makes a standalone stream that was
+// superseded spare and, with sync, brings the subscriptions of one that was not up to date in the background.
 // The caller is counted by work.
 func (e *Era) install(s *localSession, got *state.Session, sync bool) {
 	rec := e.newRecord(got)

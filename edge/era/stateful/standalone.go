@@ -13,7 +13,8 @@ import (
 )
 
 // attachment is the session's standalone stream, while this replica has it. It carries state, not
-// history: its events have no ids, and what is missed is made good when it is attached again.
+// history: its events have no ids, and what is missed is made good when it is attached again. Of several streams of a client the
+// newest is attached, so that each message goes to one; the others are spare.
 type attachment struct {
 	number uint64
 	cancel context.CancelCauseFunc
@@ -36,34 +37,18 @@ func standaloneFilter(rec *record) mcp.Filter {
 // attach makes the exchange the session's standalone stream, for the caller to stay with. The newest attachment
 // wins. An error means that nothing was opened; neither, that the client is gone.
 func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out mcp.Outgoing) (*standalone, *mcp.Error) {
-	if e.isDraining() {
-		return nil, shuttingDown()
-	}
+	w := &standalone{client: ctx, e: e, s: s, expires: in.Header != nil}
 	patch := state.Patch{Attach: true, Token: rand.Text()}
 	if in.Principal.Subject != "" {
 		patch.Principal = &in.Principal
 	}
-	rec, err := e.update(ctx, s, patch)
-	if err != nil {
+	err := w.begin(patch, in.Principal)
+	if w.a == nil {
+		if err == nil {
+			out.Accept()
+		}
 		return nil, err
 	}
-	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: s.id})
-	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
-	feed, ferr := e.dispatch.Changes(ctx, in.Principal, listsOnly)
-	if ferr != nil && ctx.Err() != nil {
-		out.Accept()
-		return nil, nil
-	}
-	if ferr != nil {
-		return nil, mcp.AsError(ferr)
-	}
-	w := &standalone{e: e, s: s, expires: in.Header != nil, a: &attachment{number: rec.Attachment, feed: feed}}
-	w.a.principal.Store(&in.Principal)
-	wctx, cancel := context.WithCancelCause(ctx)
-	w.ctx = wctx
-	w.a.cancel = cancel
-	e.counters.Standalone.Add(1)
-	err = e.occupy(s, w.a)
 	if err == nil {
 		var oerr error
 		if w.st, oerr = out.Open(); oerr == nil && w.greet(w.ctx) == nil {
@@ -72,6 +57,33 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	}
 	w.detach()
 	return nil, err
+}
+
+// begin attaches it. It is to be detached if it has an attachment afterwards, also with an error. Neither: the client is gone.
+func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
+	e, ctx := w.e, w.client
+	w.a = nil
+	if e.isDraining() {
+		return shuttingDown()
+	}
+	rec, err := e.update(ctx, w.s, patch)
+	if err != nil {
+		return err
+	}
+	e.notify(ctx, state.SessionEvent{Kind: state.SessionChanged, Session: w.s.id})
+	// Resources are watched once the stream is open: a slow backend must not keep it from the client.
+	feed, ferr := e.dispatch.Changes(ctx, who, listsOnly)
+	if ferr != nil && ctx.Err() != nil {
+		return nil
+	}
+	if ferr != nil {
+		return mcp.AsError(ferr)
+	}
+	w.a = &attachment{number: rec.Attachment, feed: feed}
+	w.a.principal.Store(&who)
+	w.ctx, w.a.cancel = context.WithCancelCause(ctx)
+	e.counters.Standalone.Add(1)
+	return e.occupy(w.s, w.a)
 }
 
 // detach gives the session's standalone stream up.
@@ -150,8 +162,8 @@ func (e *Era) become(a *attachment, who mcp.Principal) {
 
 // standalone writes to an attached stream, in its exchange's goroutine and, of tasks, in theirs.
 type standalone struct {
-	// ctx ends with the exchange, and when the attachment is superseded.
-	ctx context.Context
+	// client is the exchange's context; ctx ends with it, and when the attachment is superseded.
+	client, ctx context.Context
 
 	e  *Era
 	s  *localSession
@@ -217,25 +229,34 @@ func listChanges(old, now mcp.Digest) []mcp.Change {
 	return out
 }
 
-// stay sends changes and keeps the stream alive until its context ends, and gives it up. It needs no other
+// stay sends changes and keeps the stream alive until its exchange ends, and gives it up. It needs no other
 // goroutine: the wait for changes ends when the stream is to be kept alive. Its callers, whose frames wait with it
 // on every idle stream, are to be small: the stack is given back only while little of it is used.
 func (w *standalone) stay() {
-	defer w.detach()
 	w.e.work.Rest() // a drain closes these streams last
 	defer w.e.work.Unrest()
+	for w.tell() && w.spare() {
+	}
+}
+
+// tell sends changes until the stream has ended, or another one has taken its place, which it returns true for.
+func (w *standalone) tell() (superseded bool) {
 	ctx := w.ctx
+	defer func() {
+		w.detach()
+		if !superseded && !errors.Is(context.Cause(ctx), errClosed) {
+			w.e.leave(w.s)
+		}
+	}()
 	for ctx.Err() == nil {
 		pause, good := w.untilExpiry()
 		if !good {
 			w.e.counters.Expired.Add(1)
-			return
+			return false
 		}
 		changes, err := w.a.feed.Next(ctx, pause)
 		switch {
 		case ctx.Err() != nil:
-			w.part()
-			return
 		case err == nil && len(changes) > 0:
 			err = w.send(ctx, changes)
 		case err == nil:
@@ -243,15 +264,17 @@ func (w *standalone) stay() {
 				err = w.watch(ctx)
 			}
 		}
-		if err != nil {
-			return
+		if err != nil && ctx.Err() == nil {
+			return false
 		}
 	}
+	w.part(ctx)
+	return errors.Is(context.Cause(ctx), errSuperseded)
 }
 
 // part hints to a client whose stream the edge closes when to come back, where the revision has that.
-func (w *standalone) part() {
-	if errors.Is(context.Cause(w.ctx), errClosed) && w.s.rec.Load().rules.Priming {
+func (w *standalone) part(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), errClosed) && w.s.rec.Load().rules.Priming {
 		_ = w.write(mcp.StreamEvent{Retry: w.e.o.RetryHint})
 	}
 }

@@ -69,7 +69,7 @@ func (f *fixture) AddPromptLate(name string) {
 		func(context.Context, *capability.Call, map[string]string) (string, error) { return name, nil })
 }
 
-// TestStandaloneAgain: who comes back hears of what changed meanwhile, and the newest stream wins.
+// TestStandaloneAgain: who comes back hears of what changed meanwhile. Of two streams the newest tells, and the other when that has ended.
 func TestStandaloneAgain(t *testing.T) {
 	f, e := startFixture(t)
 	s := newSession(t, e.URL, vNov)
@@ -81,9 +81,12 @@ func TestStandaloneAgain(t *testing.T) {
 	stream.awaitMethod("notifications/resources/updated")
 	newer := s.get("").events()
 	newer.awaitMethod("notifications/resources/updated")
-	stream.end()
 	f.setNote("news")
 	newer.awaitMethod("notifications/resources/updated")
+	newer.close()
+	stream.awaitMethod("notifications/resources/updated") // it is attached again
+	f.setNote("more news")
+	stream.awaitMethod("notifications/resources/updated")
 }
 
 // TestListen: a subscription is acknowledged with what is honoured, tells what was asked for and

@@ -12,7 +12,7 @@ var Law = []Package{
 	{"edge/revision", "a version becomes rules; the only place with version literals", []string{"edge/mcp"}},
 	{"edge/transport/accept", "how many connections, of whom, and how long one may keep a server waiting", []string{"edge/telemetry", "edge/mcp"}},
 	{"edge/transport/web", "what the HTTP transports share: the server, who may call, reading a POST, refusing, event streams", []string{"edge/budget", "edge/telemetry", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/accept"}},
-	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/budget", "edge/mcp", "edge/frame", "edge/transport/web"}},
+	{"edge/transport/streamable", "bytes to exchanges over Streamable HTTP, era and kind to status", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/web"}},
 	{"edge/transport/sse", "bytes to exchanges over HTTP+SSE: one open GET, one session", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame", "edge/transport/web"}},
 	{"edge/auth", "who is calling: tokens and API keys to principals; the metadata that clients find issuers by", []string{"edge/telemetry", "edge/mcp", "edge/transport/web"}},
 	{"edge/transport/stdio", "lines to exchanges of a client that runs the edge as its child", []string{"edge/budget", "edge/mcp", "edge/jsonrpc", "edge/frame"}},

@@ -1,0 +1,135 @@
+package stateful
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"github.com/mcpedge/mcpedge/edge/state"
+)
+
+// A client may hold several standalone streams (2025-11-25, Transports, "Multiple Connections"). The newest is attached and told what there
+// is to tell; the others are spare: they are kept alive, and one of them is attached when the newest has ended. Were they ended, a client
+// that opens what has ended would end the newest with that, again and again.
+
+// maxSpare bounds the spare streams of a session on a replica; the oldest beyond it is ended.
+const maxSpare = 7
+
+// spare is a standalone stream that is not attached.
+type spare struct {
+	cancel context.CancelCauseFunc
+	// wanted has a value when it is to be attached.
+	wanted chan struct{}
+}
+
+// spare keeps the stream alive until it ends, or is attached again, which it returns true for.
+func (w *standalone) spare() bool {
+	ctx, cancel := context.WithCancelCause(w.client)
+	defer cancel(nil)
+	sp := &spare{cancel: cancel, wanted: make(chan struct{}, 1)}
+	if !w.s.addSpare(sp) {
+		return false
+	}
+	defer w.s.removeSpare(sp)
+	w.ctx = ctx
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		pause, good := w.untilExpiry()
+		if !good {
+			w.e.counters.Expired.Add(1)
+			return false
+		}
+		t.Reset(pause)
+		select {
+		case <-ctx.Done():
+			w.part(ctx)
+			return false
+		case <-sp.wanted:
+			w.s.removeSpare(sp)
+			return w.attachAgain()
+		case <-t.C:
+			if w.keepAlive() != nil {
+				return false
+			}
+		}
+	}
+}
+
+// attachAgain attaches a spare stream, for the caller that the session has now; false: it has ended.
+func (w *standalone) attachAgain() bool {
+	err := w.begin(state.Patch{Attach: true, Token: rand.Text()}, w.s.rec.Load().Principal)
+	if w.a == nil {
+		return false
+	}
+	if err != nil || w.greet(w.ctx) != nil && w.ctx.Err() == nil {
+		w.detach()
+		return false
+	}
+	return true
+}
+
+// addSpare registers a spare stream; false: the session has ended here.
+func (s *localSession) addSpare(sp *spare) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended != nil {
+		return false
+	}
+	if len(s.spares) >= maxSpare {
+		s.spares[0].cancel(errSuperseded)
+		s.spares = slices.Delete(s.spares, 0, 1)
+	}
+	s.spares = append(s.spares, sp)
+	return true
+}
+
+func (s *localSession) removeSpare(sp *spare) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spares = slices.DeleteFunc(s.spares, func(x *spare) bool { return x == sp })
+}
+
+// wake has the newest spare stream here attached, unless a stream is, or the session has ended; false: there is none.
+func (s *localSession) wake() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.standalone != nil || s.ended != nil {
+		return true
+	}
+	if len(s.spares) == 0 {
+		return false
+	}
+	select {
+	case s.spares[len(s.spares)-1].wanted <- struct{}{}:
+	default: // it is about to be
+	}
+	return true
+}
+
+// leave is called when the attached stream of a session has ended with its client: a spare one takes its place, here or elsewhere.
+func (e *Era) leave(s *localSession) {
+	rec := s.rec.Load()
+	if s.wake() || rec.Attachment < 2 || e.isDraining() || e.closed.Load() {
+		return
+	}
+	e.notify(e.life, state.SessionEvent{Kind: state.StreamLeft, Session: s.id})
+}
+
+// endStandalone ends the standalone streams here. s.mu is locked.
+func (s *localSession) endStandalone(cause error) {
+	if s.standalone != nil {
+		s.standalone.cancel(cause)
+	}
+	for _, sp := range s.spares {
+		sp.cancel(cause)
+	}
+}
+
+// listened says whether standalone streams are open here.
+func (s *localSession) listened() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.standalone != nil || len(s.spares) > 0
+}
