@@ -2,7 +2,9 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -11,8 +13,8 @@ import (
 // Adapter speaks the contract for a target that does not, on connections within this process. All
 // methods are safe for concurrent use.
 type Adapter interface {
-	// Dial opens a connection to a server of the contract. It fails while the target is away; when the
-	// target goes, so do the connections.
+	// Dial opens a connection to a server of the contract. It fails while the target is away, with an error that may be
+	// a status; when the target goes, so do the connections.
 	Dial(ctx context.Context) (net.Conn, error)
 	// Notes are sentences, for operators, about what the contract cannot say of the target.
 	Notes() []string
@@ -31,6 +33,30 @@ type Adapter interface {
 type adapted struct {
 	target  *grpc.ClientConn
 	adapter Adapter
+	// refused is the error of the last Dial.
+	refused atomic.Pointer[error]
+}
+
+// refusal is why the adapter could not be dialed the last time; nil: it could.
+func (a *adapted) refusal() error {
+	if a == nil {
+		return nil
+	}
+	if err := a.refused.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// dial opens a connection to the adapter.
+func (a *adapted) dial(ctx context.Context, _ string) (net.Conn, error) {
+	conn, err := a.adapter.Dial(ctx)
+	if err == nil {
+		a.refused.Store(nil)
+		return conn, nil
+	}
+	a.refused.Store(&err)
+	return nil, errors.New(err.Error()) // a status in a dialer's error would be taken for the channel's
 }
 
 // adapt makes the adapter. What Options adds to connections goes on the connection to the adapter, not on the
@@ -49,7 +75,7 @@ func (a *adapted) inside(cfg Config, opts Options) (Config, Options) {
 	cfg.Credentials = insecure.NewCredentials()
 	cfg.Health, cfg.Outliers = HealthOff, nil
 	opts.DialOptions = append(opts.DialOptions[:len(opts.DialOptions):len(opts.DialOptions)],
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.adapter.Dial(ctx) }))
+		grpc.WithContextDialer(a.dial))
 	return cfg, opts
 }
 

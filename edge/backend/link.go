@@ -95,11 +95,16 @@ func (b *Backend) reason(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	// A name that resolves to nothing leaves the balancer without addresses, which is all the status says.
-	if unknown := b.unresolved(ctx); unknown != nil {
-		return unknown
+	if refused := b.adapted.refusal(); refused != nil {
+		err = refused // as it was, and not as the channel to the adapter says it
 	}
-	return err
+	// A name that resolves to nothing leaves the balancer without addresses, which is all the status says.
+	if proxyOf(b.cfg.Target) == "" { // which resolves names by itself
+		if unknown := b.unresolved(ctx); unknown != nil {
+			return unknown
+		}
+	}
+	return explained(err, b.cfg.Target)
 }
 
 // unresolved says why the target has no address: its Resolver does, or DNS, which does not know its host. nil: it has one, or that is not

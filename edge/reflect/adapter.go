@@ -102,7 +102,7 @@ func New(target *grpc.ClientConn, opts Options) *Adapter {
 func (a *Adapter) Dial(ctx context.Context) (net.Conn, error) {
 	l, err := a.open(ctx)
 	if err != nil {
-		return nil, errors.New(err.Error()) // a status in a dialer's error would be taken for the channel's
+		return nil, err
 	}
 	return l.listener.DialContext(ctx)
 }

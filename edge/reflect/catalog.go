@@ -251,8 +251,13 @@ func (c *catalog) common(name string) {
 
 // choose keeps the services that are selected, each once, within the bounds.
 func (c *catalog) choose(names []string, pick *selection) {
+	spoken := false
 	for _, name := range names {
 		c.operations = c.operations || name == operationsService
+		if strings.HasPrefix(name, contract) && !spoken {
+			spoken = true
+			c.note("it serves mcpedge.v1: leave kind out, since kind: reflect is for services that do not, and shows nothing of the contract")
+		}
 		if pick.service(name) {
 			c.services = append(c.services, name)
 		}

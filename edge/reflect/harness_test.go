@@ -49,7 +49,13 @@ func newEdge(t *testing.T, addr string, opts reflect.Options) *edge {
 	}
 	a := reflect.New(target, opts)
 	conn, err := grpc.NewClient("passthrough:///adapter", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return a.Dial(ctx) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			conn, err := a.Dial(ctx)
+			if err != nil {
+				err = errors.New(err.Error()) // a status would be taken for the channel's
+			}
+			return conn, err
+		}))
 	if err != nil {
 		t.Fatal(err)
 	}

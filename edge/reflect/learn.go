@@ -34,12 +34,12 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 			m, err = nil, fmt.Errorf("the service's descriptors cannot be used: %v", p)
 		}
 	}()
-	pick := selection{include: opts.Include, exclude: opts.Exclude}
+	pick := newSelection(opts.Include, opts.Exclude)
 	c := newCatalog(meter)
 	if opts.DescriptorSet != nil {
-		err = c.readSet(opts.DescriptorSet, &pick)
+		err = c.readSet(opts.DescriptorSet, pick)
 	} else {
-		err = ask(ctx, conn, c, &pick, progress)
+		err = ask(ctx, conn, c, pick, progress)
 	}
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func learnBy(ctx context.Context, conn grpc.ClientConnInterface, opts *Options, 
 	if before != nil && before.source == source {
 		return before, nil
 	}
-	m = build(c, &pick, opts.Prefix)
+	m = build(c, pick, opts.Prefix)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -68,7 +69,6 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	types := resolver{dynamicpb.NewTypes(files)}
 	m := &model{methods: map[string]*method{}, types: types, any: newAnyTypes(c.method, files), codec: newCodec(types)}
 	var methods []*method
-	used := map[string]bool{}
 	for _, name := range c.services {
 		d, err := files.FindDescriptorByName(protoreflect.FullName(name))
 		service, ok := d.(protoreflect.ServiceDescriptor)
@@ -76,13 +76,9 @@ func build(c *catalog, pick *selection, prefix string) *model {
 			c.note("service %s is not described, and none of its methods is a tool", name)
 			continue
 		}
-		methods = append(methods, c.methods(service, pick, lacks, used)...)
+		methods = append(methods, c.methods(service, pick, lacks)...)
 	}
-	for _, pattern := range pick.include {
-		if !used[pattern] {
-			c.note("include %q selects no method", pattern)
-		}
-	}
+	c.judge(pick, methods)
 	if len(methods) > limit.MaxTools {
 		c.note("%d methods are more than %d: the last ones are left out; select some with include", len(methods), limit.MaxTools)
 		methods = methods[:limit.MaxTools]
@@ -118,8 +114,27 @@ func build(c *catalog, pick *selection, prefix string) *model {
 	return m
 }
 
-// methods are those of a service that become tools. used collects the patterns that selected one.
-func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, lacks lacking, used map[string]bool) (out []*method) {
+// judge notes what is likely a mistake about all methods: patterns that match nothing, and methods that nothing is said of.
+func (c *catalog) judge(pick *selection, methods []*method) {
+	for _, p := range pick.include {
+		if !pick.used[p] {
+			c.note("include %q selects no method", p)
+		}
+	}
+	for _, p := range pick.exclude {
+		if !pick.used[p] {
+			c.note("exclude %q excludes nothing: check its spelling, a pattern is package.Service/Method or package.Service", p)
+		}
+	}
+	silent := func(m *method) bool { return m.options.GetDescription() == "" && schema.Comment(m.desc) == "" }
+	if len(methods) > 0 && !slices.ContainsFunc(methods, func(m *method) bool { return !silent(m) }) {
+		c.note("no method has a comment, so that models guess what each does by its name: server reflection leaves comments out; " +
+			"give a descriptor-set with them, or options of mcpedge.options.v1")
+	}
+}
+
+// methods are those of a service that become tools.
+func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selection, lacks lacking) (out []*method) {
 	about, err := schema.Private[*optionspb.ServiceToolOptions](service, optionspb.E_Service)
 	c.unread(err)
 	prefix := about.GetPrefix()
@@ -130,12 +145,10 @@ func (c *catalog) methods(service protoreflect.ServiceDescriptor, pick *selectio
 	for i := range service.Methods().Len() {
 		desc := service.Methods().Get(i)
 		m := &method{desc: desc, full: string(service.FullName()) + "/" + string(desc.Name()), prefix: prefix, tool: &pb.Tool{}}
-		for _, pattern := range pick.include {
-			used[pattern] = used[pattern] || matches(pattern, m.full)
-		}
+		picked := pick.method(m.full)
 		m.options, err = schema.Private[*optionspb.ToolOptions](desc, optionspb.E_Tool)
 		c.unread(err)
-		if !pick.method(m.full) || about.GetHidden() || m.options.GetHidden() {
+		if !picked || about.GetHidden() || m.options.GetHidden() {
 			continue
 		}
 		if desc.IsStreamingClient() {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/reflection"
 
 	"github.com/mcpedge/mcpedge/edge/reflect"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // serveStandard serves what gRPC brings along: health, channelz and reflection.
@@ -41,11 +42,78 @@ func serveStandard(t *testing.T) (addr string, h *health.Server) {
 	return listener.Addr().String(), h
 }
 
-// Services that nobody wrote for models are served, over real sockets.
+// How servers are run and looked at is no tool, and what is said of it in exclude is no mistake.
+func TestInfrastructureIsNoTool(t *testing.T) {
+	addr, _ := serveStandard(t)
+	for _, include := range [][]string{nil, {"*"}, {"*/*"}} {
+		e := newEdge(t, addr, reflect.Options{Include: include, Exclude: []string{"grpc.health.v1.Health", "grpc.channelz.*/Get*"}})
+		if got := e.names(); len(got) > 0 {
+			t.Errorf("include %q: tools %q", include, got)
+		}
+		if notes := strings.Join(e.adapter.Notes(), "\n"); strings.Contains(notes, "excludes nothing") {
+			t.Error(notes)
+		}
+	}
+}
+
+// A service of the contract has its author told what to write.
+func TestContractUnderReflect(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := grpc.NewServer()
+	pb.RegisterToolServiceServer(s, pb.UnimplementedToolServiceServer{})
+	pb.RegisterBackendServiceServer(s, pb.UnimplementedBackendServiceServer{})
+	reflection.Register(s)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		s.Stop()
+		<-done
+	})
+	e := newEdge(t, listener.Addr().String(), reflect.Options{})
+	if got := e.names(); len(got) > 0 {
+		t.Errorf("tools: %q", got)
+	}
+	if notes := e.adapter.Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "it serves mcpedge.v1: leave kind out") {
+		t.Errorf("notes: %q", notes)
+	}
+}
+
+// Patterns that match nothing are noted, and methods that nothing is said of.
+func TestNotesOfWhatIsSelected(t *testing.T) {
+	notes := func(opts reflect.Options) string {
+		e := serveKinds(t, opts)
+		e.list()
+		return strings.Join(e.adapter.Notes(), "\n")
+	}
+	all := notes(reflect.Options{Exclude: []string{"*/Delet", "*/Echo", "test.kind.v9.*", "/*/Count"}})
+	for pattern, idle := range map[string]bool{"*/Delet": true, "*/Echo": false, "test.kind.v9.*": true, "/*/Count": false} {
+		if strings.Contains(all, `exclude "`+pattern+`" excludes nothing`) != idle {
+			t.Errorf("%s: %s", pattern, all)
+		}
+	}
+	const silent = "no method has a comment"
+	if strings.Contains(all, silent) {
+		t.Error("methods with comments have none, says a note")
+	}
+	addr, _ := serveStandard(t)
+	e := newEdge(t, addr, reflect.Options{Include: []string{"grpc.health.*"}})
+	e.list()
+	if got := strings.Join(e.adapter.Notes(), "\n"); !strings.Contains(got, silent) {
+		t.Errorf("server reflection has no comments, which no note says: %s", got)
+	}
+}
+
+// Services that nobody wrote for models are served where they are included, over real sockets.
 func TestHealthAndChannelz(t *testing.T) {
 	addr, h := serveStandard(t)
 	h.SetServingStatus("shop", healthpb.HealthCheckResponse_NOT_SERVING)
-	e := newEdge(t, addr, reflect.Options{})
+	e := newEdge(t, addr, reflect.Options{Include: []string{"grpc.health.*", "grpc.channelz.v1.Channelz/*"}})
 	want := []string{
 		"channelz_get_channel", "channelz_get_server", "channelz_get_server_sockets", "channelz_get_servers",
 		"channelz_get_socket", "channelz_get_subchannel", "channelz_get_top_channels",

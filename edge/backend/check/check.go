@@ -4,8 +4,10 @@ package check
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -66,8 +68,12 @@ func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, tim
 		if cfg.Credentials == nil && strings.Contains(err.Error(), noPreface) {
 			err = fmt.Errorf("%w: what answers there speaks no gRPC without TLS: if the backend speaks TLS, give it tls: {} in the configuration file", err)
 		}
-		_, _ = fmt.Fprintf(w, "  cannot be reached: %v\n", err)
-		return fmt.Errorf("backend %q at %s cannot be reached: %w", cfg.Name, cfg.Target, err)
+		what := "cannot be reached"
+		if file := (*fs.PathError)(nil); errors.As(err, &file) {
+			what = "cannot be described" // by a file that its settings name
+		}
+		_, _ = fmt.Fprintf(w, "  %s: %v\n", what, err)
+		return fmt.Errorf("backend %q at %s %s: %w", cfg.Name, cfg.Target, what, err)
 	}
 	survey, err := b.Read(ctx)
 	if err != nil {

@@ -98,7 +98,7 @@ func check(t *testing.T, target string, flags ...string) string {
 		t.Fatal("MCPEDGE_BINARY names no binary: run make stages ONLY=apis")
 	}
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	conf := fmt.Sprintf("backends:\n  - name: api\n    kind: reflect\n    target: %s\n", target)
+	conf := fmt.Sprintf("backends:\n  - name: api\n    kind: reflect\n    include: [\"*\", \"grpc.*\"]\n    target: %s\n", target)
 	if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}

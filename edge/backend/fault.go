@@ -1,0 +1,89 @@
+package backend
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpproxy"
+)
+
+// fault is why a target cannot be reached, in words for who runs it.
+type fault struct {
+	text string
+	err  error
+}
+
+func (f *fault) Error() string { return f.text }
+func (f *fault) Unwrap() error { return f.err }
+
+// explained is an error of connecting to a target, in plain words where it is about the way there. TLS faults and others stay as they are.
+func explained(err error, target string) error {
+	what, dialed := dialFault(err.Error())
+	if !dialed {
+		return err
+	}
+	network, address, cause := partsOf(what)
+	text := what
+	switch {
+	case network == "unix" && strings.HasSuffix(cause, "no such file or directory"):
+		text = fmt.Sprintf("there is no Unix socket %s: check the path in the target, and that the backend has started", address)
+	case network == "unix" && strings.HasSuffix(cause, "permission denied"):
+		text = fmt.Sprintf("the edge may not open the Unix socket %s: permission denied", address)
+	case network != "" && strings.HasSuffix(cause, "connection refused"):
+		text = fmt.Sprintf("nothing listens at %s: the connection is refused; check the port, and that the backend has started", address)
+	}
+	if proxy := proxyOf(target); proxy != "" && network != "unix" {
+		text = fmt.Sprintf("the way to %s leads through the proxy %s, by HTTPS_PROXY in the edge's environment, and fails: %s; name the host in NO_PROXY if it is to be reached directly",
+			target, proxy, what)
+	}
+	return &fault{text, err}
+}
+
+// dialFault is what a dialer said in an error of a gRPC channel, or in one within it; false: it was no dialer.
+func dialFault(text string) (what string, dialed bool) {
+	const before, dialing = "connection error: desc = ", "transport: Error while dialing: "
+	for what = text; ; dialed = true {
+		_, rest, found := strings.Cut(what, before+`"`+dialing)
+		if !found {
+			return what, dialed
+		}
+		quoted, err := strconv.QuotedPrefix(`"` + dialing + rest)
+		if err != nil {
+			return what, dialed
+		}
+		inner, _ := strconv.Unquote(quoted)
+		what = strings.TrimPrefix(inner, dialing)
+	}
+}
+
+// partsOf takes "dial tcp 127.0.0.1:1: connect: connection refused" apart; all are empty where it is something else.
+func partsOf(what string) (network, address, cause string) {
+	rest, found := strings.CutPrefix(what, "dial ")
+	if !found {
+		return "", "", ""
+	}
+	network, rest, _ = strings.Cut(rest, " ")
+	address, cause, _ = strings.Cut(rest, ": ")
+	return network, address, cause
+}
+
+// proxyOf is the proxy that gRPC connects to a target through, without its password; empty: none.
+func proxyOf(target string) string {
+	if scheme, rest, found := strings.Cut(target, ":///"); found {
+		if scheme != "dns" {
+			return ""
+		}
+		target = rest
+	}
+	if _, _, err := net.SplitHostPort(target); err != nil {
+		return ""
+	}
+	proxy, err := httpproxy.FromEnvironment().ProxyFunc()(&url.URL{Scheme: "https", Host: target})
+	if err != nil || proxy == nil {
+		return ""
+	}
+	return proxy.Redacted()
+}

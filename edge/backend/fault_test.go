@@ -1,0 +1,91 @@
+package backend
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// undescribed is an adapter whose descriptor set is missing.
+type undescribed struct{ Adapter }
+
+func (undescribed) Dial(context.Context) (net.Conn, error) {
+	_, err := os.ReadFile("/nowhere/shop.binpb")
+	return nil, err
+}
+func (undescribed) Close()           {}
+func (undescribed) Notes() []string  { return nil }
+func (undescribed) Progress() string { return "" }
+
+// What keeps a target from being reached is named as what it is.
+func TestWhyTargetsCannotBeReached(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "none.sock")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := listener.Addr().String()
+	_ = listener.Close()
+	missing := func(*grpc.ClientConn) Adapter { return undescribed{} }
+	for name, c := range map[string]struct {
+		cfg  Config
+		want []string
+	}{
+		"a missing socket":         {Config{Target: "unix://" + socket}, []string{"there is no Unix socket " + socket}},
+		"a refused port":           {Config{Target: closed}, []string{"nothing listens at " + closed, "refused"}},
+		"a missing descriptor set": {Config{Target: closed, Adapt: missing}, []string{"open /nowhere/shop.binpb: no such file or directory"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.cfg.Name = "shop"
+			i, err := Inspect(c.cfg, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer i.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+			defer cancel()
+			err = i.Connect(ctx)
+			if err == nil {
+				t.Fatal("it is reached")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in %v", want, err)
+				}
+			}
+			if strings.Contains(err.Error(), "Error while dialing") {
+				t.Error(err)
+			}
+			if file := (*fs.PathError)(nil); errors.As(err, &file) != (c.cfg.Adapt != nil) {
+				t.Errorf("%v is about a file, or not", err)
+			}
+		})
+	}
+}
+
+// A proxy is named, without its password, and names behind it are not looked up here.
+func TestProxiesAreNamed(t *testing.T) {
+	t.Setenv("HTTPS_PROXY", "http://me:secret@127.0.0.1:3128")
+	t.Setenv("NO_PROXY", "near.internal")
+	said := status.Error(codes.Unavailable,
+		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:3128: connect: connection refused"`)
+	for target, want := range map[string]bool{"dns:///shop.internal:50051": true, "shop.internal:50051": true, "near.internal:50051": false, "unix:///a.sock": false, "127.0.0.1:1": false} {
+		text := explained(said, target).Error()
+		if strings.Contains(text, "through the proxy http://me:xxxxx@127.0.0.1:3128, by HTTPS_PROXY") != want || strings.Contains(text, "secret") {
+			t.Errorf("%s: %s", target, text)
+		}
+	}
+	if other := status.Error(codes.Unavailable, "error reading server preface: EOF"); explained(other, "a:1") != other {
+		t.Error("another fault is not what it was")
+	}
+}
