@@ -117,7 +117,7 @@ func (a *App) warnOf(service, message, detail string) {
 // backendOf are the settings of a Service.
 func (a *App) backendOf(b *kubernetes.Backend) backend.Config {
 	c := backend.Config{
-		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.Schemas == config.SchemasFull,
+		Name: b.Name, Target: b.Target, Prefix: b.Prefix, Resolver: a.cluster.watcher.Resolver(), FullSchemas: a.cfg.FullSchemas(&config.Backend{Kind: b.Kind}),
 	}
 	if b.TLS {
 		c.Credentials = a.cluster.tls.Client(b.Host)

@@ -7,22 +7,32 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// What `mcpedge check` and the pool take as settings of a backend has the form in which schemas are shown.
+// What `mcpedge check` and the pool take as settings of a backend has the form in which schemas are shown: what its author wrote as it is,
+// and what the edge makes in the form that all take, by schemas: auto; a backend may choose for itself.
 func TestBackendsKnowTheFormOfSchemas(t *testing.T) {
-	for form, full := range map[string]bool{config.SchemasPortable: false, config.SchemasFull: true, "": false} {
+	for _, c := range []struct {
+		form, own         string
+		contract, reflect bool
+	}{
+		{"", "", false, false},
+		{config.SchemasAuto, "", true, false},
+		{config.SchemasPortable, "", false, false},
+		{config.SchemasFull, "", true, true},
+		{config.SchemasPortable, config.SchemasFull, true, true},
+		{config.SchemasFull, config.SchemasAuto, true, false},
+		{config.SchemasAuto, config.SchemasPortable, false, false},
+	} {
 		cfg := config.Default()
-		if form != "" {
-			cfg.Schemas = form
+		if c.form != "" {
+			cfg.Schemas = c.form
 		}
-		cfg.Backends = []config.Backend{{Name: "a", Target: "h:1"}, {Name: "b", Target: "h:2", Kind: config.KindReflect}}
+		cfg.Backends = []config.Backend{{Name: "a", Target: "h:1", Schemas: c.own}, {Name: "b", Target: "h:2", Kind: config.KindReflect, Schemas: c.own}}
 		backends, err := Backends(cfg, slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range backends {
-			if b.FullSchemas != full {
-				t.Errorf("schemas %q: backend %s has full schemas %v", form, b.Name, b.FullSchemas)
-			}
+		if backends[0].FullSchemas != c.contract || backends[1].FullSchemas != c.reflect {
+			t.Errorf("schemas %q, of the backend %q: full %t, and of kind: reflect %t", c.form, c.own, backends[0].FullSchemas, backends[1].FullSchemas)
 		}
 	}
 }

@@ -134,8 +134,7 @@ const minSessionsPerAddress = 100
 func dispatching(cfg config.Config) dispatch.Options {
 	return dispatch.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
-		FullSchemas: cfg.Schemas == config.SchemasFull,
-		PageSize:    cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
+		PageSize: cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
 		ArgumentValues: cfg.Limits.ArgumentValues,
 	}
 }
@@ -174,7 +173,7 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 			Name: b.Name, Target: b.Target, Prefix: b.Prefix, URIs: b.URIs, Timeout: b.Timeout,
 			MaxConcurrent: b.MaxConcurrent, MaxMessageBytes: int(b.MaxMessage),
 			Refresh: b.Refresh, Resolve: b.Resolve, StaleAfter: b.StaleAfter, OwnLists: b.OwnLists, Claims: b.Claims, Extensions: b.Extensions,
-			FullSchemas: cfg.Schemas == config.SchemasFull,
+			FullSchemas: cfg.FullSchemas(&b),
 		}
 		if o := b.Outliers; o != nil {
 			c.Outliers = &backend.Outliers{

@@ -136,6 +136,10 @@ func (b *Backend) Name() string { return b.cfg.Name }
 // Prefix stands before the backend's tool and prompt names; it may be empty.
 func (b *Backend) Prefix() string { return b.cfg.Prefix }
 
+// FullSchemas reports whether clients are shown the schemas of its tools' arguments as they are, and not in the form that all clients and
+// model interfaces take (see package edge/schema/portable). Arguments are checked by the full ones.
+func (b *Backend) FullSchemas() bool { return b.cfg.FullSchemas }
+
 // URIs are the prefixes of URIs that the configuration gives to the backend. The slice must not be changed.
 func (b *Backend) URIs() []string { return b.cfg.URIs }
 

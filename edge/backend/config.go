@@ -89,8 +89,8 @@ type Config struct {
 	// Extensions are ids of protocol extensions that the backend declares and that clients are told of, beside those the edge
 	// knows: they add no methods, notifications or results; nil: none. See Backend.Carries.
 	Extensions []string
-	// FullSchemas: clients are shown the schemas of tools' arguments as they are. Package check lints what
-	// clients are shown; nothing else heeds it.
+	// FullSchemas: clients are shown the schemas of tools' arguments as they are, see Backend.FullSchemas. Package check lints what
+	// clients are shown.
 	FullSchemas bool
 	// Adapt makes what speaks the contract for a target that does not; nil: the target speaks it. It
 	// must not connect anything yet.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -70,8 +71,8 @@ type Config struct {
 	// IdentityKey is a PEM file with the private key, or keys, of which the first signs who is calling for backends with
 	// IdentitySigned; replicas share it, and it is watched. Empty: there is none.
 	IdentityKey string `yaml:"identity-key"`
-	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasPortable or
-	// SchemasFull.
+	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasAuto, SchemasPortable or
+	// SchemasFull. A backend may have another.
 	Schemas string `yaml:"schemas"`
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
@@ -115,11 +116,27 @@ type Log struct {
 
 // The forms in which schemas are shown.
 const (
+	// SchemasAuto is SchemasFull for backends of KindContract, whose authors wrote the schemas or chose a library that does, and
+	// SchemasPortable for those of KindReflect, whose schemas the edge makes.
+	SchemasAuto = "auto"
 	// SchemasPortable is the form that clients and model interfaces take.
 	SchemasPortable = "portable"
 	// SchemasFull is what backends send.
 	SchemasFull = "full"
 )
+
+var forms = []string{SchemasAuto, SchemasPortable, SchemasFull}
+
+// FullSchemas reports whether the schemas of a backend's tools are shown as it sends them.
+func (c *Config) FullSchemas(b *Backend) bool {
+	switch form := cmp.Or(b.Schemas, c.Schemas); form {
+	case SchemasFull:
+		return true
+	case SchemasPortable:
+		return false
+	}
+	return b.Kind != KindReflect
+}
 
 // The kinds of backends.
 const (
@@ -161,6 +178,8 @@ type Backend struct {
 	Target string `yaml:"target"`
 	// Kind is KindContract, also when empty, or KindReflect; "mcp" is accepted for KindContract, see Deprecated.
 	Kind string `yaml:"kind"`
+	// Schemas is the form in which the schemas of its tools' arguments are shown; empty: Config.Schemas.
+	Schemas string `yaml:"schemas"`
 	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty: it is
 	// asked by server reflection.
 	DescriptorSet string `yaml:"descriptor-set"`
@@ -373,8 +392,8 @@ func (c *Config) validate(command string) error {
 	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
 		wrong("log.format: %q: use text or json", c.Log.Format)
 	}
-	if !slices.Contains([]string{SchemasPortable, SchemasFull}, c.Schemas) {
-		wrong("schemas: %q: use portable or full", c.Schemas)
+	if !slices.Contains(forms, c.Schemas) {
+		wrong("schemas: %q: use auto, portable or full", c.Schemas)
 	}
 	if _, err := c.Keys(); err != nil {
 		errs = append(errs, err)
@@ -448,6 +467,9 @@ func (b *Backend) validateKind(i int) (errs []error) {
 		}
 	default:
 		wrong("kind: %q: use contract or reflect", b.Kind)
+	}
+	if b.Schemas != "" && !slices.Contains(forms, b.Schemas) {
+		wrong("schemas: %q: use auto, portable or full", b.Schemas)
 	}
 	for at, name := range b.Claims {
 		if name == "" || slices.Contains(b.Claims[:at], name) {

@@ -148,10 +148,10 @@ func TestMistakesAreNamed(t *testing.T) {
 		"lease":             {args: []string{"--lease", "100ms"}, want: []string{"100ms", "500ms"}},
 		"memory":            {args: []string{"--memory", "1"}, want: []string{"memory: 1 ", "64MiB"}},
 		"memory for bodies": {args: []string{"--memory", "128MiB", "--body", "20MiB"}, want: []string{"128MiB", "20MiB", "160MiB"}},
-		"schemas":           {args: []string{"--schemas", "strict"}, want: []string{`schemas: "strict"`, "use portable or full"}},
-		"schemas, by file":  {yaml: "schemas: Full\n", want: []string{`schemas: "Full"`, "use portable or full"}},
-		"schemas, by env":   {env: map[string]string{"MCPEDGE_SCHEMAS": "loose"}, want: []string{`"loose"`, "use portable or full"}},
-		"no schemas":        {yaml: "schemas: \"\"\n", want: []string{`schemas: ""`, "use portable or full"}},
+		"schemas":           {args: []string{"--schemas", "strict"}, want: []string{`schemas: "strict"`, "use auto, portable or full"}},
+		"schemas, by file":  {yaml: "schemas: Full\n", want: []string{`schemas: "Full"`, "use auto, portable or full"}},
+		"schemas, by env":   {env: map[string]string{"MCPEDGE_SCHEMAS": "loose"}, want: []string{`"loose"`, "use auto, portable or full"}},
+		"no schemas":        {yaml: "schemas: \"\"\n", want: []string{`schemas: ""`, "use auto, portable or full"}},
 		"log level":         {args: []string{"--log-level", "loud"}, want: []string{`"loud"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

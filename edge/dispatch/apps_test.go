@@ -71,7 +71,8 @@ func TestPagesOfTheSameURI(t *testing.T) {
 		"the first's alone": {paged("a", `{"ui":{"resourceUri":"`+uri+`"}}`), paged("b", named)},
 	} {
 		for _, full := range []bool{true, false} {
-			d := start(t, Options{FullSchemas: full}, c.a, c.b)
+			c.a.full, c.b.full = full, full
+			d := start(t, Options{}, c.a, c.b)
 			if got := readPage(t, d, uri); !strings.Contains(got, "page of a") {
 				t.Errorf("%s: %s", name, got)
 			}

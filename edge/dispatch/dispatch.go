@@ -27,11 +27,8 @@ type Options struct {
 	PageSize int
 	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
 	// its own; 0: 1 MiB.
-	PageBytes int
-	// FullSchemas shows the schemas of tools' arguments as backends send them; false: in the form that
-	// clients and model interfaces take (see package schema). Arguments are checked by the full ones.
-	FullSchemas bool
-	schemaWork  int // see showing
+	PageBytes  int
+	schemaWork int // see showing
 	// Jitter is the most that a list's change notification is held back, so that clients do not all
 	// list at once; 0: 50 ms; negative: none.
 	Jitter time.Duration
@@ -143,7 +140,7 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 	if opts.Names == nil {
 		d.opts.Names = ownership.New(ownership.Options{Logger: opts.Logger})
 	}
-	d.views = newViews(pool.Backends, d.opts.Names, opts.PrivateViews, d.report, showing{full: opts.FullSchemas, work: opts.schemaWork})
+	d.views = newViews(pool.Backends, d.opts.Names, opts.PrivateViews, d.report, showing{work: opts.schemaWork})
 	d.hub = changes.New(source{d.views, d.report, opts.Access}, changes.Options{
 		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
 	})

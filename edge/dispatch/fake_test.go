@@ -33,6 +33,7 @@ type fake struct {
 	name, prefix string
 	services     string // which of "trp" are served; empty: all
 	timeout      time.Duration
+	full         bool // its schemas are shown as they are
 	concurrent   int
 
 	mu        sync.Mutex
@@ -328,7 +329,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 	t.Helper()
 	var cfgs []backend.Config
 	for _, f := range fakes {
-		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Extensions: f.carried, Timeout: cmp.Or(f.timeout, 20*time.Second), MaxConcurrent: f.concurrent})
+		cfgs = append(cfgs, backend.Config{Name: f.name, Prefix: f.prefix, Target: f.serve(t), Extensions: f.carried, Timeout: cmp.Or(f.timeout, 20*time.Second), MaxConcurrent: f.concurrent, FullSchemas: f.full})
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)

@@ -42,9 +42,6 @@ func share(c *backend.Catalog, kind listKind) (served bool, hint backend.Hint, d
 // cursors, prefixes change names. Equal content is equal on every replica.
 func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
-	if m.showing.full && kind == listTools {
-		_, _ = h.Write([]byte("full"))
-	}
 	for i, p := range m.parts {
 		m.owners.fold(h, i, kind)
 		served, _, digest := share(p.catalog, kind)
@@ -52,6 +49,9 @@ func (m *merge) digest(kind listKind) uint64 {
 			continue
 		}
 		_, _ = h.Write([]byte(p.backend.Name() + "\x00" + p.backend.Prefix() + "\x00"))
+		if kind == listTools && p.backend.FullSchemas() {
+			_, _ = h.Write([]byte("full"))
+		}
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
 	}
 	return h.Sum64()

@@ -70,7 +70,7 @@ func (p *Paging) Together() []string { return p.say(p.parts, 2) }
 
 // say looks at the lists with entries of at least so many of the parts.
 func (p *Paging) say(parts []part, owners int) (said []string) {
-	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{full: p.opts.FullSchemas, work: p.opts.schemaWork})
+	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.schemaWork})
 	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list, v.resources.skillList} {
 		have := 0
 		for _, s := range l.spans {

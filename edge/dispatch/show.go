@@ -7,10 +7,8 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// showing says in which form tools/list has the schemas of arguments.
+// showing bounds how tools/list shows the schemas of arguments.
 type showing struct {
-	// full: as backends send them.
-	full bool
 	// work bounds what it takes to make the portable ones of one backend; 0: portable.ListWork.
 	work int
 }

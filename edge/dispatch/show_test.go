@@ -53,14 +53,14 @@ func listedTools(t *testing.T, d *Dispatch, r *revision.Rules) map[string]listed
 func TestSchemasAreShown(t *testing.T) {
 	const plain = `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"]}`
 	for name, c := range map[string]struct {
-		opts         Options
+		full         bool
 		schema, says string
 	}{
-		"portable": {Options{}, seekShown, "Seeks.\nArguments: Give exactly one of id, name."},
-		"full":     {Options{FullSchemas: true}, seekSchema, "Seeks."},
+		"portable": {false, seekShown, "Seeks.\nArguments: Give exactly one of id, name."},
+		"full":     {true, seekSchema, "Seeks."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := start(t, c.opts, &fake{name: "one", prefix: "a_", tools: []*pb.Tool{
+			d := start(t, Options{}, &fake{name: "one", prefix: "a_", full: c.full, tools: []*pb.Tool{
 				{Name: "seek", Description: "Seeks.", InputSchemaJson: seekSchema, OutputSchemaJson: seekSchema},
 				{Name: "plain", Description: "Plain.", InputSchemaJson: plain},
 			}})
@@ -85,10 +85,10 @@ func TestSchemasAreShown(t *testing.T) {
 
 // Whatever is shown, arguments are checked by the schema that the backend sent, and reach it as they are.
 func TestArgumentsAreCheckedByTheFullSchema(t *testing.T) {
-	for name, opts := range map[string]Options{"portable": {}, "full": {FullSchemas: true}} {
+	for name, full := range map[string]bool{"portable": false, "full": true} {
 		t.Run(name, func(t *testing.T) {
-			f := &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}}
-			d := start(t, opts, f)
+			f := &fake{name: "one", full: full, tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}}
+			d := start(t, Options{}, f)
 			for _, c := range []struct{ args, says string }{
 				{`{"id":7}`, `called one/seek {\"id\":7}`},
 				{`{"id":7,"name":"xy"}`, "id"}, // the portable form takes both
@@ -133,12 +133,12 @@ func TestHeadersOfShownSchemas(t *testing.T) {
 
 // The form is part of the list's digest: a session that saw the other one is told that the list has changed.
 func TestTheFormIsInTheDigest(t *testing.T) {
-	digest := func(opts Options) mcp.Digest {
-		d := start(t, opts, &fake{name: "one", tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}})
+	digest := func(full bool) mcp.Digest {
+		d := start(t, Options{}, &fake{name: "one", full: full, tools: []*pb.Tool{{Name: "seek", InputSchemaJson: seekSchema}}})
 		return d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest
 	}
-	portable, full := digest(Options{}), digest(Options{FullSchemas: true})
-	if portable.Tools == full.Tools || portable != digest(Options{}) {
+	portable, full := digest(false), digest(true)
+	if portable.Tools == full.Tools || portable != digest(false) {
 		t.Errorf("portable %v, full %v", portable, full)
 	}
 	if portable.Prompts != full.Prompts || portable.Resources != full.Resources {

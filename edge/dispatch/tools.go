@@ -82,7 +82,7 @@ func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
 				t.check = newToolCheck(p.backend.Name(), x, m.report)
 			}
 			_, t.stray = strays[[2]string{p.backend.Name(), x.GetName()}]
-			if t.shown = x; !m.showing.full {
+			if t.shown = x; !t.owner.FullSchemas() {
 				t.show(list, before)
 			} else if t.stray {
 				t.shown = pageless(x)

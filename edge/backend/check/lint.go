@@ -17,7 +17,7 @@ const maxLintLines = 20
 // shown as they are.
 func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 	refused, limited := map[lint.Profile][]string{}, map[lint.Profile][]string{}
-	bad := map[lint.Profile]int{}
+	bad, byForm := map[lint.Profile]int{}, map[lint.Profile]bool{}
 	for _, t := range tools {
 		shown := t.GetInputSchemaJson()
 		if list != nil {
@@ -31,6 +31,7 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 				continue
 			}
 			refused[found.Profile] = append(refused[found.Profile], text)
+			byForm[found.Profile] = byForm[found.Profile] || found.Rule != "name"
 			if !counted[found.Profile] {
 				counted[found.Profile] = true
 				bad[found.Profile]++
@@ -46,7 +47,11 @@ func (f *findings) lint(prefix string, tools []*pb.Tool, list *portable.List) {
 		if len(refused[p]) == 0 {
 			clean = append(clean, string(p))
 		}
-		f.some(refused[p], fmt.Sprintf("%s: %d of %d tools break its rules, and it may refuse all of them together", p, bad[p], len(tools)))
+		sum := fmt.Sprintf("%s: %d of %d tools break its rules, and it may refuse all of them together", p, bad[p], len(tools))
+		if list == nil && byForm[p] {
+			sum += "; schemas: portable in this backend's settings shows its schemas in a form without what breaks them"
+		}
+		f.some(refused[p], sum)
 		if n := len(limited[p]); n > 0 {
 			f.note("%s: at %d places not all arguments can be given, such as %s", p, n, limited[p][0])
 		}

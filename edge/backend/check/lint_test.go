@@ -31,13 +31,13 @@ func TestCheckLints(t *testing.T) {
 				"note    anthropic: 1 of 2 tools break its rules, and it may refuse all of them together",
 				`note    openai-strict: at 1 places not all arguments can be given, such as tool "x_seek": openai-strict: /properties/labels: open-object`,
 			},
-			[]string{"oneOf", `"x_seek": anthropic`}},
+			[]string{"oneOf", `"x_seek": anthropic`, "schemas: portable"}},
 		"full": {true,
 			[]string{
 				`note    tool "x_seek": anthropic: /oneOf: root-combinators: oneOf stands at the root`,
 				`note    tool "x_seek": openai: /oneOf: root-combinators`,
 				`note    tool "x_seek": gemini: /oneOf: keywords`,
-				"note    anthropic: 2 of 2 tools break its rules",
+				"note    anthropic: 2 of 2 tools break its rules, and it may refuse all of them together; schemas: portable in this backend's settings",
 			},
 			[]string{"keep the rules"}},
 	} {

@@ -71,7 +71,7 @@ func startServer(ctx context.Context, results string, o options) (_ *server, err
 	}
 	// The suite looks for the keywords of the backend's own schemas, $defs and references among them (its scenario
 	// json-schema-2020-12); the default form is the one without.
-	backend := []string{"--backend", backendName + "=" + target, "--backend", "skills=" + ports[3], "--schemas", "full"}
+	backend := []string{"--backend", backendName + "=" + target, "--backend", "skills=" + ports[3], "--schemas", "auto"}
 	var key string
 	if o.locked {
 		var config string

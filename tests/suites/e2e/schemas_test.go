@@ -13,7 +13,7 @@ import (
 // full` the schema that holds it, in both eras; two members of the oneof are refused in either form.
 func TestSchemasSetting(t *testing.T) {
 	s := reflecttest.Serve(t, reflecttest.Kinds(), reflecttest.Answer, reflecttest.Options{})
-	for form, full := range map[string]bool{"": false, config.SchemasPortable: false, config.SchemasFull: true} {
+	for form, full := range map[string]bool{"": false, config.SchemasAuto: false, config.SchemasPortable: false, config.SchemasFull: true} {
 		t.Run("schemas="+form, func(t *testing.T) {
 			e := startEdge(t, []config.Backend{{Name: "kinds", Target: s.Addr, Kind: config.KindReflect}}, func(c *config.Config) {
 				if form != "" {
