@@ -33,7 +33,7 @@ func explained(err error, target string) error {
 	case network == "unix" && strings.HasSuffix(cause, "permission denied"):
 		text = fmt.Sprintf("the edge may not open the Unix socket %s: permission denied", address)
 	case network != "" && strings.HasSuffix(cause, "connection refused"):
-		text = fmt.Sprintf("nothing listens at %s: the connection is refused; check the port, and that the backend has started", address)
+		text = fmt.Sprintf("nothing listens at %s (connection refused): check the port, and that the backend has started", address)
 	}
 	if proxy := proxyOf(target); proxy != "" && network != "unix" {
 		text = fmt.Sprintf("the way to %s leads through the proxy %s, by HTTPS_PROXY in the edge's environment, and fails: %s; name the host in NO_PROXY if it is to be reached directly",
