@@ -3,7 +3,6 @@ package streamable
 import (
 	"bytes"
 	"net/http"
-	"strconv"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -70,10 +69,5 @@ func (u *unary) end() {
 	if x.batch {
 		body = append(append([]byte{'['}, bytes.Join(u.responses, []byte{','})...), ']')
 	}
-	h := x.w.Header()
-	h["Content-Type"] = jsonHeader
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	x.guard.Deadline(x.w)
-	x.w.WriteHeader(http.StatusOK)
-	_, _ = x.w.Write(body)
+	x.Respond(mcp.Response{Body: body})
 }
