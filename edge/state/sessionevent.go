@@ -19,7 +19,7 @@ const (
 	RequestCancelled
 	// RootsChanged: the client's roots changed.
 	RootsChanged
-	// StreamLeft: the client has closed the session's standalone stream; another that it holds takes its place.
+	// StreamLeft: the client has closed the attached standalone stream of the session; a spare one is to be attached.
 	StreamLeft
 )
 

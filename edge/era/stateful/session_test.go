@@ -125,8 +125,8 @@ func TestStandaloneStream(t *testing.T) {
 	})
 }
 
-// TestSeveralStandaloneStreams: a client may hold several; the newest tells, and when it ends the newest of the others does, on whichever
-// replica: each message comes once.
+// TestSeveralStandaloneStreams: of a client's streams only the newest gets notifications; when it ends, the newest of the others does, also on
+// another replica. Each message comes once.
 func TestSeveralStandaloneStreams(t *testing.T) {
 	inWorld(t, Options{}, func(t *testing.T, w *world) {
 		s := w.initialize(v1125)
@@ -158,13 +158,39 @@ func TestSeveralStandaloneStreams(t *testing.T) {
 		if n := w.backend.openFeeds(); n != 0 {
 			t.Errorf("%d feeds are open", n)
 		}
-		// What changes while none is attached is told by the one that takes its place.
+		// A change while no stream is attached is sent on the one that is attached next.
 		older, newest := w.listen(w.a, s, ""), w.listen(w.b, s, "")
 		newest.cancel()
 		w.backend.change(mcp.Change{Kind: mcp.ToolsChanged})
 		after(time.Second)
 		w.wantMessages(older, listChanged("tools"))
 	})
+}
+
+// TestSpareStreamsMissNoTurn: a stream is attached in turn also if the newest ended before it was registered as spare, and if the one
+// that was chosen ends in that moment.
+func TestSpareStreamsMissNoTurn(t *testing.T) {
+	s := newLocalSession("s")
+	s.rec.Store(&record{})
+	stream := func() *spare { return &spare{cancel: func(error) {}, wanted: make(chan struct{}, 1)} }
+	if s.wake() {
+		t.Error("a stream is there that was not registered")
+	}
+	first, second := stream(), stream()
+	s.addSpare(first)
+	if len(first.wanted) != 1 {
+		t.Error("the stream that came late is not wanted")
+	}
+	s.addSpare(second)
+	if len(second.wanted) != 0 {
+		t.Error("a second stream is wanted")
+	}
+	if s.removeSpare(second) || !s.removeSpare(first) {
+		t.Error("only the stream that was wanted misses its turn")
+	}
+	if s.removeSpare(first) {
+		t.Error("a stream misses its turn twice")
+	}
 }
 
 // TestSpareStreamsAreBounded: the oldest beyond the bound ends.
@@ -185,7 +211,7 @@ func TestSpareStreamsAreBounded(t *testing.T) {
 		after(time.Second)
 		for i, x := range streams {
 			if !x.ended() {
-				t.Errorf("stream %d goes on without its session", i)
+				t.Errorf("stream %d is open after its session was deleted", i)
 			}
 		}
 	})

@@ -66,6 +66,7 @@ type localSession struct {
 	readers    map[string]*reader    // the newest follower of each stream
 	standalone *attachment
 	spares     []*spare // the newest last
+	unattached bool     // the attached stream ended while there was no spare one here
 	memory     budget.Reservation
 	forgotten  bool // what was charged was released, and nothing more is
 

@@ -9,17 +9,17 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// A client may hold several standalone streams (2025-11-25, Transports, "Multiple Connections"). The newest is attached and told what there
-// is to tell; the others are spare: they are kept alive, and one of them is attached when the newest has ended. Were they ended, a client
-// that opens what has ended would end the newest with that, again and again.
+// A client may have several standalone streams open (2025-11-25, Transports, "Multiple Connections"). The newest is attached, and gets the
+// notifications; the others are spare: they are only kept alive, and when the attached one ends the newest spare is attached. Ending them instead
+// would loop with clients that reopen every stream that ends.
 
-// maxSpare bounds the spare streams of a session on a replica; the oldest beyond it is ended.
+// maxSpare bounds the spare streams of a session on a replica; beyond it the oldest is ended.
 const maxSpare = 7
 
 // spare is a standalone stream that is not attached.
 type spare struct {
 	cancel context.CancelCauseFunc
-	// wanted has a value when it is to be attached.
+	// wanted receives one value when it is to be attached.
 	wanted chan struct{}
 }
 
@@ -31,7 +31,11 @@ func (w *standalone) spare() bool {
 	if !w.s.addSpare(sp) {
 		return false
 	}
-	defer w.s.removeSpare(sp)
+	defer func() {
+		if w.s.removeSpare(sp) {
+			w.e.leave(w.s)
+		}
+	}()
 	w.ctx = ctx
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -47,7 +51,7 @@ func (w *standalone) spare() bool {
 			w.part(ctx)
 			return false
 		case <-sp.wanted:
-			w.s.removeSpare(sp)
+			w.s.removeSpare(sp) // before it can be chosen again
 			return w.attachAgain()
 		case <-t.C:
 			if w.keepAlive() != nil {
@@ -70,7 +74,7 @@ func (w *standalone) attachAgain() bool {
 	return true
 }
 
-// addSpare registers a spare stream; false: the session has ended here.
+// addSpare registers a spare stream, which is wanted if the attached stream ended before; false: the session has ended here.
 func (s *localSession) addSpare(sp *spare) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -82,16 +86,28 @@ func (s *localSession) addSpare(sp *spare) bool {
 		s.spares = slices.Delete(s.spares, 0, 1)
 	}
 	s.spares = append(s.spares, sp)
+	if s.unattached {
+		s.unattached = false
+		sp.wanted <- struct{}{}
+	}
 	return true
 }
 
-func (s *localSession) removeSpare(sp *spare) {
+// removeSpare removes a spare stream; true: it was chosen to be attached, and another has to be.
+func (s *localSession) removeSpare(sp *spare) (missed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spares = slices.DeleteFunc(s.spares, func(x *spare) bool { return x == sp })
+	select {
+	case <-sp.wanted:
+		return true
+	default:
+		return false
+	}
 }
 
-// wake has the newest spare stream here attached, unless a stream is, or the session has ended; false: there is none.
+// wake chooses the newest spare stream here to be attached, unless one is attached or the session has ended. It returns false when there is no
+// spare stream here; one that is registered later is chosen then.
 func (s *localSession) wake() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,16 +115,17 @@ func (s *localSession) wake() bool {
 		return true
 	}
 	if len(s.spares) == 0 {
+		s.unattached = true
 		return false
 	}
 	select {
 	case s.spares[len(s.spares)-1].wanted <- struct{}{}:
-	default: // it is about to be
+	default: // it was chosen before
 	}
 	return true
 }
 
-// leave is called when the attached stream of a session has ended with its client: a spare one takes its place, here or elsewhere.
+// leave has a spare stream attached, here or on another replica, after the client closed the attached one.
 func (e *Era) leave(s *localSession) {
 	rec := s.rec.Load()
 	if s.wake() || rec.Attachment < 2 || e.isDraining() || e.closed.Load() {

@@ -59,7 +59,8 @@ func (e *Era) attach(ctx context.Context, in *mcp.Incoming, s *localSession, out
 	return nil, err
 }
 
-// begin attaches it. It is to be detached if it has an attachment afterwards, also with an error. Neither: the client is gone.
+// begin attaches the stream. The caller detaches it if w.a is set afterwards, also after an error. Without an attachment and without an error
+// the client is gone.
 func (w *standalone) begin(patch state.Patch, who mcp.Principal) *mcp.Error {
 	e, ctx := w.e, w.client
 	w.a = nil
@@ -110,7 +111,7 @@ func (e *Era) occupy(s *localSession, a *attachment) *mcp.Error {
 	case s.standalone != nil:
 		s.standalone.cancel(errSuperseded)
 	}
-	s.standalone = a
+	s.standalone, s.unattached = a, false
 	return nil
 }
 
@@ -239,7 +240,7 @@ func (w *standalone) stay() {
 	}
 }
 
-// tell sends changes until the stream has ended, or another one has taken its place, which it returns true for.
+// tell sends changes while the stream is attached; true: a newer stream of the client is attached in its place.
 func (w *standalone) tell() (superseded bool) {
 	ctx := w.ctx
 	defer func() {
