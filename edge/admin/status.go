@@ -54,7 +54,7 @@ var kinds = map[mcp.Kind]codes.Code{
 }
 
 // failed makes a status of a JSON-RPC error response. Its code and data are among the details, and when to try again if
-// it says so. An unknown outcome is 502, which nobody repeats unasked.
+// it says so. An unknown outcome is 502 over HTTP, which clients do not retry by themselves.
 func failed(r *mcp.Response) error {
 	code, ok := kinds[r.Kind]
 	if !ok {
@@ -80,7 +80,7 @@ func failed(r *mcp.Response) error {
 	if with, err := st.WithDetails(details...); err == nil {
 		st = with
 	}
-	if r.Kind == mcp.KindUnknownOutcome { // no gRPC code becomes that
+	if r.Kind == mcp.KindUnknownOutcome { // no gRPC code maps to 502
 		return &runtime.HTTPStatusError{HTTPStatus: http.StatusBadGateway, Err: st.Err()}
 	}
 	return st.Err()

@@ -68,7 +68,7 @@ func TestErrorsKeepTheirData(t *testing.T) {
 	}
 }
 
-// An outcome that nobody knows is 502, which does not say to try again.
+// An unknown outcome is 502 without Retry-After.
 func TestUnknownOutcomesAreBadGateways(t *testing.T) {
 	err := failed(&mcp.Response{Kind: mcp.KindUnknownOutcome, Body: []byte(`{"jsonrpc":"2.0","id":1,"error":{"code":-31520,"message":"broke"}}`)})
 	w := httptest.NewRecorder()

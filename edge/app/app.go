@@ -254,7 +254,6 @@ func (a *App) servers(router *era.Router) {
 	mux := http.NewServeMux()
 	a.endpoint = streamable.New(router, a.authenticator(), options)
 	mux.Handle(endpointPath, a.endpoint)
-	mux.Handle(endpointPath+"/{$}", a.endpoint)
 	if a.auth != nil {
 		mux.Handle(auth.MetadataPath, a.auth)
 		mux.Handle(auth.MetadataPath+"/", a.auth)

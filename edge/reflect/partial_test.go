@@ -143,7 +143,7 @@ func TestStreamsThatBreak(t *testing.T) {
 	}
 }
 
-// A connection that breaks in a call is told as that, so that the edge can tell it from one that was never made; when to try again is passed on.
+// A connection that breaks in a call keeps its status, which differs from that of a connection that could not be made; RetryInfo is passed on.
 func TestConnectionsThatBreak(t *testing.T) {
 	var s *reflecttest.Server
 	s = reflecttest.Serve(t, kinds, func(ctx context.Context, _ protoreflect.MethodDescriptor, _ *dynamicpb.Message, _ func(*dynamicpb.Message) error) error {

@@ -33,7 +33,7 @@ func (s *selection) service(name string) bool {
 			s.used[pattern] = true
 			return false
 		}
-		if hides(name) { // whose methods nobody asks about
+		if hides(name) { // its methods are not looked at
 			s.used[pattern] = true
 		}
 	}

@@ -56,7 +56,7 @@ func TestInfrastructureIsNoTool(t *testing.T) {
 	}
 }
 
-// A service of the contract has its author told what to write.
+// A backend of the contract under kind: reflect gets a note that says to leave kind out.
 func TestContractUnderReflect(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -109,7 +109,7 @@ func TestNotesOfWhatIsSelected(t *testing.T) {
 	}
 }
 
-// Services that nobody wrote for models are served where they are included, over real sockets.
+// Infrastructure services (health, channelz) become tools only where they are included by name.
 func TestHealthAndChannelz(t *testing.T) {
 	addr, h := serveStandard(t)
 	h.SetServingStatus("shop", healthpb.HealthCheckResponse_NOT_SERVING)

@@ -132,7 +132,7 @@ func tooLarge(message string, maxMessage int) string {
 	return ""
 }
 
-// unsent is what implementations of gRPC say of a message that is larger than what they were told to send at most: Go, C++ with Python and Ruby, Node.
+// unsent are phrases of gRPC implementations for a message above their configured send limit: Go, C++ (with Python and Ruby), Node.
 var unsent = []string{"trying to send message larger than max (", "Sent message larger than max (", "Attempted to send message with a size larger than "}
 
 // Failure gives a backend's Failure its kind, by the same table. Its message is meant for the caller

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// unanswered is what a status says of a connection that broke while a request was on it: gRPC for Go, which the edge's own connections are of and
-// proxies, Envoy, and a gateway of HTTP, whose 502 and 504 do not say whether the request had gone. None is said of what could not be sent.
+// unanswered are phrases of a status for a connection that broke while a request was in flight: those of gRPC for Go, which the edge and many
+// proxies use, of Envoy, and of an HTTP gateway, whose 502 and 504 do not say whether the request had gone. None of them is used for requests that could not be sent.
 var unanswered = []string{
 	"error reading from server: ", "closing transport due to: ", "keepalive ping failed to receive ACK within timeout", "the server is not reading: ",
 	"reset reason: connection termination", "reset reason: remote reset",

@@ -9,12 +9,12 @@ import (
 	"github.com/mcpedge/mcpedge/edge/transport/web"
 )
 
-// unary is the stream of a client that takes JSON alone. Progress and log messages are left out, and the responses make one JSON body at
-// the end. What else comes (a question, the acknowledgement of a subscription) cannot be said by JSON: from then on it is a stream after all.
+// unary is the stream of a client that accepts JSON only. Progress and log messages are dropped, and the responses become one JSON body at
+// the end. Any other message (a request to the client, the acknowledgement of a subscription) needs an event stream, which is opened then.
 type unary struct {
 	x         *exchange
 	responses [][]byte
-	// stream is nil until it has to be one.
+	// stream is nil as long as the answer is JSON.
 	stream *stream
 }
 
