@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/redis/go-redis/v9"
 
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
@@ -96,56 +93,6 @@ func TestRoundsAnywhere(t *testing.T) {
 	if got := newStateless(t, edges[1].URL).call("ask_name", "", again).text(); got != "Hello, Ada" {
 		t.Errorf("the second round elsewhere gave %q", got)
 	}
-}
-
-// TestFreeOnTheRequestsPath: a plain call of a session that the replica holds runs no script in Redis, and
-// neither does a call of the stateless era: what Redis counts is the background's alone.
-func TestFreeOnTheRequestsPath(t *testing.T) {
-	_, edges, server := startReplicas(t, 1)
-	s, c := newSession(t, edges[0].URL, vNov), newStateless(t, edges[0].URL)
-	s.call("add", `{"a":1,"b":2}`).text()
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer func() { _ = client.Close() }()
-	const calls = 200
-	for name, call := range map[string]func(){
-		"a plain call of a warm session": func() { s.call("add", `{"a":1,"b":2}`).text() },
-		"a call of the stateless era":    func() { c.call("add", `{"a":1,"b":2}`).text() },
-	} {
-		// A sweep of the background asks for each of 256 buckets: it is not in each window.
-		const windows = 5
-		var costs []string
-		for range windows {
-			if costs = commands(t, client, calls, call); len(costs) == 0 {
-				break
-			}
-		}
-		if len(costs) > 0 {
-			t.Errorf("%s, %d times: in each of %d windows Redis ran commands as often, the last time\n%s", name, calls, windows, strings.Join(costs, ""))
-		}
-	}
-}
-
-// commands calls so often, and returns the lines of Redis' statistics about scripts, and about commands that were run as often.
-func commands(t *testing.T, client *redis.Client, calls int, call func()) (lines []string) {
-	t.Helper()
-	if err := client.ConfigResetStat(t.Context()).Err(); err != nil {
-		t.Fatal(err)
-	}
-	for range calls {
-		call()
-	}
-	stats, err := client.Info(t.Context(), "commandstats").Result()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(stats) {
-		command, rest, _ := strings.Cut(line, ":calls=")
-		times, _, _ := strings.Cut(rest, ",")
-		if n, _ := strconv.Atoi(times); n >= calls || strings.HasPrefix(command, "cmdstat_eval") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
 }
 
 // TestRefusesToLoseSessions: a Redis that evicts is no place for state, and the error says what to set.
