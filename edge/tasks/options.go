@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -13,7 +14,7 @@ import (
 type Options struct {
 	// Grace is how long a call runs that may become a task until it does; 0: 2 s.
 	Grace time.Duration
-	// Lifetime ends the work of a task, the time its user takes to answer included; 0: 24 h.
+	// Lifetime ends the work of a task, the time its user takes to answer included; 0: mcp.DefaultTaskLifetime.
 	Lifetime time.Duration
 	// TTL is how long a task can be read after it has ended, as the medium keeps it; 0: 1 h.
 	TTL time.Duration
@@ -44,12 +45,13 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Grace, o.Lifetime, o.TTL = cmp.Or(o.Grace, 2*time.Second), cmp.Or(o.Lifetime, 24*time.Hour), cmp.Or(o.TTL, time.Hour)
+	o.Grace, o.Lifetime, o.TTL = cmp.Or(o.Grace, 2*time.Second), cmp.Or(o.Lifetime, mcp.DefaultTaskLifetime), cmp.Or(o.TTL, time.Hour)
 	o.Poll, o.Heartbeat = cmp.Or(o.Poll, time.Second), cmp.Or(o.Heartbeat, time.Second)
 	o.Polls = cmp.Or(o.Polls, 10)
 	o.PageSize = min(cmp.Or(o.PageSize, maxPage), maxPage)
 	o.MaxRunning, o.MaxRunningPerPrincipal = cmp.Or(o.MaxRunning, 1024), cmp.Or(o.MaxRunningPerPrincipal, 100)
-	o.MaxRounds, o.MaxAttempts, o.MaxTakeovers = cmp.Or(o.MaxRounds, 10), cmp.Or(o.MaxAttempts, 5), cmp.Or(o.MaxTakeovers, 8)
+	o.MaxRounds, o.MaxAttempts = cmp.Or(o.MaxRounds, mcp.DefaultRounds), cmp.Or(o.MaxAttempts, mcp.DefaultAttempts)
+	o.MaxTakeovers = cmp.Or(o.MaxTakeovers, mcp.DefaultTakeovers)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return o
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
+	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
@@ -19,9 +20,9 @@ type Options struct {
 	// SessionStale is how long a held copy of a session serves while the state cannot be reached;
 	// 0: 30 s.
 	SessionStale time.Duration
-	// MaxRounds bounds the rounds of one call that ask the client; 0: 10.
+	// MaxRounds bounds the rounds of one call that ask the client; 0: mcp.DefaultRounds.
 	MaxRounds int
-	// CallLifetime bounds a call's whole life, the time its user takes to answer included; 0: 10 min.
+	// CallLifetime bounds a call's whole life, the time its user takes to answer included; 0: mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
 	// RetryHint is what clients are told to wait before they come back to a stream that was closed
 	// early; 0: 1 s.
@@ -38,9 +39,9 @@ type Options struct {
 	// over SessionTTL; 0: 50,000.
 	MaxSessionsPerAddress int
 	// MaxAttempts is how many replicas may be lost, without having left, while they run one round of a call. Until
-	// then it is run again, if it may be; 0: 5.
+	// then it is run again, if it may be; 0: mcp.DefaultAttempts.
 	MaxAttempts int
-	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: 8.
+	// MaxTakeovers bounds the lost calls that are taken over at the same time; 0: mcp.DefaultTakeovers.
 	MaxTakeovers int
 	// Memory is charged with what calls hold that outlive their exchange; nil: nothing is counted.
 	Memory *budget.Budget
@@ -56,15 +57,15 @@ func (o Options) withDefaults() Options {
 	orDefault(&o.StreamAfter, time.Second)
 	orDefault(&o.KeepAlive, 15*time.Second)
 	orDefault(&o.SessionStale, 30*time.Second)
-	orDefault(&o.MaxRounds, 10)
-	orDefault(&o.CallLifetime, 10*time.Minute)
+	orDefault(&o.MaxRounds, mcp.DefaultRounds)
+	orDefault(&o.CallLifetime, mcp.DefaultCallLifetime)
 	orDefault(&o.RetryHint, time.Second)
 	orDefault(&o.MaxCallsPerSession, 256)
 	orDefault(&o.Heartbeat, time.Second)
 	orDefault(&o.SessionTTL, time.Hour)
 	orDefault(&o.MaxSessionsPerAddress, 50_000)
-	orDefault(&o.MaxAttempts, 5)
-	orDefault(&o.MaxTakeovers, 8)
+	orDefault(&o.MaxAttempts, mcp.DefaultAttempts)
+	orDefault(&o.MaxTakeovers, mcp.DefaultTakeovers)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}

@@ -18,9 +18,9 @@ type Options struct {
 	// Keys seal request states: 32 bytes each. The first seals, all open, so that a key can be
 	// rotated; replicas share them. None: a random key, good for one replica and one process.
 	Keys [][]byte
-	// MaxRounds bounds the rounds of one call that ask the client; 0: 10.
+	// MaxRounds bounds the rounds of one call that ask the client; 0: mcp.DefaultRounds.
 	MaxRounds int
-	// CallLifetime bounds a call from its first round to its last; 0: 10 minutes.
+	// CallLifetime bounds a call from its first round to its last; 0: mcp.DefaultCallLifetime.
 	CallLifetime time.Duration
 	// StreamAfter is how long a backend has before the answer to its call becomes a stream, whose head and signs of life proxies see; 0: 1 s.
 	StreamAfter time.Duration
@@ -42,10 +42,10 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.MaxRounds == 0 {
-		o.MaxRounds = 10
+		o.MaxRounds = mcp.DefaultRounds
 	}
 	if o.CallLifetime == 0 {
-		o.CallLifetime = 10 * time.Minute
+		o.CallLifetime = mcp.DefaultCallLifetime
 	}
 	if o.StreamAfter == 0 {
 		o.StreamAfter = time.Second

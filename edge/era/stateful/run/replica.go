@@ -36,7 +36,7 @@ type Options struct {
 	Draining <-chan struct{}
 	// StreamAfter is how long an exchange waits for its body before it becomes a stream; 0: 1 s.
 	StreamAfter time.Duration
-	// Lifetime bounds a call whose record has no deadline; 0: an hour.
+	// Lifetime bounds a call whose record has no deadline; 0: mcp.DefaultCallLifetime.
 	Lifetime time.Duration
 	// Heartbeat is how often the replica says that it lives, and looks for lost calls; 0: 1 s.
 	Heartbeat time.Duration
@@ -44,7 +44,7 @@ type Options struct {
 	KeepAlive time.Duration
 	// RetryHint is how long a client should wait before it comes back to a stream; 0: not said.
 	RetryHint time.Duration
-	// Takeovers bounds the lost calls that are taken over at a time; 0: 16.
+	// Takeovers bounds the lost calls that are taken over at a time; 0: mcp.DefaultTakeovers.
 	Takeovers int
 	// Timeout bounds one operation of the store; 0: 2 s.
 	Timeout time.Duration
@@ -67,12 +67,12 @@ func (o Options) withDefaults() Options {
 		}
 	}
 	or(&o.StreamAfter, time.Second)
-	or(&o.Lifetime, time.Hour)
+	or(&o.Lifetime, mcp.DefaultCallLifetime)
 	or(&o.Heartbeat, time.Second)
 	or(&o.KeepAlive, 15*time.Second)
 	or(&o.Timeout, 2*time.Second)
 	if o.Takeovers == 0 {
-		o.Takeovers = 16
+		o.Takeovers = mcp.DefaultTakeovers
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
