@@ -53,7 +53,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(issuers, cmp.Or(files, err))
 	}
-	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed()) {
+	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed(), config.Strays(os.Environ())) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	for _, note := range cfg.Unclaimed() {

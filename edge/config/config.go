@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // Config is every setting of the edge. Default states the values of a setting nobody set; units are in
@@ -318,8 +320,8 @@ func Default() Config {
 			SessionsPerPrincipal: 100_000, StreamsPerSession: 256, CallsPerSession: 256, SessionBytes: 32 << 20, PrincipalBytes: 256 << 20,
 			ListensPerPrincipal: 20_000, ListenBytes: 64 << 20, Subscriptions: 1024,
 			LogTTL: 5 * time.Minute, LogEvents: 1024, LogBytes: 4 << 20, ResultBytes: 16 << 20,
-			Rounds: 10, CallLifetime: 10 * time.Minute, Attempts: 5, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, NameBytes: 1 << 20, HTTP2Streams: 1000,
-			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: 24 * time.Hour, TaskPoll: time.Second, TaskPolls: 10,
+			Rounds: mcp.DefaultRounds, CallLifetime: mcp.DefaultCallLifetime, Attempts: mcp.DefaultAttempts, PageSize: 1000, PageBytes: 1 << 20, ArgumentValues: 50_000, NameBytes: 1 << 20, HTTP2Streams: 1000,
+			TaskGrace: 2 * time.Second, TaskTTL: time.Hour, TaskLifetime: mcp.DefaultTaskLifetime, TaskPoll: time.Second, TaskPolls: 10,
 			TasksPerPrincipal: 1000, RunningTasks: 1024, RunningTasksPerPrincipal: 100,
 			Lease: 3 * time.Second, StartWait: 2 * time.Second,
 		},
@@ -359,11 +361,8 @@ func (c *Config) Validate() error { return c.validate(serve) }
 func (c *Config) validate(command string) error {
 	var errs []error
 	wrong := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	switch command {
-	case serve:
+	if command == serve || command == check {
 		errs = c.validateListeners()
-	case check:
-		errs = c.validateTLS()
 	}
 	names := map[string]bool{}
 	for i, b := range c.Backends {
@@ -511,6 +510,9 @@ func (c *Config) validateListeners() (errs []error) {
 	case !loopback && !c.AllowRemoteAdmin && c.AdminAuth == nil:
 		wrong("admin: %q is reachable from other machines, and whoever reaches it may call, end sessions and stop the edge: use 127.0.0.1, say with admin-auth who may, or set allow-remote-admin", c.Admin)
 	}
+	if _, port, _ := net.SplitHostPort(c.Listen); c.Listen == c.Admin && port != "0" {
+		wrong("admin: %q is the address of listen, too: give it another port", c.Admin)
+	}
 	return errs
 }
 
@@ -540,8 +542,11 @@ func (c *Config) AdminOnLoopback() bool {
 }
 
 func isLoopback(addr string) (bool, error) {
-	host, _, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
+		return false, err
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
 		return false, err
 	}
 	if host == "localhost" {

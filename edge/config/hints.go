@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/goccy/go-yaml"
 )
@@ -19,14 +18,6 @@ func hint(err error) string {
 	if errors.As(err, &unknown) {
 		if t := unknown.GetToken(); t != nil {
 			return placeOf(t.Value)
-		}
-	}
-	var wrong *yaml.TypeError
-	if errors.As(err, &wrong) && wrong.DstType == reflect.TypeFor[time.Duration]() {
-		if t := wrong.GetToken(); t != nil {
-			if _, err := parseDuration(t.Value); err != nil {
-				return err.Error()
-			}
 		}
 	}
 	return ""

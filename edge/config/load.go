@@ -7,16 +7,17 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 )
 
-// serve is the command that listens. The others have no flags about listeners, and pass over what the
-// file and the environment say of them.
-const serve = "serve"
-
-// check is the command that validates the settings and calls backends; it looks at the files of TLS of listeners, too.
-const check = "check"
+// serve is the command that listens, and check the one that says what it would refuse. The others have no flags about listeners, and pass over
+// what the file and the environment say of them.
+const (
+	serve = "serve"
+	check = "check"
+)
 
 // Ready is the command that asks a running edge. It knows of nothing but where that one's admin address
 // is told.
@@ -38,18 +39,19 @@ func load(command string, args []string, lookup func(string) (string, bool), usa
 		return Config{}, err
 	}
 	cfg := Default()
-	if file != "" {
-		if err := readFile(file, &cfg); err != nil {
-			return Config{}, err
-		}
-		if err := parse(command, &cfg, &file, args, lookup, io.Discard); err != nil {
-			return Config{}, err
-		}
-	} else {
-		cfg = probe
+	if file == "" {
+		return probe, probe.validate(command)
+	}
+	text, err := readFile(file, &cfg)
+	if err != nil {
+		return Config{}, err
+	}
+	written := cfg
+	if err := parse(command, &cfg, &file, args, lookup, io.Discard); err != nil {
+		return Config{}, err
 	}
 	cfg.File = file
-	return cfg, cfg.validate(command)
+	return cfg, text.place(cfg.validate(command), Differences(&written, &cfg))
 }
 
 // parse applies the environment and then the arguments.
@@ -58,7 +60,7 @@ func parse(command string, c *Config, file *string, args []string, lookup func(s
 	env := flags(command, c, file)
 	var errs []error
 	env.VisitAll(func(f *flag.Flag) {
-		name := "MCPEDGE_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variable(f.Name)
 		if v, ok := lookup(name); ok {
 			if err := f.Value.Set(v); err != nil {
 				errs = append(errs, fmt.Errorf("%s: %w", name, err))
@@ -105,17 +107,12 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 		return fs
 	}
 	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
-	if command == serve {
+	if command == serve || command == check {
 		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
 		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
 		fs.Var(&list{values: &c.TrustedProxies}, "trusted-proxy", "`address` or network of a proxy that names its clients in X-Forwarded-For or Forwarded, repeatable")
 		fs.Var(&list{values: &c.AdminHosts}, "admin-host", "`name` the Host header may have on the admin address, repeatable")
 		for _, s := range c.listeners() {
-			s.register(fs)
-		}
-	}
-	if command == check {
-		for _, s := range c.tls() {
 			s.register(fs)
 		}
 	}
@@ -126,20 +123,37 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 	return fs
 }
 
-func readFile(path string, c *Config) error {
+// ReadFile reads a file of settings alone: what the environment and the flags say is not in it, and neither is validated whether an edge could
+// start with it. Errors are like Load's.
+func ReadFile(path string) (Config, error) {
+	c := Default()
+	_, err := readFile(path, &c)
+	c.File = path
+	return c, redact(err)
+}
+
+func readFile(path string, c *Config) (*source, error) {
 	raw, err := os.ReadFile(path) // #nosec G304 -- the operator names the file
 	if err != nil {
-		return fmt.Errorf("config: %w", err)
+		return nil, fmt.Errorf("config: %w", err)
 	}
-	if strings.TrimSpace(string(raw)) == "" {
-		return nil
+	text, empty := newSource(path, raw)
+	if empty {
+		return text, nil
 	}
-	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict()); err != nil {
-		text := withoutValues(inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n")))
+	if len(text.faults) > 0 {
+		return nil, errors.Join(text.faults...)
+	}
+	days := yaml.CustomUnmarshaler(func(d *time.Duration, value []byte) (err error) {
+		*d, err = parseDuration(strings.Trim(strings.TrimSpace(string(value)), `"'`))
+		return err
+	})
+	if err := yaml.UnmarshalWithOptions(raw, c, yaml.Strict(), days); err != nil {
+		told := withoutValues(inYAML(strings.TrimRight(yaml.FormatError(err, false, true), "\n")))
 		if h := hint(err); h != "" {
-			text += "\n" + h
+			told += "\n" + h
 		}
-		return fmt.Errorf("config %s: %s", path, text)
+		return nil, fmt.Errorf("config %s: %s", path, told)
 	}
-	return nil
+	return text, nil
 }

@@ -136,7 +136,8 @@ func (c *Config) CompilePolicy() (*policy.Policy, error) {
 // written, or whose policy was lost, must not allow everything. The policy server is nil if there is none.
 func ReadPolicy(file string) (*policy.Policy, *External, error) {
 	c := Default()
-	if err := readFile(file, &c); err != nil {
+	text, err := readFile(file, &c)
+	if err != nil {
 		return nil, nil, err
 	}
 	if c.Policy == nil {
@@ -144,7 +145,7 @@ func ReadPolicy(file string) (*policy.Policy, *External, error) {
 	}
 	p, err := c.CompilePolicy()
 	if err != nil {
-		return nil, nil, fmt.Errorf("config %s: %w", file, err)
+		return nil, nil, text.place(err, nil)
 	}
 	return p, c.Policy.External, nil
 }

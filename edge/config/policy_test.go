@@ -102,7 +102,7 @@ func TestPolicyIsValidated(t *testing.T) {
 // A file that has no policy any more does not take it away.
 func TestPolicyIsNotLost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "edge.yaml")
-	for _, text := range []string{"", "server: {name: x}\n", "policy:\n"} {
+	for _, text := range []string{"", "server: {name: x}\n", "# policy: {}\n"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,8 @@ func (c *Config) QuotaRules() ([]quota.Rule, error) {
 // written, or whose quotas were lost, must not lift all limits.
 func ReadQuotas(file string) ([]quota.Rule, error) {
 	c := Default()
-	if err := readFile(file, &c); err != nil {
+	text, err := readFile(file, &c)
+	if err != nil {
 		return nil, err
 	}
 	if len(c.Quotas) == 0 {
@@ -67,7 +68,7 @@ func ReadQuotas(file string) ([]quota.Rule, error) {
 	}
 	rules, err := c.QuotaRules()
 	if err != nil {
-		return nil, fmt.Errorf("config %s: %w", file, err)
+		return nil, text.place(err, nil)
 	}
 	return rules, nil
 }

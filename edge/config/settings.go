@@ -83,8 +83,8 @@ func (c *Config) settings() []setting {
 		{"log-format", &c.Log.Format, "text or json"},
 		{"trace-content", &c.TraceContent, "put arguments and results of tool calls into spans, though they may be sensitive"},
 		{"memory", &c.Memory, "memory that the process may take, half of it held by callers; 0: GOMEMLIMIT, else 0.8 of the container's limit, else half of the machine's"},
-		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long"},
-		{"grace", &c.Grace, "then wait so long for what runs"},
+		{"drain-delay", &c.DrainDelay, "after SIGTERM, keep serving unready for so long; 0: not at all"},
+		{"grace", &c.Grace, "then wait so long for what runs; 0: not at all"},
 	}, c.Limits.settings()...)
 }
 

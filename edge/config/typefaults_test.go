@@ -12,7 +12,7 @@ import (
 func TestTypesAreToldInYAML(t *testing.T) {
 	for text, want := range map[string]string{
 		"listen: [1]":                      "[1:9] it is a list where a text is wanted",
-		"grace: 5":                         "[1:8] it is a whole number where a duration, such as 30s, is wanted",
+		"grace: 5":                         "c.yaml:1: grace: a duration needs its unit: 5s, 5ms or 5m rather than 5",
 		"demo: maybe":                      "[1:7] it is a text where true or false is wanted",
 		"backends: 7":                      "[1:11] it is a whole number where a list is wanted",
 		"backends: [7]":                    "[1:12] it is a whole number where a section with keys of its own is wanted",

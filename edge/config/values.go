@@ -8,25 +8,31 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
-// Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB.
+// Bytes is a size in bytes, written as a number with or without a unit: 65536, 64KiB, 16MiB, 1GiB, or in powers of ten 64kB, 16MB, 1GB.
 type Bytes int64
 
 // ParseBytes reads a size.
 func ParseBytes(s string) (Bytes, error) {
 	number, factor := strings.TrimSpace(s), int64(1)
-	for unit, f := range map[string]int64{"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30} {
-		if n, ok := strings.CutSuffix(number, unit); ok {
-			number, factor = strings.TrimSpace(n), f
-			break
+	if at := strings.IndexFunc(number, unicode.IsLetter); at >= 0 {
+		var known bool
+		if factor, known = units[number[at:]]; !known {
+			return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
 		}
+		number = strings.TrimSpace(number[:at])
 	}
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 0 || n > (1<<62)/factor {
-		return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB or GiB", s)
+		return 0, fmt.Errorf("%q is no size: write a number, or one with KiB, MiB, GiB, kB, MB or GB", s)
 	}
 	return Bytes(n * factor), nil
+}
+
+var units = map[string]int64{
+	"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30,
 }
 
 // String implements flag.Value.
@@ -54,8 +60,18 @@ func (b *Bytes) Set(s string) error {
 // UnmarshalText lets YAML read a size.
 func (b *Bytes) UnmarshalText(text []byte) error { return b.Set(string(text)) }
 
-// parseDuration is time.ParseDuration with an error that says what to write.
+// parseDuration is time.ParseDuration with days before the rest, 1d12h, and an error that says what to write.
 func parseDuration(s string) (time.Duration, error) {
+	days, rest, found := strings.Cut(s, "d")
+	if n, err := strconv.ParseUint(days, 10, 16); found && err == nil { // 16 bits of days are less than the longest duration
+		d := time.Duration(n) * 24 * time.Hour
+		if rest == "" {
+			return d, nil
+		}
+		if more, err := time.ParseDuration(rest); err == nil && more >= 0 && d+more >= 0 {
+			return d + more, nil
+		}
+	}
 	d, err := time.ParseDuration(s)
 	if err == nil {
 		return d, nil
@@ -63,7 +79,7 @@ func parseDuration(s string) (time.Duration, error) {
 	if _, e := strconv.ParseFloat(s, 64); e == nil {
 		return 0, fmt.Errorf("a duration needs its unit: %ss, %sms or %sm rather than %s", s, s, s, s)
 	}
-	return 0, fmt.Errorf("%q is no duration: write a number with its unit, such as 500ms, 30s, 5m or 1h", s)
+	return 0, fmt.Errorf("%q is no duration: write a number with its unit, such as 500ms, 30s, 5m, 1h or 7d", s)
 }
 
 // duration is a flag of a duration.
@@ -174,22 +190,17 @@ func (c *Config) Proxies() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// zeroes are the settings that may be 0: they follow from others then, or there is none.
-var zeroes = []string{"connections", "connections-per-address", "sessions-per-address", "task-replicas"}
-
 func (l *Limits) validate() []error {
 	var errs []error
 	for _, s := range l.settings() {
-		var bad bool
+		n := int64(s.duration())
 		switch v := s.value.(type) {
 		case *int:
-			bad = *v < 0 || *v == 0 && !slices.Contains(zeroes, s.name)
+			n = int64(*v)
 		case *Bytes:
-			bad = *v < 1
-		default:
-			bad = s.duration() < 0
+			n = int64(*v)
 		}
-		if bad {
+		if n < 0 || n == 0 && !slices.Contains(mayBeZero, "limits."+s.name) {
 			errs = append(errs, fmt.Errorf("limits.%s: %s: give a value above 0", s.name, s.text()))
 		}
 	}
