@@ -61,7 +61,7 @@ type Options struct {
 	LockProbes, LockMetrics, LockDev bool
 }
 
-// New makes the handler: /healthz (the process lives) and /readyz (503 with the reason until it can
+// New makes the handler: an index at /, /healthz (the process lives) and /readyz (503 with the reason until it can
 // serve, and again while it drains; with the progress of backends that are being learned), which like /metrics may be asked by any name, and what the options
 // say.
 func New(ready Readiness, pool *backend.Pool, o Options) http.Handler {
@@ -109,6 +109,7 @@ func learning(pool *backend.Pool) string {
 // mount serves what not every web page may ask.
 func (g guard) mount(mux *http.ServeMux, ready Readiness, pool *backend.Pool, o Options) {
 	const reading = "GET, OPTIONS"
+	mux.Handle("/{$}", g.admit(reading, index(o)))
 	if o.API != nil {
 		mux.Handle("/v1/", g.admit("GET, POST, DELETE, OPTIONS", newGateway(ready, pool, o.API, operations{o.Audit})))
 		mux.Handle("/openapi.json", g.admit(reading, http.HandlerFunc(describe)))

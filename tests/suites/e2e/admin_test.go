@@ -382,3 +382,36 @@ func subset(path string, want, got any) error {
 	}
 	return nil
 }
+
+// TestAdminIndex: the root of the admin address lists what is there, as text and, to browsers, as links, and lists nothing else.
+func TestAdminIndex(t *testing.T) {
+	_, _, o := startAdmin(t, func(c *config.Config) { c.Pprof = false })
+	text := o.do("GET", "/", "").text
+	page := o.do("GET", "/", "", "Accept", "text/html,*/*;q=0.8")
+	if kind := page.header.Get("Content-Type"); kind != "text/html; charset=utf-8" {
+		t.Errorf("a browser gets %s", kind)
+	}
+	paths := 0
+	for line := range strings.Lines(text) {
+		path, what, _ := strings.Cut(line, " ")
+		if strings.TrimSpace(what) == "" {
+			t.Errorf("%q says nothing", line)
+		}
+		if r := o.do("GET", path, ""); r.status != 200 {
+			t.Errorf("%s is listed and answers %d", path, r.status)
+		}
+		if !strings.Contains(page.text, `<a href="`+path+`">`) {
+			t.Errorf("the page has no link to %s", path)
+		}
+		paths++
+	}
+	if n := strings.Count(page.text, "<a "); paths < 8 || n != paths {
+		t.Errorf("the text has %d paths, the page %d links", paths, n)
+	}
+	if strings.Contains(text, "pprof") {
+		t.Errorf("profiles are listed, and not served:\n%s", text)
+	}
+	if r := o.do("POST", "/", "{}"); r.status != 405 {
+		t.Errorf("a POST gets %d", r.status)
+	}
+}
