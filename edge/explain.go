@@ -16,12 +16,14 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-const explainUsage = `mcpedge policy explain --config FILE --claims FILE [flags]
+const explainUsage = `mcpedge policy explain --config FILE --claims JSON|FILE [flags]
 
 Says what the policy decides for a caller on what the backends list now, and by which rule.
 
-  --claims FILE
-        the claims of a token, as JSON, which is not verified; {} stands for an anonymous caller
+  --claims JSON|FILE
+        the claims of a token, or a file with them, which are not verified; {} stands for an anonymous caller
+  --api-key NAME
+        instead of claims, the name of a key in the file auth.api-keys
   --tool NAME
         one tool; without it, everything that there is
   --arguments JSON
@@ -35,21 +37,20 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 	switch {
 	case asked:
 	case len(args) == 0 || args[0] != "explain":
-		return errors.New("policy: write mcpedge policy explain --config FILE --claims FILE [--tool NAME [--arguments JSON]]")
+		return errors.New("policy: write mcpedge policy explain --config FILE --claims JSON|FILE [--tool NAME [--arguments JSON]]")
 	default:
 		args = args[1:]
 	}
-	file, args, err := takeValue("claims", args)
-	if err != nil {
-		return err
-	}
-	tool, args, err := takeValue("tool", args)
-	if err != nil {
-		return err
-	}
-	arguments, args, err := takeValue("arguments", args)
-	if err != nil {
-		return err
+	var q app.Question
+	var claims, arguments string
+	for _, own := range []struct {
+		flag  string
+		value *string
+	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"arguments", &arguments}} {
+		var err error
+		if *own.value, args, err = takeValue(own.flag, args); err != nil {
+			return err
+		}
 	}
 	var settings bytes.Buffer
 	cfg, err := config.Load("policy explain", args, os.LookupEnv, &settings)
@@ -59,19 +60,18 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	if arguments != "" && tool == "" {
+	q.Arguments = json.RawMessage(arguments)
+	switch {
+	case arguments != "" && q.Tool == "":
 		return errors.New("policy: --arguments is about one tool: give --tool NAME, too")
-	}
-	if file == "" {
-		return errors.New("policy: --claims FILE is missing: give the claims of a token, as JSON; {} stands for an anonymous caller")
-	}
-	raw, err := os.ReadFile(file) // #nosec G304 G703 -- the operator names the file
-	if err != nil {
-		return fmt.Errorf("policy: --claims: %w", err)
-	}
-	var claims map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &claims); err != nil || claims == nil {
-		return fmt.Errorf("policy: --claims %s: it is no JSON object: give the claims of a token, decoded", file)
+	case claims != "" && q.APIKey != "":
+		return errors.New("policy: --claims and --api-key are two callers: give one of them")
+	case claims == "" && q.APIKey == "":
+		return errors.New("policy: --claims is missing: give the claims of a token, as JSON or a file of it; {} stands for an anonymous caller. A caller with an API key is --api-key NAME")
+	case claims != "":
+		if q.Claims, err = readClaims(claims); err != nil {
+			return err
+		}
 	}
 	if !cfg.HasBackends() || cfg.Demo {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
@@ -80,7 +80,24 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 		}
 		defer stop()
 	}
-	return app.ExplainPolicy(ctx, cfg, raw, tool, json.RawMessage(arguments), out)
+	return app.ExplainPolicy(ctx, cfg, q, out)
+}
+
+// readClaims reads the claims of a token from JSON, which begins as an object does, or from a file.
+func readClaims(given string) (json.RawMessage, error) {
+	raw, from := []byte(given), "the JSON given"
+	if !strings.HasPrefix(strings.TrimSpace(given), "{") {
+		var err error
+		if raw, err = os.ReadFile(given); err != nil { // #nosec G304 G703 -- the operator names the file
+			return nil, fmt.Errorf("policy: --claims: %w", err)
+		}
+		from = given
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return nil, fmt.Errorf("policy: --claims: %s is no JSON object: give the claims of a token, decoded", from)
+	}
+	return raw, nil
 }
 
 // takeValue takes a flag that is no setting, with its value, out of arguments. The last one counts.

@@ -65,6 +65,11 @@ func TestExplainPolicy(t *testing.T) {
 	}{
 		{claims, []string{"--tool", "nix"}, "no backend has a tool"},
 		{"[]", nil, "no JSON object"},
+		{"{}", []string{"--claims", "[1]"}, "--claims: open [1]"},
+		{"{}", []string{"--claims", "{1}"}, "the JSON given is no JSON object"},
+		{"{}", []string{"--api-key", "ci"}, "two callers"},
+		{"{}", []string{"--claims=", "--api-key", "ci"}, "the settings have no auth.api-keys"},
+		{"{}", []string{"--claims="}, "--claims is missing"},
 		{`{"scope": "x"}`, nil, "the claim of the subject is missing"},
 		{claims, []string{"--tool"}, "--tool lacks its value"},
 		{claims, []string{"--arguments", "{}"}, "--arguments is about one tool"},
@@ -74,6 +79,18 @@ func TestExplainPolicy(t *testing.T) {
 		if _, err := explain(x.claims, x.args...); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s %q: %v, want %s", x.claims, x.args, err, x.want)
 		}
+	}
+	if one, err := explain("{}", "--claims", strings.Replace(claims, "mcp:read", "mcp:admin", 1), "--tool", name); err != nil || !strings.Contains(one, `allow, by the rule "the rest"`) {
+		t.Errorf("claims in the command: %q, %v", one, err)
+	}
+	keys := write("keys.yaml", "- {name: ci, sha256: ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, scopes: [mcp:write], roles: [robot]}\n")
+	settings += "auth: {api-keys: " + keys + "}\n"
+	file = write("edge.yaml", settings)
+	if one, err := explain("{}", "--claims=", "--api-key", "ci", "--tool", name); err != nil || !strings.Contains(one, `allow, by the rule "the rest"`) {
+		t.Errorf("by an API key: %q, %v", one, err)
+	}
+	if _, err := explain("{}", "--claims=", "--api-key", "cj"); err == nil || !strings.Contains(err.Error(), `has no key named "cj": did you mean "ci"?`) {
+		t.Errorf("by the name of no key: %v", err)
 	}
 	for condition, want := range map[string]string{
 		`tool.name != ""`:                 `hide, by the rule "interns destroy nothing"`,
@@ -113,7 +130,7 @@ func TestExplainHelp(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 		}
 		at := -1
-		for _, want := range []string{"--claims FILE", "--tool NAME", "--arguments JSON", "-config file"} {
+		for _, want := range []string{"--claims JSON|FILE", "--api-key NAME", "--tool NAME", "--arguments JSON", "-config file"} {
 			next := strings.Index(help.String(), want)
 			if next <= at {
 				t.Errorf("%q: %s is missing, or not in its place:\n%s", args, want, &help)

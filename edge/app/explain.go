@@ -18,15 +18,25 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
-// ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now: on one tool
-// or, if that is empty, on everything. The claims are those of a token, a JSON object that is not verified; {}: the caller is anonymous.
-// The arguments are those of a call of the tool, a JSON object; none: they are not known.
-func ExplainPolicy(ctx context.Context, cfg config.Config, claims json.RawMessage, tool string, arguments json.RawMessage, out io.Writer) error {
+// Question is what the policy is asked to explain.
+type Question struct {
+	// Claims are those of the caller's token, a JSON object that is not verified; {}, and with APIKey empty nothing, is an anonymous caller.
+	Claims json.RawMessage
+	// APIKey is the name of the key that the caller has instead, in the file auth.api-keys; empty: it has none.
+	APIKey string
+	// Tool is the only one that is explained; empty: everything that there is.
+	Tool string
+	// Arguments of a call of the tool, a JSON object; none: they are not known.
+	Arguments json.RawMessage
+}
+
+// ExplainPolicy writes to out, a line each, what the policy decides for a caller on what the backends list now.
+func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Writer) error {
 	var given policy.Arguments
-	if len(arguments) > 0 {
-		values, err := policy.DecodeObject(arguments)
+	if len(q.Arguments) > 0 {
+		values, err := policy.DecodeObject(q.Arguments)
 		if err != nil || values == nil {
-			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object with the arguments of a call: %w", arguments, cmp.Or(err, errors.New("it is null")))
+			return fmt.Errorf("policy: --arguments %.200q: it is no JSON object with the arguments of a call: %w", q.Arguments, cmp.Or(err, errors.New("it is null")))
 		}
 		given = func() (map[string]any, error) { return values, nil }
 	}
@@ -37,7 +47,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, claims json.RawMessag
 	if p == nil {
 		return errors.New("policy: the settings have none: everything is allowed")
 	}
-	who, err := claimant(&cfg, claims)
+	who, err := q.caller(&cfg)
 	if err != nil {
 		return err
 	}
@@ -56,7 +66,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, claims json.RawMessag
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	found := false
 	for _, t := range dispatch.Targets(pool) {
-		if tool != "" && (t.Kind != policy.Tool || t.Name != tool) {
+		if q.Tool != "" && (t.Kind != policy.Tool || t.Name != q.Tool) {
 			continue
 		}
 		found = true
@@ -69,8 +79,8 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, claims json.RawMessag
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if !found && tool != "" {
-		return fmt.Errorf("policy: no backend has a tool %q now: without --tool everything is explained that there is", tool)
+	if !found && q.Tool != "" {
+		return fmt.Errorf("policy: no backend has a tool %q now: without --tool everything is explained that there is", q.Tool)
 	}
 	return nil
 }
@@ -117,6 +127,31 @@ func listing(p *policy.Policy, who *mcp.Principal, t *policy.Target) string {
 		return "listed"
 	}
 	return "not listed"
+}
+
+// caller is the principal that the question is about.
+func (q *Question) caller(cfg *config.Config) (mcp.Principal, error) {
+	if q.APIKey == "" {
+		return claimant(cfg, q.Claims)
+	}
+	if cfg.Auth == nil || cfg.Auth.APIKeys == "" {
+		return mcp.Principal{}, errors.New("policy: --api-key: the settings have no auth.api-keys")
+	}
+	keys, err := readAPIKeys(cfg.Auth.APIKeys)
+	if err != nil {
+		return mcp.Principal{}, fmt.Errorf("policy: auth.api-keys: %w", err)
+	}
+	names := make([]string, 0, len(keys))
+	for i := range keys {
+		if keys[i].Name == q.APIKey {
+			return keys[i].Principal(), nil
+		}
+		names = append(names, keys[i].Name)
+	}
+	if meant := config.Nearest(q.APIKey, names); meant != "" {
+		return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q: did you mean %q?", cfg.Auth.APIKeys, q.APIKey, meant)
+	}
+	return mcp.Principal{}, fmt.Errorf("policy: --api-key: %s has no key named %q", cfg.Auth.APIKeys, q.APIKey)
 }
 
 // claimant is the principal that the claims, a JSON object, stand for, as their issuer's settings have it or, if it is not configured, the

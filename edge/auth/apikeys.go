@@ -26,6 +26,11 @@ type APIKey struct {
 	Expires time.Time
 }
 
+// Principal is who comes with the key.
+func (k *APIKey) Principal() mcp.Principal {
+	return mcp.Principal{Issuer: APIKeyIssuer, Subject: k.Name, Scopes: k.Scopes, Roles: k.Roles, Until: bounded(k.Expires)}
+}
+
 // apiKeys are the keys in force. A file that becomes bad leaves those that were read before. Safe for concurrent use.
 type apiKeys struct {
 	read    func() ([]APIKey, error)
@@ -57,9 +62,7 @@ func (k *apiKeys) load() error {
 	}
 	keys := make(map[digest]mcp.Principal, len(list))
 	for _, one := range list {
-		keys[one.SHA256] = mcp.Principal{
-			Issuer: APIKeyIssuer, Subject: one.Name, Scopes: one.Scopes, Roles: one.Roles, Until: bounded(one.Expires),
-		}
+		keys[one.SHA256] = one.Principal()
 	}
 	former := k.current.Load()
 	if former == nil {
