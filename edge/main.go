@@ -30,7 +30,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
   mcpedge call URL TOOL JSON call a tool of a running MCP server and print the result;
                              --answer KEY=JSON answers what the tool asks
   mcpedge ready [--admin A]  ask the edge that runs on this machine whether it is ready: exit status 0 or 1
-  mcpedge policy explain     say what the policy decides, and by which rule: --claims FILE has the claims of a token,
+  mcpedge policy explain     say what the policy decides, and by which rule: --claims JSON has the claims of a token,
                              --tool NAME asks about one tool, --arguments JSON about a call of it
   mcpedge proto --out DIR    write the contract's .proto files
   mcpedge version            print the version, the commit and its date
@@ -41,11 +41,7 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
 
 func main() {
 	setGCPercent()
-	signals := []os.Signal{syscall.SIGINT, syscall.SIGTERM}
-	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
-		signals = append(signals, syscall.SIGHUP)
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), signals...)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(&plain{to: os.Stderr}, "mcpedge: "+err.Error())
@@ -112,21 +108,25 @@ func serve(ctx context.Context, args []string) error {
 	}
 	demo := !cfg.HasBackends() // and nothing else
 	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
-	edge, log, stop, err := assemble(ctx, &cfg)
+	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	return edge.Run(ctx, func(endpoint string) {
-		log.Info("serving", "endpoint", endpoint, "admin", edge.AdminAddr(), "backends", len(cfg.Backends))
 		greet(os.Stderr, &cfg, demo, endpoint, edge.AdminAddr())
 	})
 }
 
 // assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
-// and is called once the edge has ended.
-func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog.Logger, stop func(), err error) {
+// and is called once the edge has ended. SIGHUP has the edge read its file of settings again.
+func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
 	log, level := newLogger(cfg.Log)
+	for _, note := range config.Strays(os.Environ()) {
+		log.Warn("a variable of the environment is not used", "variable", note)
+	}
 	cfg.Memory = limitMemory(cfg.Memory)
 	if least := cfg.LeastMemory(); cfg.Memory > 0 && cfg.Memory < least {
 		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or memory to at least as much",
@@ -136,18 +136,18 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, log *slog
 	store := app.DevStore(*cfg)
 	t, err := app.Telemetry(*cfg, log, store)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	if !cfg.HasBackends() || cfg.Demo {
 		if stop, err = addBundled(context.WithoutCancel(ctx), cfg, t); err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 	}
-	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level)); err != nil {
+	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level), app.WithRereads(hangups)); err != nil {
 		stop()
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	return edge, log, stop, nil
+	return edge, stop, nil
 }
 
 func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {

@@ -21,11 +21,10 @@ func stdio(ctx context.Context, args []string) error {
 	in, out := os.Stdin, os.Stdout
 	os.Stdout = os.Stderr
 	signal.Ignore(syscall.SIGPIPE) // a client that is gone is an error of a write, which ends the process in order
-	edge, log, stop, err := assemble(ctx, &cfg)
+	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	log.Info("serving on stdin and stdout", "backends", len(cfg.Backends))
 	return edge.Stdio(ctx, in, out)
 }

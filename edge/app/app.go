@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,6 +66,7 @@ type App struct {
 	cluster   cluster
 	dev       *dev.Store     // nil: no page
 	level     *slog.LevelVar // nil: it cannot be changed
+	rereads   <-chan os.Signal
 	mcp       *web.Server
 	admin     *web.Server
 	// unready says why no traffic should come here; nil: it should.
@@ -143,12 +145,16 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	}
 	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
-	started(a.tls.scheme() + mcpListener.Addr().String() + endpointPath)
+	endpoint := a.tls.scheme() + mcpListener.Addr().String() + endpointPath
+	a.logServing(endpoint)
+	started(endpoint)
 	select {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	return errors.Join(err, a.shutdown())
+	err = errors.Join(err, a.shutdown())
+	a.logStopped(err)
+	return err
 }
 
 // shutdown drains: unready; serving on for the delay while each answer closes its connection, and no
@@ -159,6 +165,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 // half of what is left.
 func (a *App) shutdown() error {
 	a.notReady("draining")
+	a.logDraining()
 	a.retiring.Store(true)
 	time.Sleep(a.cfg.DrainDelay)
 	grace, cancel := context.WithTimeout(context.Background(), a.cfg.Grace)

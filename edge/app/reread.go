@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// rereadInterval is how often the file of settings is looked at for another policy or other quotas. What cannot be used is told
+// rereadInterval is how often the file of settings is looked at. What cannot be used is told
 // after two readings came to it: the file may be being written.
 const rereadInterval = time.Second
 
@@ -27,19 +27,32 @@ type rereadable struct {
 	taken, last []byte
 }
 
-// watchSettings reads the policy and the quotas again when their file has changed, until ctx ends. What cannot be used is
-// logged, and what was read before stays in force.
+// watchSettings reads the file of settings again when it has changed, and when that is asked for, until ctx ends: another policy and other quotas
+// are put in force, and of what else has changed it is said that it takes a restart. What cannot be used is logged, and what was read before
+// stays in force.
 func (a *App) watchSettings(ctx context.Context) {
-	if a.governing.file == "" && a.limiting.file == "" {
-		return
+	restart := a.newRestart()
+	refresh := func() {
+		a.governing.refresh()
+		a.limiting.refresh()
+		restart.refresh()
 	}
 	t := time.NewTicker(rereadInterval)
 	defer t.Stop()
 	for {
 		select {
 		case <-t.C:
-			a.governing.refresh()
-			a.limiting.refresh()
+			if a.cfg.File != "" {
+				refresh()
+			}
+		case <-a.rereads:
+			if a.cfg.File == "" {
+				a.log.Info("asked to read the settings again: there is no file of them; those of the environment and of flags take a restart")
+				continue
+			}
+			refresh()
+			refresh() // whoever asks has written the file
+			a.log.Info("asked to read the settings again: the file was read", "config", a.cfg.File)
 		case <-ctx.Done():
 			return
 		}

@@ -35,13 +35,16 @@ func (a *App) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	a.stateful.Start(run)
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
+	a.logServing("stdin and stdout")
 	router := &era.Router{Stateless: a.stateless, Stateful: a.stateful, MaxBatch: a.cfg.Limits.Batch, Telemetry: a.telemetry}
 	err := stdio.Serve(ctx, router, in, out, stdio.Options{
 		// Calls beyond what the session may have wait in the pipe rather than being refused.
 		MaxInFlight: min(1024, a.cfg.Limits.CallsPerSession),
 		MaxLine:     int(a.cfg.Limits.Body), Drain: a.stateless.Drain, Logger: a.log, Holder: a.memory.Holder("", "", netip.Addr{}),
 	})
-	return errors.Join(err, a.close(ctx))
+	err = errors.Join(err, a.close(ctx))
+	a.logStopped(err)
+	return err
 }
 
 // awaitLists waits until every backend was tried, listed or found to be unreachable, for a while: one that

@@ -33,6 +33,9 @@ func WithDev(store *dev.Store) Option { return func(a *App) { a.dev = store } }
 // WithLogLevel has the admin listener change the level of the log.
 func WithLogLevel(level *slog.LevelVar) Option { return func(a *App) { a.level = level } }
 
+// WithRereads has the file of settings be read again whenever something is received.
+func WithRereads(asked <-chan os.Signal) Option { return func(a *App) { a.rereads = asked } }
+
 // DevStore is where the last calls are kept for a developer to see; nil unless the settings want it.
 func DevStore(cfg config.Config) *dev.Store {
 	if !cfg.Dev {
