@@ -46,8 +46,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	case cfg.File == "":
 		return errors.Join(files, issuers, errors.New("check: no backend: name one with --backend NAME=TARGET or in the configuration file"))
 	default:
-		_, _ = fmt.Fprintln(out, "note    there is no backend: mcpedge serves the bundled demo services with these settings. "+
-			"Name one with --backend NAME=TARGET or in the configuration file")
+		return errors.Join(files, issuers, trial.Unlisted(), cfg.NothingServed())
 	}
 	backends, err := app.Backends(cfg, slog.New(slog.DiscardHandler))
 	if err != nil {

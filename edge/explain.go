@@ -73,7 +73,10 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 			return err
 		}
 	}
-	if !cfg.HasBackends() || cfg.Demo {
+	if err := cfg.NothingServed(); err != nil {
+		return err
+	}
+	if cfg.ServesDemo() {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
 			return err

@@ -116,7 +116,7 @@ func TestExplainPolicy(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", arguments, one, err, want)
 		}
 	}
-	file = write("none.yaml", "server: {name: x}\n")
+	file = write("none.yaml", "demo: true\n")
 	if _, err := explain(claims); err == nil || !strings.Contains(err.Error(), "the settings have none") {
 		t.Error(err)
 	}
@@ -146,7 +146,7 @@ func TestPolicyServerIsNamed(t *testing.T) {
 	pdp.By(authorizer.Deny("never"))
 	dir := t.TempDir()
 	file, claims := filepath.Join(dir, "edge.yaml"), filepath.Join(dir, "claims.json")
-	for name, text := range map[string]string{file: "policy: {external: {target: '" + pdp.Addr + "', on-failure: allow}}\n", claims: "{}"} {
+	for name, text := range map[string]string{file: "demo: true\npolicy: {external: {target: '" + pdp.Addr + "', on-failure: allow}}\n", claims: "{}"} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

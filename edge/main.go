@@ -106,7 +106,7 @@ func serve(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	demo := !cfg.HasBackends() // and nothing else
+	demo := cfg.ServesDemo() && !cfg.HasBackends()
 	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
 	edge, stop, err := assemble(ctx, &cfg)
 	if err != nil {
@@ -121,6 +121,9 @@ func serve(ctx context.Context, args []string) error {
 // assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
 // and is called once the edge has ended. SIGHUP has the edge read its file of settings again.
 func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
+	if err := cfg.NothingServed(); err != nil {
+		return nil, nil, err
+	}
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
 	log, level := newLogger(cfg.Log)
@@ -138,7 +141,7 @@ func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func
 	if err != nil {
 		return nil, nil, err
 	}
-	if !cfg.HasBackends() || cfg.Demo {
+	if cfg.ServesDemo() {
 		if stop, err = addBundled(context.WithoutCancel(ctx), cfg, t); err != nil {
 			return nil, nil, err
 		}

@@ -54,11 +54,11 @@ type Config struct {
 	Hosts []string `yaml:"hosts"`
 	// TrustedProxies are addresses and networks (CIDR) of proxies, whose word is taken for the address of a client.
 	TrustedProxies []string `yaml:"trusted-proxies"`
-	// Backends in the order in which they win over each other; none: the bundled ones are started.
+	// Backends in the order in which they win over each other. Settings of a file have some, or Kubernetes, or Demo.
 	Backends []Backend `yaml:"backends"`
 	// Kubernetes finds more of them, which come behind; nil: none are looked for.
 	Kubernetes *Kubernetes `yaml:"kubernetes"`
-	// Demo starts the bundled services beside Backends, behind which they come.
+	// Demo starts the bundled services, behind Backends if there are any. See ServesDemo.
 	Demo bool `yaml:"demo"`
 	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
 	// the process, for one replica.
@@ -72,7 +72,7 @@ type Config struct {
 	StateKeys []string `yaml:"state-keys"`
 	// IdentityKey is a PEM file with the private key, or keys, of which the first signs who is calling for backends with
 	// IdentitySigned; replicas share it, and it is watched. Empty: there is none.
-	IdentityKey string `yaml:"identity-key"`
+	IdentityKey string `yaml:"identity-key" names:"file"`
 	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasAuto, SchemasPortable or
 	// SchemasFull. A backend may have another.
 	Schemas string `yaml:"schemas"`
@@ -184,7 +184,7 @@ type Backend struct {
 	Schemas string `yaml:"schemas"`
 	// DescriptorSet is a file with the serialized descriptors of a service of KindReflect; empty: it is
 	// asked by server reflection.
-	DescriptorSet string `yaml:"descriptor-set"`
+	DescriptorSet string `yaml:"descriptor-set" names:"file"`
 	// Include and Exclude select the methods of a service of KindReflect that become tools: patterns of
 	// "package.Service/Method" in which * is any text. No Include: all.
 	Include []string `yaml:"include"`
@@ -243,10 +243,10 @@ const HealthOff = "off"
 // TLS towards a backend. All paths are PEM files.
 type TLS struct {
 	// CA verifies the backend; empty: the system's roots.
-	CA string `yaml:"ca"`
+	CA string `yaml:"ca" names:"file"`
 	// Cert and Key are the edge's own, for mutual TLS; both or none.
-	Cert string `yaml:"cert"`
-	Key  string `yaml:"key"`
+	Cert string `yaml:"cert" names:"file"`
+	Key  string `yaml:"key" names:"file"`
 	// ServerName overrides the name in the backend's certificate; empty: the target's host.
 	ServerName string `yaml:"server-name"`
 }

@@ -62,5 +62,17 @@ func (k *Kubernetes) PrefixOf(namespace, service string) string {
 // HasBackends says whether there are other backends than the bundled ones, or may be.
 func (c *Config) HasBackends() bool { return len(c.Backends) > 0 || c.Kubernetes != nil }
 
+// ServesDemo says whether the bundled services are served: where Demo wants them, and where nothing says what else to serve, neither a file nor a
+// flag.
+func (c *Config) ServesDemo() bool { return c.Demo || c.File == "" && !c.HasBackends() }
+
+// NothingServed says why an edge cannot begin that has nothing to serve; nil: it has something.
+func (c *Config) NothingServed() error {
+	if c.HasBackends() || c.ServesDemo() {
+		return nil
+	}
+	return fmt.Errorf("config %s: there is no backend: name some under backends, or serve the bundled demo with demo: true", c.File)
+}
+
 // ValidPrefix says whether something may stand before the names of a backend's tools.
 func ValidPrefix(prefix string) bool { return toolPrefix.MatchString(prefix) }

@@ -71,7 +71,7 @@ func (c *Config) tls() []setting {
 
 func (c *Config) settings() []setting {
 	return append([]setting{
-		{"demo", &c.Demo, "serve the bundled demo services beside the backends"},
+		{"demo", &c.Demo, "serve the bundled demo services, beside backends if there are any"},
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},
 		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: portable, which all clients and model interfaces take, full, or auto: full but for kind: reflect"},

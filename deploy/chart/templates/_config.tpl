@@ -74,6 +74,8 @@ redis://{{ include "mcpedge.fullname" . }}-redis:6379
 {{- $_ := set $kubernetes "selector" . -}}
 {{- end -}}
 {{- $_ := set $config "kubernetes" $kubernetes -}}
+{{- else if not (or $own.backends $own.kubernetes) -}}
+{{- $_ := set $config "demo" true -}}
 {{- end -}}
 {{- $config = mergeOverwrite $config (deepCopy $own) -}}
 {{/* Helm reads YAML 1.1, in which off is false. */ -}}

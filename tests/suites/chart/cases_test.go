@@ -167,14 +167,14 @@ podMonitor: {enabled: true}
 	{name: "tools by label", values: `
 discovery: {enabled: true}
 config: {kubernetes: {tls: {ca: /etc/mcpedge/config/ca.pem}}}
-`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge"}},
+`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge"}, lacks: []string{"Pod/my-mcpedge-test"}},
 	{name: "tools by label of other namespaces", values: `
 discovery: {enabled: true, selector: "team in (a, b)", namespaces: [a, b]}
 serviceAccount: {create: false, name: reader}
-`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge", "Role/my-mcpedge", "RoleBinding/my-mcpedge"}, lacks: []string{"ServiceAccount/my-mcpedge"}},
+`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge", "Role/my-mcpedge", "RoleBinding/my-mcpedge"}, lacks: []string{"ServiceAccount/my-mcpedge", "Pod/my-mcpedge-test"}},
 	{name: "tools by label as the configuration has it", values: `
 config: {kubernetes: {namespaces: [c]}}
-`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge"}},
+`, objects: []string{"Role/my-mcpedge", "RoleBinding/my-mcpedge"}, lacks: []string{"Pod/my-mcpedge-test"}},
 	{name: "everything of pods", values: `
 commonLabels: {team: mcp}
 image: {digest: "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"}
