@@ -21,7 +21,7 @@ type Auth struct {
 	// Issuers are authorization servers.
 	Issuers []Issuer `yaml:"issuers"`
 	// APIKeys is a file with the keys of machines, see ParseAPIKeys; it is watched. Empty: there are none.
-	APIKeys string `yaml:"api-keys"`
+	APIKeys string `yaml:"api-keys" names:"file"`
 	// DPoP says whether tokens may, or must, be bound to a key: DPoPAccept or DPoPRequire; empty or DPoPOff: bound ones are
 	// refused.
 	DPoP string `yaml:"dpop"`
@@ -43,7 +43,7 @@ type Issuer struct {
 	// Issuer is its identifier, a URL, exactly as its tokens have it.
 	Issuer string `yaml:"issuer"`
 	// JWKS is the URL of its keys, or a file, which is watched; empty: its metadata names them.
-	JWKS string `yaml:"jwks"`
+	JWKS string `yaml:"jwks" names:"file"`
 	// Audiences of which a token must have one; empty: PublicURL, its /mcp and its /sse.
 	Audiences Names `yaml:"audiences"`
 	// Algorithms that signatures may have; empty: RS256, PS256, ES256, ES384 and EdDSA.
@@ -64,7 +64,7 @@ type IssuerExchange struct {
 	URL string `yaml:"url"`
 	// ClientID and ClientSecretFile are the edge's own credentials there. The file is read for each request.
 	ClientID         string `yaml:"client-id"`
-	ClientSecretFile string `yaml:"client-secret-file"`
+	ClientSecretFile string `yaml:"client-secret-file" names:"file"`
 }
 
 // Introspection is an endpoint of RFC 7662.
@@ -72,7 +72,7 @@ type Introspection struct {
 	URL string `yaml:"url"`
 	// ClientID and ClientSecretFile are the edge's own credentials there. The file is read for each request.
 	ClientID         string `yaml:"client-id"`
-	ClientSecretFile string `yaml:"client-secret-file"`
+	ClientSecretFile string `yaml:"client-secret-file" names:"file"`
 	// TTL is for how long an answer is remembered; 0: 60 s.
 	TTL time.Duration `yaml:"ttl"`
 }

@@ -106,7 +106,7 @@ func flags(command string, c *Config, file *string) *flag.FlagSet {
 		}
 		return fs
 	}
-	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none: the bundled demo backends")
+	fs.Var(&backends{values: &c.Backends}, "backend", "`NAME=TARGET` of a gRPC backend, repeatable; none, and no --config: the bundled demo")
 	if command == serve || command == check {
 		fs.Var(&list{values: &c.Origins}, "origin", "`origin` of a browser that may call, repeatable; * allows any")
 		fs.Var(&list{values: &c.Hosts}, "host", "`name` the Host header may have, repeatable")
@@ -154,6 +154,9 @@ func readFile(path string, c *Config) (*source, error) {
 			told += "\n" + h
 		}
 		return nil, fmt.Errorf("config %s: %s", path, told)
+	}
+	if err := beside(path, c); err != nil {
+		return nil, text.place(err, nil)
 	}
 	return text, nil
 }

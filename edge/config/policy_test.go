@@ -118,7 +118,7 @@ func TestPolicyServerIsReadAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &External{Target: "dns:///pdp:9191", Timeout: time.Second, OnFailure: "allow", TLS: &TLS{CA: "ca.crt"}}
+	want := &External{Target: "dns:///pdp:9191", Timeout: time.Second, OnFailure: "allow", TLS: &TLS{CA: filepath.Join(filepath.Dir(c.File), "ca.crt")}}
 	if e := c.Policy.External; !e.Allows() || !reflect.DeepEqual(e, want) {
 		t.Errorf("%+v", e)
 	}

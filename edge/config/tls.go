@@ -10,11 +10,11 @@ import (
 // is none.
 type ListenerTLS struct {
 	// Cert is the certificate, followed by its intermediates, and Key its private key; both or none.
-	Cert string `yaml:"cert"`
-	Key  string `yaml:"key"`
+	Cert string `yaml:"cert" names:"file"`
+	Key  string `yaml:"key" names:"file"`
 	// ClientCA are the CAs of clients' certificates, which are then demanded, unless AdminAuth.ClientCert has them be one way in
 	// of several; empty: none is asked for.
-	ClientCA string `yaml:"client-ca"`
+	ClientCA string `yaml:"client-ca" names:"file"`
 
 	// given: the section is in the file.
 	given bool

@@ -27,10 +27,10 @@ func loadTLS(t *testing.T, command, yaml string, env map[string]string, args ...
 
 // The file, the environment and the flags say of the listeners' TLS the same, the later winning.
 func TestListenerTLS(t *testing.T) {
-	cfg, err := loadTLS(t, serve, "tls: {cert: a, key: b, client-ca: c}\nadmin-tls: {cert: d, key: e}\n",
+	cfg, err := loadTLS(t, serve, "tls: {cert: a, key: b, client-ca: /c}\nadmin-tls: {cert: /d, key: /e}\n",
 		map[string]string{"MCPEDGE_TLS_CERT": "env", "MCPEDGE_ADMIN_TLS_KEY": "env"}, "--tls-key", "flag")
-	want := ListenerTLS{Cert: "env", Key: "flag", ClientCA: "c", given: true}
-	if err != nil || cfg.TLS != want || cfg.AdminTLS != (ListenerTLS{Cert: "d", Key: "env", given: true}) {
+	want := ListenerTLS{Cert: "env", Key: "flag", ClientCA: "/c", given: true}
+	if err != nil || cfg.TLS != want || cfg.AdminTLS != (ListenerTLS{Cert: "/d", Key: "env", given: true}) {
 		t.Errorf("%+v, %+v, %v", cfg.TLS, cfg.AdminTLS, err)
 	}
 	if cfg, err := loadTLS(t, Ready, "", map[string]string{"MCPEDGE_ADMIN_TLS_CERT": "a"}); err != nil || !cfg.AdminTLS.Enabled() || cfg.AdminScheme() != "https" {

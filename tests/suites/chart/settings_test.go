@@ -1,7 +1,6 @@
 package chart
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -25,14 +24,14 @@ func TestSettingsOfTheDocumentation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := 0
+	shown, dir := 0, t.TempDir()
 	for _, page := range pages {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range block.FindAllStringSubmatch(string(text), -1) {
-			want, ok := read(t, m[1])
+			want, ok := read(t, dir, m[1])
 			if !ok {
 				continue
 			}
@@ -46,7 +45,7 @@ config: {listen: ":8080", admin: ":9090", allow-anonymous: true, public-url: "ht
 			}
 			all := decode(t, rendered)
 			files := newCluster(t, "", all).volume(t, edgePod(t, all), "config")
-			got, ok := read(t, files["edge.yaml"])
+			got, ok := read(t, dir, files["edge.yaml"])
 			if !ok {
 				t.Errorf("%s: the edge cannot read\n%s", page, files["edge.yaml"])
 			}
@@ -63,15 +62,16 @@ func under(settings string) string {
 	return "config:\n  " + strings.ReplaceAll(strings.TrimSpace(settings), "\n", "\n  ") + "\n"
 }
 
-// read reads settings as the edge does; false: these are none. What is wrong with what they say is of no interest.
-func read(t *testing.T, settings string) (config.Config, bool) {
+// read reads settings as the edge does, from a file in a directory, which relative names are beside; false: these are none. What is wrong with
+// what they say is of no interest.
+func read(t *testing.T, dir, settings string) (config.Config, bool) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "edge.yaml")
+	file := filepath.Join(dir, "edge.yaml")
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cfg, err := config.Load("stdio", []string{"--config", file}, func(string) (string, bool) { return "", false }, io.Discard)
-	return cfg, err == nil || !strings.HasPrefix(err.Error(), "config ")
+	cfg, err := config.ReadFile(file)
+	return cfg, err == nil
 }
 
 // checkRead holds that each setting that is not the default is the same, but for those that the test sets.
@@ -108,7 +108,7 @@ tls: {existingSecret: mcp-tls}
 	}
 	all := decode(t, rendered)
 	p := edgePod(t, all)
-	got, _ := read(t, newCluster(t, "", all).volume(t, p, "config")["edge.yaml"])
+	got, _ := read(t, t.TempDir(), newCluster(t, "", all).volume(t, p, "config")["edge.yaml"])
 	if got.DrainDelay != 0 || got.Grace != 5*time.Minute || got.Log != (config.Log{Level: "warn", Format: "json"}) || got.AllowRemoteAdmin || got.SSE ||
 		got.PublicURL != "https://other.example" || got.TLS.Key != "/other/tls.key" || got.TLS.Cert != "/etc/mcpedge/tls/tls.crt" {
 		t.Errorf("the edge reads %+v", got)

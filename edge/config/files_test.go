@@ -1,0 +1,52 @@
+package config
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Relative names in the file are relative to it, wherever the process runs; those of flags are not.
+func TestFilesBesideTheSettings(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(t.TempDir())
+	name := filepath.Join(dir, "edge.yaml")
+	const text = `
+tls: {cert: tls.crt, key: /etc/tls.key, client-ca: sub/ca.crt}
+identity-key: id.pem
+auth:
+  api-keys: keys.yaml
+  issuers: [{issuer: 'https://a.example', jwks: 'https://a.example/jwks'}, {issuer: 'https://b.example', jwks: b.json}]
+public-url: https://mcp.example
+policy: {external: {target: 'h:1', tls: {ca: pdp.crt}}}
+audit: {file: '-'}
+backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', kind: reflect, descriptor-set: b.pb}]
+`
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(serve, []string{"--config", name, "--admin-tls-cert=admin.crt", "--admin-tls-key=admin.key"}, env(nil), io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		c.TLS.Cert: dir + "/tls.crt", c.TLS.Key: "/etc/tls.key", c.TLS.ClientCA: dir + "/sub/ca.crt", c.IdentityKey: dir + "/id.pem",
+		c.Auth.APIKeys: dir + "/keys.yaml", c.Auth.Issuers[0].JWKS: "https://a.example/jwks", c.Auth.Issuers[1].JWKS: dir + "/b.json",
+		c.Policy.External.TLS.CA: dir + "/pdp.crt", c.Audit.File: "-", c.Backends[0].TLS.CA: dir + "/a.crt", c.Backends[1].DescriptorSet: dir + "/b.pb",
+		c.AdminTLS.Cert: "admin.crt",
+	} {
+		if got != filepath.FromSlash(want) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	// What is in the working directory alone was found there before.
+	if err := os.WriteFile("keys.yaml", []byte("[]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Load(serve, []string{"--config", name}, env(nil), io.Discard)
+	if want := name + ":5: auth.api-keys: keys.yaml is not beside the file of settings, in " + dir + ", but in the working directory"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
