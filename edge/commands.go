@@ -52,23 +52,21 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(issuers, cmp.Or(files, err))
 	}
-	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed(), config.Strays(os.Environ())) {
+	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ())) {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	for _, note := range cfg.Unclaimed() {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
-	paging := app.Paging(cfg)
-	trial.Pages = paging.Of
+	preview := app.Preview(cfg)
+	trial.Pages = preview.Of
 	errs := []error{files, issuers}
 	for _, b := range backends {
 		if err := check.Run(ctx, b, trial, out); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	for _, text := range paging.Together() {
-		_, _ = fmt.Fprintln(out, "all backends together:", text)
-	}
+	app.TellPreview(cfg, preview, preview.Complete(len(backends)) && cfg.Kubernetes == nil, out)
 	return errors.Join(append(errs, trial.Unlisted())...)
 }
 

@@ -52,6 +52,65 @@ func TestCheckTellsOfPages(t *testing.T) {
 	}
 }
 
+// TestCheckTellsWhatIsNotServed: names as clients see them, names that are lost to an earlier backend, and names in settings that are those of
+// nothing, as far as everything is known.
+func TestCheckTellsWhatIsNotServed(t *testing.T) {
+	one, two := manyTools(t, "m", 3), manyTools(t, "m", 2)
+	file := t.TempDir() + "/edge.yaml"
+	check := func(settings string) string {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := checkBackends(t.Context(), []string{"--config", file}, &out); err != nil && !strings.Contains(settings, "127.0.0.1:1'") {
+			t.Fatalf("%v\n%s", err, &out)
+		}
+		return out.String()
+	}
+	const policy = "policy: {default: allow, scopes: [{tools: ['m0*', 'x_*'], need: [a]}, {prompts: [p], need: [a]}], rules: [" +
+		"{name: r, when: 'tool.name == \"m0001\" || tool.name in [\"m0002\", \"gone\"] || backend == \"three\" || resource.uri == \"any://x\" || \"y\" == prompt.name', then: hide}]}\n" +
+		"quotas: [{per: tool, tools: [m0001, nix], rate: 1/s}]\n"
+	idle := []string{
+		`note    policy: scopes[0]: tools: no backend lists what "x_*" names`, `note    policy: scopes[1]: prompts: no backend lists what "p" names`,
+		`note    policy: rules[0] r: tool.name: no backend has "gone"`, `note    policy: rules[0] r: backend: no backend has "three"`,
+		`note    policy: rules[0] r: prompt.name: no backend has "y"`, `note    quotas: tool m0001 nix: tools: no backend lists what "nix" names`,
+	}
+	for _, c := range []struct {
+		settings    string
+		want, lacks []string
+	}{
+		{
+			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '" + two + "'}]\n" + policy,
+			append([]string{`note    backend "two": nothing that it lists is served: its names are all those of earlier backends, such as "m0000" of "one"`}, idle...),
+			[]string{"m0002\" names", `no backend has "m000`, "any://x"},
+		},
+		{
+			"backends: [{name: one, target: '" + one + "', prefix: a_}, {name: two, target: '" + two + "'}]\n",
+			[]string{"    a_m0000\n", "    m0000\n"}, []string{"earlier backends", "list the same"},
+		},
+		{
+			"backends: [{name: two, target: '" + two + "'}, {name: one, target: '" + one + "'}]\n",
+			[]string{`note    backends "two" and "one" list the same tool "m0001": the first keeps it`}, []string{"nothing that it lists", `"m0002": the first`},
+		},
+		{ // What one has that cannot be reached, nobody knows.
+			"backends: [{name: one, target: '" + one + "'}, {name: two, target: '127.0.0.1:1'}]\n" + policy, []string{"cannot be reached"}, idle,
+		},
+	} {
+		out := check(c.settings)
+		for _, want := range c.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing of\n%s\nin\n%s", want, c.settings, out)
+			}
+		}
+		for _, lacks := range c.lacks {
+			if strings.Contains(out, lacks) {
+				t.Errorf("%q is told of\n%s\nin\n%s", lacks, c.settings, out)
+			}
+		}
+	}
+}
+
 // manyTools serves so many tools until the test ends, and returns where.
 func manyTools(t *testing.T, name string, n int) string {
 	t.Helper()

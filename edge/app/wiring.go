@@ -121,6 +121,9 @@ func warnOfSettings(cfg config.Config, log *slog.Logger) {
 	for _, note := range cfg.Deprecated() {
 		log.Warn("a setting is deprecated", "setting", note)
 	}
+	for _, note := range cfg.Ineffective() {
+		log.Warn("a setting cannot do what it seems to be there for", "setting", note)
+	}
 	for _, note := range cfg.Exposed() {
 		log.Warn("a setting has credentials, or keys, sent without TLS", "setting", note)
 	}
@@ -138,9 +141,6 @@ func dispatching(cfg config.Config) dispatch.Options {
 		ArgumentValues: cfg.Limits.ArgumentValues,
 	}
 }
-
-// Paging says of backends' catalogs which lists clients would get in more than one page.
-func Paging(cfg config.Config) *dispatch.Paging { return dispatch.NewPaging(dispatching(cfg)) }
 
 // newPool makes the pool of the configured backends; nothing is dialled before its Start. t may be nil.
 func newPool(cfg config.Config, log *slog.Logger, t *telemetry.Telemetry, e *ends, with identities) (*backend.Pool, error) {

@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/quota"
 )
 
 // Policy says what callers may do with what exists.
@@ -112,6 +114,16 @@ func (c *Config) CompilePolicy() (*policy.Policy, error) {
 			return nil, err
 		}
 	}
+	p, err := policy.Compile(c.policySettings())
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return p, nil
+}
+
+// policySettings are those of Policy, which is there.
+func (c *Config) policySettings() policy.Settings {
+	s := c.Policy
 	out := policy.Settings{Default: policy.Effect(s.Default), Lists: policy.Lists(s.Lists)}
 	if len(s.Hierarchy) > 0 {
 		out.Hierarchy = map[string][]string{}
@@ -125,11 +137,24 @@ func (c *Config) CompilePolicy() (*policy.Policy, error) {
 	for _, r := range s.Rules {
 		out.Rules = append(out.Rules, policy.Rule{Name: r.Name, When: r.When, Then: policy.Effect(r.Then)})
 	}
-	p, err := policy.Compile(out)
-	if err != nil {
-		return nil, fmt.Errorf("policy: %w", err)
+	return out
+}
+
+// Idle says, a sentence each, which names of quotas and of the policy are those of nothing that exists. The settings are valid.
+func (c *Config) Idle(targets []policy.Target) (notes []string) {
+	rules, _ := c.QuotaRules()
+	for _, r := range rules {
+		for _, pattern := range r.Tools {
+			if !slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Kind == policy.Tool && quota.Matches(pattern, t.Name) }) {
+				notes = append(notes, fmt.Sprintf("quotas: %s: tools: no backend lists what %q names", r.Name, pattern))
+			}
+		}
 	}
-	return p, nil
+	if c.Policy != nil {
+		s := c.policySettings()
+		notes = append(notes, s.Idle(targets)...)
+	}
+	return notes
 }
 
 // ReadPolicy reads the policy of a file of settings again, which has one: a file without is an error, since one that is being

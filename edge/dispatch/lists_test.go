@@ -73,14 +73,14 @@ func TestSeveralPagesOfPrivateListsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// Before there is a client, Paging tells of the lists that one sees in several pages, of a backend alone and of all
+// Before there is a client, a Preview tells of the lists that one sees in several pages, of a backend alone and of all
 // together, with the setting that divides them.
 func TestPaging(t *testing.T) {
 	a := &fake{name: "a", prefix: "a_", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
 	b := &fake{name: "b", tools: tools(0, 2), resources: []*pb.Resource{
 		{Uri: "file:///1", Name: "1", Description: strings.Repeat("x", 600)}, {Uri: "file:///2", Name: "2", Description: strings.Repeat("x", 600)}}}
 	_, pool := startPool(t, Options{}, a, b)
-	p := NewPaging(Options{PageSize: 2, PageBytes: 1000})
+	p := NewPreview(Options{PageSize: 2, PageBytes: 1000})
 	for i, want := range [][]string{
 		{`tools/list has 2 pages, as page-size is 2: the first has 2 of 3 entries`, `from "a_t0002" on: raise page-size`},
 		{`resources/list has 2 pages, as page-bytes is 1000: the first has 1 of 2 entries`, `from "file:///2" on: raise page-bytes`},
@@ -95,7 +95,7 @@ func TestPaging(t *testing.T) {
 	if said := p.Together(); len(said) != 1 || !strings.Contains(said[0], want) {
 		t.Errorf("together: %q, want %q alone", said, want)
 	}
-	if said := NewPaging(Options{}).Of(pool.Backends()[0], pool.Backends()[0].Catalog()); len(said) != 0 {
+	if said := NewPreview(Options{}).Of(pool.Backends()[0], pool.Backends()[0].Catalog()); len(said) != 0 {
 		t.Errorf("lists of one page: %q", said)
 	}
 }

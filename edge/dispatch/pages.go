@@ -2,10 +2,8 @@ package dispatch
 
 import (
 	"fmt"
-	"log/slog"
 	"sort"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
@@ -47,30 +45,9 @@ const (
 	settingPageBytes = "page-bytes"
 )
 
-// Paging says which lists clients get in more than one page, by the catalogs alone, before there is a client. Clients
-// are in use that read the first page only. Not safe for concurrent use.
-type Paging struct {
-	opts  Options
-	parts []part
-}
-
-// NewPaging makes one for a Dispatch with these options.
-func NewPaging(opts Options) *Paging { return &Paging{opts: opts.withDefaults()} }
-
-// Of adds a backend and says, a sentence for each, which of its lists have more than one page if it is the only one.
-func (p *Paging) Of(b *backend.Backend, c *backend.Catalog) []string {
-	one := part{backend: b, catalog: c}
-	p.parts = append(p.parts, one)
-	return p.say([]part{one}, 1)
-}
-
-// Together says, a sentence for each, which lists have more than one page as all backends that were added make them,
-// of those lists that several have a part in.
-func (p *Paging) Together() []string { return p.say(p.parts, 2) }
-
 // say looks at the lists with entries of at least so many of the parts.
-func (p *Paging) say(parts []part, owners int) (said []string) {
-	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.schemaWork})
+func (p *Preview) say(parts []part, owners int) (said []string) {
+	v := p.view(parts)
 	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list, v.resources.skillList} {
 		have := 0
 		for _, s := range l.spans {
@@ -89,7 +66,7 @@ func (p *Paging) say(parts []part, owners int) (said []string) {
 }
 
 // sentence tells of a list under the revision whose first page holds least; empty: one page holds all under each.
-func (p *Paging) sentence(l *list) (text string) {
+func (p *Preview) sentence(l *list) (text string) {
 	least := len(l.entries)
 	for _, r := range revision.All() {
 		out := l.under(r)

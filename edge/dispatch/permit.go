@@ -177,7 +177,11 @@ func Targets(pool *backend.Pool) (out []policy.Target) {
 	for _, b := range pool.Backends() {
 		parts = append(parts, part{backend: b, catalog: b.Catalog()})
 	}
-	v := newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{})
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{}).targets()
+}
+
+// targets are all that a view lists.
+func (v *view) targets() (out []policy.Target) {
 	for _, l := range []*list{v.tools.list, v.prompts.list, v.resources.list, v.resources.templateList, v.resources.skillList} {
 		for i := range l.entries {
 			out = append(out, l.entries[i].target)

@@ -118,13 +118,19 @@ func (r *Rule) equal(o *Rule) bool {
 	return r.Name == o.Name && r.Per == o.Per && r.Budget == o.Budget && slices.Equal(r.Tools, o.Tools)
 }
 
+// Matches reports whether a pattern of Tools, which is one, names a tool.
+func Matches(pattern, tool string) bool {
+	ok, _ := path.Match(pattern, tool)
+	return ok
+}
+
 // about says whether the rule is about the call.
 func (r *Rule) about(c *Call) bool {
 	if len(r.Tools) == 0 {
 		return true
 	}
 	for _, p := range r.Tools {
-		if ok, _ := path.Match(p, c.Tool); ok {
+		if Matches(p, c.Tool) {
 			return true
 		}
 	}

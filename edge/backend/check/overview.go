@@ -20,7 +20,7 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
 	}
 	for _, l := range s.Lists {
 		if l.Err == nil {
-			f.list(l, s.Catalog)
+			f.list(l, s.Catalog, cfg.Prefix)
 		}
 	}
 	unusable, multiplying := schemas(s.Catalog.Tools)
@@ -51,8 +51,8 @@ func (f *findings) overview(s *backend.Survey, cfg backend.Config) {
 	f.lint(cfg.Prefix, s.Catalog.Tools, list)
 }
 
-// list writes one kind that was read.
-func (f *findings) list(l backend.Listing, c *backend.Catalog) {
+// list writes one kind that was read, names as clients see them, behind a prefix.
+func (f *findings) list(l backend.Listing, c *backend.Catalog, prefix string) {
 	if !l.Served {
 		fmt.Fprintf(&f.text, "  %s: not served\n", l.Kind)
 		return
@@ -67,6 +67,7 @@ func (f *findings) list(l backend.Listing, c *backend.Catalog) {
 	case backend.Tools:
 		names = collect(c.Tools, (*pb.Tool).GetName)
 	case backend.Resources:
+		prefix = "" // URIs have none
 		names, templates = collect(c.Resources, (*pb.Resource).GetUri), c.Templates
 		extra = append(extra, fmt.Sprintf("%d templates", len(templates)), offers(c.Describe.GetResources().GetSubscribe(), "subscriptions"),
 			offers(c.Describe.GetResources().GetCompletion(), "completion"))
@@ -80,7 +81,7 @@ func (f *findings) list(l backend.Listing, c *backend.Catalog) {
 	}
 	fmt.Fprintf(&f.text, "  %s: %d, %s\n", l.Kind, len(names), strings.Join(append([]string{scope, feed}, extra...), ", "))
 	for _, n := range names {
-		fmt.Fprintf(&f.text, "    %s\n", n)
+		fmt.Fprintf(&f.text, "    %s\n", prefix+n)
 	}
 	for _, t := range templates {
 		fmt.Fprintf(&f.text, "    %s (template)\n", t.GetUriTemplate())

@@ -1,0 +1,45 @@
+package app
+
+import (
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/dispatch"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// Preview is what clients would see of backends.
+func Preview(cfg config.Config) *dispatch.Preview { return dispatch.NewPreview(dispatching(cfg)) }
+
+// shownConflicts is how many names that are lost to an earlier backend are told of one backend.
+const shownConflicts = 20
+
+// TellPreview writes to out, a line each, what clients would not see of the backends that were added, and, where those are all that there are,
+// which names of the settings are those of nothing.
+func TellPreview(cfg config.Config, p *dispatch.Preview, complete bool, out io.Writer) {
+	for _, text := range p.Together() {
+		_, _ = fmt.Fprintln(out, "all backends together:", text)
+	}
+	targets, told := p.Targets(), map[string]int{}
+	for _, c := range p.Conflicts() {
+		served := slices.ContainsFunc(targets, func(t policy.Target) bool { return t.Backend == c.Dropped })
+		switch told[c.Dropped]++; {
+		case !served && told[c.Dropped] == 1:
+			_, _ = fmt.Fprintf(out, "note    backend %q: nothing that it lists is served: its names are all those of earlier backends, such as %q of %q: rename them, or give it a prefix\n",
+				c.Dropped, c.Key, c.Kept)
+		case !served:
+		case told[c.Dropped] <= shownConflicts:
+			_, _ = fmt.Fprintf(out, "note    backends %q and %q list the same %s %q: the first keeps it; rename one, or give one a prefix\n", c.Kept, c.Dropped, c.What, c.Key)
+		case told[c.Dropped] == shownConflicts+1:
+			_, _ = fmt.Fprintf(out, "note    backend %q: more of its names are those of earlier backends\n", c.Dropped)
+		}
+	}
+	if !complete {
+		return
+	}
+	for _, note := range cfg.Idle(targets) {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
+}

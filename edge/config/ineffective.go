@@ -1,0 +1,95 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// Ineffective says, a sentence each, which settings cannot do what they seem to be there for. Nil: none.
+func (c *Config) Ineffective() (notes []string) {
+	note := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	for _, list := range []struct {
+		key   string
+		hosts []string
+	}{{"hosts", c.Hosts}, {"admin-hosts", c.AdminHosts}} {
+		for i, host := range list.hosts {
+			if why := notHost(host); why != "" {
+				note("%s[%d]: %q matches no Host: %s", list.key, i, host, why)
+			}
+		}
+	}
+	for i, origin := range c.Origins {
+		if why := notOrigin(origin); why != "" {
+			note("origins[%d]: %q matches no Origin: %s", i, origin, why)
+		}
+	}
+	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && err == nil {
+		switch path := strings.TrimRight(u.Path, "/"); path {
+		case "":
+		case "/mcp", "/sse":
+			note("public-url: %q names an endpoint, which is put behind it: clients would be told of %s/mcp; write it without %s", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
+		default:
+			note("public-url: %q has a path: clients call %s/mcp, so a proxy has to take %s away before it hands requests on", c.PublicURL, strings.TrimRight(c.PublicURL, "/"), path)
+		}
+	}
+	for i := range c.Backends {
+		if b := &c.Backends[i]; withoutPort(b.Target) {
+			note("backends[%d] %s: target %q has no port: gRPC takes 443", i, b.Name, b.Target)
+		}
+	}
+	return notes
+}
+
+// notHost says why a name stands in no Host header, without its port; empty: it may.
+func notHost(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return ""
+	}
+	if u, err := url.Parse(host); err == nil && strings.Contains(host, "://") {
+		return "write the name alone, " + u.Hostname()
+	}
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return "ports are not compared: write " + name
+	}
+	if strings.ContainsAny(host, "*/[]:@ ") {
+		return "write a name or an address, such as mcp.example.com; there are no patterns"
+	}
+	return ""
+}
+
+// notOrigin says why a browser sends no such Origin; empty: it may.
+func notOrigin(origin string) string {
+	if origin == "*" {
+		return ""
+	}
+	u, err := url.Parse(origin)
+	switch {
+	case err != nil || u.Scheme == "" || u.Host == "":
+		return "write it with its scheme, such as https://app.example"
+	case strings.Contains(origin, "*"):
+		return "write whole origins; there are no patterns but * alone"
+	case strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
+		return fmt.Sprintf("an origin has no path: write %s://%s", u.Scheme, u.Host)
+	case u.Scheme == "https" && u.Port() == "443", u.Scheme == "http" && u.Port() == "80":
+		return fmt.Sprintf("browsers leave out the port of the scheme: write %s://%s", u.Scheme, u.Hostname())
+	}
+	return ""
+}
+
+// withoutPort reports whether a gRPC target is a name or an address without a port, which gRPC then chooses.
+func withoutPort(target string) bool {
+	rest := strings.TrimPrefix(target, "dns:")
+	if strings.HasPrefix(rest, "//") { // and an authority, which may be empty
+		_, rest, _ = strings.Cut(rest[2:], "/")
+	}
+	if rest == "" || strings.Contains(rest, "/") || strings.HasPrefix(target, "unix") || strings.HasPrefix(target, "passthrough:") {
+		return false
+	}
+	if _, err := netip.ParseAddr(rest); err == nil {
+		return true
+	}
+	return !strings.Contains(rest, ":")
+}

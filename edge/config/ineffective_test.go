@@ -1,0 +1,39 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+// What cannot match or is taken in another way than it is written is told of; what is right is not.
+func TestIneffective(t *testing.T) {
+	for _, x := range []struct {
+		c    Config
+		want string // empty: nothing is told
+	}{
+		{Config{Hosts: []string{"mcp.example.com", "10.0.0.1", "::1", "localhost"}}, ""},
+		{Config{Hosts: []string{"https://mcp.example.com"}}, `hosts[0]: "https://mcp.example.com" matches no Host: write the name alone, mcp.example.com`},
+		{Config{Hosts: []string{"a", "mcp.example.com:8080"}}, `hosts[1]: "mcp.example.com:8080" matches no Host: ports are not compared: write mcp.example.com`},
+		{Config{AdminHosts: []string{"*.example.com"}}, `admin-hosts[0]: "*.example.com" matches no Host`},
+		{Config{Hosts: []string{"[::1]"}}, `hosts[0]: "[::1]" matches no Host`},
+		{Config{Hosts: []string{"mcp.example.com/mcp"}}, `hosts[0]: `},
+		{Config{Origins: []string{"*", "https://app.example", "https://app.example/", "http://localhost:3000", "null"}}, `origins[4]: "null"`},
+		{Config{Origins: []string{"app.example"}}, `origins[0]: "app.example" matches no Origin: write it with its scheme`},
+		{Config{Origins: []string{"https://app.example/page"}}, `an origin has no path: write https://app.example`},
+		{Config{Origins: []string{"https://*.example"}}, `there are no patterns but * alone`},
+		{Config{Origins: []string{"https://app.example:443"}}, `write https://app.example`},
+		{Config{PublicURL: "https://mcp.example.com/"}, ""},
+		{Config{PublicURL: "https://example.com/tools"}, `public-url: "https://example.com/tools" has a path: clients call https://example.com/tools/mcp`},
+		{Config{PublicURL: "https://example.com/mcp"}, `names an endpoint`},
+		{Config{Backends: []Backend{{Name: "a", Target: "h:1"}, {Name: "b", Target: "dns:///h:1"}, {Name: "c", Target: "unix:/run/x"}, {Name: "d", Target: "passthrough:///x"}, {Name: "e", Target: "xds:///svc"}}}, ""},
+		{Config{Backends: []Backend{{Name: "a", Target: "tools.internal"}}}, `backends[0] a: target "tools.internal" has no port: gRPC takes 443`},
+		{Config{Backends: []Backend{{Name: "a", Target: "dns:///tools.internal"}}}, `has no port`},
+		{Config{Backends: []Backend{{Name: "a", Target: "dns://8.8.8.8/tools"}}}, `has no port`},
+		{Config{Backends: []Backend{{Name: "a", Target: "::1"}}}, `has no port`},
+	} {
+		notes := strings.Join(x.c.Ineffective(), "\n")
+		if x.want == "" && notes != "" || !strings.Contains(notes, x.want) || strings.Contains(notes, "\n") {
+			t.Errorf("%+v: %q, want %q", x.c, notes, x.want)
+		}
+	}
+}

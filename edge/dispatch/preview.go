@@ -1,0 +1,45 @@
+package dispatch
+
+import (
+	"log/slog"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/policy"
+)
+
+// Preview is what clients would see of backends, by the catalogs alone, before there is a client. Not safe for concurrent use.
+type Preview struct {
+	opts  Options
+	parts []part
+}
+
+// NewPreview makes one for a Dispatch with these options.
+func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
+
+// Of adds a backend and says, a sentence for each, which of its lists have more than one page if it is the only one. Clients
+// are in use that read the first page only.
+func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
+	one := part{backend: b, catalog: c}
+	p.parts = append(p.parts, one)
+	return p.say([]part{one}, 1)
+}
+
+// Together says, a sentence for each, which lists have more than one page as all backends that were added make them,
+// of those lists that several have a part in.
+func (p *Preview) Together() []string { return p.say(p.parts, 2) }
+
+// Complete reports whether so many backends were added, none of which has lists that are a caller's own.
+func (p *Preview) Complete(backends int) bool {
+	return len(p.parts) == backends && !slices.ContainsFunc(p.parts, func(one part) bool { return one.catalog.Private })
+}
+
+// Conflicts are the names that several of the backends claim, in their order.
+func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
+
+// Targets are all that the backends list, as clients see it.
+func (p *Preview) Targets() []policy.Target { return p.view(p.parts).targets() }
+
+func (p *Preview) view(parts []part) *view {
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.schemaWork})
+}

@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+)
+
+// Idle says, a sentence each, which names in settings, that can be compiled, are those of nothing that exists: names and patterns of the scopes,
+// and texts that conditions compare names with. What matches by other means is taken to name something.
+func (s *Settings) Idle(targets []Target) (notes []string) {
+	exists := func(kinds []Kind, holds func(*Target) bool) bool {
+		return slices.ContainsFunc(targets, func(t Target) bool { return slices.Contains(kinds, t.Kind) && holds(&t) })
+	}
+	for i, one := range s.Scopes {
+		for _, part := range []struct { // a URI that is not listed may be read
+			key      string
+			patterns []string
+			kind     Kind
+		}{{"tools", one.Tools, Tool}, {"prompts", one.Prompts, Prompt}} {
+			for n, p := range newPatterns(part.patterns) {
+				if !exists([]Kind{part.kind}, func(t *Target) bool { return p.MatchString(t.Name) }) {
+					notes = append(notes, fmt.Sprintf("policy: scopes[%d]: %s: no backend lists what %q names", i, part.key, part.patterns[n]))
+				}
+			}
+		}
+	}
+	env, err := newEnv()
+	if err != nil {
+		return notes
+	}
+	for i, r := range s.Rules {
+		for _, named := range compared(env, r.When) {
+			of := named.of()
+			if of.value != nil && !exists(of.kinds, func(t *Target) bool { return of.value(t) == named.text }) {
+				notes = append(notes, fmt.Sprintf("policy: rules[%d] %s: %s: no backend has %q", i, r.Name, named.variable, named.text))
+			}
+		}
+	}
+	return notes
+}
+
+// comparison is a variable that a condition compares with a text.
+type comparison struct{ variable, text string }
+
+// named is of which kinds of targets a variable has a value, and which; nil: of too many to know.
+type named struct {
+	kinds []Kind
+	value func(*Target) string
+}
+
+func (c comparison) of() named {
+	name, backend := func(t *Target) string { return t.Name }, func(t *Target) string { return t.Backend }
+	switch c.variable {
+	case varTool:
+		return named{[]Kind{Tool}, name}
+	case varPrompt:
+		return named{[]Kind{Prompt}, name}
+	case varToolBackend:
+		return named{[]Kind{Tool}, backend}
+	case varPromptBackend:
+		return named{[]Kind{Prompt}, backend}
+	case varResourceBackend:
+		return named{[]Kind{Resource, Template}, backend}
+	case varBackend:
+		return named{[]Kind{Tool, Prompt, Resource, Template}, backend}
+	}
+	return named{} // a URI that is not listed may be read
+}
+
+// compared are the variables that an expression compares with texts, by == or as one of a list.
+func compared(env *cel.Env, text string) (out []comparison) {
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		return nil
+	}
+	root := checked.NativeRep()
+	variable := func(e ast.Expr) string {
+		if ref := root.ReferenceMap()[e.ID()]; ref != nil {
+			return ref.Name
+		}
+		return ""
+	}
+	for _, e := range ast.MatchDescendants(ast.NavigateAST(root), ast.KindMatcher(ast.CallKind)) {
+		args := e.AsCall().Args()
+		if len(args) != 2 {
+			continue
+		}
+		switch e.AsCall().FunctionName() {
+		case operators.Equals:
+			for n := range args {
+				if s, ok := literal(args[1-n]); ok && variable(args[n]) != "" {
+					out = append(out, comparison{variable(args[n]), s})
+				}
+			}
+		case operators.In:
+			if args[1].Kind() != ast.ListKind || variable(args[0]) == "" {
+				continue
+			}
+			for _, item := range args[1].AsList().Elements() {
+				if s, ok := literal(item); ok {
+					out = append(out, comparison{variable(args[0]), s})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// literal is the text that an expression is; false: it is another.
+func literal(e ast.Expr) (string, bool) {
+	if e.Kind() != ast.LiteralKind {
+		return "", false
+	}
+	s, ok := e.AsLiteral().Value().(string)
+	return s, ok
+}
