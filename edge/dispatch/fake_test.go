@@ -35,6 +35,7 @@ type fake struct {
 	timeout      time.Duration
 	full         bool // its schemas are shown as they are
 	concurrent   int
+	children     []*pb.Resource // of each directory, beside its skill
 
 	mu        sync.Mutex
 	describe  *pb.DescribeResponse

@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -163,13 +162,9 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 
 // vetFiles refuses a skill as lists leave it out: with a file that belongs to another backend it does not exist.
 func (r *round) vetFiles(ctx context.Context, owner *backend.Backend, x *pb.Skill) error {
-	v, err := r.d.views.of(ctx, r.call.Principal) // r.view may be without the lists of backends that have files only
+	v, rank, err := r.whole(ctx, owner)
 	if err != nil {
 		return err
-	}
-	rank := slices.IndexFunc(v.parts, func(p part) bool { return p.backend == owner })
-	if rank < 0 {
-		return r.resourceNotFound()
 	}
 	if kept := v.resources.foreign(x, rank); kept != "" {
 		r.d.report.conflict(Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: owner.Name()})
@@ -178,66 +173,15 @@ func (r *round) vetFiles(ctx context.Context, owner *backend.Backend, x *pb.Skil
 	return nil
 }
 
-// readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that the caller may not read are left
-// out.
-func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Directories {
-		return mcp.Reply{}, r.notServed()
+// whole is the view of all backends, of which r.view may lack those that cannot have what is named, and the rank of one in it.
+func (r *round) whole(ctx context.Context, owner *backend.Backend) (v *view, rank int, err error) {
+	if v, err = r.d.views.of(ctx, r.call.Principal); err != nil {
+		return nil, 0, err
 	}
-	token, err := directoryCursor(r.call)
-	if err != nil {
-		return mcp.Reply{}, err
+	if rank = slices.IndexFunc(v.parts, func(p part) bool { return p.backend == owner }); rank < 0 {
+		return nil, 0, r.resourceNotFound()
 	}
-	found, about, err := r.named(ctx)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	owner := found.owner
-	ctx, end, err := r.begin(ctx, owner, r.call.Params.Target)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	defer end()
-	if err := r.await(ctx, nil); err != nil {
-		return mcp.Reply{}, err
-	}
-	out, err := owner.Resources().ListResourceDirectory(ctx,
-		&pb.ListResourceDirectoryRequest{Uri: found.sent, PageToken: token, Context: about})
-	if err != nil {
-		return mcp.Reply{}, r.notThere(ctx, err)
-	}
-	r.received(out)
-	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool { return !r.mayRead(c, owner) })
-	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, out.GetNextPageToken())
-	if err != nil {
-		return mcp.Reply{}, r.blame(err)
-	}
-	return reply, nil
-}
-
-// directoryCursor is the cursor, which is the backend's own page token.
-func directoryCursor(call *mcp.Call) (string, error) {
-	raw := call.Params.Cursor
-	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
-		return "", nil
-	}
-	token, ok := jsonrpc.Unquote(raw)
-	if !ok || token == "" {
-		return "", mcp.Errorf(mcp.KindBadCursor, "cursor must be a string that %s gave out", call.Method)
-	}
-	return token, nil
-}
-
-// mayRead says whether a child of a directory is shown.
-func (r *round) mayRead(child *pb.Resource, owner *backend.Backend) bool {
-	if r.d.opts.Access == nil {
-		return true
-	}
-	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: child.GetUri(), Backend: owner.Name()}
-	if child.GetMimeType() == directoryType {
-		target.Method = mcp.MethodDirectoryRead
-	}
-	return r.d.opts.Access.May(&r.call.Principal, &target)
+	return v, rank, nil
 }
 
 // notThere: a backend without the RPC has nothing of the URI.

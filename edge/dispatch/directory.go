@@ -1,0 +1,110 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/binary"
+	"hash/fnv"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that belong to another backend, or that the caller
+// may not read, are left out.
+func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
+	if !r.view.features.Directories {
+		return mcp.Reply{}, r.notServed()
+	}
+	found, about, err := r.named(ctx)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	owner := found.owner
+	cursors := directoryCursors{backend: owner.Name(), uri: found.sent, caller: r.call.Principal.Key()}
+	token, err := cursors.token(r.call)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	ctx, end, err := r.begin(ctx, owner, r.call.Params.Target)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	defer end()
+	if err := r.await(ctx, nil); err != nil {
+		return mcp.Reply{}, err
+	}
+	out, err := owner.Resources().ListResourceDirectory(ctx,
+		&pb.ListResourceDirectoryRequest{Uri: found.sent, PageToken: token, Context: about})
+	if err != nil {
+		return mcp.Reply{}, r.notThere(ctx, err)
+	}
+	r.received(out)
+	v, rank, err := r.whole(ctx, owner)
+	if err != nil {
+		return mcp.Reply{}, err
+	}
+	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool {
+		_, foreign := v.resources.belongs(c.GetUri(), rank)
+		return foreign || !r.mayRead(c, owner)
+	})
+	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
+	if err != nil {
+		return mcp.Reply{}, r.blame(err)
+	}
+	return reply, nil
+}
+
+// directoryCursors are those of one directory, for one caller: the page tokens of its backend, which another directory, or another's, must not be
+// read with.
+type directoryCursors struct{ backend, uri, caller string }
+
+// of is the cursor of a page token; empty: there is no further page.
+func (d directoryCursors) of(token string) string {
+	if token == "" {
+		return ""
+	}
+	return cursorText.EncodeToString(binary.BigEndian.AppendUint64([]byte(token), d.sum(token)))
+}
+
+// sum ties a token to the directory and the caller.
+func (d directoryCursors) sum(token string) uint64 {
+	h := fnv.New64a()
+	for _, part := range []string{d.backend, d.uri, d.caller, token} {
+		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(part))))
+		_, _ = h.Write([]byte(part))
+	}
+	return h.Sum64()
+}
+
+// token is that of the params' cursor; empty: there is none.
+func (d directoryCursors) token(call *mcp.Call) (string, error) {
+	raw := call.Params.Cursor
+	if len(raw) == 0 || jsonrpc.TypeOf(raw) == jsonrpc.Null {
+		return "", nil
+	}
+	text, _ := jsonrpc.Unquote(raw)
+	if b, err := cursorText.DecodeString(text); err == nil && len(b) > 8 {
+		token := string(b[:len(b)-8])
+		if binary.BigEndian.Uint64(b[len(b)-8:]) == d.sum(token) {
+			return token, nil
+		}
+	}
+	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.60s was not given out for this directory: read it again without a cursor", raw)
+}
+
+// mayRead says whether a child of a directory is shown.
+func (r *round) mayRead(child *pb.Resource, owner *backend.Backend) bool {
+	if r.d.opts.Access == nil {
+		return true
+	}
+	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: child.GetUri(), Backend: owner.Name()}
+	if child.GetMimeType() == directoryType {
+		target.Method = mcp.MethodDirectoryRead
+	}
+	return r.d.opts.Access.May(&r.call.Principal, &target)
+}
