@@ -136,6 +136,41 @@ func TestNamesOfABackendThatIsAway(t *testing.T) {
 	}
 }
 
+// TestPersonalNamesOfABackendThatIsAway: what a backend showed to some callers only is, while it is away, unknown to everybody, as it was to
+// the others before, and still of no other backend.
+func TestPersonalNamesOfABackendThatIsAway(t *testing.T) {
+	store := &memoryStore{}
+	knew := ownership.New(ownership.Options{Store: store})
+	startPlaced(t, knew, placed{fake: full("first")})
+	knew.Own("first", &ownership.Names{Tools: []string{"hers"}, Prompts: []string{"hers"}, Resources: []string{"mine://hers"}, Templates: []string{"mine://of/{x}"}})
+	if err := knew.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second := full("second")
+	second.tools = append(second.tools, &pb.Tool{Name: "hers"})
+	second.prompts = append(second.prompts, &pb.Prompt{Name: "hers"})
+	second.resources = append(second.resources, &pb.Resource{Uri: "mine://hers", Name: "r"})
+	late := ownership.New(ownership.Options{Store: store})
+	d := startPlaced(t, late, placed{fake: full("first"), away: true}, placed{fake: second})
+	if err := errors.Join(late.Load(t.Context()), d.Settle(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		method       mcp.Method
+		hers, nobody string
+	}{
+		{mcp.MethodToolsCall, `{"name":"hers"}`, `{"name":"nixx"}`},
+		{mcp.MethodPromptsGet, `{"name":"hers"}`, `{"name":"nixx"}`},
+		{mcp.MethodResourcesRead, `{"uri":"mine://hers"}`, `{"uri":"mine://nixx"}`},
+		{mcp.MethodResourcesRead, `{"uri":"mine://of/hers"}`, `{"uri":"mine://of/nixx"}`},
+	} {
+		hers, nobody := ask(t, d, x.method, x.hers), ask(t, d, x.method, x.nobody)
+		if hers != strings.ReplaceAll(nobody, "nixx", "hers") || strings.Contains(hers, "second") || strings.Contains(hers, "first") {
+			t.Errorf("%s %s: %s; of what nobody has: %s", x.method, x.hers, hers, nobody)
+		}
+	}
+}
+
 // A backend that comes back has its names again, and one that comes late wins by its place.
 func TestABackendThatComesLate(t *testing.T) {
 	a, b := full("a"), full("b")

@@ -136,6 +136,17 @@ func (r *Registry) keptOf(name string, e *entry) *Names {
 	return e.kept
 }
 
+// Apart returns what is remembered of a backend in its two parts: what it lists for everybody, and what it showed to some callers only; nil:
+// nothing is.
+func (r *Registry) Apart(name string) (listed, own *Names) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e := r.entries[name]; e != nil {
+		return e.listed, e.own
+	}
+	return nil, nil
+}
+
 // Own notes names that a backend shows to some callers only.
 func (r *Registry) Own(name string, n *Names) {
 	r.mu.Lock()
