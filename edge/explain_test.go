@@ -2,13 +2,16 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 )
 
@@ -163,5 +166,22 @@ func TestPolicyServerIsNamed(t *testing.T) {
 	}
 	if n := len(pdp.Asked()); n > 0 {
 		t.Errorf("the policy server was asked %d times", n)
+	}
+}
+
+// Where another spelling of a URI decides, the explanation has it.
+func TestExplainNamesTheSpelling(t *testing.T) {
+	s := capability.New("menus", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	capability.AddResource(s, &capability.Resource{Uri: "doc://a%20b", Name: "menu"}, func(context.Context, *capability.Call, string) (string, error) { return "", nil })
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	settings := "backends: [{name: menus, target: '" + serveTools(t, s) + "'}]\n" +
+		"policy: {default: allow, rules: [{name: decoded, when: 'resource.uri == \"doc://a b\"', then: hide}]}\n"
+	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", "{}"}, &out, &out)
+	if want := `hide, by the rule "decoded", as it may be spelled "doc://a b"`; err != nil || !strings.Contains(out.String(), want) {
+		t.Errorf("%v, %s\nwant %s", err, &out, want)
 	}
 }

@@ -74,7 +74,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 		if err != nil {
 			return err
 		}
-		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&t, &d)+asked(&cfg, &d), listing(p, &who, &t))
+		_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", kindNames[t.Kind], t.Name, effectOf(&t, &d)+spelled(&d)+asked(&cfg, &d), listing(p, &who, &t))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -112,6 +112,14 @@ func effectOf(t *policy.Target, d *policy.Decision) string {
 		return string(d.Effect) + ", by default"
 	}
 	return fmt.Sprintf("%s, by the rule %q", d.Effect, d.Rule)
+}
+
+// spelled says on which spelling it was decided, where that is another than the listed one.
+func spelled(d *policy.Decision) string {
+	if d.Form == "" {
+		return ""
+	}
+	return fmt.Sprintf(", as it may be spelled %q", d.Form)
 }
 
 // asked says that the policy server decides, too.

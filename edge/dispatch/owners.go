@@ -300,7 +300,9 @@ func mayHave(n *ownership.Names, uri string) bool {
 	}
 	return slices.ContainsFunc(n.Prefixes, func(prefix string) bool { return strings.HasPrefix(uri, uris.Normal(prefix)) }) ||
 		slices.ContainsFunc(n.Templates, func(text string) bool { return strings.HasPrefix(uri, headOf(text)) }) ||
-		slices.ContainsFunc(n.Skills, func(file string) bool { return strings.HasPrefix(uri, uris.Normal(strings.TrimSuffix(file, skillFile))) })
+		slices.ContainsFunc(n.Skills, func(file string) bool {
+			return strings.HasPrefix(uri, uris.Normal(strings.TrimSuffix(file, skillFile)))
+		})
 }
 
 // gone is the error of a call whose backend is away, or has not any more what it is about: its state, its questions and
