@@ -48,7 +48,8 @@ func TestInputResponses(t *testing.T) {
 	}{
 		{"accept", mcp.MethodElicit, `{"action":"accept","content":{"a":"x","n":1.0,"l":["y"],"z":null}}`, elicited(accept, `{"a":"x","n":1.0,"l":["y"],"z":null}`)},
 		{"accept by shape", "", `{"content":{},"action":"accept"}`, elicited(accept, `{}`)},
-		{"accept a URL", "", `{"action":"accept"}`, elicited(accept, ``)},
+		{"accept without content", "", `{"action":"accept"}`, elicited(accept, `{}`)},
+		{"accept with null", mcp.MethodElicit, `{"action":"accept","content":null}`, elicited(accept, `{}`)},
 		{"decline", mcp.MethodElicit, `{"action":"decline","content":null}`, elicited(decline, ``)},
 		{"cancel with content", mcp.MethodElicit, `{"action":"cancel","content":{"a":1}}`, elicited(cancel, ``)},
 		{"null", mcp.MethodElicit, `null`, nil},

@@ -176,7 +176,7 @@ func appendChoices(dst []byte, name string, oneOf json.RawMessage) ([]byte, erro
 }
 
 // readElicit reads an ElicitResult. Content is what a form was filled in with: only an accepted one
-// has it, and nothing in it is nested.
+// has it, {} where the client sent none, and nothing in it is nested.
 func readElicit(raw json.RawMessage) (*pb.ElicitResult, bool) {
 	out := &pb.ElicitResult{}
 	ok := object(raw, func(key []byte, value json.RawMessage) bool {
@@ -191,8 +191,11 @@ func readElicit(raw json.RawMessage) (*pb.ElicitResult, bool) {
 		}
 		return true
 	})
-	if out.Action != pb.ElicitAction_ELICIT_ACTION_ACCEPT {
+	switch {
+	case out.Action != pb.ElicitAction_ELICIT_ACTION_ACCEPT:
 		out.ContentJson = ""
+	case out.ContentJson == "":
+		out.ContentJson = "{}" // a form that needs nothing; of a URL there is nothing
 	}
 	return out, ok && out.Action != pb.ElicitAction_ELICIT_ACTION_UNSPECIFIED
 }

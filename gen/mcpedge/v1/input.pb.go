@@ -677,7 +677,7 @@ type ElicitResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// MCP: `action`.
 	Action ElicitAction `protobuf:"varint,1,opt,name=action,proto3,enum=mcpedge.v1.ElicitAction" json:"action,omitempty"`
-	// A JSON object by the requested schema; empty unless accepted from a form. MCP: `content`.
+	// A JSON object by the requested schema, `{}` where a client accepted without content; empty unless accepted. MCP: `content`.
 	ContentJson   string `protobuf:"bytes,2,opt,name=content_json,json=contentJson,proto3" json:"content_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

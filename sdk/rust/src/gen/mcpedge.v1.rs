@@ -919,7 +919,7 @@ pub struct ElicitResult {
     /// MCP: `action`.
     #[prost(enumeration = "ElicitAction", tag = "1")]
     pub action: i32,
-    /// A JSON object by the requested schema; empty unless accepted from a form. MCP: `content`.
+    /// A JSON object by the requested schema, `{}` where a client accepted without content; empty unless accepted. MCP: `content`.
     #[prost(string, tag = "2")]
     pub content_json: ::prost::alloc::string::String,
 }

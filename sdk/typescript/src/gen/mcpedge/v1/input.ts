@@ -141,7 +141,7 @@ export interface ElicitUrl {
 export interface ElicitResult {
   /** MCP: `action`. */
   action: ElicitAction;
-  /** A JSON object by the requested schema; empty unless accepted from a form. MCP: `content`. */
+  /** A JSON object by the requested schema, `{}` where a client accepted without content; empty unless accepted. MCP: `content`. */
   contentJson: string;
 }
 
