@@ -54,7 +54,7 @@ func decoderOf[In any](tool string, generated bool) func(arguments string, in *I
 		}
 		fill(presets, in)
 		data := []byte(arguments)
-		if err := json.Unmarshal(data, in); err != nil {
+		if err := unmarshal(data, in); err != nil {
 			return argumentError(err)
 		}
 		if is, should := spelled.check(data); is != "" {

@@ -67,7 +67,7 @@ func (f *form) decode(content json.RawMessage, into any) error {
 		return err
 	}
 	fill(f.presets, into)
-	if err := json.Unmarshal(content, into); err != nil {
+	if err := unmarshal(content, into); err != nil {
 		return fmt.Errorf("%w: %v", errInvalid, err)
 	}
 	return nil

@@ -1,0 +1,80 @@
+package capability
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// unmarshal is json.Unmarshal that takes whole numbers with a fraction or an exponent, 5.0 and 1e2, for the integers that they are (JSON Schema
+// 2020-12, Validation, section 6.1.1).
+func unmarshal(data []byte, into any) error {
+	err := json.Unmarshal(data, into)
+	if misfit := (*json.UnmarshalTypeError)(nil); !errors.As(err, &misfit) || !strings.HasPrefix(misfit.Value, "number") {
+		return err
+	}
+	if json.Unmarshal(wholeNumbers(data), into) == nil {
+		return nil
+	}
+	return err
+}
+
+// wholeNumbers writes the whole numbers of a JSON text, as far as they fit into 64 bits, without fraction and exponent.
+func wholeNumbers(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for i := 0; i < len(data); {
+		end := i + 1
+		switch c := data[i]; {
+		case c == '"':
+			for end < len(data) && data[end] != '"' {
+				if data[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			end = min(end+1, len(data))
+			out = append(out, data[i:end]...)
+		case c == '-' || c >= '0' && c <= '9':
+			for end < len(data) && strings.IndexByte("+-.0123456789Ee", data[end]) >= 0 {
+				end++
+			}
+			out = append(out, whole(string(data[i:end]))...)
+		default:
+			out = append(out, c)
+		}
+		i = end
+	}
+	return out
+}
+
+// whole is a number as an integer; the number itself if it is none, or has more than 20 digits.
+func whole(number string) string {
+	digits, exponent, _ := strings.Cut(strings.ToLower(number), "e")
+	before, after, _ := strings.Cut(digits, ".")
+	shift, err := strconv.Atoi(exponent)
+	if err != nil && exponent != "" {
+		return number
+	}
+	after = strings.TrimRight(after, "0")
+	sign := ""
+	if before[0] == '-' {
+		sign, before = "-", before[1:]
+	}
+	all := strings.TrimLeft(before+after, "0")
+	if all == "" {
+		return "0"
+	}
+	const most = 20 // digits of 64 bits
+	shift -= len(after)
+	if fraction := max(-shift, 0); fraction > 0 {
+		if fraction >= len(all) || strings.Trim(all[len(all)-fraction:], "0") != "" {
+			return number
+		}
+		all, shift = all[:len(all)-fraction], 0
+	}
+	if shift > most || len(all)+shift > most {
+		return number
+	}
+	return sign + all + strings.Repeat("0", shift)
+}
