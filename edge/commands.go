@@ -32,6 +32,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	}
 	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
 	app.TellExternal(cfg, out)
+	notes := slices.Concat(cfg.Deprecated(), cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
 	if cfg.Demo {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
@@ -52,10 +53,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return errors.Join(issuers, cmp.Or(files, err))
 	}
-	for _, note := range slices.Concat(cfg.Deprecated(), cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ())) {
-		_, _ = fmt.Fprintln(out, "note    "+note)
-	}
-	for _, note := range cfg.Unclaimed() {
+	for _, note := range notes {
 		_, _ = fmt.Fprintln(out, "note    "+note)
 	}
 	preview := app.Preview(cfg)
