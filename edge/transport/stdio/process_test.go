@@ -108,7 +108,7 @@ func TestProcess(t *testing.T) {
 		if err := p.wait(); err != nil {
 			t.Errorf("ended with %v; the log is\n%s", err, &p.log)
 		}
-		if !strings.Contains(p.log.String(), "serving on stdin and stdout") {
+		if !strings.Contains(p.log.String(), `msg=serving version=`) || !strings.Contains(p.log.String(), `endpoint="stdin and stdout"`) || !strings.Contains(p.log.String(), "msg=stopped") {
 			t.Errorf("the log is\n%s", &p.log)
 		}
 	})
