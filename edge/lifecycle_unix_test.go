@@ -3,8 +3,6 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -27,19 +25,24 @@ func TestLifecycleIsLogged(t *testing.T) {
 		}
 	}
 	write("")
-	lines := logged(t)
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- run(ctx, []string{"--config", file}) }()
-	find := func(message string) map[string]any {
+	log, stop := started(t, file)
+	seen := 0
+	// find awaits the next line with a message.
+	find := func(message string) (entry map[string]any) {
 		t.Helper()
-		for {
-			var entry map[string]any
-			line := await.Receive(t, message, lines)
-			if json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message {
-				return entry
+		await.Until(t, message, func() bool {
+			for {
+				line, _, whole := strings.Cut(log()[seen:], "\n")
+				if !whole {
+					return false
+				}
+				seen += len(line) + 1
+				if entry = nil; json.Unmarshal([]byte(line), &entry) == nil && entry["msg"] == message {
+					return true
+				}
 			}
-		}
+		})
+		return entry
 	}
 
 	began := find("serving")
@@ -73,33 +76,4 @@ func TestLifecycleIsLogged(t *testing.T) {
 		t.Errorf("%v", draining)
 	}
 	find("stopped")
-	if err := await.Receive(t, "the end", ended); err != nil {
-		t.Error(err)
-	}
-}
-
-// logged has the lines come that this process prints to stderr, until the test ends.
-func logged(t *testing.T) <-chan string {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	was := os.Stderr
-	os.Stderr = w
-	lines := make(chan string, 1024)
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		for scanner := bufio.NewScanner(r); scanner.Scan(); {
-			lines <- scanner.Text()
-		}
-	}()
-	t.Cleanup(func() {
-		os.Stderr = was
-		_ = w.Close()
-		<-read
-		_ = r.Close()
-	})
-	return lines
 }
