@@ -14,7 +14,7 @@ import (
 )
 
 // The records are sequences of fields, each its length and its bytes, behind a byte that names the
-// format. A record of a newer release may have more fields at its end.
+// format.
 const format = 1
 
 type packer []byte
@@ -98,15 +98,14 @@ func (u *unpacker) number() uint64 {
 	return n
 }
 
+func (u *unpacker) flag() bool { return u.number() == 1 }
+
 func (u *unpacker) time() time.Time {
 	if ns := u.number(); ns > 0 {
 		return time.Unix(0, int64(ns)) // #nosec G115 -- packed from an int64
 	}
 	return time.Time{}
 }
-
-// more says whether there are fields left: a record of an older release has fewer.
-func (u *unpacker) more() bool { return len(u.rest) > 0 }
 
 func (u *unpacker) texts() []string {
 	var list []string
@@ -128,89 +127,33 @@ func packSession(s *state.Session) string {
 	p := packer{format}
 	p.text(s.ID)
 	p.text(s.Version)
-	p.text(s.Principal.Subject)
-	p.text(s.Principal.Issuer)
-	p.texts(s.Principal.Scopes)
+	p.principal(&s.Principal)
 	p.bytes(s.ClientInfo)
 	p.bytes(s.Capabilities)
 	p.number(uint64(s.LogLevel))
 	p.flag(s.Initialized)
-	p.texts(nil) // where older releases kept the subscriptions
 	for _, n := range []uint64{s.Digest.Tools, s.Digest.Resources, s.Digest.Prompts, s.Attachment, s.Serial} {
 		p.number(n)
 	}
 	p.text(s.AttachedBy)
 	p.time(s.Created)
-	p.texts(s.Principal.Roles)
-	p.text(s.Principal.Client)
-	p.time(s.Principal.Until)
-	p.text(s.Principal.Actor)
-	p.forwarded(s.Principal.Forwarded)
-	p.text(s.Principal.TokenID)
-	claims, kind := s.Principal.Claims, saysKind(&s.Principal)
-	if len(s.Tasks) > 0 || !s.Keep.IsZero() || claims != nil || kind {
-		p.texts(s.Tasks)
-		p.time(s.Keep)
-	}
-	if claims != nil || kind {
-		p.claims(claims)
-	}
-	p.kind(&s.Principal)
+	p.texts(s.Tasks)
+	p.time(s.Keep)
 	return string(p)
 }
 
-// unpackSession reads what packSession wrote, or a record with subscriptions of an older release.
+// unpackSession reads what packSession wrote.
 func unpackSession(record string) (*state.Session, error) {
 	u := open(record)
-	s := &state.Session{ID: u.text(), Version: u.text()}
-	s.Principal = mcp.Principal{Subject: u.text(), Issuer: u.text(), Scopes: u.texts()}
-	s.ClientInfo, s.Capabilities = u.bytes(), u.bytes()
-	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.number() == 1 // #nosec G115 -- packed from a LogLevel
-	s.Subscriptions = u.texts()
+	s := &state.Session{ID: u.text(), Version: u.text(), Principal: u.principal(), ClientInfo: u.bytes(), Capabilities: u.bytes()}
+	s.LogLevel, s.Initialized = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
 	s.Digest = mcp.Digest{Tools: u.number(), Resources: u.number(), Prompts: u.number()}
-	s.Attachment, s.Serial = u.number(), u.number()
-	s.AttachedBy = u.text()
-	if u.more() {
-		s.Created = u.time()
-	}
-	if u.more() {
-		s.Principal.Roles, s.Principal.Client, s.Principal.Until = u.texts(), u.text(), u.time()
-	}
-	if u.more() {
-		s.Principal.Actor, s.Principal.Forwarded, s.Principal.TokenID = u.text(), u.forwarded(), u.text()
-	}
-	if u.more() {
-		s.Tasks, s.Keep = u.texts(), u.time()
-	}
-	if u.more() {
-		s.Principal.Claims = u.claims()
-	}
-	u.kind(&s.Principal)
+	s.Attachment, s.Serial, s.AttachedBy, s.Created = u.number(), u.number(), u.text(), u.time()
+	s.Tasks, s.Keep = u.texts(), u.time()
 	return s, u.err()
 }
 
-// looksLikeClient reports whether a subject is the client's of the same credentials. It is how records say that the principal is that client,
-// those of releases too that knew no difference, which write records again without fields that they do not know.
-func looksLikeClient(who *mcp.Principal) bool { return who.Subject != "" && who.Subject == who.Client }
-
-// saysKind reports whether the record of a principal has a field that says whether it is a client, since looksLikeClient does not.
-func saysKind(who *mcp.Principal) bool { return who.SubjectIsClient != looksLikeClient(who) }
-
-// kind is the last field of a record with a principal.
-func (p *packer) kind(who *mcp.Principal) {
-	if saysKind(who) {
-		p.flag(who.SubjectIsClient)
-	}
-}
-
-func (u *unpacker) kind(who *mcp.Principal) {
-	who.SubjectIsClient = looksLikeClient(who)
-	if u.more() {
-		who.SubjectIsClient = u.number() == 1
-	}
-}
-
-// principal keeps who called, but for its kind.
+// principal keeps who called.
 func (p *packer) principal(who *mcp.Principal) {
 	p.text(who.Subject)
 	p.text(who.Issuer)
@@ -222,12 +165,13 @@ func (p *packer) principal(who *mcp.Principal) {
 	p.time(who.Until)
 	p.forwarded(who.Forwarded)
 	p.claims(who.Claims)
+	p.flag(who.SubjectIsClient)
 }
 
 func (u *unpacker) principal() mcp.Principal {
 	return mcp.Principal{
 		Subject: u.text(), Issuer: u.text(), Scopes: u.texts(), Roles: u.texts(), Client: u.text(), Actor: u.text(), TokenID: u.text(),
-		Until: u.time(), Forwarded: u.forwarded(), Claims: u.claims(),
+		Until: u.time(), Forwarded: u.forwarded(), Claims: u.claims(), SubjectIsClient: u.flag(),
 	}
 }
 
@@ -278,30 +222,16 @@ func packCall(c *state.Call) string {
 	p.text(c.Trace)
 	p.time(c.Began)
 	p.principal(&c.Principal)
-	if c.Backend == "" {
-		p.kind(&c.Principal)
-	} else { // The kind is left out only where nothing follows.
-		p.flag(c.Principal.SubjectIsClient)
-		p.text(c.Backend)
-	}
+	p.text(c.Backend)
 	return string(p)
 }
 
 func unpackCall(id, record string) (state.Call, error) {
 	u := open(record)
 	c := state.Call{ID: id, RequestID: u.text(), Method: mcp.Method(u.text()), Params: u.bytes()}
-	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.number() == 1 // #nosec G115 -- packed from a LogLevel
-	c.Deadline = u.time()
-	if u.more() {
-		c.Trace, c.Began = u.text(), u.time()
-	}
-	if u.more() {
-		c.Principal = u.principal()
-		u.kind(&c.Principal)
-	}
-	if u.more() {
-		c.Backend = u.text()
-	}
+	c.LogLevel, c.Repeatable = mcp.LogLevel(u.number()), u.flag() // #nosec G115 -- packed from a LogLevel
+	c.Deadline, c.Trace, c.Began = u.time(), u.text(), u.time()
+	c.Principal, c.Backend = u.principal(), u.text()
 	return c, u.err()
 }
 
@@ -318,10 +248,7 @@ func packAsk(a *state.Ask) string {
 
 func unpackAsk(record, message string) (state.Ask, error) {
 	u := open(record)
-	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text()}
-	if u.more() {
-		a.Asked = u.time()
-	}
+	a := state.Ask{ID: u.text(), Key: u.text(), Method: mcp.Method(u.text()), ElicitationID: u.text(), Asked: u.time()}
 	if message != "" {
 		a.Message = []byte(message)
 	}
@@ -334,19 +261,11 @@ func packAnswer(a state.Answer) string {
 	p.bytes(a.Error)
 	p.principal(&a.By)
 	p.flag(a.Withdrawn)
-	p.kind(&a.By)
 	return string(p)
 }
 
 func unpackAnswer(record string) (state.Answer, error) {
 	u := open(record)
-	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes())}
-	if u.more() {
-		a.By = u.principal()
-	}
-	if u.more() {
-		a.Withdrawn = u.number() == 1
-	}
-	u.kind(&a.By)
+	a := state.Answer{Result: json.RawMessage(u.bytes()), Error: json.RawMessage(u.bytes()), By: u.principal(), Withdrawn: u.flag()}
 	return a, u.err()
 }

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// Every record says whether its principal is a client, and has no field for that where credentials of that client say it.
+// Every record says whether its principal is a client.
 func TestRecordsTellClientsFromUsers(t *testing.T) {
 	claims := map[string]json.RawMessage{"region": json.RawMessage(`"eu"`), "tenant": json.RawMessage(`9007199254740993`)}
 	for name, who := range map[string]mcp.Principal{
@@ -41,32 +40,6 @@ func TestRecordsTellClientsFromUsers(t *testing.T) {
 				t.Errorf("%s, of an answer: %+v, %v", name, a, err)
 			}
 		}
-	}
-}
-
-// Records of a release that did not tell clients from users are those of the client where the subject is its id, and else of a user.
-func TestRecordsFromBeforeClientsWereToldApart(t *testing.T) {
-	for name, c := range map[string]struct {
-		record string
-		want   string
-	}{
-		"a user, the oldest form": {"\x01\x01s\x00\x05alice\x02id\x01\x00\x00\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x01\x00\x00", "alice false"},
-		"a user":                  {packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: "desk"}}), "alice false"},
-		"a client":                {packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: "alice", SubjectIsClient: true}}), "alice true"},
-	} {
-		s, err := unpackSession(c.record)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if got := fmt.Sprint(s.Principal.Subject, " ", s.Principal.SubjectIsClient); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-	of := func(isClient bool) int {
-		return len(packSession(&state.Session{ID: "s", Principal: mcp.Principal{Subject: "alice", Client: map[bool]string{true: "alice", false: "other"}[isClient], SubjectIsClient: isClient}}))
-	}
-	if of(true) != of(false) {
-		t.Errorf("the record of a client has %d bytes, a user's %d: an older release writes no such field", of(true), of(false))
 	}
 }
 

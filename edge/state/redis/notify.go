@@ -21,15 +21,15 @@ const (
 
 // message is a session event on its way to an inbox.
 type message struct {
-	Event state.SessionEvent `json:"Bell"`
+	Event state.SessionEvent
 	// ID names the notification, From who waits for the ack.
-	ID   string `json:"Ring"`
+	ID   string
 	From string
 }
 
 // ack tells that a replica handled an event.
 type ack struct {
-	ID      string `json:"Ring"`
+	ID      string
 	Replica string
 }
 
