@@ -32,7 +32,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	}
 	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
 	app.TellExternal(cfg, out)
-	notes := slices.Concat(cfg.Deprecated(), cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
+	notes := slices.Concat(cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
 	if cfg.Demo {
 		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {

@@ -116,11 +116,8 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	return a, nil
 }
 
-// warnOfSettings logs the settings that are accepted for now only, and those that show credentials to others.
+// warnOfSettings logs the settings that cannot do what they seem to be there for, and those that show credentials to others.
 func warnOfSettings(cfg config.Config, log *slog.Logger) {
-	for _, note := range cfg.Deprecated() {
-		log.Warn("a setting is deprecated", "setting", note)
-	}
 	for _, note := range cfg.Ineffective() {
 		log.Warn("a setting cannot do what it seems to be there for", "setting", note)
 	}

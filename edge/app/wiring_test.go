@@ -9,7 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// Settings that are deprecated, or show credentials to others, are logged at the start.
+// Settings that can do nothing, or show credentials to others, are logged at the start.
 func TestSettingsAreWarnedOf(t *testing.T) {
 	var out bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&out, nil))
@@ -18,8 +18,8 @@ func TestSettingsAreWarnedOf(t *testing.T) {
 	if warnOfSettings(cfg, log); out.Len() > 0 {
 		t.Errorf("logged for settings in use: %s", out.String())
 	}
-	cfg.Backends = append(cfg.Backends, config.Backend{Name: "c", Target: "h:3", Kind: "mcp"})
-	if warnOfSettings(cfg, log); !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "backends[2] c: kind: mcp is deprecated") {
+	cfg.Backends = append(cfg.Backends, config.Backend{Name: "c", Target: "tools.internal"})
+	if warnOfSettings(cfg, log); !strings.Contains(out.String(), "level=WARN") || !strings.Contains(out.String(), "backends[2] c: target") {
 		t.Errorf("logged %q", out.String())
 	}
 	cfg.Backends[1].Identity = config.IdentityExchange

@@ -146,10 +146,6 @@ const (
 	KindContract = "contract"
 	// KindReflect is any gRPC service; its methods become tools.
 	KindReflect = "reflect"
-
-	// kindMCP was the name of KindContract and means the same. It is deprecated: the name is going to be that of
-	// servers that speak MCP.
-	kindMCP = "mcp"
 )
 
 // How backends are shown who is calling.
@@ -178,7 +174,7 @@ type Backend struct {
 	Name string `yaml:"name"`
 	// Target is any gRPC target.
 	Target string `yaml:"target"`
-	// Kind is KindContract, also when empty, or KindReflect; "mcp" is accepted for KindContract, see Deprecated.
+	// Kind is KindContract, also when empty, or KindReflect.
 	Kind string `yaml:"kind"`
 	// Schemas is the form in which the schemas of its tools' arguments are shown; empty: Config.Schemas.
 	Schemas string `yaml:"schemas"`
@@ -433,17 +429,6 @@ func (c *Config) validate(command string) error {
 	return errors.Join(errs...)
 }
 
-// Deprecated says, a sentence each, which settings are accepted for now only, and what to write instead. Nil: none.
-func (c *Config) Deprecated() (notes []string) {
-	for i, b := range c.Backends {
-		if b.Kind == kindMCP {
-			notes = append(notes, fmt.Sprintf("backends[%d] %s: kind: mcp is deprecated: write kind: contract, or leave kind out; "+
-				"mcp is going to mean a server that speaks MCP", i, b.Name))
-		}
-	}
-	return notes
-}
-
 // minResolve is the least time between two questions to DNS.
 const minResolve = time.Second
 
@@ -460,7 +445,7 @@ func (b *Backend) validateKind(i int) (errs []error) {
 		if len(b.Claims) > 0 {
 			wrong("claims: a service of kind: reflect is not told who is calling: take them out")
 		}
-	case "", KindContract, kindMCP:
+	case "", KindContract:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {
 			wrong("descriptor-set, include, exclude and max-stream-messages are for kind: reflect: set it, or take them out")
 		}

@@ -68,24 +68,6 @@ limits: {body: 64KiB, rounds: 3, stream-after: 250ms}
 	}
 }
 
-// The former name of a kind stays, and is said to be deprecated.
-func TestKinds(t *testing.T) {
-	path := file(t, "backends:\n  - {name: a, target: h:1}\n  - {name: b, target: h:2, kind: contract}\n"+
-		"  - {name: c, target: h:3, kind: mcp}\n  - {name: d, target: h:4, kind: reflect}\n")
-	cfg, err := Load("check", []string{"--config", path}, env(nil), io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
-	notes := cfg.Deprecated()
-	if len(notes) != 1 || !strings.Contains(notes[0], "backends[2] c: kind: mcp is deprecated: write kind: contract") {
-		t.Errorf("notes %q", notes)
-	}
-	path = file(t, "backends: [{name: a, target: h:1, kind: mcp, include: [a.B/C]}]\n")
-	if _, err := Load("check", []string{"--config", path}, env(nil), io.Discard); err == nil || !strings.Contains(err.Error(), "kind: reflect") {
-		t.Errorf("keys of another kind: %v", err)
-	}
-}
-
 func TestMistakesAreNamed(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
