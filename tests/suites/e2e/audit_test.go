@@ -235,6 +235,10 @@ func TestAuditThatCannotBeWritten(t *testing.T) {
 			}))
 			call := func() *reply { return newStateless(t, e.URL).call("add", `{"a":1,"b":2}`) }
 			call().want(http.StatusOK)
+			await.Until(t, "both records of the call", func() bool { // the one of the outcome comes after the response
+				raw, err := os.ReadFile(path)
+				return err == nil && bytes.Count(raw, []byte("\n")) == 2
+			})
 			if err := os.Rename(dir, dir+".1"); err != nil {
 				t.Fatal(err)
 			}
