@@ -13,9 +13,8 @@ import (
 	"github.com/mcpedge/mcpedge/edge/state"
 )
 
-// The records are sequences of fields, each its length and its bytes, behind a byte that names the
-// format.
-const format = 1
+// The records are sequences of fields, each its length and its bytes, behind a byte that names the format; one of another format is not read.
+const format = 2
 
 type packer []byte
 
