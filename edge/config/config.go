@@ -58,7 +58,7 @@ type Config struct {
 	Backends []Backend `yaml:"backends"`
 	// Kubernetes finds more of them, which come behind; nil: none are looked for.
 	Kubernetes *Kubernetes `yaml:"kubernetes"`
-	// Demo starts the bundled services, behind Backends if there are any. See ServesDemo.
+	// Demo starts the bundled services, behind Backends if there are any.
 	Demo bool `yaml:"demo"`
 	// Redis keeps the state of any number of replicas: a URL, see RedisURL. Empty: the state is kept in
 	// the process, for one replica.
