@@ -321,10 +321,12 @@ func (s *server) CancelCall(ctx context.Context, req *pb.CancelCallRequest) (*pb
 	if f == nil {
 		return &pb.CancelCallResponse{}, nil
 	}
-	if err := s.a.cancelOperation(forward(ctx), m.operations, f.Operation); err != nil {
+	switch err := s.a.cancelOperation(forward(ctx), m.operations, f.Operation); status.Code(err) {
+	case codes.OK, codes.NotFound, codes.FailedPrecondition: // It has ended, or the round that began it has cancelled it.
+		return &pb.CancelCallResponse{}, nil
+	default:
 		return nil, err
 	}
-	return &pb.CancelCallResponse{}, nil
 }
 
 // methodPath is how gRPC names a method.

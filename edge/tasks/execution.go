@@ -64,9 +64,8 @@ type execution struct {
 	away int
 	// asked is how often the client was asked before the round that runs.
 	asked int
-	// job tells the backend that the job it keeps between two rounds is cancelled; nil: it keeps none, or a round runs that is not repeatable,
-	// and sees its own cancellation.
-	job atomic.Pointer[mcp.Call]
+	// job is the job that the backend keeps between two rounds.
+	job job
 
 	// mu guards what follows: of a call that may become a task, the sink of its request, and how it ended without having become one.
 	mu   sync.Mutex
@@ -143,9 +142,9 @@ func (x *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		asked = x.origin.Asked
 	}
 	x.asked = asked
-	x.job.Store(nil)
+	x.job.clear()
 	if round.Resumable && kept { // It may only ask how the job is: that it is cancelled does not end the job.
-		x.keepsJob(asked, own)
+		x.keepsJob(asked, own, false)
 	}
 	m.Round, m.Attempt, m.Envelope = asked+1, max(round.Attempt, 1), mcp.Envelope{}
 	m.Begun = m.Begun || round.Round > 1 || m.Attempt > 1
@@ -310,6 +309,7 @@ func (x *execution) Stored(w *medium.Write, _ time.Time, err error) {
 	if err == nil && len(w.Begin) > 0 {
 		x.made.Store(true)
 	}
+	x.job.stored(w, err)
 	if errors.Is(err, state.ErrUnacknowledged) {
 		x.t.counters.Unacknowledged.Add(1)
 	}
@@ -326,9 +326,7 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 	if x.made.Load() && how == call.HowEnded && r != nil {
 		x.ended(r)
 	}
-	if job := x.job.Load(); job != nil && how == call.HowEnded && r != nil && r.Cancelled {
-		x.cancelJob(job)
-	}
+	x.cancelJob(x.job.over(how, r))
 	if x.leave != nil {
 		x.leave()
 	}
@@ -337,31 +335,6 @@ func (x *execution) Over(how call.How, r *call.Reply) {
 		close(x.over)
 	}
 }
-
-// keepsJob notes what the backend keeps after a round before which the client was asked that often.
-func (x *execution) keepsJob(asked int, kept []byte) {
-	if len(kept) == 0 {
-		return
-	}
-	c := x.first
-	c.State, c.Responses, c.Attempt, c.Round = kept, nil, 1, asked+1
-	c.HTTP, c.Header, c.Memory, c.Backend = mcp.HTTP{}, nil, nil, x.bound()
-	x.job.Store(&c)
-}
-
-// cancelJob tells the backend that the job behind the task is not wanted any more.
-func (x *execution) cancelJob(c *mcp.Call) {
-	x.t.work.Spawn(func() {
-		ctx, cancel := context.WithTimeout(x.base, cancelTimeout)
-		defer cancel()
-		if err := x.t.CancelCall(ctx, x.rules, c); err != nil {
-			x.t.o.Logger.Warn("a backend could not be told that a task was cancelled", "call", c.ID, "error", err)
-		}
-	})
-}
-
-// cancelTimeout bounds how long that may take.
-const cancelTimeout = 10 * time.Second
 
 // discard says that the execution is over, or never began.
 func (x *execution) discard() {

@@ -39,7 +39,7 @@ func (t *Tasks) resume(o *medium.Owned, why run.Reason) (*run.Claimed, error) {
 	x.first.Principal = callerOf(r, why)
 	if r.Phase != state.PhaseDispatched {
 		asked, kept, _ := openState(r.State)
-		x.keepsJob(asked, kept)
+		x.keepsJob(asked, kept, false)
 	}
 	x.memory.Force(budget.Calls, copies*int64(len(r.Params))) // It was admitted when it began.
 	return &run.Claimed{Task: x, Context: ctx}, nil

@@ -574,6 +574,28 @@ func TestRepeatableRounds(t *testing.T) {
 	})
 }
 
+// TestCancelledWhileTheJobBegins: a round that gives a job after its task was cancelled, here or at another replica, has the job cancelled.
+func TestCancelledWhileTheJobBegins(t *testing.T) {
+	onMedia(t, nil, func(t *testing.T, w *world) {
+		w.backend.tools["job"] = tool{atOnce, false, func(_ context.Context, c *mcp.Call, _ mcp.Sink) (mcp.Reply, error) {
+			name, _ := jsonString(c.Params.Arguments, "name")
+			<-w.backend.gate(name) // It has begun the job, and does not see the cancellation.
+			return mcp.Reply{Input: &mcp.InputRequired{State: []byte("job " + name), Repeatable: true, RetryAfter: time.Hour}}, nil
+		}}
+		a, b := w.replica(), w.replica()
+		for name, canceller := range map[string]*replica{"here": a, "elsewhere": b} {
+			id := a.begin("job", name)
+			await.Until(t, "the round to run", func() bool { return w.backend.running.Load() == 1 })
+			canceller.must(modern, "alice", mcp.MethodTasksCancel, about(id))
+			await.Until(t, "the task to end where it runs", func() bool { return a.calls.Call(id) == nil })
+			close(w.backend.gate(name))
+			if got := await.Receive(t, "the backend to be told", w.backend.cancelled); got != "job "+name || len(w.backend.cancelled) > 0 {
+				t.Errorf("it was told of %q, and of %d more", got, len(w.backend.cancelled))
+			}
+		}
+	})
+}
+
 // TestBackendAwayWhileItIsAsked: a backend that is away when it is asked about a job is asked again; one that is away when the job is to begin has not begun it.
 func TestBackendAwayWhileItIsAsked(t *testing.T) {
 	onMedia(t, nil, func(t *testing.T, w *world) {

@@ -17,7 +17,7 @@ import (
 // asks is what comes of a round that needs another one.
 func (x *execution) asks(round *medium.Record, asked int, reply mcp.Reply) *call.Reply {
 	in := reply.Input
-	x.keepsJob(asked, in.State)
+	x.keepsJob(asked, in.State, !x.repeatable && !round.Resumable)
 	switch {
 	case len(in.Requests) == 0: // There may be a task meanwhile.
 		return &call.Reply{Kind: call.Busy, Pause: max(in.RetryAfter, minRetry), State: keptState(asked, in.State), Resumable: in.Repeatable}

@@ -28,13 +28,15 @@ import (
 type Harvest struct {
 	Set   *descriptorpb.FileDescriptorSet
 	files *protoregistry.Files
-	// Began gets the field of each operation that begins, Cancelled of each that is cancelled.
+	// Began gets the field of each operation that begins, Cancelled of each that is cancelled, once.
 	Began, Cancelled chan string
 
 	mu    sync.Mutex
 	table map[string]*dynamicpb.Message
 	asked map[string]int
 	away  bool
+	// cancelled holds the fields of the operations that were cancelled.
+	cancelled map[string]bool
 	// hold is what answers of methods that begin operations wait for; nil: nothing.
 	hold chan struct{}
 }
@@ -53,7 +55,7 @@ func NewHarvest() *Harvest {
 	})
 	return &Harvest{
 		Set: set, files: Files(set), Began: make(chan string, 100), Cancelled: make(chan string, 100),
-		table: map[string]*dynamicpb.Message{}, asked: map[string]int{},
+		table: map[string]*dynamicpb.Message{}, asked: map[string]int{}, cancelled: map[string]bool{},
 	}
 }
 
@@ -184,11 +186,24 @@ func (h *Harvest) Handle(_ context.Context, method protoreflect.MethodDescriptor
 		if _, err := fmt.Sscanf(text("name"), "operations/%s", &field); err != nil {
 			return status.Errorf(codes.NotFound, "there is no operation %q", text("name"))
 		}
-		h.Fail(field, code.Code_CANCELLED, "it was cancelled")
-		h.Cancelled <- field
+		if h.cancel(field) {
+			h.Cancelled <- field
+		}
 		return send(dynamicpb.NewMessage(method.Output()))
 	}
 	return status.Errorf(codes.Unimplemented, "method %s", method.FullName())
+}
+
+// cancel ends an operation as cancelled. It reports false for one that was cancelled before.
+func (h *Harvest) cancel(field string) bool {
+	h.mu.Lock()
+	before := h.cancelled[field]
+	h.cancelled[field] = true
+	h.mu.Unlock()
+	if !before {
+		h.Fail(field, code.Code_CANCELLED, "it was cancelled")
+	}
+	return !before
 }
 
 func (h *Harvest) send(name string, send func(*dynamicpb.Message) error) error {

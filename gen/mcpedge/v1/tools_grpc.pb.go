@@ -37,8 +37,9 @@ type ToolServiceClient interface {
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[CallToolResponse], error)
-	// CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-	// run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+	// CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+	// its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+	// It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
 	// UNIMPLEMENTED: there is nothing to end.
 	CancelCall(ctx context.Context, in *CancelCallRequest, opts ...grpc.CallOption) (*CancelCallResponse, error)
 	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and
@@ -125,8 +126,9 @@ type ToolServiceServer interface {
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	// CallTool streams any number of events, then exactly one outcome, then ends.
 	CallTool(*CallToolRequest, grpc.ServerStreamingServer[CallToolResponse]) error
-	// CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-	// run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+	// CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+	// its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+	// It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
 	// UNIMPLEMENTED: there is nothing to end.
 	CancelCall(context.Context, *CancelCallRequest) (*CancelCallResponse, error)
 	// WatchTools first sends `started`, then `changed` whenever ListTools would answer differently, and

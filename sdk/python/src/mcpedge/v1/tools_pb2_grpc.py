@@ -85,8 +85,9 @@ class ToolServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelCall(self, request, context):
-        """CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-        run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+        """CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+        its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+        It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
         UNIMPLEMENTED: there is nothing to end.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)

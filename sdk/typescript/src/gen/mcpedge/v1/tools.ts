@@ -1132,8 +1132,9 @@ export const ToolServiceService = {
     responseDeserialize: (value: Buffer): CallToolResponse => CallToolResponse.decode(value),
   },
   /**
-   * CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-   * run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
    * UNIMPLEMENTED: there is nothing to end.
    */
   cancelCall: {
@@ -1167,8 +1168,9 @@ export interface ToolServiceServer extends UntypedServiceImplementation {
   /** CallTool streams any number of events, then exactly one outcome, then ends. */
   callTool: handleServerStreamingCall<CallToolRequest, CallToolResponse>;
   /**
-   * CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-   * run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
    * UNIMPLEMENTED: there is nothing to end.
    */
   cancelCall: handleUnaryCall<CancelCallRequest, CancelCallResponse>;
@@ -1205,8 +1207,9 @@ export interface ToolServiceClient extends Client {
     options?: Partial<CallOptions>,
   ): ClientReadableStream<CallToolResponse>;
   /**
-   * CancelCall tells that a task was cancelled between two rounds of its call, or in one that InputRequired.repeatable or a Checkpoint made one that may be
-   * run again, so that a job behind it can be ended. It is best effort: it may not come, and any other round sees its own cancellation instead.
+   * CancelCall tells that the job behind a task is not wanted any more, so that it can be ended: the task was cancelled between two rounds of
+   * its call, in a round that may be run again (InputRequired.repeatable, a Checkpoint), or in one whose InputRequired crossed the cancellation.
+   * It is best effort: it may not come, it may come though the round saw its own cancellation, and any other round sees that alone.
    * UNIMPLEMENTED: there is nothing to end.
    */
   cancelCall(

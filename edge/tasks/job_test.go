@@ -1,0 +1,65 @@
+package tasks
+
+import (
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/state"
+	"github.com/mcpedge/mcpedge/edge/state/medium"
+)
+
+// TestJob: a job is cancelled once, when its task was cancelled, or when the task was lost to a replica that cannot know the job.
+func TestJob(t *testing.T) {
+	state7 := &medium.Write{State: []byte("job 7")}
+	ended := &call.Reply{Cancelled: true}
+	for name, x := range map[string]struct {
+		private bool
+		stored  *medium.Write
+		err     error
+		how     call.How
+		reply   *call.Reply
+		want    bool
+	}{
+		"cancelled":                     {how: call.HowEnded, reply: ended, want: true},
+		"cancelled, private":            {private: true, how: call.HowEnded, reply: ended, want: true},
+		"completed":                     {private: true, how: call.HowEnded, reply: &call.Reply{}},
+		"ended without a reply":         {private: true, how: call.HowEnded},
+		"lost, known to others":         {how: call.HowLost, reply: ended},
+		"lost, private":                 {private: true, how: call.HowLost, want: true},
+		"lost, its state stored":        {private: true, stored: state7, how: call.HowLost},
+		"lost, its state refused":       {private: true, stored: state7, err: state.ErrFenced, how: call.HowLost, want: true},
+		"lost, its state perhaps there": {private: true, stored: state7, err: state.ErrUnavailable, how: call.HowLost},
+		"lost, another write stored":    {private: true, stored: &medium.Write{}, how: call.HowLost, want: true},
+		"waits":                         {private: true, how: call.HowParked},
+	} {
+		for _, late := range []bool{false, true} { // before and after the round returns
+			if late && x.stored != nil {
+				continue
+			}
+			var j job
+			c := &mcp.Call{ID: "c"}
+			got := []*mcp.Call{}
+			if !late {
+				got = append(got, j.keep(c, x.private))
+			}
+			if x.stored != nil {
+				j.stored(x.stored, x.err)
+			}
+			got = append(got, j.over(x.how, x.reply))
+			if late {
+				got = append(got, j.keep(c, x.private))
+			}
+			got = append(got, j.over(x.how, x.reply)) // once
+			n := 0
+			for _, c := range got {
+				if c != nil {
+					n++
+				}
+			}
+			if (n == 1) != x.want || n > 1 {
+				t.Errorf("%s, late %t: it was cancelled %d times", name, late, n)
+			}
+		}
+	}
+}
