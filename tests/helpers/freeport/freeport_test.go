@@ -1,7 +1,11 @@
 package freeport
 
 import (
+	"bufio"
+	"fmt"
 	"net"
+	"os"
+	"os/exec"
 	"testing"
 )
 
@@ -34,5 +38,57 @@ func TestNoPortIsGivenTwice(t *testing.T) {
 			t.Fatalf("%s was given twice", addr)
 		}
 		given[addr] = true
+	}
+}
+
+// TestMain has the test program give out ports instead of testing, as a second process does.
+func TestMain(m *testing.M) {
+	if os.Getenv("FREEPORT_GIVE") == "" {
+		os.Exit(m.Run())
+	}
+	for range ports {
+		addr, err := Addr()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(addr)
+	}
+	_, _ = os.Stdin.Read(make([]byte, 1)) // Its ports are its own until it ends.
+}
+
+// ports is how many ports a process of TestNoPortIsGivenToTwoProcesses takes: several blocks.
+const ports = 3 * blockSize
+
+// Processes that run beside each other are given different ports.
+func TestNoPortIsGivenToTwoProcesses(t *testing.T) {
+	given := map[string]int{}
+	for process := range 3 {
+		cmd := exec.Command(os.Args[0]) // #nosec G204 -- this program
+		cmd.Env = append(os.Environ(), "FREEPORT_GIVE=1")
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = in.Close()
+			_ = cmd.Wait()
+		})
+		lines := bufio.NewScanner(out)
+		for range ports {
+			if !lines.Scan() {
+				t.Fatalf("process %d gave fewer ports: %v", process, lines.Err())
+			}
+			if other, twice := given[lines.Text()]; twice {
+				t.Fatalf("processes %d and %d were given %s", other, process, lines.Text())
+			}
+			given[lines.Text()] = process
+		}
 	}
 }
