@@ -160,7 +160,8 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	r := &round{d: d, view: v, rules: rules, call: call, sink: sink}
+	r := &round{d: d, view: v, rules: rules, sink: sink}
+	r.call, r.misfits = withOwnState(call)
 	reply, err := r.run(ctx)
 	r.settle(&reply)
 	if r.owner != nil {

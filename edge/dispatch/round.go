@@ -24,6 +24,9 @@ type round struct {
 	call  *mcp.Call
 	sink  mcp.Sink
 
+	// misfits are those of the rounds before.
+	misfits misfits
+
 	// unread is why the backend would not take the arguments; nil: nothing is known against them.
 	unread error
 

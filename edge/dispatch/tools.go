@@ -183,6 +183,10 @@ func (d *Dispatch) CancelCall(ctx context.Context, rules *revision.Rules, call *
 	if t == nil {
 		return nil
 	}
+	call, _ = withOwnState(call)
+	if call.State == nil {
+		return nil
+	}
 	r := &round{d: d, view: v, rules: rules, call: call}
 	ctx, end, err := r.begin(ctx, t.owner, t.pb.GetName())
 	if err != nil {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -37,14 +38,16 @@ type InputRequired struct {
 	AwaitWithdrawal func(ctx context.Context) bool
 }
 
+// ErrMisfit is that the client's answers to a question do not fit it, however often it is asked.
+var ErrMisfit = errors.New("the client gives no answer that fits the question")
+
 // Beyond is the error that ends a call which asks in more rounds than it may; nil: it may ask. asked is in how many rounds
 // it has asked before, most in how many it may.
 func (in *InputRequired) Beyond(asked, most int) error {
 	if asked < most {
 		return nil
 	}
-	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds; "+
-		"an answer that does not fit its question is asked for again", in.Requests[0].Key, asked)
+	return Errorf(KindQuota, "the call asks %q after round %d of questions, the last that it may have by the setting rounds", in.Requests[0].Key, asked)
 }
 
 // InputRequest is one request to the client, rendered under the call's revision.

@@ -35,7 +35,16 @@ const (
 // Compile compiles a schema of dialect 2020-12 unless it names another. The empty text accepts everything.
 // References lead only into the schema itself and the dialects' own: nothing is fetched (MCP, "Tools",
 // "Security Considerations"). The error is one line for people.
-func Compile(text string) (*Schema, error) {
+func Compile(text string) (*Schema, error) { return read(text, jsonschema.NewCompiler()) }
+
+// CompileForm is Compile of the schema of a form, whose formats (email, uri, date, date-time) are checked (MCP, "Elicitation").
+func CompileForm(text string) (*Schema, error) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	return read(text, c)
+}
+
+func read(text string, c *jsonschema.Compiler) (*Schema, error) {
 	if text == "" {
 		return &Schema{}, nil
 	}
@@ -55,7 +64,7 @@ func Compile(text string) (*Schema, error) {
 	if n := parts(doc); n > MaxParts {
 		return nil, fmt.Errorf("it has %d objects and booleans that may be schemas, at most %d are compiled", n, MaxParts)
 	}
-	return compile(doc, jsonschema.NewCompiler())
+	return compile(doc, c)
 }
 
 func compile(doc any, c *jsonschema.Compiler) (s *Schema, err error) {

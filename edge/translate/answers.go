@@ -26,6 +26,14 @@ func inputResponses(answers []mcp.InputResponse) []*pb.InputResponse {
 	return out
 }
 
+// Answered reports whether raw is a result of the method that asked for it. content is what an accepted form was filled in with, a JSON
+// object; empty: none was.
+func Answered(method mcp.Method, raw json.RawMessage) (content string, ok bool) {
+	var answer pb.InputResponse
+	ok = readAnswer(&answer, method, raw)
+	return answer.GetElicit().GetContentJson(), ok
+}
+
 func readAnswer(out *pb.InputResponse, method mcp.Method, raw json.RawMessage) bool {
 	if jsonrpc.TypeOf(raw) != jsonrpc.Object || !jsonrpc.Valid(raw) {
 		return false

@@ -227,12 +227,13 @@ func ForMethod(e *mcp.Error, m mcp.Method, target string) *mcp.Error {
 
 // ToolError renders as a result with isError what a model can act on: a backend's INVALID_ARGUMENT,
 // FAILED_PRECONDITION or OUT_OF_RANGE, and, where the protocol has no code for it, that the client
-// cannot be asked what the tool needs. Every other error gives false.
+// cannot be asked what the tool needs, or gives no answer that fits. Every other error gives false.
 func ToolError(r *revision.Rules, s *Server, e *mcp.Error) (json.RawMessage, bool) {
 	var refused *refusal
 	switch {
 	case errors.As(e.Err, &refused) && outcomes[refused.code].model:
 	case e.Kind == mcp.KindMissingCapability && !r.Stateless:
+	case errors.Is(e.Err, mcp.ErrMisfit):
 	default:
 		return nil, false
 	}

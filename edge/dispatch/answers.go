@@ -1,0 +1,144 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/schema"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+const (
+	// maxMisfits is how many answers to one question in a row may fail to fit it: the question is asked again after each but the last.
+	maxMisfits = 3
+	// maxFormSchema bounds the schemas of forms by which answers are judged, in bytes.
+	maxFormSchema = 8 << 10
+)
+
+// askAgain completes questions that a backend repeats because the client's answer does not fit: each has the reason in its message. The
+// error is mcp.ErrMisfit at the last answer that a question may get. A backend that repeats a question for reasons of its own is left
+// alone.
+func (r *round) askAgain(in *mcp.InputRequired) error {
+	var again misfits
+	for i := range in.Requests {
+		q := &in.Requests[i]
+		answer := r.answerTo(q.Key)
+		if answer == nil {
+			continue
+		}
+		reason := misfitOf(q, answer)
+		if reason == nil {
+			continue
+		}
+		n := r.misfits[q.Key] + 1
+		if n >= maxMisfits {
+			return &mcp.Error{Kind: mcp.KindInvalidParams, Err: mcp.ErrMisfit,
+				Message: fmt.Sprintf("the client's answer to %q does not fit the question, after it was asked %d times: %v", q.Key, n, reason)}
+		}
+		if again == nil {
+			again = misfits{}
+		}
+		again[q.Key] = n
+		q.Params = withReason(q.Params, reason)
+	}
+	in.State = again.seal(in.State)
+	return nil
+}
+
+// answerTo is the client's answer of this round to a key; nil: there is none.
+func (r *round) answerTo(key string) *mcp.InputResponse {
+	for i := range r.call.Responses {
+		if a := &r.call.Responses[i]; a.Key == key {
+			return a
+		}
+	}
+	return nil
+}
+
+// misfitOf says why an answer does not fit a question; nil: it does, or that is not to be told.
+func misfitOf(q *mcp.InputRequest, answer *mcp.InputResponse) error {
+	content, ok := translate.Answered(q.Method, answer.Result)
+	if !ok {
+		return fmt.Errorf("it is no result of %s", q.Method)
+	}
+	raw, isForm := jsonrpc.Member(q.Params, "requestedSchema")
+	if content == "" || !isForm || len(raw) > maxFormSchema {
+		return nil
+	}
+	s, err := schema.CompileForm(string(raw))
+	if err != nil {
+		return nil
+	}
+	if err := s.Validate([]byte(content)); err != nil && !errors.Is(err, schema.ErrCost) {
+		return err
+	}
+	return nil
+}
+
+// withReason are the params of a question with the reason behind its message, where it has a message.
+func withReason(params json.RawMessage, reason error) json.RawMessage {
+	out := []byte{'{'}
+	err := jsonrpc.Members(params, func(key string, value json.RawMessage) error {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(jsonrpc.AppendString(out, key), ':')
+		if text, ok := jsonrpc.Unquote(value); ok && key == "message" {
+			out = jsonrpc.AppendString(out, fmt.Sprintf("%s\n\nThe last answer did not fit: %v.", text, reason))
+			return nil
+		}
+		out = append(out, value...)
+		return nil
+	})
+	if err != nil {
+		return params
+	}
+	return append(out, '}')
+}
+
+// misfits counts by key how many answers in a row did not fit. They are kept in the state of a round, before the backend's own.
+type misfits map[string]int
+
+// misfitsMark begins a state that holds misfits.
+var misfitsMark = []byte("mcpedge.misfits\x00")
+
+// seal puts the misfits before a backend's own state. A state without misfits stays as it is, unless it looks like one that has some.
+func (m misfits) seal(own []byte) []byte {
+	if len(m) == 0 && !bytes.HasPrefix(own, misfitsMark) {
+		return own
+	}
+	counts, _ := json.Marshal(m) // A map of strings and numbers is always JSON.
+	out := append(append(bytes.Clone(misfitsMark), counts...), 0)
+	return append(out, own...)
+}
+
+// openMisfits reads what seal wrote.
+func openMisfits(state []byte) (m misfits, own []byte) {
+	rest, ok := bytes.CutPrefix(state, misfitsMark)
+	if !ok {
+		return nil, state
+	}
+	counts, own, ok := bytes.Cut(rest, []byte{0})
+	if !ok || json.Unmarshal(counts, &m) != nil {
+		return nil, state
+	}
+	if len(own) == 0 {
+		own = nil
+	}
+	return m, own
+}
+
+// withOwnState is a call with the backend's own state, and the misfits that were before it. The call itself is not changed.
+func withOwnState(call *mcp.Call) (*mcp.Call, misfits) {
+	if !bytes.HasPrefix(call.State, misfitsMark) {
+		return call, nil
+	}
+	own := *call
+	var m misfits
+	m, own.State = openMisfits(call.State)
+	return &own, m
+}

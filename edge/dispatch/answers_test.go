@@ -1,0 +1,87 @@
+package dispatch
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// What a backend keeps comes back as it was, whatever it looks like, and the misfits with it.
+func TestMisfitsAreKeptBesideTheState(t *testing.T) {
+	for _, own := range [][]byte{nil, []byte("own"), misfitsMark, append(bytes.Clone(misfitsMark), "{}\x00own"...), {0}} {
+		for _, m := range []misfits{nil, {"name": 1}, {"a\x00b": 2, "c": 1}} {
+			state := m.seal(own)
+			call := &mcp.Call{State: state}
+			got, counts := withOwnState(call)
+			if !bytes.Equal(got.State, own) || (got.State == nil) != (own == nil) || len(counts) != len(m) || !bytes.Equal(call.State, state) {
+				t.Errorf("%q with %v came back as %q with %v", own, m, got.State, counts)
+			}
+			for key, n := range m {
+				if counts[key] != n {
+					t.Errorf("%q has %d misfits, want %d", key, counts[key], n)
+				}
+			}
+		}
+	}
+	if own := []byte("own"); &misfits(nil).seal(own)[0] != &own[0] {
+		t.Error("a state without misfits is copied")
+	}
+	broken := append(bytes.Clone(misfitsMark), "no JSON"...)
+	if got, counts := withOwnState(&mcp.Call{State: broken}); !bytes.Equal(got.State, broken) || counts != nil {
+		t.Errorf("a state that seal did not write came back as %q, %v", got.State, counts)
+	}
+}
+
+// Why an answer does not fit is told where it can be: by the schema of a form that can be read, and within bounds.
+func TestMisfitOf(t *testing.T) {
+	form := func(schema string) *mcp.InputRequest {
+		return &mcp.InputRequest{Method: mcp.MethodElicit, Params: json.RawMessage(`{"message":"m","requestedSchema":` + schema + `}`)}
+	}
+	age := form(`{"type":"object","properties":{"age":{"type":"integer","maximum":150}},"required":["age"]}`)
+	sample := &mcp.InputRequest{Method: mcp.MethodCreateMessage, Params: json.RawMessage(`{}`)}
+	for _, x := range []struct {
+		question *mcp.InputRequest
+		answer   string
+		want     string // a part of the reason; empty: none
+	}{
+		{age, `{"action":"accept","content":{"age":7}}`, ""},
+		{age, `{"action":"accept","content":{"age":7.0}}`, ""},
+		{age, `{"action":"accept","content":{"age":151}}`, "at '/age'"},
+		{age, `{"action":"accept","content":{"age":"x"}}`, "want integer"},
+		{age, `{"action":"accept"}`, "age"},
+		{age, `{"action":"decline"}`, ""},
+		{age, `{"action":"decline","content":{"age":"x"}}`, ""},
+		{age, `{"action":"maybe"}`, "no result of elicitation/create"},
+		{age, `{"action":"accept","content":{"age":{"nested":1}}}`, "no result of elicitation/create"},
+		{form(`{"type":"object","properties":{"day":{"type":"string","format":"date"}}}`), `{"action":"accept","content":{"day":"soon"}}`, "at '/day'"},
+		{form(`{"type":"object","properties":{"day":{"type":"string","format":"date"}}}`), `{"action":"accept","content":{"day":"2026-11-27"}}`, ""},
+		{age, `[]`, "no result of elicitation/create"},
+		{form(`{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}`), `{"action":"accept","content":{"a":7}}`, ""},
+		{form(`{"description":"` + strings.Repeat("x", maxFormSchema) + `","required":["a"]}`), `{"action":"accept"}`, ""},
+		{&mcp.InputRequest{Method: mcp.MethodElicit, URLMode: true, Params: json.RawMessage(`{"mode":"url","message":"m"}`)}, `{"action":"accept"}`, ""},
+		{sample, `{"role":"assistant","content":{"type":"text","text":"w"},"model":"m"}`, ""},
+		{sample, `{"role":"nobody"}`, "no result of sampling/createMessage"},
+	} {
+		err := misfitOf(x.question, &mcp.InputResponse{Result: json.RawMessage(x.answer)})
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s to %.80s: %v, want %q", x.answer, x.question.Params, err, x.want)
+		}
+	}
+}
+
+// The reason stands behind the message, and nothing else changes.
+func TestWithReason(t *testing.T) {
+	reason := misfitOf(&mcp.InputRequest{Method: mcp.MethodElicit}, &mcp.InputResponse{Result: json.RawMessage(`7`)})
+	for params, want := range map[string]string{
+		`{"mode":"form","message":"Who?","requestedSchema":{"type":"object"}}`: `{"mode":"form","message":"Who?\n\nThe last answer did not fit: it is no result of elicitation/create.","requestedSchema":{"type":"object"}}`,
+		`{"maxTokens":1}`: `{"maxTokens":1}`,
+		`{}`:              `{}`,
+	} {
+		if got := string(withReason(json.RawMessage(params), reason)); got != want {
+			t.Errorf("%s became %s", params, got)
+		}
+	}
+}
