@@ -40,6 +40,7 @@ func TestAuditOfTasks(t *testing.T) {
 			legacy, modern := newSession(t, first.URL, vNov), modernTasker(t, first.URL)
 			one, _ := dig(legacy.request("tools/call", `{"name":"steps","arguments":{},"task":{}}`).want(http.StatusOK).result(), "task", "taskId").(string)
 			cancel := modernTasker(t, last.URL)
+			steps <- struct{}{} // It runs, and was decided on.
 			cancel.cancel(one)
 			two := modern.begin("steps", `{}`)
 			close(steps)

@@ -146,6 +146,9 @@ func TestOperationsAreTasks(t *testing.T) {
 
 			unwanted, arguments := field("unwanted")
 			id = c.begin("harvest_pick", arguments)
+			for began := ""; began != unwanted; { // A task that is cancelled before its call runs begins nothing.
+				began = await.Receive(t, "the operation to begin", h.Began)
+			}
 			elsewhere.cancel(id)
 			if got := await.Receive(t, "the operation to be cancelled", h.Cancelled); got != unwanted {
 				t.Errorf("%s was cancelled", got)
