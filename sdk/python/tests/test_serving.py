@@ -152,7 +152,7 @@ def test_what_is_known_of_a_call() -> None:
     async def do(client: Client) -> None:
         out = await client.call_tool("t")
         assert out.structured == {"who": "ada", "claim": "acme", "none": None, "meta": {"a": 1}, "client": "tests", "soon": True}
-        assert out.events == ["defer", "checkpoint"] and out.result.meta_json == '{"b": 2}'
+        assert out.events == ["defer", "checkpoint"] and out.result.meta_json == '{"b":2}'
         again = client.tools.CallTool(tools_pb2.CallToolRequest(name="state", context=context, state=out.checkpoints[0]))
         assert (await again.read()).result.content[0].text.text == "here"
 

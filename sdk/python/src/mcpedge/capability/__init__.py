@@ -17,7 +17,8 @@ Model Context Protocol. A whole service:
 # fmt: off
 from .answers import InputRequired
 from .call import Call
-from .content import RawJSON, Result, annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, text, text_contents
+from .content import Result, annotations, audio, blob_contents, embed, error_result, image, link, message, raw_content, sampling_text, text, text_contents
+from .encoding import RawJSON
 from .failure import Cancelled, Declined, DefinitionError, Failure, Reason, StatusError, lacks_scopes
 from .questions import ElicitResult, Question, form, form_schema, list_roots, open_url, raw_question, said, sampling
 from .resources import DirectoryProvider, ResourceProvider, ResourceWatcher, SkillProvider

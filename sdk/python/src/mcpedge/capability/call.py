@@ -12,9 +12,9 @@ from mcpedge.v1 import common_pb2, tools_pb2
 
 from . import questions
 from .answers import Answers, Unwound, round_trip
-from .content import encode
+from .encoding import encode, valid
 from .events import Events
-from .failure import DefinitionError, decode, valid
+from .failure import DefinitionError, decode
 from .logger import call_logger
 from .questions import ElicitResult, Question
 from .types import LEVELS, ClientCapabilities, Implementation, InputResponse, Level, Principal, Root, SamplingMessage, SamplingRequest, SamplingResult, duration
@@ -119,7 +119,7 @@ class Call:
 
     def set_meta(self, meta: dict[str, Any]) -> None:
         """Sets `_meta` of the result; a Result's own wins."""
-        self._meta = json.dumps(meta, allow_nan=False)
+        self._meta = encode(meta)
 
     def set_cache(self, ttl: float, *, shared: bool = False) -> None:
         """How many seconds (0 to 30 days) the client may keep what was read, and whether all callers may share it. Only for

@@ -1,21 +1,13 @@
 """Pieces of results and messages."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_core import to_json
-
 from mcpedge.v1 import common_pb2, content_pb2
 
-from .failure import valid
+from .encoding import encode, valid
 from .types import Annotations, Content, PromptMessage, Resource, ResourceContents, RoleName, SamplingContent, SamplingMessage, role
-
-
-class RawJSON(str):
-    """JSON as it is written, where numbers must keep their text: an argument of a raw tool that has this type comes undecoded, and a
-    value of it goes out as it is. It must be valid JSON."""
 
 
 @dataclass
@@ -70,7 +62,7 @@ def embed(contents: ResourceContents, *, annotations: Annotations | None = None)
 
 def raw_content(block: dict[str, Any]) -> Content:
     """A whole content block as an object with `type`, passed on as it is."""
-    return Content(raw_json=json.dumps(block, allow_nan=False))
+    return Content(raw_json=encode(block))
 
 
 def text_contents(value: str, *, uri: str = "", mime_type: str = "") -> ResourceContents:
@@ -93,20 +85,3 @@ def sampling_text(speaker: RoleName, value: str) -> SamplingMessage:
     """A turn of plain text for a sampling request."""
     content = SamplingContent(text=content_pb2.TextContent(text=valid(value)))
     return SamplingMessage(role=role(speaker), content=[content])
-
-
-def encode(value: Any) -> str:
-    """JSON of any value: what JSON has, pydantic models, dataclasses, dates, RawJSON … ValueError when it has no JSON."""
-    if isinstance(value, RawJSON):
-        return str(value)
-    try:
-        encoded = to_json(value, inf_nan_mode="constants", by_alias=True).decode()
-    except (TypeError, UnicodeEncodeError) as e:
-        raise ValueError(str(e)) from e
-    if "NaN" in encoded or "Infinity" in encoded:  # perhaps within a string
-        json.loads(encoded, parse_constant=_refuse_constant, parse_int=str)
-    return encoded
-
-
-def _refuse_constant(_: str) -> None:
-    raise ValueError("NaN and infinite numbers have none; use None or a text instead")

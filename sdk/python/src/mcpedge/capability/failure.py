@@ -9,6 +9,8 @@ import grpc
 
 from mcpedge.v1 import common_pb2
 
+from .encoding import encode, valid
+
 
 class DefinitionError(TypeError):
     """A handler that cannot be served, found when it is defined."""
@@ -47,8 +49,8 @@ class Failure(Exception):
         message, reason, data = self.message, self.reason, ""
         if self.data is not None:
             try:
-                data = json.dumps(self.data, allow_nan=False)
-            except (TypeError, ValueError) as e:
+                data = encode(self.data)
+            except ValueError as e:
                 reason, message = Reason.INTERNAL, f"{message} (and the failure's data is not JSON: {e})"
         return common_pb2.Failure(reason=reason.value, message=valid(message), data_json=data, scopes=self.scopes)
 
@@ -86,11 +88,6 @@ class StatusError(Exception):
         super().__init__(message)
         self.code = code
         self.message = message
-
-
-def valid(text: str) -> str:
-    """Text fit for a protobuf string: what is not Unicode in it (lone surrogates) becomes U+FFFD."""
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def decode(what: str, text: str) -> Any:

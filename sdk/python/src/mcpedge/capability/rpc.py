@@ -15,8 +15,9 @@ from mcpedge.v1 import common_pb2, tools_pb2
 
 from .answers import Answers
 from .call import Call
+from .encoding import valid
 from .events import Events
-from .failure import Failure, StatusError, valid
+from .failure import Failure, StatusError
 from .feed import Feed
 from .page import page
 from .providing import Provided

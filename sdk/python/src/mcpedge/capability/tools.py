@@ -12,7 +12,8 @@ from typing_extensions import Unpack
 from mcpedge.v1 import input_pb2, tools_pb2
 
 from .call import Call
-from .content import RawJSON, Result, encode, text
+from .content import Result, text
+from .encoding import RawJSON, encode
 from .failure import DefinitionError, Failure, Reason, decode
 from .registry import Entry
 from .rounds import Work
@@ -121,7 +122,7 @@ def _finisher(function: str, returns: Any, output: Any) -> tuple[Finish, dict[st
     typed, schema = described(f"{function}: what it returns", lambda: returns, "serialization")
 
     def finish(value: Any) -> tools_pb2.CallToolResult:
-        return tools_pb2.CallToolResult(structured_content_json=typed.dump_json(value, by_alias=True, warnings="error").decode())
+        return tools_pb2.CallToolResult(structured_content_json=_encoded(typed.dump_python(value, mode="json", by_alias=True, warnings="error")))
 
     return finish, schema
 
@@ -139,13 +140,13 @@ def finish_any(value: Any) -> tools_pb2.CallToolResult:
             content=value.content,
             structured_content_json="" if value.structured is None else _encoded(value.structured),
             is_error=value.is_error,
-            meta_json=json.dumps(value.meta, allow_nan=False) if value.meta else "",
+            meta_json=_encoded(value.meta) if value.meta else "",
         )
     return tools_pb2.CallToolResult(structured_content_json=_encoded(value))
 
 
 def _encoded(value: Any) -> str:
-    """JSON of structured content. Failure INTERNAL when it has none."""
+    """JSON of a result's part. Failure INTERNAL when it has none."""
     try:
         return encode(value)
     except ValueError as e:

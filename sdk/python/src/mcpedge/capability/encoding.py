@@ -1,0 +1,43 @@
+"""Text and JSON as the contract takes them."""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from pydantic_core import to_jsonable_python
+
+Plain: TypeAlias = "dict[str, Plain] | list[Plain] | str | float | None"
+
+
+class RawJSON(str):
+    """JSON as it is written, where numbers must keep their text: an argument of a raw tool that has this type comes undecoded, and a
+    value of it goes out as it is. It must be valid JSON."""
+
+
+def valid(text: str) -> str:
+    """Text fit for a protobuf string: each lone surrogate becomes U+FFFD."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def encode(value: Any) -> str:
+    """JSON of any value: what JSON has, pydantic models, dataclasses, dates, RawJSON … ValueError when it has none, which names the number
+    that JSON does not have."""
+    if isinstance(value, RawJSON):
+        return str(value)
+    try:
+        plain: Plain = to_jsonable_python(value, inf_nan_mode="constants", by_alias=True)
+        for at in _not_finite(plain, ""):
+            raise ValueError(f"{at and f'at {at!r}: '}NaN and infinite numbers have none; use None or a text instead")
+        return valid(json.dumps(plain, ensure_ascii=False, separators=(",", ":")))
+    except TypeError as e:
+        raise ValueError(str(e)) from e
+
+
+def _not_finite(value: Plain, at: str) -> Iterator[str]:
+    """Where the numbers are that JSON does not have, as JSON Pointers."""
+    if isinstance(value, float) and not math.isfinite(value):
+        yield at
+    members = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
+    for name, member in members.items():
+        yield from _not_finite(member, f"{at}/{name}")
