@@ -15,10 +15,12 @@ import (
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
-// Config is the default configuration on free ports of loopback, in front of backends, with await.Patience to drain in.
+// Config is the default configuration on free ports of loopback, in front of backends, with await.Patience to drain in and to wait for the
+// backends' lists before it serves.
 func Config(backends ...config.Backend) config.Config {
 	cfg := config.Default()
 	cfg.Listen, cfg.Admin, cfg.Grace = "127.0.0.1:0", "127.0.0.1:0", await.Patience
+	cfg.Limits.StartWait = await.Patience
 	cfg.Limits.TaskPolls = 100_000 // Who awaits a task asks for it all the time.
 	cfg.Backends = backends
 	return cfg
