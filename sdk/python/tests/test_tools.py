@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import grpc
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, raw_content, text
 from mcpedge.capability.questions import form, form_schema
+from mcpedge.capability.schema import parse
 from mcpedge.capability.testing import Client, call_tool, default_context
 from mcpedge.v1 import common_pb2, input_pb2, tools_pb2
 
@@ -463,3 +464,11 @@ def test_numbers_that_python_does_not_read_are_the_callers(caplog: pytest.LogCap
 
     asyncio.run(run())
     assert not caplog.records
+
+
+def test_whole_numbers_are_exact() -> None:
+    for given, want in {"5.0": 5, "1e2": 100, "-0.0": 0, "9007199254740993.0": 2**53 + 1, "9223372036854775807.0": 2**63 - 1}.items():
+        assert parse(TypeAdapter(int), given) == want
+    for given in ("1.5", "1e400", '"5"'):
+        with pytest.raises(ValidationError):
+            parse(TypeAdapter(int), given)

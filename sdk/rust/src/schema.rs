@@ -61,8 +61,8 @@ fn whole(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(whole),
         Value::Object(members) => members.values_mut().for_each(whole),
         Value::Number(n) if n.is_f64() => {
-            // 2^63 is exact; what is above has no integer of serde_json's that would be the same.
-            if let Some(f) = n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9_223_372_036_854_775_808.0) {
+            // From 2^53 on, the float may be another number than the text says.
+            if let Some(f) = n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9_007_199_254_740_992.0) {
                 *value = Value::from(f as i64);
             }
         }

@@ -3,6 +3,7 @@ package capability
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -70,14 +71,22 @@ func TestNumbers(t *testing.T) {
 	e := startEdge(t)
 	const numbers = `{"a":9007199254740993,"b":9223372036854775807,"c":-9223372036854775808,"d":18446744073709551616,` +
 		`"e":1e308,"f":-0.0,"g":1.10,"h":1E+2,"i":0.1000000000000000055511151231257827,"j":[{"z":1.0,"a":2.0}]}`
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":` + numbers + `,"_meta":{` +
+	if raw := callRaw(t, e.URL, "echo", numbers); !bytes.Contains(raw, []byte(`"structuredContent":`+numbers)) {
+		t.Errorf("%s\nwant the structured content %s", raw, numbers)
+	}
+}
+
+// callRaw calls a tool with arguments as they are written, and gives the message that came.
+func callRaw(t *testing.T, url, tool, arguments string) []byte {
+	t.Helper()
+	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tool + `","arguments":` + arguments + `,"_meta":{` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	r, err := http.NewRequestWithContext(limit(t), http.MethodPost, e.URL, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(limit(t), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
-		"MCP-Protocol-Version": stateless, "Mcp-Method": "tools/call", "Mcp-Name": "echo"} {
+		"MCP-Protocol-Version": stateless, "Mcp-Method": "tools/call", "Mcp-Name": tool} {
 		r.Header.Set(name, value)
 	}
 	resp, err := http.DefaultClient.Do(r)
@@ -86,8 +95,56 @@ func TestNumbers(t *testing.T) {
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
-	if err != nil || !bytes.Contains(raw, []byte(`"structuredContent":`+numbers)) {
-		t.Errorf("%v, status %d: %s\nwant the structured content %s", err, resp.StatusCode, raw, numbers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// Numbers of typed arguments mean what JSON Schema says, however they are written: 5.0 and 1e2 are integers, 1.5 is none, and bounds are those
+// of the number, not of its nearest double.
+func TestNumbersOfArguments(t *testing.T) {
+	e := startEdge(t)
+	call := func(count, share string) (structured object, raw []byte) {
+		raw = callRaw(t, e.URL, "typed", `{"count":`+count+`,"share":`+share+`,"text":""}`)
+		var m struct {
+			Result struct {
+				IsError           bool
+				StructuredContent object
+			}
+			Error *struct{ Code int }
+		}
+		if err := json.Unmarshal(raw, &m); err != nil {
+			t.Fatalf("%s: %v", raw, err)
+		}
+		if refused := m.Result.IsError || m.Error != nil && m.Error.Code == jsonrpc.CodeInvalidParams; refused != (m.Result.StructuredContent == nil) {
+			t.Errorf("count %s, share %s gave %s, want a result, or that it is refused", count, share, raw)
+		}
+		return m.Result.StructuredContent, raw
+	}
+	for count, want := range map[string]float64{
+		"1": 1, "5.0": 5, "1e2": 100, "1E+2": 100, "1.50e1": 15, "100e-2": 1, "10.00": 10,
+		"9007199254740990": 1<<53 - 2, "9007199254740991": 1<<53 - 1, "9007199254740991.0": 1<<53 - 1, "9.007199254740991e15": 1<<53 - 1,
+	} {
+		if got, raw := call(count, "1"); got["count"] != want {
+			t.Errorf("count %s gave %s, want %v", count, raw, want)
+		}
+	}
+	for _, count := range []string{
+		"1.5", "1e-1", "0", "-0", "-0.0", "0e5", "-1", "9007199254740992", "9007199254740993", "9007199254740993.0", "9223372036854775807",
+		"9223372036854775808", "-9223372036854775808", "18446744073709551616", "1e19", "1e400", `"5"`, "true", "[5]",
+	} {
+		if got, raw := call(count, "1"); got != nil {
+			t.Errorf("count %s gave %s, want that it is refused", count, raw)
+		}
+	}
+	for share, want := range map[string]float64{
+		"1": 1, "-0.0": 0, "-0": 0, "1E-2": 0.01, "1e308": 1e308, "5e-324": 5e-324, "9007199254740993": 1 << 53, "18446744073709551616": 1 << 64,
+		"0.1000000000000000055511151231257827": 0.1,
+	} {
+		if got, raw := call("1", share); got["share"] != want {
+			t.Errorf("share %s gave %s, want %v", share, raw, want)
+		}
 	}
 }
 

@@ -38,6 +38,5 @@ def _not_finite(value: Plain, at: str) -> Iterator[str]:
     """Where the numbers are that JSON does not have, as JSON Pointers."""
     if isinstance(value, float) and not math.isfinite(value):
         yield at
-    members = value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}
-    for name, member in members.items():
+    for name, member in (value if isinstance(value, dict) else dict(enumerate(value)) if isinstance(value, list) else {}).items():
         yield from _not_finite(member, f"{at}/{name}")

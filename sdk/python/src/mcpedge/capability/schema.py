@@ -6,6 +6,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Annotated, Any, get_args, get_origin
 
 import docstring_parser
@@ -58,8 +59,8 @@ def parse(adapter: TypeAdapter[Any], text: str) -> Any:
 
 
 def _number(text: str) -> int | float:
-    value = float(text)
-    return int(value) if value.is_integer() else value
+    value = Decimal(text)
+    return int(value) if value.adjusted() < 20 and value == value.to_integral_value() else float(value)
 
 
 def misfit(error: ValidationError, what: str) -> str:
