@@ -31,7 +31,7 @@ func newAuth(cfg *config.Config, proxies web.Proxies, shared func() auth.Proofs,
 		},
 	}
 	for i := range cfg.Backends {
-		for _, name := range cfg.Backends[i].Claims {
+		for _, name := range cfg.Backends[i].ToldClaims() {
 			if !slices.Contains(o.Claims, name) {
 				o.Claims = append(o.Claims, name)
 			}

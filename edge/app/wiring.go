@@ -185,6 +185,9 @@ func (e *ends) backends(cfg config.Config, log *slog.Logger, with identities) ([
 		if who := with(&b); who != nil {
 			c.Identity = who
 		}
+		if err := told(&c, &b, log); err != nil {
+			return nil, err
+		}
 		if b.TLS != nil {
 			creds, err := e.backend(&b, log)
 			if err != nil {

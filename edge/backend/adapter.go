@@ -71,6 +71,7 @@ func adapt(cfg Config, tune *tuning) (*adapted, error) {
 
 // inside is the settings for connections to the adapter.
 func (a *adapted) inside(cfg Config, opts Options) (Config, Options) {
+	cfg.Fixed = nil // The target's own connection has it.
 	cfg.Target = "passthrough:///" + cfg.Name
 	cfg.Credentials = insecure.NewCredentials()
 	cfg.Health, cfg.Outliers = HealthOff, nil

@@ -16,7 +16,9 @@ import (
 
 // Backend is one configured target, connected or not. All methods are safe for concurrent use.
 type Backend struct {
-	cfg  Config
+	cfg Config
+	// told are the claims of callers by which what the backend answers may differ.
+	told []string
 	tune *tuning
 	log  *slog.Logger
 	// discovered: it is not in the configuration.
@@ -63,7 +65,7 @@ func newBackend(cfg Config, opts Options, tune *tuning, changed func(*Backend, K
 		log = slog.Default()
 	}
 	b := &Backend{
-		cfg: cfg, tune: tune, log: log.With("backend", cfg.Name), changed: changed,
+		cfg: cfg, told: cfg.toldClaims(), tune: tune, log: log.With("backend", cfg.Name), changed: changed,
 		watches: map[watchKey]*watch{},
 		status:  Status{Since: time.Now()},
 		tried:   make(chan struct{}),

@@ -81,11 +81,17 @@ type Config struct {
 	// HealthOff: none is asked. An address that has no health service counts as healthy; one that does not know a service
 	// that is named here does not.
 	Health string
-	// Claims of callers that the backend is told beside subject, issuer, client, actor, scopes and roles, by their names in
+	// Claims of callers that the backend is told in the contract's Principal beside subject, issuer, client, actor, scopes and roles, by their names in
 	// mcp.Principal.Claims; nil: none.
 	Claims []string
 	// Identity proves to the backend who is calling, beside the contract's Principal; nil: nothing does.
 	Identity Identity
+	// Caller are keys of metadata whose values come from the caller; nil: none.
+	Caller []CallerMetadata
+	// Fixed is the metadata of everything that is sent to the target, health checks too; nil: none.
+	Fixed credentials.PerRPCCredentials
+	// Headers of clients' HTTP requests that calls have as metadata, by their canonical names; nil: none. See package dispatch.
+	Headers []string
 	// Extensions are ids of protocol extensions that the backend declares and that clients are told of, beside those the edge
 	// knows: they add no methods, notifications or results; nil: none. See Backend.Carries.
 	Extensions []string

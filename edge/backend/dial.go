@@ -50,6 +50,9 @@ func dial(cfg Config, opts Options, tune *tuning, extra ...grpc.DialOption) (*gr
 			MinConnectTimeout: connectTimeout,
 		}),
 	}
+	if cfg.Fixed != nil {
+		all = append(all, grpc.WithPerRPCCredentials(cfg.Fixed))
+	}
 	if cfg.Resolver != nil {
 		all = append(all, grpc.WithResolvers(cfg.Resolver))
 	}

@@ -58,6 +58,11 @@ func (b *Backend) Proved(ctx context.Context, who *mcp.Principal, value string, 
 
 // proving adds that metadata to the context of a list or a watch. proved is told how that ended.
 func (b *Backend) proving(ctx context.Context, who *mcp.Principal) (_ context.Context, proved func(error), _ error) {
+	pairs, err := b.CallerPairs(who)
+	if err != nil {
+		return ctx, func(error) {}, err
+	}
+	ctx = metadata.AppendToOutgoingContext(ctx, pairs...)
 	key, value, err := b.Prove(ctx, who, "")
 	if err != nil || key == "" {
 		return ctx, func(error) {}, err

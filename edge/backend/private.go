@@ -73,7 +73,7 @@ func (b *Backend) CatalogFor(ctx context.Context, p mcp.Principal) (*Catalog, er
 		return c, nil
 	}
 	var space [128]byte
-	key := string(p.AppendIdentity(space[:0], b.cfg.Claims))
+	key := string(p.AppendIdentity(space[:0], b.told))
 	kept, generation := b.private.get(key)
 	if b.fresh(kept) {
 		return kept.catalog, nil
@@ -118,7 +118,7 @@ func (b *Backend) KeptFor(p mcp.Principal) *Catalog {
 		return c
 	}
 	var space [128]byte
-	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.cfg.Claims))); b.fresh(kept) {
+	if kept, _ := b.private.get(string(p.AppendIdentity(space[:0], b.told))); b.fresh(kept) {
 		return kept.catalog
 	}
 	return nil

@@ -52,7 +52,7 @@ func (b *Backend) Watch(ctx context.Context, p mcp.Principal, uri string, fn fun
 	key := watchKey{uri: uri}
 	var who *mcp.Principal
 	if c.Private {
-		key.who = string(p.AppendIdentity(nil, b.cfg.Claims))
+		key.who = string(p.AppendIdentity(nil, b.told))
 		who = &p
 	}
 	me := &watcher{fn: fn}

@@ -195,6 +195,12 @@ type Backend struct {
 	Identity string `yaml:"identity"`
 	// Exchange says which token it gets with IdentityExchange; nil: one for the audience Name.
 	Exchange *BackendExchange `yaml:"exchange"`
+	// Metadata are keys of gRPC metadata that calls of it have, lower case, with their values; empty: none. Values that do not depend on
+	// the caller are sent with everything, health checks and reflection too.
+	Metadata map[string]MetadataValue `yaml:"metadata"`
+	// ForwardHeaders are headers of clients' HTTP requests that calls have as metadata; empty: none. A round that is run without its request, as
+	// later ones of a task, has none.
+	ForwardHeaders Names `yaml:"forward-headers"`
 	// Extensions are ids of protocol extensions that clients are told of when the backend declares them, beside those that the
 	// edge knows to pass whole: each adds no methods, notifications or results to the protocol; empty: none.
 	Extensions Names `yaml:"extensions"`
@@ -379,6 +385,7 @@ func (c *Config) validate(command string) error {
 		errs = append(errs, b.validateOutliers(i)...)
 		errs = append(errs, b.validateKind(i)...)
 		errs = append(errs, c.validateIdentity(i)...)
+		errs = append(errs, b.validateMetadata(i)...)
 		errs = append(errs, b.validateExtensions(i)...)
 	}
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
@@ -443,7 +450,7 @@ func (b *Backend) validateKind(i int) (errs []error) {
 	switch b.Kind {
 	case KindReflect:
 		if len(b.Claims) > 0 {
-			wrong("claims: a service of kind: reflect is not told who is calling: take them out")
+			wrong("claims: a service of kind: reflect does not know the contract's Principal: tell it in metadata: {x-NAME: {from: principal.claims.NAME}}, and take them out")
 		}
 	case "", KindContract:
 		if b.DescriptorSet != "" || len(b.Include)+len(b.Exclude) > 0 || b.MaxStreamMessages != 0 {

@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -23,6 +25,12 @@ func (c *Config) Exposed() (notes []string) {
 		case IdentitySigned:
 			note("backends[%d] %s: identity: signed tells %s without TLS who is calling, where others on the network may read it and change the rest of the call: "+
 				"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, b.Target)
+		}
+		for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
+			if b.Metadata[key].File != "" {
+				note("backends[%d] %s: metadata.%s is sent to %s without TLS, where others on the network may read and use it: "+
+					"set tls of this backend, unless a mesh or the like encrypts the connection", i, b.Name, key, b.Target)
+			}
 		}
 	}
 	if c.Auth == nil {

@@ -27,6 +27,10 @@ func TestExposed(t *testing.T) {
 			}
 		}
 	}
+	c := Config{Backends: []Backend{{Name: "crm", Target: "crm:1", Metadata: map[string]MetadataValue{"x-a": {Value: "a"}, "x-b": {File: "b"}, "x-c": {From: "principal.subject"}}}}}
+	if notes := c.Exposed(); len(notes) != 1 || !strings.Contains(notes[0], "backends[0] crm: metadata.x-b is sent to crm:1 without TLS") {
+		t.Errorf("a secret in metadata: %q", notes)
+	}
 	for name, c := range map[string]struct {
 		issuer Issuer
 		want   []string

@@ -26,6 +26,13 @@ func beside(file string, c *Config) error {
 			for i := range v.Len() {
 				walk(v.Index(i), path+"["+strconv.Itoa(i)+"]")
 			}
+		case reflect.Map:
+			for _, key := range v.MapKeys() {
+				entry := reflect.New(v.Type().Elem()).Elem() // a copy that can be changed
+				entry.Set(v.MapIndex(key))
+				walk(entry, path+"."+key.String())
+				v.SetMapIndex(key, entry)
+			}
 		case reflect.Struct:
 			for i := range v.NumField() {
 				f := v.Type().Field(i)

@@ -22,7 +22,7 @@ auth:
 public-url: https://mcp.example
 policy: {external: {target: 'h:1', tls: {ca: pdp.crt}}}
 audit: {file: '-'}
-backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', kind: reflect, descriptor-set: b.pb}]
+backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', kind: reflect, descriptor-set: b.pb, metadata: {x-key: {file: key}, x-env: {value: v}}}]
 `
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -35,7 +35,7 @@ backends: [{name: a, target: 'h:1', tls: {ca: a.crt}}, {name: b, target: 'h:2', 
 		c.TLS.Cert: dir + "/tls.crt", c.TLS.Key: "/etc/tls.key", c.TLS.ClientCA: dir + "/sub/ca.crt", c.IdentityKey: dir + "/id.pem",
 		c.Auth.APIKeys: dir + "/keys.yaml", c.Auth.Issuers[0].JWKS: "https://a.example/jwks", c.Auth.Issuers[1].JWKS: dir + "/b.json",
 		c.Policy.External.TLS.CA: dir + "/pdp.crt", c.Audit.File: "-", c.Backends[0].TLS.CA: dir + "/a.crt", c.Backends[1].DescriptorSet: dir + "/b.pb",
-		c.AdminTLS.Cert: "admin.crt",
+		c.AdminTLS.Cert: "admin.crt", c.Backends[1].Metadata["x-key"].File: dir + "/key", c.Backends[1].Metadata["x-env"].Value: "v",
 	} {
 		if got != filepath.FromSlash(want) {
 			t.Errorf("%s, want %s", got, want)

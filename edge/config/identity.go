@@ -31,9 +31,6 @@ func (c *Config) validateIdentity(i int) (errs []error) {
 	default:
 		wrong("identity: %q: use principal, signed or exchange", b.Identity)
 	}
-	if b.Kind == KindReflect {
-		wrong("identity: a service of kind: reflect is not told who is calling: take it out")
-	}
 	return errs
 }
 

@@ -93,7 +93,7 @@ func TestMistakesAreNamed(t *testing.T) {
 		"negative":          {yaml: "limits: {rounds: -1}\n", want: []string{"limits.rounds", "-1"}},
 		"task replicas":     {yaml: "limits: {task-replicas: 1}\n", want: []string{"limits.task-replicas", "1", "redis"}},
 		"claims twice":      {yaml: "backends: [{name: a, target: h:1, claims: [x, x]}]\n", want: []string{"backends[0] a", `"x"`, "once"}},
-		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "not told who"}},
+		"claims of reflect": {yaml: "backends: [{name: a, target: h:1, kind: reflect, claims: [x]}]\n", want: []string{"backends[0] a", "tell it in metadata"}},
 		"no extension":      {yaml: "backends: [{name: a, target: h:1, extensions: [ui]}]\n", want: []string{"backends[0] a", `"ui"`, "com.example/name"}},
 		"own extension":     {yaml: "backends: [{name: a, target: h:1, extensions: [io.modelcontextprotocol/ui]}]\n", want: []string{"the protocol's own"}},
 		"extension twice":   {yaml: "backends: [{name: a, target: h:1, extensions: [a.b/c, a.b/c]}]\n", want: []string{`"a.b/c"`, "once"}},

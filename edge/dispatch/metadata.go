@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"strings"
 
 	"google.golang.org/grpc/metadata"
 
@@ -22,8 +23,8 @@ const (
 
 const maxMetadataName = 1 << 10
 
-// withMetadata adds them, the trace context and, if key is not empty, one more pair.
-func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name, key, value string) context.Context {
+// withMetadata adds them, the trace context, if key is not empty one more pair, and the pairs of more.
+func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, name, key, value string, more []string) context.Context {
 	var space [12]string
 	pairs := t.AppendMetadata(append(space[:0], MetadataMethod, string(call.Method)), ctx, &call.Params.Meta)
 	if len(name) <= maxMetadataName {
@@ -34,5 +35,25 @@ func withMetadata(ctx context.Context, t *telemetry.Telemetry, call *mcp.Call, n
 	if key != "" {
 		pairs = append(pairs, key, value)
 	}
-	return metadata.AppendToOutgoingContext(ctx, pairs...)
+	return metadata.AppendToOutgoingContext(ctx, append(pairs, more...)...)
+}
+
+// maxHeaders bounds the names and values of headers that one call passes on, in bytes.
+const maxHeaders = 8 << 10
+
+// appendHeaders appends the headers of the client's request that a backend is told, by their canonical names: those that metadata can hold, until
+// they come to maxHeaders.
+func appendHeaders(pairs, names []string, header map[string][]string) []string {
+	left := maxHeaders
+	for _, name := range names {
+		for _, value := range header[name] {
+			if left -= len(name) + len(value); left < 0 {
+				return pairs
+			}
+			if value != "" && mcp.NotMetadataValue(value) == "" {
+				pairs = append(pairs, strings.ToLower(name), value)
+			}
+		}
+	}
+	return pairs
 }

@@ -107,7 +107,7 @@ func (r *round) prove(ctx context.Context, b *backend.Backend) (err error) {
 }
 
 // enter gives an admitted round its deadline and metadata. target is the backend's own name for what is
-// called. end cancels what still runs. An error says that the backend cannot be shown who is calling.
+// called. end cancels what still runs. An error says that the backend cannot be shown who is calling, or be told of the caller what it is to be told.
 func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_ context.Context, end context.CancelFunc, _ error) {
 	if !r.proven {
 		r.deadline = r.due(b)
@@ -119,6 +119,12 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 			return nil, nil, err
 		}
 	}
+	told, err := b.CallerPairs(&r.call.Principal)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	told = appendHeaders(told, b.Headers(), r.call.HTTP.Header)
 	r.owner, r.began = b, time.Now()
 	if binder, ok := r.sink.(mcp.Binder); ok {
 		binder.Bind(b.Name())
@@ -126,7 +132,7 @@ func (r *round) enter(ctx context.Context, b *backend.Backend, target string) (_
 	r.d.opts.Telemetry.CalledBackend(ctx, b.Name())
 	r.cancel = cancel
 	r.expect(target, b.MaxMessageBytes())
-	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value), cancel, nil
+	return withMetadata(ctx, r.d.opts.Telemetry, r.call, target, r.key, r.value, told), cancel, nil
 }
 
 // unproven is why a backend cannot be shown who is calling. A call that was begun before and has lost its token was so with the

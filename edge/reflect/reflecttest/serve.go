@@ -29,6 +29,8 @@ type Options struct {
 	Alpha, Mute bool
 	// Single answers each question of reflection with one file, and calls the function before; nil: with all that a file imports.
 	Single func(*rpb.ServerReflectionRequest)
+	// Server are further options of the gRPC server.
+	Server []grpc.ServerOption
 }
 
 // Server serves the services of a descriptor set.
@@ -49,9 +51,9 @@ func Serve(t testing.TB, set *descriptorpb.FileDescriptorSet, handle Handler, op
 	}
 	files := Files(set)
 	s := &Server{Addr: listener.Addr().String()}
-	s.GRPC = grpc.NewServer(grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+	s.GRPC = grpc.NewServer(append(opts.Server, grpc.WaitForHandlers(true), grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
 		return serve(files, handle, stream)
-	}))
+	}))...)
 	info := reflection.ServerOptions{Services: services{files}, DescriptorResolver: files, ExtensionResolver: extensions{dynamicpb.NewTypes(files), files}}
 	switch {
 	case opts.Mute:

@@ -1,0 +1,127 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/credentials"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// told has a backend be told what its settings say in metadata. An error is that of a file that cannot be read.
+func told(c *backend.Config, b *config.Backend, log *slog.Logger) error {
+	fixed := &fixedMetadata{values: map[string]*fixedValue{}}
+	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
+		switch v := b.Metadata[key]; {
+		case v.From != "":
+			from, _ := mcp.CallerValueOf(v.From) // validated
+			c.Caller = append(c.Caller, backend.CallerMetadata{Key: key, Value: from})
+		default:
+			one := &fixedValue{text: v.Value, file: v.File, log: log.With("backend", b.Name, "key", key)}
+			if _, err := one.read(); err != nil {
+				return fmt.Errorf("backend %s: metadata.%s: file: %w", b.Name, key, err)
+			}
+			fixed.values[key] = one
+		}
+	}
+	if len(fixed.values) > 0 {
+		c.Fixed = fixed
+	}
+	for _, name := range b.ForwardHeaders {
+		c.Headers = append(c.Headers, http.CanonicalHeaderKey(name))
+	}
+	return nil
+}
+
+// fixedMetadata is what everything that is sent to a backend has. Safe for concurrent use.
+type fixedMetadata struct{ values map[string]*fixedValue }
+
+var _ credentials.PerRPCCredentials = (*fixedMetadata)(nil)
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (f *fixedMetadata) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	out := make(map[string]string, len(f.values))
+	for key, v := range f.values {
+		out[key] = v.now()
+	}
+	return out, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials: config.Exposed notes what goes without TLS.
+func (f *fixedMetadata) RequireTransportSecurity() bool { return false }
+
+// lookAgain is how often the file of a value is looked at.
+const lookAgain = time.Second
+
+// fixedValue is a value that stands in the settings, or in a file that is read again when it has changed. Safe for concurrent use.
+type fixedValue struct {
+	file string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	text   string
+	looked time.Time
+	// modified and size are those of the file whose text it is. failed: it could not be read when it was looked at last.
+	modified time.Time
+	size     int64
+	failed   bool
+}
+
+// now is the value; that of before where its file cannot be read any more.
+func (v *fixedValue) now() string {
+	if v.file == "" {
+		return v.text
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if time.Since(v.looked) < lookAgain {
+		return v.text
+	}
+	switch changed, err := v.read(); {
+	case err != nil && !v.failed:
+		v.failed = true
+		v.log.Warn("a file with metadata for a backend cannot be used: the value of before is sent on", "file", v.file, "error", err)
+	case err == nil:
+		v.failed = false
+		if changed {
+			v.log.Info("metadata for a backend was read again", "file", v.file)
+		}
+	}
+	return v.text
+}
+
+// read takes the value from its file, if it has changed.
+func (v *fixedValue) read() (changed bool, err error) {
+	if v.file == "" {
+		return false, nil
+	}
+	v.looked = time.Now()
+	info, err := os.Stat(v.file)
+	if err != nil || info.ModTime().Equal(v.modified) && info.Size() == v.size {
+		return false, err
+	}
+	raw, err := os.ReadFile(v.file)
+	if err != nil {
+		return false, err
+	}
+	text := strings.TrimSpace(string(raw))
+	if text == "" {
+		return false, fmt.Errorf("%s is empty", v.file)
+	}
+	if why := mcp.NotMetadataValue(text); why != "" {
+		return false, fmt.Errorf("%s: its text %s", v.file, why)
+	}
+	v.text, v.modified, v.size = text, info.ModTime(), info.Size()
+	return true, nil
+}

@@ -1,0 +1,49 @@
+package backend
+
+import (
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// CallerMetadata is a key of gRPC metadata whose value the caller has.
+type CallerMetadata struct {
+	// Key is lower case.
+	Key   string
+	Value mcp.CallerValue
+}
+
+// CallerPairs are the keys and values of metadata that an RPC for a caller has, a key before its value; nil: none. The error is a *mcp.Error: the
+// caller does not have what the backend is to be told.
+func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
+	if len(b.cfg.Caller) == 0 {
+		return nil, nil
+	}
+	pairs := make([]string, 0, 2*len(b.cfg.Caller))
+	for _, m := range b.cfg.Caller {
+		value := m.Value.Of(who)
+		why := mcp.NotMetadataValue(value)
+		if value == "" {
+			why = "the caller does not have"
+		}
+		if why != "" {
+			return nil, mcp.Errorf(mcp.KindForbidden, "the backend %q is to be told %s, which %s", b.cfg.Name, m.Value, why)
+		}
+		pairs = append(pairs, m.Key, value)
+	}
+	return pairs, nil
+}
+
+// toldClaims are the claims of callers by which what the backend answers may differ, each once.
+func (c *Config) toldClaims() []string {
+	out := slices.Clone(c.Claims)
+	for _, m := range c.Caller {
+		if claim := m.Value.Claim(); claim != "" && !slices.Contains(out, claim) {
+			out = append(out, claim)
+		}
+	}
+	return out
+}
+
+// Headers are the names of the headers of clients' HTTP requests that calls have as metadata, canonical; nil: none.
+func (b *Backend) Headers() []string { return b.cfg.Headers }

@@ -1,0 +1,124 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+)
+
+// MetadataValue is the value of a key of gRPC metadata. One of its members is set.
+type MetadataValue struct {
+	// Value is sent as it stands. A secret belongs in a file.
+	Value string `yaml:"value"`
+	// File has the value, without the spaces around it. It is read again when it changes.
+	File string `yaml:"file" names:"file"`
+	// From is what of the caller is sent: principal.subject, principal.issuer, principal.client_id, principal.scopes and
+	// principal.roles (with spaces between them), or principal.claims.NAME of the access token. A caller that does not have it is
+	// refused.
+	From string `yaml:"from"`
+}
+
+const (
+	// maxMetadata bounds the keys of one backend, maxForwarded the headers that it is told.
+	maxMetadata, maxForwarded = 32, 32
+)
+
+var metadataKey = regexp.MustCompile(`^[0-9a-z_.-]{1,128}$`)
+
+// ToldClaims are the claims of callers' tokens that the backend is told, in the contract's Principal or in metadata, each once.
+func (b *Backend) ToldClaims() Names {
+	out := slices.Clone(b.Claims)
+	for _, v := range b.Metadata {
+		if from, ok := mcp.CallerValueOf(v.From); ok && from.Claim() != "" && !slices.Contains(out, from.Claim()) {
+			out = append(out, from.Claim())
+		}
+	}
+	return out
+}
+
+// validateMetadata checks what the backend is told in metadata.
+func (b *Backend) validateMetadata(i int) (errs []error) {
+	wrong := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("backends[%d] %s: "+format, append([]any{i, b.Name}, args...)...))
+	}
+	if len(b.Metadata) > maxMetadata {
+		wrong("metadata: there are %d keys: give at most %d", len(b.Metadata), maxMetadata)
+	}
+	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
+		if why := b.notMetadata(key); why != "" {
+			wrong("metadata.%s: the key %s", key, why)
+		}
+		v := b.Metadata[key]
+		switch _, known := mcp.CallerValueOf(v.From); {
+		case set(v.Value)+set(v.File)+set(v.From) != 1:
+			wrong("metadata.%s: give one of value, file and from", key)
+		case mcp.NotMetadataValue(v.Value) != "":
+			wrong("metadata.%s: value: it %s", key, mcp.NotMetadataValue(v.Value))
+		case v.From != "" && !known:
+			wrong("metadata.%s: from: %q: use %s or principal.claims.NAME", key, v.From, strings.Join(mcp.CallerValueNames(), ", "))
+		}
+	}
+	if len(b.ForwardHeaders) > maxForwarded {
+		wrong("forward-headers: there are %d: name at most %d", len(b.ForwardHeaders), maxForwarded)
+	}
+	for at, name := range b.ForwardHeaders {
+		key := strings.ToLower(name)
+		_, isSet := b.Metadata[key]
+		switch why := b.notMetadata(key); {
+		case why != "":
+			wrong("forward-headers: %q %s", name, why)
+		case isSet:
+			wrong("forward-headers: %q is a key of metadata, too: take one of them out", name)
+		case notForwarded(key):
+			wrong("forward-headers: %q has credentials, or is of the connection between client and edge: it is never passed on", name)
+		case slices.ContainsFunc(b.ForwardHeaders[:at], func(other string) bool { return strings.EqualFold(other, name) }):
+			wrong("forward-headers: %q is there twice: name each header once", name)
+		}
+	}
+	return errs
+}
+
+// notMetadata says why a key may not be set; empty: it may.
+func (b *Backend) notMetadata(key string) string {
+	switch {
+	case !metadataKey.MatchString(key):
+		return "is no key of metadata: use 1 to 128 of a-z 0-9 _ . -"
+	case strings.HasSuffix(key, "-bin"):
+		return "is for bytes, which are not sent: use another"
+	case strings.HasPrefix(key, "grpc-") || strings.HasPrefix(key, "mcp-") || slices.Contains(ownMetadata, key):
+		return "is set by the edge or by gRPC: use another"
+	case key == "authorization" && b.Identity == IdentityExchange:
+		return "is set by identity: exchange: take one of them out"
+	}
+	return ""
+}
+
+// ownMetadata are keys that the edge or gRPC sets.
+var ownMetadata = []string{
+	"baggage", "connection", "content-length", "content-type", "host", "keep-alive", "te", "traceparent", "tracestate", "trailer", "transfer-encoding",
+	"upgrade", "user-agent",
+}
+
+// notForwarded says whether a header of clients is never passed on: it has credentials, or is of the connection, its proxies or its contents.
+func notForwarded(key string) bool {
+	for _, prefix := range []string{"accept", "access-control-", "content-", "forwarded", "proxy-", "sec-", "x-forwarded-", "x-b3-"} {
+		if strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return slices.Contains([]string{
+		"authorization", "b3", "cookie", "dpop", "expect", "last-event-id", "origin", "referer", "set-cookie", "via", "www-authenticate", "x-real-ip",
+	}, key)
+}
+
+// set is 1 for a text that is not empty.
+func set(text string) int {
+	if text == "" {
+		return 0
+	}
+	return 1
+}

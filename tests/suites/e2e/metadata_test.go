@@ -1,0 +1,189 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+)
+
+// vault is a gRPC service that knows nothing of MCP, and serves nobody without the key that it wants, reflection included.
+type vault struct {
+	addr string
+	mu   sync.Mutex
+	key  string
+	// seen is the metadata of the last call.
+	seen metadata.MD
+}
+
+func serveVault(t *testing.T, key string) *vault {
+	t.Helper()
+	v := &vault{key: key}
+	set := reflecttest.Compile(map[string]string{"vault.proto": `syntax = "proto3"; package vault.v1;
+		message Door { string name = 1; }
+		// Vault keeps doors.
+		service Vault {
+			// Opens a door
+			rpc Open(Door) returns (Door);
+		}`})
+	guard := func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		v.mu.Lock()
+		in, _ := metadata.FromIncomingContext(stream.Context())
+		got := strings.Join(in.Get("x-api-key"), "|")
+		want := v.key
+		v.mu.Unlock()
+		if got != want {
+			return status.Errorf(codes.Unauthenticated, "the key %q is not mine", got)
+		}
+		return next(srv, stream)
+	}
+	v.addr = reflecttest.Serve(t, set, func(ctx context.Context, _ protoreflect.MethodDescriptor, in *dynamicpb.Message, send func(*dynamicpb.Message) error) error {
+		v.mu.Lock()
+		v.seen, _ = metadata.FromIncomingContext(ctx)
+		v.mu.Unlock()
+		return send(in)
+	}, reflecttest.Options{Server: []grpc.ServerOption{grpc.StreamInterceptor(guard)}}).Addr
+	return v
+}
+
+// wants changes the key.
+func (v *vault) wants(key string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.key = key
+}
+
+// saw is what the last call had under a key.
+func (v *vault) saw(key string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return strings.Join(v.seen.Get(key), "|")
+}
+
+// sending adds headers, names and values, to every request.
+type sending struct {
+	http.RoundTripper
+	headers []string
+}
+
+func (s *sending) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for i := 0; i+1 < len(s.headers); i += 2 {
+		r.Header.Set(s.headers[i], s.headers[i+1])
+	}
+	return s.RoundTripper.RoundTrip(r)
+}
+
+// TestMetadata: a service that wants a key, a tenant and who is calling in metadata is served without knowing of MCP, in both eras: what does not
+// depend on the caller also comes with reflection, a caller without what is to be told is refused, and nobody sends a key that is set.
+func TestMetadata(t *testing.T) {
+	id := issuer.Serve(t)
+	v := serveVault(t, "first")
+	file := filepath.Join(t.TempDir(), "key")
+	write := func(key string) {
+		if err := os.WriteFile(file, []byte(key+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("first")
+	e := startEdge(t, []config.Backend{{
+		Name: "vault", Target: v.addr, Kind: config.KindReflect,
+		Metadata: map[string]config.MetadataValue{
+			"x-api-key": {File: file}, "x-env": {Value: "test"}, "x-tenant": {From: "principal.claims.tenant"}, "x-user": {From: "principal.subject"},
+			"x-scopes": {From: "principal.scopes"},
+		},
+		ForwardHeaders: config.Names{"X-Request-Id", "x-absent"},
+	}}, withAuth(id))
+	const arguments = `{"name":"north"}`
+	alice := id.Token("alice", public, map[string]any{"tenant": "acme"})
+	call := func(token string, headers ...string) map[string]*reply {
+		c, s := statelessAs(t, e, token), sessionAs(t, e, vNov, token)
+		for _, of := range []*caller{c.caller, s.caller} {
+			of.http.Transport = &sending{of.http.Transport, headers}
+		}
+		return map[string]*reply{v2026: c.call("vault_open", arguments), vNov: s.call("vault_open", arguments)}
+	}
+	for version, r := range call(alice, "X-Request-Id", "r-1", "X-Tenant", "other", "X-Api-Key", "mine") {
+		if got := dig(r.want(http.StatusOK).final().result(t), "structuredContent", "name"); got != "north" {
+			t.Errorf("%s: the call gave %v", version, got)
+		}
+		for key, want := range map[string]string{
+			"x-api-key": "first", "x-env": "test", "x-tenant": "acme", "x-user": "alice", "x-scopes": "mcp:read mcp:write", "x-request-id": "r-1",
+			"x-absent": "", "authorization": "",
+		} {
+			if got := v.saw(key); got != want {
+				t.Errorf("%s: the service saw %s: %q, want %q", version, key, got, want)
+			}
+		}
+	}
+	for what, tenant := range map[string]any{"no tenant": nil, "an empty one": "", "a list": []string{"acme"}, "null": nil, "one beyond ASCII": "Zürich"} {
+		for version, r := range call(id.Token("bob", public, map[string]any{"tenant": tenant})) {
+			if m := r.final(); m.Error == nil || !strings.Contains(m.Error.Message, `the backend "vault" is to be told principal.claims.tenant, which `) {
+				t.Errorf("%s with %s: %s", version, what, m.raw)
+			}
+		}
+	}
+	v.wants("second")
+	write("second")
+	await.Until(t, "the new key to be sent", func() bool {
+		return statelessAs(t, e, alice).call("vault_open", arguments).final().Error == nil && v.saw("x-api-key") == "second"
+	})
+}
+
+// TestIdentityOfServicesAsTheyAre: a service of kind reflect is shown who is calling as one of the contract is: by a signed identity, or by a token of its
+// own.
+func TestIdentityOfServicesAsTheyAre(t *testing.T) {
+	id := issuer.Serve(t)
+	signed, exchanged := serveVault(t, ""), serveVault(t, "")
+	e := startEdge(t, []config.Backend{
+		{Name: "signed", Target: signed.addr, Kind: config.KindReflect, Prefix: "s_", Identity: config.IdentitySigned},
+		{Name: "exchanged", Target: exchanged.addr, Kind: config.KindReflect, Prefix: "e_", Identity: config.IdentityExchange},
+	}, withAuth(id), withExchange(t), func(c *config.Config) { c.IdentityKey = signingKey(t, filepath.Join(t.TempDir(), "key.pem")) })
+	alice := id.Token("alice", public)
+	for version, call := range map[string]func(tool, arguments string) *reply{
+		v2026: func(tool, arguments string) *reply { return statelessAs(t, e, alice).call(tool, arguments) }, vNov: sessionAs(t, e, vNov, alice).call,
+	} {
+		call("s_vault_open", `{}`).want(http.StatusOK)
+		if got := signed.saw("mcp-identity"); strings.Count(got, ".") != 2 || signed.saw("authorization") != "" {
+			t.Errorf("%s: the service saw the identity %q, authorization %q", version, got, signed.saw("authorization"))
+		}
+		call("e_vault_open", `{}`).want(http.StatusOK)
+		if got := exchanged.saw("authorization"); !strings.HasPrefix(got, "Bearer ") || strings.Contains(got, alice) {
+			t.Errorf("%s: the service saw authorization %q", version, got)
+		}
+	}
+}
+
+// TestMetadataOfTheContract: backends of the contract are told in metadata as services of kind reflect are.
+func TestMetadataOfTheContract(t *testing.T) {
+	id, w := issuer.Serve(t), &witness{}
+	s := capability.New("witness", "1", w.option())
+	addWhoami(s)
+	backend := startService(t, s).Backend()
+	backend.Metadata = map[string]config.MetadataValue{"x-env": {Value: "test"}, "x-user": {From: "principal.subject"}}
+	e := startEdge(t, []config.Backend{backend}, withAuth(id))
+	alice := id.Token("alice", public)
+	statelessAs(t, e, alice).call("whoami", "").text()
+	sessionAs(t, e, vNov, alice).call("whoami", "").want(http.StatusOK)
+	for key, want := range map[string]string{"x-env": "test test", "x-user": "alice alice"} {
+		if got := strings.Join(w.all(key), " "); got != want {
+			t.Errorf("the backend saw %s: %q, want %q", key, got, want)
+		}
+	}
+}
