@@ -117,12 +117,17 @@ export class RawJson {
   constructor(readonly text: string) {}
 }
 
-/** JSON.stringify that fails where there is no JSON, and takes a RawJson as it is. */
+/** JSON.stringify that fails where there is no JSON, NaN and infinite numbers among it, and takes a RawJson as it is. */
 export function encodeJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
-  const text: string | undefined = JSON.stringify(value);
+  const text: string | undefined = JSON.stringify(value, finite);
   if (text === undefined) throw new Error(`a ${typeof value} is no JSON`);
   return text;
+}
+
+function finite(key: string, value: unknown): unknown {
+  if (typeof value !== "number" || Number.isFinite(value)) return value;
+  throw new Error(`the number ${value} at ${quote(key)} is no JSON; use null or a text instead`);
 }
 
 /** encodeJson for an object, else a mistake of the program. Undefined is "". */

@@ -87,6 +87,17 @@ test("what a handler throws becomes the right failure, and no stack is shown", a
   assert.equal((await client.callTool("unknown")).failure?.message, 'there is no tool "unknown"');
 });
 
+test("a number that JSON does not have is an error that names its member", async () => {
+  const server = make();
+  server.registerTool("whole", {}, () => structured(NaN));
+  server.registerTool("member", {}, () => structured({ a: [{ share: -Infinity }] }));
+  const client = new TestClient(server);
+  const told = async (name: string) => (await client.callTool(name)).failure?.message;
+  const why = "is no JSON; use null or a text instead";
+  assert.equal(await told("whole"), `the result cannot be encoded: the number NaN at "" ${why}`);
+  assert.equal(await told("member"), `the result cannot be encoded: the number -Infinity at "share" ${why}`);
+});
+
 test("a call is not disturbed when its tool is removed", async () => {
   const server = make();
   server.registerTool("last", {}, () => {
