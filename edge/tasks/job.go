@@ -22,17 +22,20 @@ type job struct {
 	mu sync.Mutex
 	// kept cancels the job; nil: there is none, or a round runs that is not repeatable and sees its own cancellation.
 	kept *mcp.Call
-	// private: no other replica runs the round that began the job, and the store was not asked to take its state.
+	// private: no other replica can know the job: its round is run by none, and known is false.
 	private bool
+	// known: the store may have a state that the round that runs returned, or checkpointed.
+	known bool
 	// cancelled: the task was cancelled. lost: another replica has it. told: kept was returned to be cancelled.
 	cancelled, lost, told bool
 }
 
-// keep notes a job. It returns the job when it is to be cancelled, and nil otherwise.
+// keep notes a job, of a round that is private unless another replica may run it. It returns the job when it is to be cancelled, and nil
+// otherwise.
 func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.kept, j.private = c, private
+	j.kept, j.private = c, private && !j.known
 	return j.take()
 }
 
@@ -40,7 +43,7 @@ func (j *job) keep(c *mcp.Call, private bool) (cancel *mcp.Call) {
 func (j *job) clear() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.kept = nil
+	j.kept, j.known = nil, false
 }
 
 // stored notes what the store answered to a write: unless it refused the write, others may know the job.
@@ -50,7 +53,7 @@ func (j *job) stored(w *medium.Write, err error) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.private = false
+	j.known, j.private = true, false
 }
 
 // over notes that the task does not run here any more. It returns the job to cancel; nil: there is none, or none yet.
