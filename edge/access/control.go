@@ -88,39 +88,46 @@ func (c *Control) Policy() *policy.Policy {
 	return nil
 }
 
-// Decide decides by the policy on what a request names, which exists. nil: it may be made. Else it is a *mcp.Error, whose
-// Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is run again after its replica
-// was lost is decided on again: nobody knows whether it was.
-// The policy server, if there is one, is asked about what the policy allows: Decide returns once it has answered. What is not
-// allowed is recorded, and what is because the policy server did not decide; an allowed call of a tool is by CallTool.
-// With t nil the request names what does not exist for the caller: no rule is about it, and the policy server alone is asked.
+// Decide is the first stage of the decision on a round, by rules and scopes, on what the request names, which exists. nil: Admit is to be asked
+// next. Else it is a *mcp.Error, whose Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is run
+// again after its replica was lost is decided on again: nobody knows whether it was. What is not allowed is recorded.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
 	p := c.policy.Load()
 	if p == nil {
 		return nil
 	}
-	backend := ""
-	if t != nil {
-		d, err := p.Decide(&call.Principal, t, args)
+	d, err := p.Decide(&call.Principal, t, args)
+	if err != nil {
+		return err
+	}
+	if d.Err != nil {
+		c.report(p, &d)
+	}
+	if d.Effect == policy.Allow {
+		return nil
+	}
+	v, err := c.refusal(p, rules, call, &d)
+	return c.decided(ctx, call, t.Backend, v, err)
+}
+
+// Admit is the second stage: the policy server decides on what the rules allowed, and then, on a call of a tool, the quotas. It returns once
+// they have. backend is that of what the request names; empty: it does not exist for the caller, no rule was about it, and the policy server
+// alone is asked. nil: the request may be made, and where it calls a tool that is recorded. Else it is a *mcp.Error.
+func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+	p := c.policy.Load()
+	if p != nil && p.external != nil {
+		err := c.ask(ctx, p.external, call, backend)
+		if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
+			return c.Admit(ctx, rules, call, backend) // Another policy is in force, with a server of its own, or none.
+		}
 		if err != nil {
 			return err
 		}
-		if d.Err != nil {
-			c.report(p, &d)
-		}
-		if backend = t.Backend; d.Effect != policy.Allow {
-			v, err := c.refusal(p, rules, call, &d)
-			return c.decided(ctx, call, backend, v, err)
-		}
 	}
-	if p.external == nil || call.Early {
+	if call.Method != mcp.MethodToolsCall {
 		return nil
 	}
-	err := c.ask(ctx, p.external, call, backend)
-	if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
-		return c.Decide(ctx, rules, call, t, args)
-	}
-	return err
+	return c.admitTool(ctx, rules, call, backend)
 }
 
 // refusal is what follows from a decision that does not allow.
@@ -198,7 +205,7 @@ func (c *Control) lacking(p *inForce, rules *revision.Rules, call *mcp.Call, d *
 	return e
 }
 
-// Challenges says whether Decide may ask for other credentials: the policy has scopes, and callers are authenticated.
+// Challenges says whether a request may be answered by asking for other credentials: the policy has scopes, and callers are authenticated.
 func (c *Control) Challenges() bool {
 	p := c.policy.Load()
 	return p != nil && p.NeedsScopes() && c.o.Authenticates && !c.tokenless.Load()
@@ -263,16 +270,6 @@ func (c *Control) May(who *mcp.Principal, t *policy.Target) bool {
 	return err == nil && d.Effect == policy.Allow
 }
 
-// Hides says whether Decide hides what a caller names. Nothing is counted or recorded. Arguments that cannot be read hide nothing.
-func (c *Control) Hides(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool {
-	p := c.policy.Load()
-	if p == nil {
-		return false
-	}
-	d, err := p.Explain(who, t, args)
-	return err == nil && d.Effect == policy.Hide
-}
-
 // Lists gives what decides on the lists of a caller. listed nil: everybody sees all of them.
 func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool) {
 	p := c.policy.Load()
@@ -283,11 +280,11 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 	return string(p.AppendEntitlement(id[:], who)), func(t *policy.Target) bool { return p.Listed(who, t) }
 }
 
-// CallTool decides by the quotas on a round of a call of a tool, which the backend serves under call.Params.Target. nil: it
+// admitTool decides by the quotas on a round of a call of a tool, which the backend serves under call.Params.Target. nil: it
 // may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session, or a task, is counted
 // and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
 // counted. Other calls without sessions are counted in each round: that is a request of its own, which a client can send as often as it likes.
-func (c *Control) CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
 	again := call.Begun && (!rules.Stateless || call.Task != nil)
 	if again && (call.Round > 1 || call.Attempt == 1) {
 		return nil

@@ -22,9 +22,9 @@ func TestWhatCounts(t *testing.T) {
 		c := New(Options{Quotas: quota.New(quota.Options{Rules: []quota.Rule{{Name: "r", Per: quota.PerTool, Budget: quota.Budget{Interval: time.Hour, Burst: 1}}}})})
 		admitted := 0
 		for i := range 3 {
-			call := &mcp.Call{Round: 1, Attempt: 1 + i/2, Begun: i > 0}
+			call := &mcp.Call{Method: mcp.MethodToolsCall, Round: 1, Attempt: 1 + i/2, Begun: i > 0}
 			call.Params.Target = "t"
-			err := c.CallTool(t.Context(), rules, call, "b")
+			err := c.Admit(t.Context(), rules, call, "b")
 			if err == nil {
 				admitted++
 				continue

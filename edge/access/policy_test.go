@@ -111,14 +111,15 @@ func TestSetPolicyServer(t *testing.T) {
 	c := governed(t, Options{External: asked}, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "r", When: `has(arguments.x)`, Then: policy.Allow}},
 	})
-	exchange := sync.OnceFunc(func() {
+	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
 		c.SetPolicy(c.Policy(), later)
 		asked.Close()
-	})
-	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
-		exchange()
 		return map[string]any{"x": 1}, nil
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b")
 	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
 		t.Error(err)
 	}
@@ -128,7 +129,48 @@ func TestSetPolicyServer(t *testing.T) {
 		}
 	})
 	later.Close()
-	if err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) { return map[string]any{"x": 1}, nil }); mcp.AsError(err).Kind != mcp.KindUnavailable {
+	if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b"); mcp.AsError(err).Kind != mcp.KindUnavailable {
 		t.Errorf("a server that is closed allows, or says %v", err)
 	}
+}
+
+// Policy servers are exchanged while requests are about to be asked about: each is asked about by one of them.
+func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
+	s := authorizer.Serve(t)
+	s.By(authorizer.Allow)
+	server := func() *external.Client {
+		c, err := external.New(external.Options{Target: s.Addr, Timeout: time.Minute})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	before := server()
+	c := governed(t, Options{External: before}, policy.Settings{})
+	var asking sync.WaitGroup
+	over := make(chan struct{})
+	for range 4 {
+		asking.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b"); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range 50 {
+		after := server()
+		c.SetPolicy(c.Policy(), after)
+		before.Close()
+		before = after
+	}
+	close(over)
+	asking.Wait()
 }

@@ -45,7 +45,7 @@ func (c *Control) DecideTask(ctx context.Context, rules *revision.Rules, call *m
 		v, err = c.refusal(p, rules, call, &d)
 		return c.decidedTask(ctx, call, task, t, v, err)
 	}
-	if p.external == nil || call.Early {
+	if p.external == nil || task.Local {
 		return c.decidedTask(ctx, call, task, t, v, nil)
 	}
 	a, err := c.askOnce(ctx, p, call, task)
@@ -151,7 +151,7 @@ func toolCall(call *mcp.Call, task *mcp.TaskCall) (*mcp.Call, error) {
 
 // decidedTask is decided for a request about a task.
 func (c *Control) decidedTask(ctx context.Context, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, v audit.Verdict, err error) error {
-	if task.Quiet || call.Early {
+	if task.Quiet {
 		return err
 	}
 	print := telemetry.SessionPrint(task.ID)

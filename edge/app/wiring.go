@@ -82,12 +82,14 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		return a.store
 	}
 	a.tasks = tasks.New(a.dispatch, a.durable.Tasks, tasks.Options{
-		Grace: cfg.Limits.TaskGrace, Lifetime: cfg.Limits.TaskLifetime, TTL: cfg.Limits.TaskTTL, Poll: cfg.Limits.TaskPoll,
+		Challenges: a.access.Challenges,
+		Grace:      cfg.Limits.TaskGrace, Lifetime: cfg.Limits.TaskLifetime, TTL: cfg.Limits.TaskTTL, Poll: cfg.Limits.TaskPoll,
 		Polls: cfg.Limits.TaskPolls, PageSize: cfg.Limits.PageSize, MaxRunning: cfg.Limits.RunningTasks, MaxRunningPerPrincipal: cfg.Limits.RunningTasksPerPrincipal,
 		MaxRounds: cfg.Limits.Rounds, MaxAttempts: cfg.Limits.Attempts, Heartbeat: min(cfg.Limits.Lease/4, time.Second),
 		Replica: replicaName(cfg), Recent: devTasks(a.dev), Memory: a.memory, Logger: log, Telemetry: a.telemetry,
 	})
 	a.stateful = stateful.New(a.tasks, open, stateful.Options{
+		Challenges:  a.access.Challenges,
 		StreamAfter: cfg.Limits.StreamAfter, KeepAlive: cfg.Limits.KeepAlive,
 		SessionStale: cfg.Limits.SessionStale, MaxRounds: cfg.Limits.Rounds,
 		CallLifetime: cfg.Limits.CallLifetime, MaxAttempts: cfg.Limits.Attempts, MaxCallsPerSession: cfg.Limits.CallsPerSession,

@@ -95,7 +95,7 @@ func (r *round) replaceArguments(changed json.RawMessage) {
 		return nil
 	})
 	call.Params.Raw = append(params, '}')
-	r.call = &call
+	r.call, r.rewritten = &call, true
 }
 
 func appendMember(dst []byte, name string, value []byte) []byte {

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -14,18 +13,16 @@ import (
 )
 
 // reserved is the error of a call of what belongs to a backend that is away. To those from whom it is hidden it does not
-// exist, as unknown says, and neither does, to anybody, what the backend showed to some callers only: nobody knows to which.
-func (r *round) reserved(ctx context.Context, owner *backend.Backend, kind policy.Kind, name string, args policy.Arguments, unknown func() *mcp.Error) error {
+// exist, and neither does, to anybody, what the backend showed to some callers only: nobody knows to which.
+func (r *round) reserved(ctx context.Context, owner *backend.Backend, kind policy.Kind, name string, args policy.Arguments) error {
 	target := policy.Target{Kind: kind, Method: r.call.Method, Name: name, Backend: owner.Name()}
 	if kind == policy.Tool {
 		target.Hints = hintsOf(nil)
 	}
 	if r.personal(owner, kind, name) {
-		return unknown()
+		return r.unknown()
 	}
-	if err := r.decide(ctx, &target, args); errors.Is(err, policy.ErrHidden) {
-		return unknown()
-	} else if err != nil {
+	if err := r.decide(ctx, &target, args); err != nil {
 		return err
 	}
 	return awayError(owner)

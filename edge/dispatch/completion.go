@@ -2,47 +2,26 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // complete runs completion/complete (MCP, "Completion"). A backend without completion suggests nothing.
 func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Completions {
-		return mcp.Reply{}, r.notServed()
+	if r.completion.Prompt {
+		return r.completePrompt(ctx, r.completion)
 	}
-	if given := r.call.Params.Context; len(given) > 0 {
-		if err := r.survey("params.context", given); err != nil {
-			return mcp.Reply{}, err
-		}
-	}
-	c, err := translate.ParseCompletion(r.rules, r.call)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	if c.Prompt {
-		return r.completePrompt(ctx, c)
-	}
-	return r.completeTemplate(ctx, c)
+	return r.completeTemplate(ctx, r.completion)
 }
 
-func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
-	p := r.view.prompts.byName[c.Target]
-	if p == nil {
-		return mcp.Reply{}, r.noPrompt(ctx, c.Target, chosen(&c), func() *mcp.Error { return mcp.AsError(r.unknownRef("prompt", c.Target)) })
-	}
-	target := p.target
-	target.Method = r.call.Method
-	if err := r.decide(ctx, &target, chosen(&c)); errors.Is(err, policy.ErrHidden) {
-		return mcp.Reply{}, r.unknownRef("prompt", c.Target)
-	} else if err != nil {
+func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
+	p := r.prompt
+	if err := r.admitted(ctx, p.owner.Name()); err != nil {
 		return mcp.Reply{}, err
 	}
 	if !canCompletePrompts(r.view.catalog(p.owner)) {
@@ -71,15 +50,9 @@ func (r *round) completePrompt(ctx context.Context, c translate.Completion) (mcp
 	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
 }
 
-func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (mcp.Reply, error) {
-	t := r.view.resources.template(c.Target)
-	target, ok := r.view.resources.completed(c.Target)
-	if !ok {
-		return mcp.Reply{}, r.unknownRef("resource template", c.Target)
-	}
-	if err := r.decide(ctx, &target, chosen(&c)); errors.Is(err, policy.ErrHidden) {
-		return mcp.Reply{}, r.unknownRef("resource template", c.Target)
-	} else if err != nil {
+func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
+	t := r.template
+	if err := r.admitted(ctx, r.target.Backend); err != nil {
 		return mcp.Reply{}, err
 	}
 	if t == nil { // a plain URI has no variables
@@ -112,13 +85,6 @@ func (r *round) completeTemplate(ctx context.Context, c translate.Completion) (m
 	}
 	r.received(out)
 	return r.suggest(out.GetValues(), out.Total, out.GetHasMore())
-}
-
-func (r *round) unknownRef(what, name string) error {
-	if r.view.failed != nil {
-		return mcp.AsError(r.view.failed)
-	}
-	return mcp.Errorf(mcp.KindInvalidParams, "params.ref names the %s %q, which does not exist", what, clip(name))
 }
 
 // noSuggestion: a backend that does not implement completion suggests nothing.

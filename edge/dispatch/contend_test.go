@@ -53,7 +53,8 @@ func TestListsThatHangHurtNobodyElse(t *testing.T) {
 		do := func(method mcp.Method, params string) (string, error) {
 			r := request(t, method, params)
 			r.Principal = mcp.Principal{Subject: "ann", Issuer: "i"}
-			if err := d.Permit(t.Context(), rules(t, modern), r); err != nil {
+			var err error
+			if r.Target, err = d.Resolve(t.Context(), rules(t, modern), r); err != nil {
 				return "", err
 			}
 			reply, err := d.Call(t.Context(), rules(t, modern), r, nil)

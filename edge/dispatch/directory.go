@@ -17,14 +17,11 @@ import (
 // readDirectory runs resources/directory/read (Skills, "Reading Directories"). Children that belong to another backend, or that the caller
 // may not read, are left out.
 func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Directories {
-		return mcp.Reply{}, r.notServed()
-	}
-	found, about, err := r.named(ctx)
+	about, err := r.about(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	owner := found.owner
+	found, owner := r.found, r.found.owner
 	cursors := directoryCursors{backend: owner.Name(), uri: found.sent, caller: r.call.Principal.Key()}
 	token, err := cursors.token(r.call)
 	if err != nil {

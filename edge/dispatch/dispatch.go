@@ -91,26 +91,21 @@ func (o Options) withDefaults() Options {
 
 // Access decides which calls may be made, and what is listed. Safe for concurrent use.
 type Access interface {
-	// Decide is asked in each round about what a request names, which exists. An error is the request's: a *mcp.Error, that
-	// of args, or policy.ErrHidden, if it is to end as if nothing of the name existed. t nil: it does not exist for the caller,
-	// and no rule is about it.
+	// Decide is the first stage of the decision on a round, by rules and scopes: about what a request names, which exists. It waits for
+	// nobody. An error is the request's: a *mcp.Error, that of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
-	// DecideTask is Decide for a request about a task, whose tool is the target.
+	// Admit is the second stage, by the policy server and by quotas, which may take long. backend is that of what the request names; empty:
+	// it does not exist for the caller. An error, a *mcp.Error, is the request's: it is not made.
+	Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
+	// DecideTask is both stages for a request about a task, whose tool is the target.
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
-	// Challenges says whether Decide may ask for other credentials.
-	Challenges() bool
 	// Restricts says whether Decide may refuse to one caller what another one may do: what came of it is nothing to share between them.
 	Restricts() bool
 	// May says whether a caller may do something that has no arguments. Nothing is counted.
 	May(who *mcp.Principal, t *policy.Target) bool
-	// Hides says whether Decide hides what a caller names. Nothing is counted or recorded.
-	Hides(who *mcp.Principal, t *policy.Target, args policy.Arguments) bool
 	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.
 	// It is the same on every replica. listed nil: every caller sees every entry.
 	Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool)
-	// CallTool is asked in each round of a call of a tool that the backend serves, before the arguments are checked. An
-	// error, a *mcp.Error, is the call's: it is not made.
-	CallTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error
 	// Lacking completes an error by which the backend of a call asks for the scopes of its Challenge: it may change e.
 	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
 }
@@ -154,14 +149,19 @@ func New(pool *backend.Pool, opts Options) *Dispatch {
 	return d
 }
 
-// Call runs one round of a request. It implements the eras' Dispatcher; errors are *mcp.Error.
+// Call runs one round of a request, which it resolves unless call.Target says that it was. It implements the eras' Dispatcher; errors are
+// *mcp.Error.
 func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	v, err := d.views.forCall(ctx, call)
-	if err != nil {
-		return mcp.Reply{}, err
+	t := call.Target
+	if t == nil {
+		var err error
+		if t, err = d.Resolve(ctx, rules, call); err != nil {
+			return mcp.Reply{}, err
+		}
 	}
-	r := &round{d: d, view: v, rules: rules, sink: sink}
-	r.call, r.misfits = withOwnState(call)
+	r := t.Handle.(*round)
+	r.take(call)
+	r.sink = sink
 	reply, err := r.run(ctx)
 	r.settle(&reply)
 	if r.owner != nil {
@@ -181,6 +181,8 @@ func (r *round) run(ctx context.Context) (mcp.Reply, error) {
 		return r.getPrompt(ctx)
 	case mcp.MethodComplete:
 		return r.complete(ctx)
+	case mcp.MethodSubscribe:
+		return mcp.Reply{}, r.admitted(ctx, r.target.Backend)
 	case mcp.MethodToolsList:
 		return r.list(v.features.Tools, listTools)
 	case mcp.MethodResourcesList:
@@ -201,52 +203,6 @@ func (r *round) run(ctx context.Context) (mcp.Reply, error) {
 		}
 	}
 	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(r.call.Method)))
-}
-
-// Repeatable says whether a dispatched call may be run again: reads, prompts, completions and lists
-// always, a tool call when the tool says that it is read-only or idempotent.
-func (d *Dispatch) Repeatable(call *mcp.Call) bool {
-	if call.Method != mcp.MethodToolsCall {
-		return call.Method.Repeatable()
-	}
-	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
-	return t != nil && t.repeatable()
-}
-
-// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody. ok is false if there is no such
-// tool, or it is hidden from the caller of one that is, or is wanted as, a task: what is said of it then would tell that it is there.
-func (d *Dispatch) TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.TaskSupport, ok bool) {
-	t := d.views.known(call.Principal).tools.byName[call.Params.Target]
-	if t == nil {
-		return mcp.TaskSupport{}, false
-	}
-	if d.opts.Access != nil && (t.tasks.Optional || t.tasks.Required || call.Params.Task != nil) {
-		r := &round{d: d, rules: rules, call: call}
-		r.forTool(t)
-		if d.opts.Access.Hides(&call.Principal, &t.target, r.toolArguments) {
-			return mcp.TaskSupport{}, false
-		}
-	}
-	return t.tasks, true
-}
-
-// Served names the backend of the tool or prompt that a call is about. Names of neither are what a client
-// made up.
-func (d *Dispatch) Served(call *mcp.Call) (backend string, ok bool) {
-	if call.Backend != "" {
-		return call.Backend, true
-	}
-	switch call.Method {
-	case mcp.MethodToolsCall:
-		if t := d.views.known(call.Principal).tools.byName[call.Params.Target]; t != nil {
-			return t.owner.Name(), true
-		}
-	case mcp.MethodPromptsGet:
-		if p := d.views.known(call.Principal).prompts.byName[call.Params.Target]; p != nil {
-			return p.owner.Name(), true
-		}
-	}
-	return "", false
 }
 
 // clip keeps what a client sent from filling messages and logs.

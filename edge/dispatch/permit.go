@@ -2,23 +2,21 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
-	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// decide asks whether the request may be made. t nil: what it names does not exist. Errors are those of Access.Decide.
-func (r *round) decide(ctx context.Context, t *policy.Target, args policy.Arguments) error {
+// admitted asks those who take long whether the round may be run: of what belongs to a backend; empty: of what does not exist.
+func (r *round) admitted(ctx context.Context, backend string) error {
 	if r.d.opts.Access == nil {
 		return nil
 	}
-	return r.d.opts.Access.Decide(ctx, r.rules, r.call, t, args)
+	return r.d.opts.Access.Admit(ctx, r.rules, r.call, backend)
 }
 
 // conceals says whether something that exists may be hidden from the caller.
@@ -35,79 +33,6 @@ func (r *round) narrow(hint *pb.CacheHint) {
 	if hint != nil && r.d.opts.Access != nil && r.d.opts.Access.Restricts() {
 		hint.Scope = pb.CacheScope_CACHE_SCOPE_PRIVATE
 	}
-}
-
-// Permit implements the eras' Dispatcher. What cannot be read of the request, and what does not exist, is told by Call.
-func (d *Dispatch) Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error {
-	if d.opts.Access == nil {
-		return nil
-	}
-	v, err := d.views.forCall(ctx, call)
-	r := &round{d: d, view: v, rules: rules, call: call}
-	if err != nil {
-		err = policy.ErrHidden
-	} else {
-		err = r.permitNamed(ctx)
-	}
-	switch {
-	case !errors.Is(err, policy.ErrHidden):
-		return err
-	case call.Method == mcp.MethodSubscribe && call.Params.Target != "":
-		// The watch opens when the resource is there for the caller, without another question.
-		return r.decide(ctx, nil, noneGiven)
-	}
-	return nil
-}
-
-// Challenges implements the eras' Dispatcher.
-func (d *Dispatch) Challenges() bool { return d.opts.Access != nil && d.opts.Access.Challenges() }
-
-// permitNamed is decide for what the request names. What does not exist is as what is hidden, or nil.
-func (r *round) permitNamed(ctx context.Context) error {
-	name := r.call.Params.Target
-	switch r.call.Method {
-	case mcp.MethodToolsCall:
-		if t := r.view.toolOf(r.call); t != nil {
-			r.forTool(t)
-			return r.decide(ctx, &t.target, r.toolArguments)
-		}
-	case mcp.MethodPromptsGet:
-		if p := r.view.promptOf(r.call, name); p != nil {
-			r.forPrompt()
-			return r.decide(ctx, &p.target, r.promptArguments)
-		}
-	case mcp.MethodResourcesRead, mcp.MethodSkillsGet, mcp.MethodDirectoryRead, mcp.MethodSubscribe:
-		found, ok := r.view.locate(r.call, name, r.d.report)
-		if !ok {
-			return policy.ErrHidden
-		}
-		target := found.target(r.call.Method)
-		return r.decide(ctx, &target, noneGiven)
-	case mcp.MethodComplete:
-		return r.permitCompletion(ctx)
-	}
-	return nil
-}
-
-func (r *round) permitCompletion(ctx context.Context) error {
-	c, err := translate.ParseCompletion(r.rules, r.call)
-	if err != nil {
-		return nil
-	}
-	if c.Prompt {
-		p := r.view.prompts.byName[c.Target]
-		if p == nil {
-			return nil
-		}
-		target := p.target
-		target.Method = r.call.Method
-		return r.decide(ctx, &target, chosen(&c))
-	}
-	target, ok := r.view.resources.completed(c.Target)
-	if !ok {
-		return nil
-	}
-	return r.decide(ctx, &target, chosen(&c))
 }
 
 // completed is what a completion is about: a template, or a plain URI, which has no variables.
@@ -155,7 +80,7 @@ func chosen(c *translate.Completion) policy.Arguments {
 	}
 }
 
-// toolArguments are those of tools/call, within bounds.
+// toolArguments are those of tools/call or prompts/get, within bounds.
 func (r *round) toolArguments() (map[string]any, error) {
 	raw, err := r.arguments()
 	if err != nil {
@@ -167,9 +92,6 @@ func (r *round) toolArguments() (map[string]any, error) {
 	}
 	return out, nil
 }
-
-// promptArguments are those of prompts/get.
-func (r *round) promptArguments() (map[string]any, error) { return r.toolArguments() }
 
 // Targets are all that the backends list now, as clients see it.
 func Targets(pool *backend.Pool) (out []policy.Target) {

@@ -98,8 +98,8 @@ func TestHidden(t *testing.T) {
 			if unknown == nil || told(hidden, "one") != told(unknown, "nix") {
 				t.Errorf("%s: hidden is\n%s\nunknown\n%s", named[i].params, told(hidden, "one"), told(unknown, "nix"))
 			}
-			if err := d.Permit(t.Context(), rules(t, version), about(t, i, "one", mcp.Principal{})); err != nil {
-				t.Errorf("%s: that it is hidden is told before: %v", named[i].params, err)
+			if _, err := d.Resolve(t.Context(), rules(t, version), about(t, i, "one", mcp.Principal{})); err == nil || told(err, "one") != told(unknown, "nix") {
+				t.Errorf("%s: resolved, hidden is %v", named[i].params, err)
 			}
 		}
 	}
@@ -118,7 +118,7 @@ func TestDenied(t *testing.T) {
 	for i := range named {
 		for _, version := range []string{legacy, modern} {
 			for _, ask := range []func(*mcp.Call) error{
-				func(c *mcp.Call) error { return d.Permit(t.Context(), rules(t, version), c) },
+				func(c *mcp.Call) error { _, err := d.Resolve(t.Context(), rules(t, version), c); return err },
 				func(c *mcp.Call) error { _, err := d.Call(t.Context(), rules(t, version), c, nil); return err },
 			} {
 				before, _ := f.seen()
@@ -461,9 +461,9 @@ func TestNullArgumentsAreAbsent(t *testing.T) {
 			if got != x.args {
 				t.Errorf("%s %s: the backend has %s, want %s", version, x.params, got, x.args)
 			}
-			err = d.Permit(t.Context(), rules(t, version), request(t, x.method, x.params))
+			_, err = d.Resolve(t.Context(), rules(t, version), request(t, x.method, x.params))
 			if denied := x.want == mcp.KindForbidden; denied != (kindOf(t, err) == mcp.KindForbidden) {
-				t.Errorf("%s %s: permit says %v", version, x.params, err)
+				t.Errorf("%s %s: resolved: %v", version, x.params, err)
 			}
 			if string(call.Params.Raw) != x.params {
 				t.Error("the call was changed")

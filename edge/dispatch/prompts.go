@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -61,20 +60,8 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 
 // getPrompt runs prompts/get (MCP, "Prompts", "Getting a Prompt").
 func (r *round) getPrompt(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Prompts {
-		return mcp.Reply{}, r.notServed()
-	}
-	if !r.call.Params.HasTarget {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the prompt to get")
-	}
-	p := r.view.promptOf(r.call, r.call.Params.Target)
-	if p == nil {
-		return mcp.Reply{}, r.noPrompt(ctx, r.call.Params.Target, r.promptArguments, r.unknownPrompt)
-	}
-	r.forPrompt()
-	if err := r.decide(ctx, &p.target, r.promptArguments); errors.Is(err, policy.ErrHidden) {
-		return mcp.Reply{}, r.unknownPrompt()
-	} else if err != nil {
+	p := r.prompt
+	if err := r.admitted(ctx, p.owner.Name()); err != nil {
 		return mcp.Reply{}, err
 	}
 	if args := r.call.Params.Arguments; len(args) > 0 {
@@ -131,22 +118,4 @@ func (v *view) promptOf(call *mcp.Call, name string) *prompt {
 		return p
 	}
 	return v.prompts.outranked[ownName{call.Backend, name}]
-}
-
-// noPrompt is why there is no prompt of a name now: its backend is away, or nobody has it, which unknown says.
-func (r *round) noPrompt(ctx context.Context, name string, args policy.Arguments, unknown func() *mcp.Error) error {
-	if r.call.Backend != "" {
-		return r.gone()
-	}
-	if owner := r.view.prompts.reserved[name]; owner != nil {
-		return r.reserved(ctx, owner, policy.Prompt, name, args, unknown)
-	}
-	return unknown()
-}
-
-func (r *round) unknownPrompt() *mcp.Error {
-	if r.view.failed != nil {
-		return mcp.AsError(r.view.failed)
-	}
-	return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", clip(r.call.Params.Target))
 }

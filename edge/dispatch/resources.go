@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -84,37 +83,10 @@ func (v *view) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Ba
 	return nil
 }
 
-// located finds the URI of a request. The error says that no backend has it, or that the backend is away.
-func (r *round) located(ctx context.Context) (located, error) {
-	found, ok := r.view.locate(r.call, r.call.Params.Target, r.d.report)
-	switch {
-	case !ok && r.call.Backend != "":
-		return found, r.gone()
-	case !ok:
-		return found, r.resourceNotFound()
-	case r.view.owners.isAway(found.owner):
-		return found, r.reserved(ctx, found.owner, policy.Resource, found.sent, noneGiven, r.resourceNotFound)
-	}
-	return found, nil
-}
-
 // readResource runs resources/read (MCP, "Resources", "Reading Resources").
 func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Resources {
-		return mcp.Reply{}, r.notServed()
-	}
-	uri := r.call.Params.Target
-	if !r.call.Params.HasTarget || uri == "" {
-		return mcp.Reply{}, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name the resource to read")
-	}
-	found, err := r.located(ctx)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	owner, target := found.owner, found.target(r.call.Method)
-	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
-		return mcp.Reply{}, r.resourceNotFound()
-	} else if err != nil {
+	found, owner, uri := r.found, r.found.owner, r.call.Params.Target
+	if err := r.admitted(ctx, owner.Name()); err != nil {
 		return mcp.Reply{}, err
 	}
 	req, err := translate.ReadResourceRequest(r.call)
@@ -146,13 +118,6 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, r.blame(err)
 	}
 	return reply, nil
-}
-
-func (r *round) resourceNotFound() *mcp.Error {
-	if r.view.failed != nil {
-		return mcp.AsError(r.view.failed)
-	}
-	return resourceNotFound(r.call.Params.Target)
 }
 
 // resourceNotFound has the URI in its data, as the specification requires.

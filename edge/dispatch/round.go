@@ -16,13 +16,24 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// round is one round of a request while it runs. It is used by one goroutine.
+// round is one round of a request, from when it is resolved until it has run. It is used by one goroutine at a time.
 type round struct {
 	d     *Dispatch
 	view  *view
 	rules *revision.Rules
 	call  *mcp.Call
 	sink  mcp.Sink
+
+	// target is what the eras know of what the request names, and the next what is known here: of a tool, of a prompt, of a URI, and of
+	// what a completion is for, the template where it is one.
+	target     mcp.Target
+	tool       *tool
+	prompt     *prompt
+	found      located
+	completion *translate.Completion
+	template   *template
+	// rewritten: the call has other arguments than came, as the backend reads them.
+	rewritten bool
 
 	// misfits are those of the rounds before.
 	misfits misfits

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"google.golang.org/grpc/codes"
@@ -100,39 +99,26 @@ func (s *resourceSet) listedBy(uri string) (rank int, listed bool) {
 	return rank, listed
 }
 
-// named finds who answers for the URI of skills/get or resources/directory/read, and whether the caller may ask.
-func (r *round) named(ctx context.Context) (found located, about *pb.RequestContext, err error) {
-	uri := r.call.Params.Target
-	if !r.call.Params.HasTarget || uri == "" {
-		return found, nil, mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: name what %s is about", r.call.Method)
+// about is what the backend of the URI of skills/get or resources/directory/read is told of the request, once those were asked who take long.
+func (r *round) about(ctx context.Context) (*pb.RequestContext, error) {
+	if err := r.admitted(ctx, r.found.owner.Name()); err != nil {
+		return nil, err
 	}
-	if found, err = r.located(ctx); err != nil {
-		return found, nil, err
+	about, err := translate.Context(r.call)
+	if err != nil {
+		return nil, err
 	}
-	target := found.target(r.call.Method)
-	if err := r.decide(ctx, &target, noneGiven); errors.Is(err, policy.ErrHidden) {
-		return found, nil, r.resourceNotFound()
-	} else if err != nil {
-		return found, nil, err
-	}
-	if about, err = translate.Context(r.call); err != nil {
-		return found, nil, err
-	}
-	r.tell(about, found.owner)
-	return found, about, nil
+	r.tell(about, r.found.owner)
+	return about, nil
 }
 
 // getSkill runs skills/get (Skills, "Getting a Skill"): the backend is asked, since the answer is how the skill is now.
 func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
-	if !r.view.features.Skills {
-		return mcp.Reply{}, r.notServed()
-	}
-	found, about, err := r.named(ctx)
+	about, err := r.about(ctx)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	owner := found.owner
-	uri := r.call.Params.Target
+	found, owner, uri := r.found, r.found.owner, r.call.Params.Target
 	ctx, end, err := r.begin(ctx, owner, uri)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -168,7 +154,7 @@ func (r *round) vetFiles(ctx context.Context, owner *backend.Backend, x *pb.Skil
 	}
 	if kept := v.resources.foreign(x, rank); kept != "" {
 		r.d.report.conflict(Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: owner.Name()})
-		return r.resourceNotFound()
+		return r.unknown()
 	}
 	return nil
 }
@@ -179,7 +165,7 @@ func (r *round) whole(ctx context.Context, owner *backend.Backend) (v *view, ran
 		return nil, 0, err
 	}
 	if rank = slices.IndexFunc(v.parts, func(p part) bool { return p.backend == owner }); rank < 0 {
-		return nil, 0, r.resourceNotFound()
+		return nil, 0, r.unknown()
 	}
 	return v, rank, nil
 }
@@ -188,7 +174,7 @@ func (r *round) whole(ctx context.Context, owner *backend.Backend) (v *view, ran
 func (r *round) notThere(ctx context.Context, err error) error {
 	if status.Code(err) == codes.Unimplemented {
 		r.received(nil)
-		return r.resourceNotFound()
+		return r.unknown()
 	}
 	return r.status(ctx, err)
 }

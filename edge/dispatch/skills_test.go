@@ -180,15 +180,15 @@ func TestSkillsPassPolicy(t *testing.T) {
 			t.Errorf("%s: hidden %q, unknown %q", c.method, hidden, none)
 		}
 		call := request(t, c.method, `{"uri":"`+c.hidden+`"}`)
-		if err := d.Permit(t.Context(), rules(t, modern), call); err != nil {
-			t.Errorf("%s: what is hidden is told before the call: %v", c.method, err)
+		if _, err := d.Resolve(t.Context(), rules(t, modern), call); err == nil || mcp.AsError(err).Kind != mcp.KindResourceNotFound {
+			t.Errorf("%s: what is hidden is %v", c.method, err)
 		}
 	}
 	call := request(t, mcp.MethodSkillsGet, `{"uri":"skill://part/SKILL.md"}`)
 	if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err == nil || mcp.AsError(err).Kind != mcp.KindForbidden {
 		t.Errorf("got %v", err)
 	}
-	if err := d.Permit(t.Context(), rules(t, modern), call); err == nil || mcp.AsError(err).Kind != mcp.KindForbidden {
+	if _, err := d.Resolve(t.Context(), rules(t, modern), call); err == nil || mcp.AsError(err).Kind != mcp.KindForbidden {
 		t.Errorf("got %v", err)
 	}
 	if got := ask(t, d, mcp.MethodDirectoryRead, `{"uri":"skill://part"}`); !strings.Contains(got, "SKILL.md") || strings.Contains(got, "sub") {

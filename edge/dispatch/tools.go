@@ -101,21 +101,10 @@ func (t *tool) repeatable() bool {
 
 // callTool runs tools/call (MCP, "Tools", "Calling Tools").
 func (r *round) callTool(ctx context.Context) (mcp.Reply, error) {
-	t, err := r.tool(ctx)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	r.forTool(t)
+	t := r.tool
 	r.effects = !t.repeatable()
-	if r.d.opts.Access != nil {
-		if err := r.decide(ctx, &t.target, r.toolArguments); errors.Is(err, policy.ErrHidden) {
-			return mcp.Reply{}, r.unknownTool()
-		} else if err != nil {
-			return mcp.Reply{}, err
-		}
-		if err := r.d.opts.Access.CallTool(ctx, r.rules, r.call, t.owner.Name()); err != nil {
-			return mcp.Reply{}, err
-		}
+	if err := r.admitted(ctx, t.owner.Name()); err != nil {
+		return mcp.Reply{}, err
 	}
 	args, err := r.arguments()
 	if err != nil {
@@ -211,32 +200,6 @@ func (v *view) toolOf(call *mcp.Call) *tool {
 		return t
 	}
 	return v.tools.outranked[ownName{call.Backend, call.Params.Target}]
-}
-
-// tool finds the tool that is called.
-func (r *round) tool(ctx context.Context) (*tool, error) {
-	if t := r.view.toolOf(r.call); t != nil {
-		return t, nil
-	}
-	switch {
-	case r.call.Backend != "":
-		return nil, r.gone()
-	case !r.view.features.Tools:
-		return nil, r.notServed()
-	case !r.call.Params.HasTarget:
-		return nil, mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
-	}
-	if owner := r.view.tools.reserved[r.call.Params.Target]; owner != nil {
-		return nil, r.reserved(ctx, owner, policy.Tool, r.call.Params.Target, r.toolArguments, r.unknownTool)
-	}
-	return nil, r.unknownTool()
-}
-
-func (r *round) unknownTool() *mcp.Error {
-	if r.view.failed != nil {
-		return mcp.AsError(r.view.failed)
-	}
-	return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", clip(r.call.Params.Target))
 }
 
 // schemaError tells that arguments do not fit, the way the revision does.

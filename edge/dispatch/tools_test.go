@@ -501,11 +501,11 @@ func TestRepeatable(t *testing.T) {
 		{Name: "reads", Annotations: &pb.ToolAnnotations{ReadOnly: &yes}}, {Name: "sets", Annotations: &pb.ToolAnnotations{Idempotent: &yes}}}}
 	d := start(t, Options{}, f)
 	for name, want := range map[string]bool{"plain": false, "reads": true, "sets": true, "unknown": false} {
-		if got := d.Repeatable(request(t, mcp.MethodToolsCall, `{"name":"`+name+`"}`)); got != want {
-			t.Errorf("%s: %t", name, got)
+		if got, _ := d.Resolve(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"`+name+`"}`)); got.Repeatable != want {
+			t.Errorf("%s: %t", name, got.Repeatable)
 		}
 	}
-	if !d.Repeatable(request(t, mcp.MethodResourcesRead, `{"uri":"x:y"}`)) {
+	if got, _ := d.Resolve(t.Context(), rules(t, modern), request(t, mcp.MethodResourcesRead, `{"uri":"x:y"}`)); !got.Repeatable {
 		t.Error("a read is repeatable")
 	}
 }

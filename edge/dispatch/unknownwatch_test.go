@@ -41,11 +41,11 @@ func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 		for _, uri := range []string{"docs://one", "docs://two", "docs://none"} {
 			call := request(t, mcp.MethodSubscribe, `{"uri":"`+uri+`"}`)
 			pdp.By(authorizer.Allow)
-			if err := d.Permit(t.Context(), rules(t, version), call); err != nil {
+			if _, err := d.Call(t.Context(), rules(t, version), call, nil); err != nil {
 				t.Errorf("%s, %s, allowed: %v", version, uri, err)
 			}
 			pdp.By(authorizer.Deny("never"))
-			err := d.Permit(t.Context(), rules(t, version), call)
+			_, err := d.Call(t.Context(), rules(t, version), call, nil)
 			if kindOf(t, err) != mcp.KindForbidden {
 				t.Errorf("%s, %s, denied: %v", version, uri, err)
 				continue
@@ -54,8 +54,7 @@ func TestPolicyServerDecidesOnWatchesOfTheUnknown(t *testing.T) {
 			if n := len(pdp.Asked()); n != 2 {
 				t.Errorf("%s, %s: the server is asked %d times, want 2", version, uri, n)
 			}
-			call.Early = true
-			if err := d.Permit(t.Context(), rules(t, version), call); err != nil || len(pdp.Asked()) != 0 {
+			if _, err := d.Resolve(t.Context(), rules(t, version), call); err != nil || len(pdp.Asked()) != 0 {
 				t.Errorf("%s, %s: it is asked before it is due: %v", version, uri, err)
 			}
 		}
@@ -72,7 +71,7 @@ func TestWatchesOfTheUnknownAreAskedAboutOnce(t *testing.T) {
 	f := &fake{name: "a", describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{Subscribe: true}}, resources: []*pb.Resource{{Uri: "docs://two", Name: "two"}}}
 	c, pdp := asking(t, policy.Settings{Default: policy.Allow})
 	d := start(t, Options{Access: c}, f)
-	if err := d.Permit(t.Context(), rules(t, modern), request(t, mcp.MethodSubscribe, `{"uri":"docs://one"}`)); err != nil {
+	if _, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodSubscribe, `{"uri":"docs://one"}`), nil); err != nil {
 		t.Fatal(err)
 	}
 	feed, err := d.Changes(t.Context(), mcp.Principal{}, mcp.Filter{URIs: []string{"docs://one"}})

@@ -12,20 +12,15 @@ import (
 type Dispatcher interface {
 	// Describe says what the edge is and can do, for the handshake and for discovery.
 	Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description
-	// Call runs one round of a request: a list, call, read, get or completion. Events go to the sink
+	// Resolve looks up what a request names, and decides whether the caller may make it as far as rules and scopes say: an error is the
+	// request's, a *mcp.Error, and the only one by which it asks for other credentials. The target is what is known of it, also beside an
+	// error, and never nil. It may wait for a caller's own lists. It is called once for a round, before anything is committed, with a call
+	// whose params are not changed afterwards.
+	Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error)
+	// Call runs one round of a request: a list, call, read, get or completion. call.Target is what Resolve returned for the round; nil: Call
+	// resolves it first. A resources/subscribe is only decided on, by who is asked beyond rules and scopes. Events go to the sink
 	// before it returns. Errors are *mcp.Error. The round ends early when ctx does.
 	Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
-	// Permit says whether a request may be made, as far as that is decided before anything is done: an error is one with
-	// which Call would end. nil: it may, or what it names does not exist, or is to be taken for that. For
-	// resources/subscribe the params name one resource.
-	Permit(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
-	// Challenges says whether Permit may ask for other credentials.
-	Challenges() bool
-	// Repeatable says whether a dispatched call may be run again when its outcome was lost.
-	Repeatable(call *mcp.Call) bool
-	// Served names the backend that serves the tool or prompt that the call is about, as far as is known
-	// without asking anybody; false: none does, or the call is about something else.
-	Served(call *mcp.Call) (backend string, ok bool)
 	// Changes opens a feed. What cannot be watched is missing from what the feed honours; it is no error.
 	Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error)
 }

@@ -30,8 +30,8 @@ type Call struct {
 	// HTTP is the request that the round came in, for who decides on it; its zero value: it came in none, or in one that is
 	// not known any more, as that of a later round of a session.
 	HTTP HTTP
-	// Early: it is asked whether the request may be made only to tell a challenge in time, and will be again.
-	Early bool
+	// Target is what the request names, for the round that it was resolved for; nil: the round resolves it itself.
+	Target *Target
 	// Principal is the verified caller.
 	Principal Principal
 	// From is the client's address; the zero Addr where there is none or, in a later round, it is not known. It

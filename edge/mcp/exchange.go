@@ -37,7 +37,7 @@ type Incoming struct {
 	// Conn is the connection, where one carries many exchanges at once; nil over HTTP.
 	Conn *Conn
 	// Early: the transport can tell a Response with a Challenge by its status only before Admit, so that whoever serves a
-	// request asks first whether it may be made.
+	// request resolves it first.
 	Early bool
 	// Next, if set, lets the transport serve the connection's next message, see Admit.
 	Next func()

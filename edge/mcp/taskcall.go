@@ -17,4 +17,6 @@ type TaskCall struct {
 	Creator bool
 	// Quiet: the decision is part of another request, as a list. It is neither counted nor recorded.
 	Quiet bool
+	// Local: the rules and scopes alone decide, and the policy server is not asked.
+	Local bool
 }

@@ -25,7 +25,16 @@ import (
 
 // callTool serves tools/call: plainly, at once as a task, or as a call that may become one.
 func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	s, ok := t.TaskSupport(rules, c)
+	if c.Target == nil { // a later round, or one that is run again
+		target, err := t.next.Resolve(ctx, rules, c)
+		if err != nil {
+			return mcp.Reply{}, err
+		}
+		resolved := *c
+		resolved.Target = target
+		c = &resolved
+	}
+	s := c.Target.Tasks
 	declared, wanted := false, false
 	switch {
 	case rules.Stateless:
@@ -35,19 +44,19 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 	}
 	switch {
 	case wanted && !s.Optional && !s.Required:
-		return mcp.Reply{}, t.notAsTask(ctx, rules, c, ok)
+		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Target)
 	case s.Required && rules.Stateless && !declared:
 		return mcp.Reply{}, era.TasksUndeclared("the tool " + c.Params.Target)
 	case s.Required && !rules.Stateless && !wanted:
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "the tool %q can only be called as a task: %s", c.Params.Target, how(rules))
 	case !declared && !wanted:
-		return t.Dispatcher.Call(ctx, rules, c, sink)
+		return t.next.Call(ctx, rules, c, sink)
 	}
 	if !t.work.Enter() {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindUnavailable, "this server is shutting down; send the request again")
 	}
 	defer t.work.Leave()
-	x, err := t.execution(ctx, rules, c, s)
+	x, err := t.execution(ctx, rules, c, c.Target)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -55,17 +64,6 @@ func (t *Tasks) callTool(ctx context.Context, rules *revision.Rules, c *mcp.Call
 		return t.atOnce(ctx, rules, c, x)
 	}
 	return t.deferred(ctx, rules, c, x, sink)
-}
-
-// notAsTask refuses a task of a tool that has none. What does not exist, or is hidden, is told by who would serve it.
-func (t *Tasks) notAsTask(ctx context.Context, rules *revision.Rules, c *mcp.Call, exists bool) error {
-	if !exists {
-		_, err := t.Dispatcher.Call(ctx, rules, c, nil)
-		if err != nil {
-			return err
-		}
-	}
-	return mcp.Errorf(mcp.KindMethodNotFound, "the tool %q cannot be called as a task: leave out params.task", c.Params.Target)
 }
 
 // askedTTL reads params.task: how long the client wants to have the task, from its creation on; 0: it does not say. It may be more than
@@ -93,8 +91,8 @@ func how(rules *revision.Rules) string {
 	return "protocol version " + revision.Since(func(r *revision.Rules) bool { return r.Tasks }) + " and later can"
 }
 
-// execution is that of a request.
-func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, s mcp.TaskSupport) (*execution, error) {
+// execution is that of a request. It resolves the rounds that it runs: the request's own target ends with the request.
+func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Call, target *mcp.Target) (*execution, error) {
 	var ttl time.Duration
 	if raw := c.Params.Task; raw != nil && rules.Tasks {
 		var err error
@@ -105,7 +103,7 @@ func (t *Tasks) execution(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	now := time.Now()
 	id := newID(now)
 	x := &execution{
-		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: s, repeatable: t.Dispatcher.Repeatable(c),
+		rules: rules, base: context.WithoutCancel(ctx), first: *c, origin: originOf(c), support: target.Tasks, repeatable: target.Repeatable, served: target.Backend,
 		session: sessionOf(id, rules.Version, c, now),
 		span:    trace.SpanContextFromContext(ctx), reason: telemetry.ReasonContinued,
 	}
@@ -151,21 +149,14 @@ func (x *execution) record() *medium.Record {
 
 // begins is the first entry of the task's log. queued: it waits for its turn to be run.
 func (x *execution) begins(queued bool) state.Entry {
-	backend, _ := x.t.Served(&x.first)
 	return begins(&entry{
-		At: x.session.Created, Tool: x.first.Params.Target, Backend: backend, Arguments: x.first.Params.Arguments,
+		At: x.session.Created, Tool: x.first.Params.Target, Backend: x.served, Arguments: x.first.Params.Arguments,
 		Poll: x.support.Poll.Milliseconds(), Token: x.token, Run: &claim{Replica: x.t.o.Replica, Round: 1, Attempt: 1, Queued: queued},
 	})
 }
 
 // atOnce makes a task before the backend is called.
 func (t *Tasks) atOnce(ctx context.Context, rules *revision.Rules, c *mcp.Call, x *execution) (mcp.Reply, error) {
-	early := *c
-	early.Early = true
-	if err := t.Permit(ctx, rules, &early); err != nil {
-		x.discard()
-		return mcp.Reply{}, err
-	}
 	rec := x.record()
 	x.isTask.Store(true)
 	x.fill(rec)

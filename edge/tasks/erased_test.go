@@ -40,7 +40,7 @@ func TestWhatIsErasedIsNotBegunAgain(t *testing.T) {
 		a := w.replica()
 		store := &slow{a.store, make(chan struct{}), make(chan struct{})}
 		a.store = store
-		x, err := a.execution(t.Context(), modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"later"`), later)
+		x, err := a.execution(t.Context(), modern, requestOf(t, modern, "alice", mcp.MethodToolsCall, `"name":"later"`), &mcp.Target{Backend: "b", Known: true, Tasks: later})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -35,6 +35,8 @@ type execution struct {
 	// session is that of the task, made when the task is.
 	session *state.Session
 	support mcp.TaskSupport
+	// served is the backend that the request was resolved to.
+	served string
 	// repeatable: a run may be lost, since the next replica runs it again.
 	repeatable bool
 	// token is the client's progress token, where the task's progress is told by it.
@@ -183,7 +185,7 @@ func (x *execution) observe(ctx context.Context, m *mcp.Call) (context.Context, 
 		Method: m.Method, Params: &m.Params, Version: x.rules.Version, Principal: m.Principal, Call: m.ID,
 		Round: m.Round, Attempt: m.Attempt, Origin: x.span, Before: x.span, Reason: x.reason, Internal: true,
 	}
-	q.Backend, q.Known = x.t.Served(m)
+	q.Backend = cmp.Or(m.Backend, x.served)
 	x.reason = telemetry.ReasonContinued
 	return x.t.o.Telemetry.Begin(ctx, &q)
 }
@@ -219,7 +221,7 @@ func (x *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply,
 			err = mcp.Errorf(mcp.KindInternal, "internal error")
 		}
 	}()
-	return x.t.Dispatcher.Call(ctx, x.rules, m, x)
+	return x.t.next.Call(ctx, x.rules, m, x)
 }
 
 // Emit implements mcp.Sink: the progress of a task is its status, that of a call that may become one is its client's.
@@ -297,7 +299,7 @@ func (x *execution) Complete(r *medium.Record) {
 func (x *execution) fill(r *medium.Record) {
 	r.Method, r.Principal, r.Repeatable = x.first.Method, x.first.Principal, x.repeatable
 	if r.Backend = x.bound(); r.Backend == "" {
-		r.Backend, _ = x.t.Served(&x.first)
+		r.Backend = x.served
 		x.belongs(r.Backend)
 	}
 	r.Began, r.Trace = x.session.Created, telemetry.FormatParent(x.span)

@@ -45,7 +45,7 @@ type watched struct {
 func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
 	ids, plain := f.Tasks, f.TasksPlain
 	f.Tasks, f.TasksPlain = nil, false
-	inner, err := t.Dispatcher.Changes(ctx, p, f)
+	inner, err := t.next.Changes(ctx, p, f)
 	if err != nil || len(ids) == 0 {
 		return inner, err
 	}

@@ -240,21 +240,16 @@ func (b *backend) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 	return reply, err
 }
 
-func (b *backend) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
-func (b *backend) Challenges() bool                                         { return false }
-func (b *backend) Repeatable(c *mcp.Call) bool                              { return b.tools[c.Params.Target].repeatable }
-func (b *backend) Served(c *mcp.Call) (string, bool) {
-	_, ok := b.tools[c.Params.Target]
-	return "b", ok
+func (b *backend) Resolve(_ context.Context, _ *revision.Rules, c *mcp.Call) (*mcp.Target, error) {
+	t, ok := b.tools[c.Params.Target]
+	if c.Method != mcp.MethodToolsCall || !ok {
+		return &mcp.Target{}, nil
+	}
+	return &mcp.Target{Backend: "b", Known: true, Tasks: t.support, Repeatable: t.repeatable}, nil
 }
 func (b *backend) Changes(context.Context, mcp.Principal, mcp.Filter) (mcp.Feed, error) {
 	return quiet{}, nil
 }
-func (b *backend) TaskSupport(_ *revision.Rules, c *mcp.Call) (mcp.TaskSupport, bool) {
-	tool, ok := b.tools[c.Params.Target]
-	return tool.support, ok
-}
-
 func (b *backend) PermitTask(_ context.Context, _ *revision.Rules, c *mcp.Call, task *mcp.TaskCall) (bool, error) {
 	if b.decide == nil || task.Creator {
 		return false, nil

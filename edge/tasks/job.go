@@ -93,7 +93,7 @@ func (x *execution) cancelJob(c *mcp.Call) {
 	x.t.work.Spawn(func() {
 		ctx, cancel := context.WithTimeout(x.base, cancelTimeout)
 		defer cancel()
-		if err := x.t.CancelCall(ctx, x.rules, c); err != nil {
+		if err := x.t.next.CancelCall(ctx, x.rules, c); err != nil {
 			x.t.o.Logger.Warn("a backend could not be told that a task was cancelled", "call", c.ID, "error", err)
 		}
 	})

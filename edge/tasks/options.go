@@ -38,6 +38,8 @@ type Options struct {
 	Recent int
 	// Memory is charged with what tasks hold that run here; nil: nothing is counted.
 	Memory *budget.Budget
+	// Challenges says whether tasks/result may be answered by asking for other credentials; nil: it may not.
+	Challenges func() bool
 	// Telemetry observes what goes on; nil: nothing does.
 	Telemetry *telemetry.Telemetry
 	// Logger for what no client is told; nil: slog.Default.

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 
@@ -22,7 +23,7 @@ func (x *execution) ended(r *call.Reply) {
 		a.Principal = *by
 	}
 	x.t.cancellers.forget(x.session.ID)
-	a.Backend, _ = x.t.Served(&x.first)
+	a.Backend = cmp.Or(x.bound(), x.served)
 	x.t.o.Telemetry.TaskEnded(a, &o, time.Since(x.session.Created))
 }
 

@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -18,6 +19,8 @@ type use struct {
 	creator bool
 	// quiet: the decision is part of another request.
 	quiet bool
+	// local: it is by rules and scopes alone.
+	local bool
 	// within bounds what the decision may cost; nil: nothing does.
 	within *allowance
 }
@@ -26,13 +29,14 @@ var (
 	useRequest = use{}
 	useCancel  = use{creator: true}
 	useQuiet   = use{quiet: true}
+	useLocal   = use{quiet: true, local: true}
 )
 
 // permit decides on a request about a task of the caller's principal. An error is the request's: that the task is unknown, where the
 // policy hides the tool from others than the task's creator.
 func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view, what use) error {
 	own := v.createdBy(&c.Principal)
-	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet}
+	call := mcp.TaskCall{ID: v.id, Tool: v.tool, Backend: v.backend, Creator: own && what.creator, Quiet: what.quiet, Local: what.local}
 	call.Arguments = func() (json.RawMessage, error) { return t.argumentsOf(ctx, v) }
 	if what.within != nil {
 		call.Ask = what.within.ask
@@ -44,7 +48,7 @@ func (t *Tasks) permit(ctx context.Context, rules *revision.Rules, c *mcp.Call, 
 		}
 		defer what.within.done()
 	}
-	hidden, err := t.PermitTask(ctx, rules, c, &call)
+	hidden, err := t.next.PermitTask(ctx, rules, c, &call)
 	switch {
 	case hidden && own:
 		return mcp.Errorf(mcp.KindForbidden, "you may not: the policy of this server does not let you use the tool of this task any more; you can still cancel it")
@@ -92,15 +96,19 @@ func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mc
 	return t.shown(ctx, rules, c, seen)
 }
 
-// Permit implements era.Dispatcher. Of requests about tasks only tasks/result may be answered late, or go on with an answer of a client's:
-// the others are decided on when they are served.
-func (t *Tasks) Permit(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
-	if c.Method != mcp.MethodTasksResult {
-		return t.Dispatcher.Permit(ctx, rules, c)
+// challenge asks for other credentials where they are needed for tasks/result, which alone of the requests about tasks may be answered late, or
+// go on with an answer of a client's. All else is decided on, and told, when the request is served.
+func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Call) error {
+	if c.Method != mcp.MethodTasksResult || t.o.Challenges == nil || !t.o.Challenges() {
+		return nil
 	}
 	v, err := t.load(ctx, c.Params.Target, &c.Principal)
 	if err != nil {
-		return nil // It is told by Call.
+		return nil
 	}
-	return t.permit(ctx, rules, c, v, useQuiet)
+	var lacking *mcp.Error
+	if err := t.permit(ctx, rules, c, v, useLocal); !errors.As(err, &lacking) || lacking.Challenge == nil {
+		return nil
+	}
+	return t.permit(ctx, rules, c, v, useRequest) // which is recorded
 }

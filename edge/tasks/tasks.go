@@ -20,9 +20,6 @@ import (
 // Dispatcher is what is behind the stage.
 type Dispatcher interface {
 	era.Dispatcher
-	// TaskSupport says whether a tools/call may become a task, as far as is known without asking anybody. ok is false if the caller
-	// is to be told nothing but what Call says.
-	TaskSupport(rules *revision.Rules, call *mcp.Call) (_ mcp.TaskSupport, ok bool)
 	// PermitTask decides on a request about a task: whether its caller may call the task's tool now. An error is a *mcp.Error; hidden:
 	// the request is to be answered as if there were no such task.
 	PermitTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall) (hidden bool, err error)
@@ -30,9 +27,9 @@ type Dispatcher interface {
 	CancelCall(ctx context.Context, rules *revision.Rules, call *mcp.Call) error
 }
 
-// Tasks is the stage. It is the Dispatcher of the eras. Safe for concurrent use.
+// Tasks is the stage between the eras, whose Dispatcher it is, and the next one. Safe for concurrent use.
 type Tasks struct {
-	Dispatcher
+	next  Dispatcher
 	o     Options
 	store medium.Store
 	calls *run.Replica
@@ -56,7 +53,7 @@ var _ era.Dispatcher = (*Tasks)(nil)
 // New makes the stage before a Dispatcher, on a store that open makes with the hooks it is given; they may be called from then on.
 // The store is for tasks alone: a session of it is a task. It is the caller's, and must outlive Close. Start begins what runs by itself.
 func New(d Dispatcher, open func(medium.Hooks) medium.Store, o Options) *Tasks {
-	t := &Tasks{Dispatcher: d, o: o.withDefaults(), cancellers: newCancellers(), draining: make(chan struct{}), closing: make(chan struct{})}
+	t := &Tasks{next: d, o: o.withDefaults(), cancellers: newCancellers(), draining: make(chan struct{}), closing: make(chan struct{})}
 	t.turns.init(t.o.MaxRunning, t.o.MaxRunningPerPrincipal)
 	t.recent.most = t.o.Recent
 	ready := make(chan struct{})
@@ -122,30 +119,43 @@ func (t *Tasks) Close() {
 	t.calls.Close()
 }
 
+// Describe implements era.Dispatcher.
+func (t *Tasks) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
+	return t.next.Describe(ctx, rules, p)
+}
+
+// Resolve implements era.Dispatcher. A request about tasks names none of what there is to be called.
+func (t *Tasks) Resolve(ctx context.Context, rules *revision.Rules, c *mcp.Call) (*mcp.Target, error) {
+	if !aboutTasks(rules, c) {
+		return t.next.Resolve(ctx, rules, c)
+	}
+	return &mcp.Target{Repeatable: c.Method.Repeatable()}, t.challenge(ctx, rules, c)
+}
+
 // Call implements era.Dispatcher.
 func (t *Tasks) Call(ctx context.Context, rules *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
-	switch c.Method {
-	case mcp.MethodToolsCall:
+	switch {
+	case c.Method == mcp.MethodToolsCall:
 		return t.callTool(ctx, rules, c, sink)
-	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult, mcp.MethodTasksList:
-		return t.about(ctx, rules, c)
+	case aboutTasks(rules, c):
+		return t.admit(ctx, rules, c)
 	}
-	return t.Dispatcher.Call(ctx, rules, c, sink)
+	return t.next.Call(ctx, rules, c, sink)
 }
 
-// Repeatable implements era.Dispatcher. A call that makes a task is not: another run would make another one.
-func (t *Tasks) Repeatable(c *mcp.Call) bool {
-	if c.Method == mcp.MethodToolsCall && c.Params.Task != nil {
-		return false
+// aboutTasks says whether a request is one about tasks that the revision has, and the caller may make.
+func aboutTasks(rules *revision.Rules, c *mcp.Call) bool {
+	switch c.Method {
+	case mcp.MethodTasksGet, mcp.MethodTasksUpdate, mcp.MethodTasksCancel, mcp.MethodTasksResult:
+		return has(rules, c.Method)
+	case mcp.MethodTasksList:
+		return has(rules, c.Method) && !c.Principal.Anonymous()
 	}
-	return t.Dispatcher.Repeatable(c)
+	return false
 }
 
-// about serves a request about tasks.
-func (t *Tasks) about(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	if !has(rules, c.Method) || c.Method == mcp.MethodTasksList && c.Principal.Anonymous() {
-		return t.Dispatcher.Call(ctx, rules, c, nil) // which says that it does not exist
-	}
+// admit serves a request about tasks, unless the client makes too many.
+func (t *Tasks) admit(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
 	if rules.Stateless && !c.Client.Capabilities.Extension(mcp.ExtensionTasks) {
 		return mcp.Reply{}, era.TasksUndeclared(string(c.Method))
 	}

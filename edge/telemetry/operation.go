@@ -18,8 +18,7 @@ type Request struct {
 	ID jsonrpc.ID
 	// Params may be nil: then nothing is known of the trace the client is in.
 	Params *mcp.Params
-	// Known says that Params.Target is a tool or prompt that Backend serves.
-	Known   bool
+	// Backend is that which ran the request before; empty: none did, or Found tells it.
 	Backend string
 	// Principal is the verified caller, and Call the id of the call; empty: it is none.
 	Principal mcp.Principal
@@ -64,7 +63,7 @@ type Outcome struct {
 	Task string
 	// Lost: another replica goes on with the request.
 	Lost bool
-	// Backend is the one that ran the request. Empty if none did, or if Request.Backend names it.
+	// Backend is the one that ran the request. Empty if none did, or if it is known already.
 	Backend string
 	// Result is recorded where content is.
 	Result []byte
@@ -148,9 +147,8 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 	default:
 		op.asked = cut(targetOf(r.Params), maxAsked)
 	}
-	if r.Known && r.Params != nil {
-		op.target = r.Params.Target
-		op.series.target = t.targets.bounded(target{r.Backend, op.series.method, op.target})
+	if r.Backend != "" {
+		op.know(r.Params, r.Backend)
 	}
 	op.client = t.clients.named(r.Client)
 	if t.tracer != nil {
@@ -160,6 +158,40 @@ func (t *Telemetry) Begin(ctx context.Context, r *Request) (context.Context, Ope
 		ctx = op.audit(ctx, r)
 	}
 	return ctx, op
+}
+
+// Found says which backend the request belongs to, once it was resolved; empty: none is known. known: what params name is a tool or prompt
+// that it has.
+func (op *Operation) Found(params *mcp.Params, backend string, known bool) {
+	if op.t == nil || backend == "" {
+		return
+	}
+	op.backend = backend
+	if op.audited != nil {
+		op.audited.Backend = backend
+	}
+	if known && op.target == "" {
+		op.know(params, backend)
+	}
+	if op.span == nil {
+		return
+	}
+	op.span.SetAttributes(AttrBackend.String(backend))
+	if op.target != "" {
+		op.named()
+		op.span.SetAttributes(series{method: op.series.method, target: op.target}.about()...)
+	}
+}
+
+// know has what params name told apart in spans and metrics: a tool or prompt of a backend.
+func (op *Operation) know(params *mcp.Params, backend string) {
+	switch op.series.method {
+	case mcp.MethodToolsCall, mcp.MethodPromptsGet:
+		if params != nil {
+			op.target = params.Target
+			op.series.target = op.t.targets.bounded(target{backend, op.series.method, op.target})
+		}
+	}
 }
 
 // Pause ends the span of an operation that goes on elsewhere or later, as another one with Began and

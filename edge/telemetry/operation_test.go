@@ -51,9 +51,10 @@ func call(ctx context.Context, t *Telemetry) {
 
 func callOf(ctx context.Context, t *Telemetry, params *mcp.Params) {
 	_, op := t.Begin(ctx, &Request{
-		Method: mcp.MethodToolsCall, ID: callID, Params: params, Known: true, Backend: "b",
+		Method: mcp.MethodToolsCall, ID: callID, Params: params,
 		Version: "some version", Session: "0123", Client: t.ClientName(callInfo), Round: 1, Attempt: 1,
 	})
+	op.Found(params, "b", true)
 	t.BackendCalled(ctx, "b", mcp.MethodToolsCall, &Outcome{}, 1)
 	op.End(&Outcome{})
 }
@@ -133,9 +134,10 @@ func TestLine(t *testing.T) {
 	end := func(id jsonrpc.ID, o Outcome) {
 		params := mcp.Params{Target: "echo", HasTarget: true, Arguments: json.RawMessage(`{"secret":1}`)}
 		_, op := tel.Begin(t.Context(), &Request{
-			Method: mcp.MethodToolsCall, ID: id, Params: &params, Known: true,
-			Backend: "b", Version: "v", Session: SessionPrint("the id"), Client: "c",
+			Method: mcp.MethodToolsCall, ID: id, Params: &params,
+			Version: "v", Session: SessionPrint("the id"), Client: "c",
 		})
+		op.Found(&params, "b", true)
 		op.End(&o)
 	}
 	end(callID, Outcome{Result: []byte(`"secret"`)})

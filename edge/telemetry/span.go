@@ -34,9 +34,6 @@ func (op *Operation) trace(ctx context.Context, r *Request) context.Context {
 	if op.span == nil {
 		return ctx
 	}
-	if op.target != "" {
-		op.span.SetName(string(op.series.method) + " " + op.target)
-	}
 	if !ofCarrier {
 		link(op.span, headerParent(r.Header), ReasonHTTP)
 	}
@@ -54,10 +51,16 @@ func link(span trace.Span, to trace.SpanContext, why Reason) {
 	}
 }
 
+// named names the span after the tool or prompt that the request names.
+func (op *Operation) named() { op.span.SetName(string(op.series.method) + " " + op.target) }
+
 func (op *Operation) attributes(r *Request) []attribute.KeyValue {
-	named := op.series
-	named.target = op.target
-	out := named.attributes()
+	if op.target != "" {
+		op.named()
+	}
+	about := op.series
+	about.target = op.target
+	out := about.attributes()
 	if !r.ID.IsZero() {
 		out = append(out, AttrRequestID.String(r.ID.String()))
 	}

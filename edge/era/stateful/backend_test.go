@@ -56,6 +56,9 @@ func (b *backend) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink
 	b.calls = append(b.calls, *c)
 	fn := b.tools[c.Params.Target]
 	b.mu.Unlock()
+	if c.Method == mcp.MethodSubscribe { // It is only decided on.
+		return mcp.Reply{}, nil
+	}
 	if fn == nil {
 		return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "no method %q, target %q", c.Method, c.Params.Target)
 	}
@@ -76,17 +79,12 @@ func (b *backend) seen() []mcp.Call {
 	return slices.Clone(b.calls)
 }
 
-func (b *backend) Served(c *mcp.Call) (string, bool) {
+func (b *backend) Resolve(_ context.Context, _ *revision.Rules, c *mcp.Call) (*mcp.Target, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return "fake", b.tools[c.Params.Target] != nil
-}
-
-func (*backend) Challenges() bool                                         { return false }
-func (*backend) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
-
-func (b *backend) Repeatable(c *mcp.Call) bool {
-	return c.Method.Repeatable() || strings.HasPrefix(c.Params.Target, "safe")
+	return &mcp.Target{
+		Backend: "fake", Known: b.tools[c.Params.Target] != nil, Repeatable: c.Method.Repeatable() || strings.HasPrefix(c.Params.Target, "safe"),
+	}, nil
 }
 
 func (b *backend) Changes(_ context.Context, _ mcp.Principal, f mcp.Filter) (mcp.Feed, error) {

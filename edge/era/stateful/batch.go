@@ -62,6 +62,10 @@ func (e *Era) Batch(ctx context.Context, in *mcp.Incoming, batch []jsonrpc.Batch
 	}
 	x.goOn() // The responses of the batch's requests may take long.
 	in.Admit()
+	if x.resolve(); len(x.calls) == 0 {
+		x.respondAll(nil)
+		return
+	}
 	x.serve()
 }
 

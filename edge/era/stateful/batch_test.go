@@ -122,7 +122,7 @@ func TestRefusedEntriesAreObserved(t *testing.T) {
 			"server tools/call invalid_request ERROR")
 		w.faults.set(true, false)
 		seen(s, batch(ping, callTool(1, "echo"), answer(`"x"`, `{}`), ping),
-			"server ping ok", "server ping state_unavailable ERROR", "server tools/call echo 1 1 state_unavailable ERROR")
+			"server ping ok", "server ping state_unavailable ERROR", "server tools/call 1 1 state_unavailable ERROR")
 		w.faults.set(false, false)
 	})
 }

@@ -55,6 +55,12 @@ func TestDirectCallAllocates(t *testing.T) {
 // quiet does not record calls.
 type quiet struct{ *backend }
 
+var quietTarget = mcp.Target{Backend: "fake", Known: true}
+
+func (quiet) Resolve(context.Context, *revision.Rules, *mcp.Call) (*mcp.Target, error) {
+	return &quietTarget, nil
+}
+
 func (q quiet) Call(ctx context.Context, _ *revision.Rules, c *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	return q.tools[c.Params.Target](ctx, c, sink)
 }

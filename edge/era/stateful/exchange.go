@@ -3,6 +3,7 @@ package stateful
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/era/stateful/call"
 	"github.com/mcpedge/mcpedge/edge/era/stateful/run"
@@ -71,6 +72,34 @@ func (x *exchange) add(msg jsonrpc.Message) error {
 	c.users.Add(1) // the exchange
 	x.calls = append(x.calls, c)
 	return nil
+}
+
+// resolve finds what the calls name. Those that end with that are answered, and are calls of the exchange no more.
+func (x *exchange) resolve() {
+	x.calls = slices.DeleteFunc(x.calls, func(c *execution) bool {
+		err := c.resolve()
+		if err == nil {
+			return false
+		}
+		x.e.counters.Calls.Add(1)
+		x.s.mu.Lock()
+		silent := c.cancelled
+		x.s.mu.Unlock()
+		o := failure(c.rules, c.id, err)
+		if silent {
+			o = outcome{seen: cancelled}
+		}
+		c.op.End(&o.seen)
+		c.s.unregister(c, false)
+		c.memory.Release()
+		switch {
+		case !x.array:
+			respond(x.out, o)
+		case o.body != nil:
+			x.ready = append(x.ready, o.body)
+		}
+		return true
+	})
 }
 
 // serve runs the calls and ends the exchange. The client's leaving does not end them.

@@ -55,6 +55,10 @@ type execution struct {
 	// Guarded by binding: the machine may ask for it while a round runs.
 	backend string
 	binding sync.Mutex
+	// served is the backend that the call was resolved to, and repeatable whether it may be run again when its outcome was lost. What was
+	// claimed has both in its record.
+	served     string
+	repeatable bool
 	// task is that which the call became; empty: it became none.
 	task string
 	// withdrawal is the last round's mcp.InputRequired.AwaitWithdrawal, nil for none; open are the ids of its questions, once they are stored.
@@ -117,6 +121,24 @@ func (c *execution) release() {
 	}
 }
 
+// resolve finds what a call names that came in an exchange. A panic there ends this call alone.
+func (c *execution) resolve() (err error) {
+	defer c.caught(c.ctx, &c.call, &err)
+	t, err := c.e.dispatch.Resolve(c.ctx, c.rules, &c.call)
+	c.op.Found(&c.call.Params, t.Backend, t.Known)
+	c.call.Target, c.served = t, t.Backend
+	c.repeatable = t.Repeatable && c.call.Params.Task == nil // Another run would make another task.
+	return err
+}
+
+// caught makes a panic the error of a call. It is deferred.
+func (c *execution) caught(ctx context.Context, m *mcp.Call, err *error) {
+	if p := recover(); p != nil {
+		c.e.log.ErrorContext(ctx, "a call panicked", "panic", p, "method", m.Method, "stack", string(debug.Stack()))
+		*err = mcp.Errorf(mcp.KindInternal, "internal error")
+	}
+}
+
 // cancel cancels a call that runs here; false when it does not.
 func (c *execution) cancel(r *run.Call) bool {
 	if r == nil {
@@ -154,7 +176,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 		}
 	}
 	reply, err := c.dispatch(ctx, m)
-	m.HTTP = mcp.HTTP{}
+	m.HTTP, m.Target = mcp.HTTP{}, nil // They were for this round.
 	switch {
 	case err != nil:
 		return c.fail(err)
@@ -182,12 +204,7 @@ func (c *execution) Run(ctx context.Context, round *medium.Record, events run.Si
 
 // dispatch calls the backend. A panic there ends this call alone.
 func (c *execution) dispatch(ctx context.Context, m *mcp.Call) (reply mcp.Reply, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			c.e.log.ErrorContext(ctx, "a call panicked", "panic", p, "method", m.Method, "stack", string(debug.Stack()))
-			err = mcp.Errorf(mcp.KindInternal, "internal error")
-		}
-	}()
+	defer c.caught(ctx, m, &err)
 	return c.e.dispatch.Call(ctx, c.rules, m, c)
 }
 
@@ -219,10 +236,7 @@ func (c *execution) Checkpoint(own []byte) {
 // Complete implements run.Task.
 func (c *execution) Complete(r *medium.Record) {
 	r.Method, r.Params, r.LogLevel, r.Principal = c.call.Method, c.call.Params.Raw, c.call.LogLevel, c.call.Principal
-	r.Repeatable = c.e.dispatch.Repeatable(&c.call)
-	if r.Backend = cmp.Or(c.bound(), c.call.Backend); r.Backend == "" {
-		r.Backend, _ = c.e.dispatch.Served(&c.call)
-	}
+	r.Repeatable, r.Backend = c.repeatable, cmp.Or(c.bound(), c.call.Backend, c.served)
 	r.Trace, r.Began = telemetry.FormatParent(c.origin), c.op.Began()
 	c.s.mu.Lock()
 	c.stream = r.Stream

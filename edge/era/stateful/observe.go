@@ -86,7 +86,7 @@ func (c *execution) request() telemetry.Request {
 		Session: rec.print, Client: rec.clientName, Round: c.call.Round, Attempt: c.call.Attempt,
 		Pipe: c.s.pipe.Load(), Principal: c.call.Principal, Call: c.call.ID,
 	}
-	q.Backend, q.Known = c.e.dispatch.Served(&c.call)
+	q.Backend = c.call.Backend
 	return q
 }
 

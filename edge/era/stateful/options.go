@@ -47,6 +47,8 @@ type Options struct {
 	Memory *budget.Budget
 	// ChargeCopies charges the copies of sessions that are held here as well: the store keeps them elsewhere.
 	ChargeCopies bool
+	// Challenges says whether requests may be answered by asking for other credentials; nil: they may not.
+	Challenges func() bool
 	// Telemetry observes what goes on; nil: nothing does.
 	Telemetry *telemetry.Telemetry
 	// Logger for what no client is told; nil: slog.Default.

@@ -16,15 +16,15 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 		respond(out, o)
 		return
 	}
-	if in.Early {
-		if err := e.permit(ctx, in, rec, msg, true); err != nil {
-			respond(out, e.refused(ctx, in, rec, rec.rules, msg, err))
-			return
-		}
-	}
 	x := e.newExchange(ctx, s, rec, in, out)
 	if err := x.add(msg); err != nil {
 		e.refuse(ctx, in, out, rec.rules, msg, beginError(err))
+		return
+	}
+	if !in.Early {
+		in.Admit() // What it names may have to be asked for.
+	}
+	if x.resolve(); len(x.calls) == 0 {
 		return
 	}
 	in.Admit()
@@ -35,7 +35,7 @@ func (e *Era) request(ctx context.Context, in *mcp.Incoming, s *localSession, re
 // leaves the call waiting. What else keeps it from going on is told in its own response; so is what the answers of a batch lack.
 func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSession, rec *record, msg jsonrpc.Message) *mcp.Error {
 	ask := askOf(msg.ID)
-	if ask == "" || !e.dispatch.Challenges() {
+	if ask == "" || e.o.Challenges == nil || !e.o.Challenges() {
 		return nil
 	}
 	sctx, cancel := e.bounded(ctx)
@@ -44,27 +44,27 @@ func (e *Era) permitAnswer(ctx context.Context, in *mcp.Incoming, s *localSessio
 	if err != nil || asking == nil {
 		return nil // Who takes the answer tells why it cannot be taken.
 	}
-	refused := e.permit(ctx, in, rec, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params}, true)
-	if refused == nil || refused.Challenge == nil {
+	c := named(in, jsonrpc.Message{ID: msg.ID, Method: string(asking.Method), Params: asking.Params})
+	if c == nil {
+		return nil
+	}
+	var refused *mcp.Error
+	if _, err := e.dispatch.Resolve(ctx, rec.rules, c); !errors.As(err, &refused) || refused.Challenge == nil {
 		return nil
 	}
 	return refused
 }
 
-// permit asks whether a request may be made; early: it is asked again when it is served. What cannot be read is told by who
-// serves it.
-func (e *Era) permit(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message, early bool) *mcp.Error {
+// named is a request as a call that is resolved, and run by nobody; nil: its params cannot be read, which whoever serves it tells.
+func named(in *mcp.Incoming, msg jsonrpc.Message) *mcp.Call {
 	call := &mcp.Call{
 		Attempt: 1, Round: 1, Method: mcp.Method(msg.Method), Envelope: mcp.Envelope{ID: msg.ID},
-		HTTP: in.HTTP, Early: early, Principal: in.Principal, From: in.Address,
+		HTTP: in.HTTP, Principal: in.Principal, From: in.Address,
 	}
 	if call.Params.Parse(call.Method, msg.Params) != nil {
 		return nil
 	}
-	if err := e.dispatch.Permit(ctx, rec.rules, call); err != nil {
-		return mcp.AsError(err)
-	}
-	return nil
+	return call
 }
 
 // beginError tells a client why a call could not begin.
@@ -91,11 +91,7 @@ func (e *Era) local(ctx context.Context, in *mcp.Incoming, s *localSession, rec 
 	case mcp.MethodSetLevel:
 		err = e.setLevel(ctx, s, msg)
 	case mcp.MethodSubscribe:
-		if err = e.permit(ctx, in, rec, msg, true); err != nil {
-			break
-		}
-		in.Admit() // a slow backend, or policy server, must not hold back a ping
-		if err = e.permit(ctx, in, rec, msg, false); err == nil {
+		if err = e.permitWatch(ctx, in, rec, msg); err == nil {
 			err = e.subscribe(ctx, in, s, rec, msg)
 		}
 	case mcp.MethodUnsubscribe:

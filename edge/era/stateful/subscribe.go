@@ -43,6 +43,24 @@ func (e *Era) subscribe(ctx context.Context, in *mcp.Incoming, s *localSession, 
 	return e.resubscribe(ctx, s, state.Patch{Subscribe: uri})
 }
 
+// permitWatch decides whether the resource may be watched that a request names. What cannot be read is told by who serves it.
+func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rec *record, msg jsonrpc.Message) *mcp.Error {
+	c := named(in, msg)
+	if c == nil {
+		in.Admit()
+		return nil
+	}
+	var err error
+	if c.Target, err = e.dispatch.Resolve(ctx, rec.rules, c); err != nil {
+		return mcp.AsError(err)
+	}
+	in.Admit() // a slow backend, or policy server, must not hold back a ping
+	if _, err = e.dispatch.Call(ctx, rec.rules, c, nil); err != nil {
+		return mcp.AsError(err)
+	}
+	return nil
+}
+
 // unsubscribe removes it again; what was not subscribed to is no error.
 func (e *Era) unsubscribe(ctx context.Context, s *localSession, msg jsonrpc.Message) *mcp.Error {
 	uri, err := subscribedURI(msg)

@@ -26,7 +26,12 @@ func (e *Era) call(ctx context.Context, id jsonrpc.ID, rules *revision.Rules, ca
 		out: out, flight: flight, streamAfter: e.opts.StreamAfter, keepAlive: e.opts.KeepAlive, telemetry: e.opts.Telemetry, told: state.Progress,
 	}
 	defer way.stop()
-	reply, err := e.dispatch.Call(ctx, rules, call, way)
+	var reply mcp.Reply
+	call.Target, err = e.dispatch.Resolve(ctx, rules, call)
+	op.Found(&call.Params, call.Target.Backend, call.Target.Known)
+	if err == nil {
+		reply, err = e.dispatch.Call(ctx, rules, call, way)
+	}
 	if err == nil && reply.Input != nil {
 		state.remember(&op)
 		state.Progress, state.Backend = way.told, cmp.Or(way.backend, state.Backend)

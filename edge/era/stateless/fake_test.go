@@ -34,15 +34,15 @@ func (f *fakeDispatch) Call(ctx context.Context, _ *revision.Rules, call *mcp.Ca
 	if call.Round > 1 && call.Backend != "fake" { // Every later round belongs to the backend of the first.
 		return mcp.Reply{}, mcp.Errorf(mcp.KindInternal, "round %d is of the backend %q", call.Round, call.Backend)
 	}
+	if call.Method == mcp.MethodSubscribe { // It is only decided on.
+		return mcp.Reply{}, nil
+	}
 	return f.call(ctx, call, sink)
 }
 
-func (*fakeDispatch) Challenges() bool                                         { return false }
-func (*fakeDispatch) Permit(context.Context, *revision.Rules, *mcp.Call) error { return nil }
-
-func (f *fakeDispatch) Repeatable(*mcp.Call) bool { return false }
-
-func (f *fakeDispatch) Served(*mcp.Call) (string, bool) { return "fake", true }
+func (*fakeDispatch) Resolve(context.Context, *revision.Rules, *mcp.Call) (*mcp.Target, error) {
+	return &mcp.Target{Backend: "fake", Known: true}, nil
+}
 
 func (f *fakeDispatch) Changes(_ context.Context, _ mcp.Principal, filter mcp.Filter) (mcp.Feed, error) {
 	f.feed.honoured = filter

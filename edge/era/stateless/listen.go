@@ -138,7 +138,11 @@ func (e *Era) permitWatch(ctx context.Context, in *mcp.Incoming, rules *revision
 	}
 	call.Params.Target, call.Params.HasTarget = uri, true
 	call.Params.Raw = append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
-	return e.dispatch.Permit(ctx, rules, call)
+	if call.Target, err = e.dispatch.Resolve(ctx, rules, call); err != nil {
+		return err
+	}
+	_, err = e.dispatch.Call(ctx, rules, call, nil)
+	return err
 }
 
 // together is what two requests lack, of which the first may be nil.

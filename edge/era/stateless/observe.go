@@ -36,7 +36,7 @@ func (e *Era) observeCall(ctx context.Context, id jsonrpc.ID, rules *revision.Ru
 		Client: t.ClientName(call.Client.Info), Round: call.Round, Attempt: call.Attempt,
 		Principal: call.Principal, Call: call.ID,
 	}
-	r.Backend, r.Known = e.dispatch.Served(call)
+	r.Backend = call.Backend
 	if state.Before != "" {
 		r.Origin, r.Before = telemetry.ParseParent(state.Origin), telemetry.ParseParent(state.Before)
 		r.Reason = telemetry.ReasonAnswered

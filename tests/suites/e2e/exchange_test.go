@@ -188,10 +188,11 @@ func TestExchangedIdentity(t *testing.T) {
 	found["spans"] = exported.String()
 	mu.Unlock()
 	for i, e := range x.edges {
-		raw, err := os.ReadFile(x.audit + fmt.Sprint("r", i))
-		if err != nil {
-			t.Error(err)
-		}
+		var raw []byte
+		await.Until(t, "the audit is written", func() bool {
+			raw, _ = os.ReadFile(x.audit + fmt.Sprint("r", i))
+			return len(raw) > 0
+		})
 		found[fmt.Sprint("audit ", i)], found[fmt.Sprint("log ", i)] = string(raw), e.Log.String()
 	}
 	secret := []string{first, second}

@@ -1,0 +1,62 @@
+package dispatch
+
+import (
+	"context"
+	"testing"
+
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/tests/helpers/await"
+)
+
+// counting counts the decisions on requests.
+type counting struct {
+	Access
+	decided, admitted int
+}
+
+func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
+	c.decided++
+	return c.Access.Decide(ctx, rules, call, t, args)
+}
+
+func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+	c.admitted++
+	return c.Access.Admit(ctx, rules, call, backend)
+}
+
+// A request is looked up and decided on once: what it was resolved to is called, though the lists, and with them what the name stands for,
+// have changed since. A later round is resolved anew.
+func TestARequestIsResolvedOnce(t *testing.T) {
+	for i := range named {
+		f := everything()
+		c := &counting{Access: control(t, policy.Settings{Default: policy.Allow})}
+		d := start(t, Options{Access: c}, f)
+		call := about(t, i, "two", mcp.Principal{})
+		var err error
+		if call.Target, err = d.Resolve(t.Context(), rules(t, modern), call); err != nil {
+			t.Fatal(err)
+		}
+		if call.Target.Backend != "a" {
+			t.Errorf("%s: resolved to %+v", named[i].params, call.Target)
+		}
+		if c.decided != 1 || c.admitted != 0 {
+			t.Errorf("%s: resolved by %d decisions, and %d admissions", named[i].params, c.decided, c.admitted)
+		}
+		f.change(func() { f.tools, f.resources, f.templates, f.prompts = nil, nil, nil, nil })
+		await.Until(t, "the lists are empty", func() bool {
+			v := d.views.shared.Load()
+			return len(v.tools.list.entries)+len(v.prompts.list.entries)+len(v.resources.list.entries)+len(v.resources.templateList.entries) == 0
+		})
+		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
+			t.Errorf("%s: %v", named[i].params, err)
+		}
+		if c.decided != 1 || c.admitted != 1 {
+			t.Errorf("%s: called by %d decisions, and %d admissions", named[i].params, c.decided, c.admitted)
+		}
+		if again, err := d.Resolve(t.Context(), rules(t, modern), about(t, i, "two", mcp.Principal{})); err == nil && named[i].method != mcp.MethodResourcesRead {
+			t.Errorf("%s: what is gone is resolved to %+v", named[i].params, again)
+		}
+	}
+}
