@@ -18,7 +18,7 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/backend/check"
+	"github.com/mcpedge/mcpedge/edge/check"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/proto"
 )

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	"github.com/mcpedge/mcpedge/edge/check/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 

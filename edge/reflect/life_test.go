@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/backend/check"
+	"github.com/mcpedge/mcpedge/edge/check"
 	"github.com/mcpedge/mcpedge/edge/reflect"
 	"github.com/mcpedge/mcpedge/edge/reflect/reflecttest"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"

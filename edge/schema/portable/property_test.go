@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
-	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/check/lint"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 )
 

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/backend/check"
+	"github.com/mcpedge/mcpedge/edge/check"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )

@@ -35,12 +35,12 @@ var Law = []Package{
 	{"edge/kubernetes", "finds backends among the Services of a cluster", nil},
 	{"edge/certs", "certificates, keys and CAs from files, exchanged while they are in use", nil},
 	{"edge/identity", "signs for backends who is calling; the keys that do", []string{"edge/mcp"}},
-	{"edge/backend", "dial, health, catalog, watches", []string{"edge/backend/vet", "edge/mcp", "gen/mcpedge/v1", "internal/uris"}},
-	{"edge/backend/vet", "entries of lists, held against the contract", []string{"gen/mcpedge/v1", "internal/uris"}},
-	{"edge/backend/check", "calls every RPC of a backend and reports what breaks the contract", []string{
-		"edge/backend", "edge/backend/vet", "edge/jsonrpc", "edge/mcp", "edge/schema", "edge/schema/portable", "edge/schema/lint", "gen/mcpedge/v1", "internal/uris"}},
+	{"edge/backend", "dial, health, catalog, watches", []string{"edge/check/vet", "edge/mcp", "gen/mcpedge/v1", "internal/uris"}},
+	{"edge/check/vet", "entries of lists, held against the contract", []string{"gen/mcpedge/v1", "internal/uris"}},
+	{"edge/check", "calls every RPC of a backend and reports what breaks the contract", []string{
+		"edge/backend", "edge/check/vet", "edge/jsonrpc", "edge/mcp", "edge/schema", "edge/schema/portable", "edge/check/lint", "gen/mcpedge/v1", "internal/uris"}},
 	{"edge/schema/portable", "tools' schemas in the form that clients and model interfaces take", []string{"edge/jsonrpc"}},
-	{"edge/schema/lint", "the published rules of model interfaces for tools", nil},
+	{"edge/check/lint", "the published rules of model interfaces for tools", nil},
 	{"edge/reflect", "the contract for gRPC services that know nothing of it", []string{"edge/reflect/limit", "edge/reflect/schema", "gen/mcpedge/v1", "gen/mcpedge/options/v1"}},
 	{"edge/reflect/limit", "what learning a service may cost", nil},
 	{"edge/reflect/schema", "JSON Schema for protobuf messages", []string{"edge/reflect/limit", "edge/schema/portable", "gen/mcpedge/options/v1"}},
@@ -61,7 +61,7 @@ var Law = []Package{
 		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
 	{"edge/client", "the commands that call a running MCP server", []string{"edge/config"}},
-	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/backend/check", "edge/client", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
+	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/check", "edge/client", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
 }
 
 // Package is one row of the law.

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	"github.com/mcpedge/mcpedge/edge/check/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 

@@ -7,7 +7,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	"github.com/mcpedge/mcpedge/edge/check/vet"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 	"github.com/mcpedge/mcpedge/internal/uris"
 )

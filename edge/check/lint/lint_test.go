@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/check/lint"
 )
 
 // all is the profiles that a case's rule is broken under.

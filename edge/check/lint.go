@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/check/lint"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/backend/vet"
+	"github.com/mcpedge/mcpedge/edge/check/vet"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/schema"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"

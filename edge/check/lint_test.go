@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/schema/lint"
+	"github.com/mcpedge/mcpedge/edge/check/lint"
 	"github.com/mcpedge/mcpedge/edge/schema/portable"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
