@@ -7,15 +7,17 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/client"
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/command/check"
+	"github.com/mcpedge/mcpedge/edge/command/client"
+	"github.com/mcpedge/mcpedge/edge/command/explain"
+	"github.com/mcpedge/mcpedge/edge/command/serve"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/telemetry"
 )
 
 const help = `mcpedge: the Model Context Protocol in front, gRPC services behind.
@@ -40,44 +42,45 @@ const help = `mcpedge: the Model Context Protocol in front, gRPC services behind
 `
 
 func main() {
-	setGCPercent()
+	serve.SetGCPercent()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(&plain{to: os.Stderr}, "mcpedge: "+err.Error())
+		fmt.Fprintln(&command.Terminal{To: os.Stderr}, "mcpedge: "+err.Error())
 		os.Exit(1)
 	}
 }
 
 func run(ctx context.Context, args []string) error {
-	command := "serve"
+	name := "serve"
 	if len(args) > 0 {
 		switch args[0] {
 		case "-h", "-help", "--help":
-			command = "help"
+			name = "help"
 		case "-v", "-version", "--version":
-			command = "version"
+			name = "version"
 		default:
 			if args[0] != "" && args[0][0] != '-' {
-				command, args = args[0], args[1:]
+				name, args = args[0], args[1:]
 			}
 		}
 	}
-	switch command {
+	out, stderr := &command.Terminal{To: os.Stdout}, &command.Terminal{To: os.Stderr}
+	switch name {
 	case "serve":
-		return serve(ctx, args)
+		return serve.HTTP(ctx, args)
 	case "stdio":
-		return stdio(ctx, args)
+		return serve.Stdio(ctx, args)
 	case "check":
-		return checkBackends(ctx, args, &plain{to: os.Stdout})
+		return check.Run(ctx, args, out, stderr)
 	case "call":
-		return client.Call(ctx, args, app.ThisBuild().Version, &plain{to: os.Stdout}, &plain{to: os.Stderr})
+		return client.Call(ctx, args, app.ThisBuild().Version, out, stderr)
 	case "list":
-		return client.List(ctx, args, app.ThisBuild().Version, &plain{to: os.Stdout}, &plain{to: os.Stderr})
+		return client.List(ctx, args, app.ThisBuild().Version, out, stderr)
 	case config.Ready:
 		return ready(ctx, args)
 	case "policy":
-		return explainPolicy(ctx, args, &plain{to: os.Stdout}, &plain{to: os.Stderr})
+		return explain.Run(ctx, args, out, stderr)
 	case "proto":
 		return writeProto(args)
 	case "version":
@@ -88,7 +91,7 @@ func run(ctx context.Context, args []string) error {
 		fmt.Print(help)
 		return nil
 	}
-	return unknownCommand(command)
+	return unknownCommand(name)
 }
 
 // commands are those that help lists.
@@ -99,62 +102,4 @@ func unknownCommand(name string) error {
 		return fmt.Errorf("%q is no command: did you mean mcpedge %s? mcpedge help lists them", name, meant)
 	}
 	return fmt.Errorf("%q is no command: mcpedge help lists them", name)
-}
-
-func serve(ctx context.Context, args []string) error {
-	cfg, err := config.Load("serve", args, os.LookupEnv, os.Stderr)
-	if err != nil {
-		return err
-	}
-	demo := cfg.ServesDemo() && !cfg.HasBackends()
-	cfg.Dev = cfg.Dev || demo && cfg.AdminOnLoopback()
-	edge, stop, err := assemble(ctx, &cfg)
-	if err != nil {
-		return err
-	}
-	defer stop()
-	return edge.Run(ctx, func(endpoint string) {
-		greet(os.Stderr, &cfg, demo, endpoint, edge.AdminAddr())
-	})
-}
-
-// assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
-// and is called once the edge has ended. SIGHUP has the edge read its file of settings again.
-func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
-	if err := cfg.NothingServed(); err != nil {
-		return nil, nil, err
-	}
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
-	log, level := newLogger(cfg.Log)
-	for _, note := range config.Strays(os.Environ()) {
-		log.Warn("a variable of the environment is not used", "variable", note)
-	}
-	cfg.Memory = limitMemory(cfg.Memory)
-	if least := cfg.LeastMemory(); cfg.Memory > 0 && cfg.Memory < least {
-		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or memory to at least as much",
-			"memory", cfg.Memory.String(), "least", least.String())
-	}
-	stop = func() {}
-	store := app.DevStore(*cfg)
-	t, err := app.Telemetry(*cfg, log, store)
-	if err != nil {
-		return nil, nil, err
-	}
-	if cfg.ServesDemo() {
-		if stop, err = addBundled(context.WithoutCancel(ctx), cfg, t); err != nil {
-			return nil, nil, err
-		}
-	}
-	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level), app.WithRereads(hangups)); err != nil {
-		stop()
-		return nil, nil, err
-	}
-	return edge, stop, nil
-}
-
-func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
-	level := new(slog.LevelVar)
-	_ = level.UnmarshalText([]byte(c.Level)) // validated
-	return slog.New(telemetry.NewHandler(os.Stderr, c.Format == "json", level)), level
 }

@@ -60,8 +60,14 @@ var Law = []Package{
 	{"edge/app", "wiring and drain; the only place that names concrete types", []string{
 		"edge/access", "edge/audit", "edge/auth", "edge/budget", "edge/admin", "edge/backend", "edge/certs", "edge/config", "edge/dev", "edge/dispatch", "edge/era", "edge/era/stateful", "edge/era/stateless", "edge/identity", "edge/kubernetes", "edge/mcp", "edge/ownership", "edge/policy", "edge/policy/external", "edge/quota", "edge/reflect",
 		"edge/state", "edge/state/medium", "edge/state/memory", "edge/state/redis", "edge/tasks", "edge/telemetry", "edge/transport/accept", "edge/transport/sse", "edge/transport/stdio", "edge/transport/streamable", "edge/transport/web", "edge/welcome"}},
-	{"edge/client", "the commands that call a running MCP server", []string{"edge/config"}},
-	{"edge", "the command", []string{"edge/admin", "edge/app", "edge/check", "edge/client", "edge/config", "edge/telemetry", "capability", "proto", "services/demo"}},
+	{"edge/command", "what the commands share", nil},
+	{"edge/command/serve", "the commands that serve: serve and stdio", []string{"edge/app", "edge/command/demo", "edge/config", "edge/telemetry"}},
+	{"edge/command/demo", "the bundled services, beside or in the place of backends", []string{"edge/config", "edge/telemetry", "capability", "services/demo"}},
+	{"edge/command/check", "the command check", []string{"edge/app", "edge/check", "edge/command", "edge/command/demo", "edge/config"}},
+	{"edge/command/explain", "the command policy explain", []string{"edge/app", "edge/command", "edge/command/demo", "edge/config"}},
+	{"edge/command/client", "the commands that call a running MCP server: call and list", []string{"edge/config"}},
+	{"edge/command/commandtest", "backends for the tests of commands", []string{"capability"}},
+	{"edge", "chooses the command", []string{"edge/admin", "edge/app", "edge/command", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge/config", "proto"}},
 }
 
 // Package is one row of the law.
@@ -77,7 +83,7 @@ type Package struct {
 // Only says that a dependency may be imported, outside tests, by these packages alone; a path that
 // ends in "/" stands for all below it.
 var Only = map[string][]string{
-	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/client"},
+	"net/http":                     {"edge/transport/web", "edge/transport/streamable", "edge/transport/sse", "edge/auth", "edge/admin", "edge/dev", "edge/welcome", "edge/app", "edge/command/client"},
 	"github.com/redis/go-redis/v9": {"edge/state/redis", "edge/app"},
-	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/client", "edge"},
+	"os":                           {"edge/audit", "edge/config", "edge/certs", "edge/app", "edge/command/check", "edge/command/client", "edge/command/explain", "edge/command/serve", "edge"},
 }

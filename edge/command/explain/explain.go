@@ -1,4 +1,5 @@
-package main
+// Package explain is the command mcpedge policy explain.
+package explain
 
 import (
 	"bytes"
@@ -13,10 +14,12 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-const explainUsage = `mcpedge policy explain --config FILE --claims JSON|FILE [flags]
+const usage = `mcpedge policy explain --config FILE --claims JSON|FILE [flags]
 
 Says what the policy decides for a caller on what the backends list now, and by which rule.
 
@@ -31,8 +34,9 @@ Says what the policy decides for a caller on what the backends list now, and by 
 
 `
 
-// explainPolicy prints to out what the policy decides for the claims of a token, and by which rule; help to stderr.
-func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) error {
+// Run prints to out what the policy decides for the claims of a token, and by which rule; help to stderr. args are those behind policy. It
+// returns flag.ErrHelp when help was asked for.
+func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
 	asked := len(args) > 0 && slices.Contains([]string{"-h", "-help", "--help"}, args[0])
 	switch {
 	case asked:
@@ -47,15 +51,18 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 		flag  string
 		value *string
 	}{{"claims", &claims}, {"api-key", &q.APIKey}, {"tool", &q.Tool}, {"arguments", &arguments}} {
-		var err error
-		if *own.value, args, err = takeValue(own.flag, args); err != nil {
+		values, rest, err := command.Take("policy", own.flag, "its value", args)
+		if err != nil {
 			return err
+		}
+		if args = rest; len(values) > 0 { // The last one counts.
+			*own.value = values[len(values)-1]
 		}
 	}
 	var settings bytes.Buffer
 	cfg, err := config.Load("policy explain", args, os.LookupEnv, &settings)
 	if errors.Is(err, flag.ErrHelp) {
-		_, _ = fmt.Fprint(stderr, explainUsage, &settings)
+		_, _ = fmt.Fprint(stderr, usage, &settings)
 	}
 	if err != nil {
 		return err
@@ -77,7 +84,7 @@ func explainPolicy(ctx context.Context, args []string, out, stderr io.Writer) er
 		return err
 	}
 	if cfg.ServesDemo() {
-		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
+		stop, err := demo.Add(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
 			return err
 		}
@@ -101,23 +108,4 @@ func readClaims(given string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("policy: --claims: %s is no JSON object: give the claims of a token, decoded", from)
 	}
 	return raw, nil
-}
-
-// takeValue takes a flag that is no setting, with its value, out of arguments. The last one counts.
-func takeValue(flag string, args []string) (value string, rest []string, err error) {
-	for i := 0; i < len(args); i++ {
-		given, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
-		switch {
-		case found && strings.HasPrefix(args[i], "-"):
-			value = given
-		case args[i] != "--"+flag && args[i] != "-"+flag:
-			rest = append(rest, args[i])
-		case i+1 == len(args):
-			return "", nil, fmt.Errorf("--%s lacks its value", flag)
-		default:
-			i++
-			value = args[i]
-		}
-	}
-	return value, rest, nil
 }

@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"fmt"
@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// plain writes what backends and servers say to a terminal. Control characters, which could move its cursor, rewrite lines
+// Terminal writes what backends and servers say to a terminal. Control characters, which could move its cursor, rewrite lines
 // or turn text around, are escaped, but for new lines and tabs. It is for one goroutine.
-type plain struct {
-	to io.Writer
+type Terminal struct {
+	To io.Writer
 	// rest is the beginning of a character of which the end was not written yet.
 	rest []byte
 }
 
 // Write implements io.Writer.
-func (p *plain) Write(b []byte) (int, error) {
+func (p *Terminal) Write(b []byte) (int, error) {
 	text := append(p.rest, b...)
 	out := make([]byte, 0, len(text))
 	for len(text) > 0 && (utf8.FullRune(text) || len(text) >= utf8.UTFMax) {
@@ -37,7 +37,7 @@ func (p *plain) Write(b []byte) (int, error) {
 		text = text[size:]
 	}
 	p.rest = append([]byte(nil), text...)
-	if _, err := p.to.Write(out); err != nil {
+	if _, err := p.To.Write(out); err != nil {
 		return 0, err
 	}
 	return len(b), nil

@@ -1,4 +1,5 @@
-package main
+// Package check is the command mcpedge check.
+package check
 
 import (
 	"bytes"
@@ -8,25 +9,23 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mcpedge/mcpedge/edge/admin"
 	"github.com/mcpedge/mcpedge/edge/app"
-	"github.com/mcpedge/mcpedge/edge/check"
+	prober "github.com/mcpedge/mcpedge/edge/check"
+	"github.com/mcpedge/mcpedge/edge/command"
+	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/proto"
 )
 
-// checkBackends validates the settings, calls every RPC of each backend, and prints what it serves and what breaks
-// the contract, to out.
-func checkBackends(ctx context.Context, args []string, out io.Writer) error {
-	cfg, trial, err := checkSettings(args, os.Stderr)
+// Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
+// stderr. It returns flag.ErrHelp when help was asked for.
+func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
+	cfg, trial, err := settingsOf(args, stderr)
 	if err != nil {
 		return err
 	}
@@ -34,7 +33,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	app.TellExternal(cfg, out)
 	notes := slices.Concat(cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
 	if cfg.Demo {
-		stop, err := addBundled(context.WithoutCancel(ctx), &cfg, nil)
+		stop, err := demo.Add(context.WithoutCancel(ctx), &cfg, nil)
 		if err != nil {
 			return err
 		}
@@ -60,7 +59,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	trial.Pages = preview.Of
 	errs := []error{files, issuers}
 	for _, b := range backends {
-		if err := check.Run(ctx, b, trial, out); err != nil {
+		if err := prober.Run(ctx, b, trial, out); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -68,7 +67,7 @@ func checkBackends(ctx context.Context, args []string, out io.Writer) error {
 	return errors.Join(append(errs, trial.Unlisted())...)
 }
 
-// trialUsage describes check and its own flags, which takeFlag takes, as package flag describes the settings after it.
+// trialUsage describes check and its own flags, which command.Take takes, as package flag describes the settings after it.
 const trialUsage = `mcpedge check [flags]
 
 Calls every RPC of the backends, prints what they serve and what breaks the contract. The exit status is 1 if anything does.
@@ -84,9 +83,9 @@ Calls every RPC of the backends, prints what they serve and what breaks the cont
 
 `
 
-// checkSettings reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
-func checkSettings(args []string, usage io.Writer) (cfg config.Config, trial *check.Trial, err error) {
-	trial = &check.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
+// settingsOf reads the arguments of check. usage gets the help text. It returns flag.ErrHelp when help was asked for.
+func settingsOf(args []string, usage io.Writer) (cfg config.Config, trial *prober.Trial, err error) {
+	trial = &prober.Trial{Calls: map[string][]string{}, Answers: map[string]string{}}
 	calls, args, err := takePairs("call", "NAME=JSON, a tool and its arguments", args)
 	if err != nil {
 		return cfg, nil, err
@@ -114,27 +113,12 @@ func checkSettings(args []string, usage io.Writer) (cfg config.Config, trial *ch
 	return cfg, trial, err
 }
 
-// readyWithin bounds how long `mcpedge ready` waits for an answer.
-const readyWithin = 3 * time.Second
-
-// ready asks a running edge, by its own setting of the admin address, whether it is ready: a health
-// check for images that have no shell.
-func ready(ctx context.Context, args []string) error {
-	cfg, err := config.Load(config.Ready, args, os.LookupEnv, os.Stderr)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, readyWithin)
-	defer cancel()
-	return admin.Ask(ctx, cfg.Admin, cfg.AdminTLS.Enabled())
-}
-
 // pair is a name and JSON.
 type pair struct{ name, json string }
 
 // takePairs takes a repeatable flag with a name and JSON, --call or --answer, out of the arguments of check, in their order.
 func takePairs(flag, want string, args []string) (pairs []pair, rest []string, err error) {
-	values, rest, err := takeFlag(flag, want, args)
+	values, rest, err := command.Take("check", flag, want, args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -151,7 +135,7 @@ func takePairs(flag, want string, args []string) (pairs []pair, rest []string, e
 // takeTimeout takes --timeout out of the arguments of check; 0: it is not there. Of several the last counts.
 func takeTimeout(args []string) (timeout time.Duration, rest []string, err error) {
 	const want = "a duration above 0, as 2m"
-	values, rest, err := takeFlag("timeout", want, args)
+	values, rest, err := command.Take("check", "timeout", want, args)
 	if err != nil || len(values) == 0 {
 		return 0, rest, err
 	}
@@ -160,52 +144,4 @@ func takeTimeout(args []string) (timeout time.Duration, rest []string, err error
 		return 0, nil, fmt.Errorf("check: --timeout %q: give %s", last, want)
 	}
 	return timeout, rest, nil
-}
-
-// takeFlag takes the values of a flag out of the arguments of check. It is no setting, so the environment and the file do
-// not have it.
-func takeFlag(flag, want string, args []string) (values, rest []string, err error) {
-	for i := 0; i < len(args); i++ {
-		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
-		switch {
-		case found:
-		case args[i] != "--"+flag && args[i] != "-"+flag:
-			rest = append(rest, args[i])
-			continue
-		case i+1 == len(args):
-			return nil, nil, fmt.Errorf("check: --%s lacks %s", flag, want)
-		default:
-			i++
-			value = args[i]
-		}
-		values = append(values, value)
-	}
-	return values, rest, nil
-}
-
-// writeProto writes the contract's files for teams that generate stubs.
-func writeProto(args []string) error {
-	flags := flag.NewFlagSet("mcpedge proto", flag.ContinueOnError)
-	out := flags.String("out", "", "`directory` to write to, made when missing")
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if *out == "" {
-		return errors.New("proto: --out DIR is missing")
-	}
-	return fs.WalkDir(proto.Files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(*out, filepath.FromSlash(path))
-		if d.IsDir() {
-			return os.MkdirAll(target, 0o755) // #nosec G301 -- for a team to read
-		}
-		data, err := fs.ReadFile(proto.Files, path)
-		if err != nil {
-			return err
-		}
-		fmt.Println(target)
-		return os.WriteFile(target, data, 0o644) // #nosec G306 -- for a team to read
-	})
 }

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
 )
@@ -29,12 +29,12 @@ func TestCheckTellsOfPages(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		var out strings.Builder
-		if err := checkBackends(t.Context(), args, &out); err != nil {
+		if err := Run(t.Context(), args, &out, &out); err != nil {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		return out.String()
 	}
-	many, few := "--backend=many="+manyTools(t, "m", 1001), "--backend=few="+manyTools(t, "f", 600)
+	many, few := "--backend=many="+commandtest.Tools(t, "m", 1001), "--backend=few="+commandtest.Tools(t, "f", 600)
 	const want = `note    tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1001 entries. ` +
 		`Clients that read the first page alone, as some agent frameworks do, see nothing from "m1000" on: raise page-size, or serve fewer`
 	if out := run(many); strings.Count(out, want) != 1 || strings.Count(out, "pages, as") != 1 {
@@ -46,7 +46,7 @@ func TestCheckTellsOfPages(t *testing.T) {
 	if out := run(few, "--page-bytes=4KiB"); !strings.Contains(out, "as page-bytes is 4096") {
 		t.Errorf("the bytes of a page are not counted:\n%s", out)
 	}
-	out := run(few, "--backend=more="+manyTools(t, "x", 600))
+	out := run(few, "--backend=more="+commandtest.Tools(t, "x", 600))
 	if want := "all backends together: tools/list has 2 pages, as page-size is 1000: the first has 1000 of 1200 entries"; strings.Count(out, "pages, as") != 1 || !strings.Contains(out, want) {
 		t.Errorf("%q is missing, or not alone, in:\n%.2000s", want, out)
 	}
@@ -55,7 +55,7 @@ func TestCheckTellsOfPages(t *testing.T) {
 // TestCheckTellsWhatIsNotServed: names as clients see them, names that are lost to an earlier backend, and names in settings that are those of
 // nothing, as far as everything is known.
 func TestCheckTellsWhatIsNotServed(t *testing.T) {
-	one, two := manyTools(t, "m", 3), manyTools(t, "m", 2)
+	one, two := commandtest.Tools(t, "m", 3), commandtest.Tools(t, "m", 2)
 	file := t.TempDir() + "/edge.yaml"
 	check := func(settings string) string {
 		t.Helper()
@@ -63,7 +63,7 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out strings.Builder
-		if err := checkBackends(t.Context(), []string{"--config", file}, &out); err != nil && !strings.Contains(settings, "127.0.0.1:1'") {
+		if err := Run(t.Context(), []string{"--config", file}, &out, &out); err != nil && !strings.Contains(settings, "127.0.0.1:1'") {
 			t.Fatalf("%v\n%s", err, &out)
 		}
 		return out.String()
@@ -111,35 +111,6 @@ func TestCheckTellsWhatIsNotServed(t *testing.T) {
 	}
 }
 
-// manyTools serves so many tools until the test ends, and returns where.
-func manyTools(t *testing.T, name string, n int) string {
-	t.Helper()
-	s := capability.New(name, "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
-	for i := range n {
-		capability.AddTool(s, fmt.Sprintf("%s%04d", name, i), "", func(context.Context, *capability.Call, struct{}) (string, error) { return "", nil })
-	}
-	return serveTools(t, s)
-}
-
-// serveTools serves a backend until the test ends, and returns where.
-func serveTools(t *testing.T, s *capability.Server) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	return l.Addr().String()
-}
-
 func TestTakePairs(t *testing.T) {
 	calls, rest, err := takePairs("call", "NAME=JSON", []string{"--backend", "a=x:1", "--call", `t={"a":"b=c"}`, "-call=u={}", "--log-level=warn", "--call=v={}"})
 	if err != nil || !slices.Equal(rest, []string{"--backend", "a=x:1", "--log-level=warn"}) ||
@@ -155,7 +126,7 @@ func TestTakePairs(t *testing.T) {
 
 // Every call that was asked for is made, one answer is given to a key, and a deadline can be chosen.
 func TestCheckSettingsOfTrials(t *testing.T) {
-	_, trial, err := checkSettings([]string{"--call", `t={"n":1}`, "--call=u={}", "--call", `t={"n":2}`, "--timeout", "2m", "--answer=k={}"}, io.Discard)
+	_, trial, err := settingsOf([]string{"--call", `t={"n":1}`, "--call=u={}", "--call", `t={"n":2}`, "--timeout", "2m", "--answer=k={}"}, io.Discard)
 	if err != nil || !slices.Equal(trial.Calls["t"], []string{`{"n":1}`, `{"n":2}`}) || len(trial.Calls["u"]) != 1 || trial.Timeout != 2*time.Minute {
 		t.Errorf("%+v, %v", trial, err)
 	}
@@ -165,7 +136,7 @@ func TestCheckSettingsOfTrials(t *testing.T) {
 		`--timeout "0s": give a duration above 0`:    {"--timeout=0s"},
 		`--timeout lacks a duration`:                 {"--timeout"},
 	} {
-		if _, _, err := checkSettings(args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := settingsOf(args, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", args, err, want)
 		}
 	}
@@ -174,7 +145,7 @@ func TestCheckSettingsOfTrials(t *testing.T) {
 // mcpedge check --help has the flags that are no settings, too.
 func TestCheckHelp(t *testing.T) {
 	var usage strings.Builder
-	if _, _, err := checkSettings([]string{"--help"}, &usage); !errors.Is(err, flag.ErrHelp) {
+	if _, _, err := settingsOf([]string{"--help"}, &usage); !errors.Is(err, flag.ErrHelp) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"\n  -call NAME=JSON\n", "\n  -answer KEY=JSON\n", "\n  -timeout DURATION\n", "\n  -backend NAME=TARGET\n"} {
@@ -183,7 +154,7 @@ func TestCheckHelp(t *testing.T) {
 		}
 	}
 	usage.Reset()
-	if _, _, err := checkSettings([]string{"--nope"}, &usage); err == nil || usage.Len() > 0 {
+	if _, _, err := settingsOf([]string{"--nope"}, &usage); err == nil || usage.Len() > 0 {
 		t.Errorf("a mistake: %v, printed:\n%s", err, &usage)
 	}
 }
@@ -196,7 +167,7 @@ func TestCheckTellsOfTLS(t *testing.T) {
 	cert, key := file("tls.crt", p.Cert), file("tls.key", p.Key)
 	lateCert, lateKey := file("late.crt", late.Cert), file("late.key", late.Key)
 	trusted, strange := file("ca.crt", ca.PEM), file("other.crt", other.PEM)
-	secret := serveTools(t, capability.New("b", "1", capability.WithTools(), capability.WithLogger(slog.New(slog.DiscardHandler)),
+	secret := commandtest.Serve(t, capability.New("b", "1", capability.WithTools(), capability.WithLogger(slog.New(slog.DiscardHandler)),
 		capability.WithServerOptions(grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t)))))))
 	for name, c := range map[string]struct {
 		yaml string
@@ -236,7 +207,7 @@ func TestCheckTellsOfTLS(t *testing.T) {
 			var out strings.Builder
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // who cannot be reached is waited for
 			defer cancel()
-			err := checkBackends(ctx, []string{"--config", file("edge.yaml", []byte(c.yaml))}, &out)
+			err := Run(ctx, []string{"--config", file("edge.yaml", []byte(c.yaml))}, &out, &out)
 			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 				t.Errorf("%v, want %q", err, c.fail)
 			}
@@ -259,15 +230,15 @@ func TestCheckReadsKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	args := []string{"--config", settings, "--backend=one=" + manyTools(t, "m", 1)}
+	args := []string{"--config", settings, "--backend=one=" + commandtest.Tools(t, "m", 1)}
 	var out strings.Builder
 	write("{issuer: '" + good.URL + "'}")
-	if err := checkBackends(t.Context(), args, &out); err != nil || !strings.HasPrefix(out.String(), "ok      issuer "+good.URL+": 1 keys were read\n") {
+	if err := Run(t.Context(), args, &out, &out); err != nil || !strings.HasPrefix(out.String(), "ok      issuer "+good.URL+": 1 keys were read\n") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	out.Reset()
 	write("{issuer: '" + bad.URL + "'}, {issuer: '" + good.URL + "'}")
-	if err := checkBackends(t.Context(), args, &out); err == nil || !strings.Contains(err.Error(), "1 issuers cannot be used") ||
+	if err := Run(t.Context(), args, &out, &out); err == nil || !strings.Contains(err.Error(), "1 issuers cannot be used") ||
 		!strings.HasPrefix(out.String(), "error   issuer "+bad.URL+": ") || !strings.Contains(out.String(), "500") ||
 		!strings.Contains(out.String(), "\nok      issuer "+good.URL) {
 		t.Errorf("%v\n%s", err, &out)
@@ -301,7 +272,7 @@ func TestCheckWithoutBackends(t *testing.T) {
 				args = append([]string{"--config", settings}, args...)
 			}
 			var out strings.Builder
-			err := checkBackends(t.Context(), args, &out)
+			err := Run(t.Context(), args, &out, &out)
 			if (err == nil) != (c.fail == "") || err != nil && !strings.Contains(err.Error(), c.fail) {
 				t.Errorf("%v, want %q", err, c.fail)
 			}
@@ -309,19 +280,5 @@ func TestCheckWithoutBackends(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", &out, c.want)
 			}
 		})
-	}
-}
-
-func TestBannerNamesAnAddressThatCanBeCalled(t *testing.T) {
-	for endpoint, want := range map[string]string{
-		"http://[::]:8080/mcp":         "http://localhost:8080/mcp",
-		"https://0.0.0.0:8443/mcp":     "https://localhost:8443/mcp",
-		"http://127.0.0.1:8080/mcp":    "http://127.0.0.1:8080/mcp",
-		"http://[::1]:8080/mcp":        "http://[::1]:8080/mcp",
-		"http://edge.example:8080/mcp": "http://edge.example:8080/mcp",
-	} {
-		if got := onThisMachine(endpoint); got != want {
-			t.Errorf("%s is shown as %s, want %s", endpoint, got, want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package check
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 	"github.com/mcpedge/mcpedge/edge/identity"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 )
@@ -32,10 +33,10 @@ func TestCheckSigns(t *testing.T) {
 	capability.AddResource(s, &capability.Resource{Uri: "a://b", Name: "b"}, func(context.Context, *capability.Call, string) (string, error) { return "text", nil })
 	capability.AddTemplate(s, &capability.ResourceTemplate{UriTemplate: "t://{id}", Name: "t"},
 		func(context.Context, *capability.Call, string, map[string]string) (string, error) { return "text", nil }, capability.Suggest("id", "a"))
-	addr := serveTools(t, s)
+	addr := commandtest.Serve(t, s)
 	run := func(settings string) (string, error) {
 		var out strings.Builder
-		err := checkBackends(t.Context(), []string{"--config", authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))}, &out)
+		err := Run(t.Context(), []string{"--config", authority.File(t, filepath.Join(dir, "edge.yaml"), []byte(settings))}, &out, &out)
 		return out.String(), err
 	}
 	const backends = "backends: [{name: crm, target: '"

@@ -1,11 +1,12 @@
-package main
+package serve
 
 import (
 	"bytes"
 	"strings"
 	"testing"
 
-	"github.com/mcpedge/mcpedge/edge/client"
+	"github.com/mcpedge/mcpedge/edge/command/client"
+	"github.com/mcpedge/mcpedge/edge/command/demo"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/tests/helpers/harness"
 )
@@ -46,7 +47,7 @@ func TestBanner(t *testing.T) {
 // The command of the banner calls a tool that there is.
 func TestBannerCommand(t *testing.T) {
 	cfg := harness.Config()
-	stop, err := addBundled(t.Context(), &cfg, nil)
+	stop, err := demo.Add(t.Context(), &cfg, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,5 +59,19 @@ func TestBannerCommand(t *testing.T) {
 	var out bytes.Buffer
 	if err := client.Call(t.Context(), []string{url, tool, strings.Trim(arguments, "'")}, "test", &out, &out); err != nil || !strings.Contains(out.String(), "42") {
 		t.Errorf("%s: %v\n%s", line, err, &out)
+	}
+}
+
+func TestBannerNamesAnAddressThatCanBeCalled(t *testing.T) {
+	for endpoint, want := range map[string]string{
+		"http://[::]:8080/mcp":         "http://localhost:8080/mcp",
+		"https://0.0.0.0:8443/mcp":     "https://localhost:8443/mcp",
+		"http://127.0.0.1:8080/mcp":    "http://127.0.0.1:8080/mcp",
+		"http://[::1]:8080/mcp":        "http://[::1]:8080/mcp",
+		"http://edge.example:8080/mcp": "http://edge.example:8080/mcp",
+	} {
+		if got := onThisMachine(endpoint); got != want {
+			t.Errorf("%s is shown as %s, want %s", endpoint, got, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"math"
@@ -19,12 +19,12 @@ func TestSetGCPercent(t *testing.T) {
 		return p
 	}
 	t.Setenv("GOGC", "150")
-	setGCPercent()
+	SetGCPercent()
 	if got := percent(); got != theirs {
 		t.Errorf("with GOGC=%d it is %d", theirs, got)
 	}
 	t.Setenv("GOGC", "")
-	setGCPercent()
+	SetGCPercent()
 	if got := percent(); got != gcPercent {
 		t.Errorf("without GOGC it is %d, want %d", got, gcPercent)
 	}

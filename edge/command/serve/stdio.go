@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 )
 
-// stdio serves the one client that started this process. Its stdout belongs to the protocol: whatever
+// Stdio serves the one client that started this process. Its stdout belongs to the protocol: whatever
 // else in the process would print to it prints to stderr.
-func stdio(ctx context.Context, args []string) error {
+func Stdio(ctx context.Context, args []string) error {
 	cfg, err := config.Load("stdio", args, os.LookupEnv, os.Stderr)
 	if err != nil {
 		return err

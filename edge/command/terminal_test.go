@@ -1,4 +1,4 @@
-package main
+package command
 
 import (
 	"strings"
@@ -6,7 +6,7 @@ import (
 )
 
 // What a backend says moves no cursor, also where a character comes in parts.
-func TestPlain(t *testing.T) {
+func TestTerminal(t *testing.T) {
 	for in, want := range map[string]string{
 		"a tool\n\twith ünï\n":               "a tool\n\twith ünï\n",
 		"\x1b]0;title\x07\x1b[2Jclear":       `\x1b]0;title\x07\x1b[2Jclear`,
@@ -18,13 +18,13 @@ func TestPlain(t *testing.T) {
 		"null \x00 delete \x7f backspace \b": `null \x00 delete \x7f backspace \x08`,
 	} {
 		var whole, parts strings.Builder
-		if n, err := (&plain{to: &whole}).Write([]byte(in)); err != nil || n != len(in) || whole.String() != want {
+		if n, err := (&Terminal{To: &whole}).Write([]byte(in)); err != nil || n != len(in) || whole.String() != want {
 			t.Errorf("%q: %q, want %q (%d, %v)", in, whole.String(), want, n, err)
 		}
 		if strings.Contains(in, "\r\n") {
 			continue // two writes: the first cannot know what follows
 		}
-		p := &plain{to: &parts}
+		p := &Terminal{To: &parts}
 		for i := range len(in) {
 			if _, err := p.Write([]byte(in[i : i+1])); err != nil {
 				t.Fatal(err)

@@ -1,4 +1,5 @@
-package main
+// Package demo has the bundled services serve beside, or in the place of, configured backends. It is the one place of the edge that knows services.
+package demo
 
 import (
 	"context"
@@ -6,18 +7,18 @@ import (
 	"github.com/mcpedge/mcpedge/capability"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
-	"github.com/mcpedge/mcpedge/services/demo"
+	services "github.com/mcpedge/mcpedge/services/demo"
 )
 
-// addBundled starts the bundled services in this process, over real gRPC on loopback, so that the edge
+// Add starts the bundled services in this process, over real gRPC on loopback, so that the edge
 // works on a machine that has nothing else, and adds them behind the backends there are. t may be nil. stop
 // ends them.
-func addBundled(ctx context.Context, cfg *config.Config, t *telemetry.Telemetry) (stop func(), err error) {
-	o := demo.Options{}
+func Add(ctx context.Context, cfg *config.Config, t *telemetry.Telemetry) (stop func(), err error) {
+	o := services.Options{}
 	if t.Tracing() {
 		o.Capability = append(o.Capability, capability.WithTracerProvider(t.TracerProvider()))
 	}
-	d, err := demo.Start(ctx, o)
+	d, err := services.Start(ctx, o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package main
+package serve
 
 import (
 	"math"
@@ -56,9 +56,9 @@ func availableMemory() config.Bytes {
 	return 0
 }
 
-// setGCPercent has Go's runtime collect as gcPercent says, unless the operator set GOGC. The limit of memory counts
+// SetGCPercent has Go's runtime collect as gcPercent says, unless the operator set GOGC. The limit of memory counts
 // either way.
-func setGCPercent() {
+func SetGCPercent() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}

@@ -1,4 +1,4 @@
-package main
+package explain
 
 import (
 	"bytes"
@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/mcpedge/mcpedge/capability"
+	"github.com/mcpedge/mcpedge/edge/command/check"
+	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 	"github.com/mcpedge/mcpedge/tests/helpers/authorizer"
 )
 
 // TestExplainPolicy explains the policy of the documentation to a token's claims, over the bundled backends.
 func TestExplainPolicy(t *testing.T) {
-	page, err := os.ReadFile("../docs/access.md")
+	page, err := os.ReadFile("../../../docs/access.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +44,7 @@ func TestExplainPolicy(t *testing.T) {
 	file := write("edge.yaml", settings)
 	explain := func(claims string, args ...string) (string, error) {
 		var out bytes.Buffer
-		err := explainPolicy(t.Context(), append([]string{"explain", "--config", file, "--claims", write("claims.json", claims)}, args...), &out, &out)
+		err := Run(t.Context(), append([]string{"explain", "--config", file, "--claims", write("claims.json", claims)}, args...), &out, &out)
 		return out.String(), err
 	}
 	all, err := explain(claims)
@@ -129,7 +131,7 @@ func TestExplainPolicy(t *testing.T) {
 func TestExplainHelp(t *testing.T) {
 	for _, args := range [][]string{{"explain", "--help"}, {"explain", "--claims", "x", "-h"}, {"--help"}} {
 		var out, help bytes.Buffer
-		if err := explainPolicy(t.Context(), args, &out, &help); !errors.Is(err, flag.ErrHelp) {
+		if err := Run(t.Context(), args, &out, &help); !errors.Is(err, flag.ErrHelp) {
 			t.Errorf("%q: %v", args, err)
 		}
 		at := -1
@@ -156,12 +158,12 @@ func TestPolicyServerIsNamed(t *testing.T) {
 	}
 	note := "note    policy.external: the policy server " + pdp.Addr + " is asked about what rules and scopes allow; without an answer within 200ms it is allowed\n"
 	var out bytes.Buffer
-	if err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out, &out); err != nil ||
+	if err := Run(t.Context(), []string{"explain", "--config", file, "--claims", claims}, &out, &out); err != nil ||
 		!strings.HasPrefix(out.String(), note) || !strings.Contains(out.String(), "allow, by default, if the policy server allows it") {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	out.Reset()
-	if err := checkBackends(t.Context(), []string{"--config", file, "--backend=one=" + manyTools(t, "m", 1)}, &out); err != nil || !strings.HasPrefix(out.String(), note) {
+	if err := check.Run(t.Context(), []string{"--config", file, "--backend=one=" + commandtest.Tools(t, "m", 1)}, &out, &out); err != nil || !strings.HasPrefix(out.String(), note) {
 		t.Errorf("%v\n%s", err, &out)
 	}
 	if n := len(pdp.Asked()); n > 0 {
@@ -174,13 +176,13 @@ func TestExplainNamesTheSpelling(t *testing.T) {
 	s := capability.New("menus", "1", capability.WithLogger(slog.New(slog.DiscardHandler)))
 	capability.AddResource(s, &capability.Resource{Uri: "doc://a%20b", Name: "menu"}, func(context.Context, *capability.Call, string) (string, error) { return "", nil })
 	file := filepath.Join(t.TempDir(), "edge.yaml")
-	settings := "backends: [{name: menus, target: '" + serveTools(t, s) + "'}]\n" +
+	settings := "backends: [{name: menus, target: '" + commandtest.Serve(t, s) + "'}]\n" +
 		"policy: {default: allow, rules: [{name: decoded, when: 'resource.uri == \"doc://a b\"', then: hide}]}\n"
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	err := explainPolicy(t.Context(), []string{"explain", "--config", file, "--claims", "{}"}, &out, &out)
+	err := Run(t.Context(), []string{"explain", "--config", file, "--claims", "{}"}, &out, &out)
 	if want := `hide, by the rule "decoded", as it may be spelled "doc://a b"`; err != nil || !strings.Contains(out.String(), want) {
 		t.Errorf("%v, %s\nwant %s", err, &out, want)
 	}

@@ -1,0 +1,29 @@
+// Package command has what the commands of mcpedge share. Each command, or two that belong together, is a package below it; main chooses among
+// them.
+package command
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Take takes the values of a flag out of the arguments of a command, in their order. The flag is none of the settings, so the environment and
+// the file do not have it. want says what its value is, for the error of one that lacks it.
+func Take(command, flag, want string, args []string) (values, rest []string, err error) {
+	for i := 0; i < len(args); i++ {
+		value, found := strings.CutPrefix("-"+strings.TrimLeft(args[i], "-"), "-"+flag+"=")
+		switch {
+		case found && strings.HasPrefix(args[i], "-"):
+		case args[i] != "--"+flag && args[i] != "-"+flag:
+			rest = append(rest, args[i])
+			continue
+		case i+1 == len(args):
+			return nil, nil, fmt.Errorf("%s: --%s lacks %s", command, flag, want)
+		default:
+			i++
+			value = args[i]
+		}
+		values = append(values, value)
+	}
+	return values, rest, nil
+}

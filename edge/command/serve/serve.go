@@ -1,0 +1,74 @@
+// Package serve is the commands that serve MCP: mcpedge serve, over HTTP, and mcpedge stdio.
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/mcpedge/mcpedge/edge/app"
+	"github.com/mcpedge/mcpedge/edge/command/demo"
+	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/telemetry"
+)
+
+// HTTP serves over HTTP until ctx ends. It returns flag.ErrHelp when help was asked for.
+func HTTP(ctx context.Context, args []string) error {
+	cfg, err := config.Load("serve", args, os.LookupEnv, os.Stderr)
+	if err != nil {
+		return err
+	}
+	only := cfg.ServesDemo() && !cfg.HasBackends()
+	cfg.Dev = cfg.Dev || only && cfg.AdminOnLoopback()
+	edge, stop, err := assemble(ctx, &cfg)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	return edge.Run(ctx, func(endpoint string) {
+		greet(os.Stderr, &cfg, only, endpoint, edge.AdminAddr())
+	})
+}
+
+// assemble wires an edge, in front of the bundled backends when the settings have none or want them, too. stop ends those
+// and is called once the edge has ended. SIGHUP has the edge read its file of settings again.
+func assemble(ctx context.Context, cfg *config.Config) (edge *app.App, stop func(), err error) {
+	if err := cfg.NothingServed(); err != nil {
+		return nil, nil, err
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // from now on one does not end the process
+	log, level := newLogger(cfg.Log)
+	for _, note := range config.Strays(os.Environ()) {
+		log.Warn("a variable of the environment is not used", "variable", note)
+	}
+	cfg.Memory = limitMemory(cfg.Memory)
+	if least := cfg.LeastMemory(); cfg.Memory > 0 && cfg.Memory < least {
+		log.Warn("there is too little memory: requests are refused that would be served with more; give the container more, or set GOMEMLIMIT or memory to at least as much",
+			"memory", cfg.Memory.String(), "least", least.String())
+	}
+	stop = func() {}
+	store := app.DevStore(*cfg)
+	t, err := app.Telemetry(*cfg, log, store)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cfg.ServesDemo() {
+		if stop, err = demo.Add(context.WithoutCancel(ctx), cfg, t); err != nil {
+			return nil, nil, err
+		}
+	}
+	if edge, err = app.New(*cfg, log, app.WithTelemetry(t), app.WithDev(store), app.WithLogLevel(level), app.WithRereads(hangups)); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return edge, stop, nil
+}
+
+func newLogger(c config.Log) (*slog.Logger, *slog.LevelVar) {
+	level := new(slog.LevelVar)
+	_ = level.UnmarshalText([]byte(c.Level)) // validated
+	return slog.New(telemetry.NewHandler(os.Stderr, c.Format == "json", level)), level
+}
