@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -53,6 +54,30 @@ func startHollow(t *testing.T, ca *authority.CA) (addr string) {
 	}
 	creds := grpc.Creds(credentials.NewServerTLSFromCert(new(ca.Server(t).TLS(t))))
 	serve(t, capability.New("hollow", "1.0.0", capability.WithServerOptions(creds), capability.WithLogger(slog.New(slog.DiscardHandler))), l)
+	return l.Addr().String()
+}
+
+// tardiness is how long the tool dawdle takes: more than anything else that the test calls.
+const tardiness = 1200 * time.Millisecond
+
+// startTardy serves a backend that is slow until the test ends.
+func startTardy(t *testing.T) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := capability.New("tardy", "1.0.0", capability.WithLogger(slog.New(slog.DiscardHandler)))
+	capability.AddTool(s, "dawdle", "Is slow",
+		func(ctx context.Context, _ *capability.Call, _ nothing) (string, error) {
+			select {
+			case <-time.After(tardiness):
+				return "done", nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		})
+	serve(t, s, l)
 	return l.Addr().String()
 }
 

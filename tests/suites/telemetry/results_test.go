@@ -28,7 +28,7 @@ var silent = map[string]string{
 }
 
 // told is what queries of the documentation have to say of what the test does, by what they have in them and the value of
-// their label: faults, tool errors and refusals each show in their own query and in no other.
+// their label: faults, tool errors, refusals and a slow backend each show in their own query and in no other.
 var told = map[string][]struct{ has, label, value string }{
 	"docs/production.md": {
 		{`error_type=~"-32603`, "break", "1"},
@@ -43,10 +43,30 @@ var told = map[string][]struct{ has, label, value string }{
 		{`error_type!~"|tool_error`, "refuse", ""},
 		{`error_type!~"|tool_error`, "count", "0.5"}, // its other half has too many arguments
 		{`error_type!~"|tool_error`, "seldom", "1"},  // but for the first call, before the first scrape
+		{`error_type=~"-32603`, "dawdle", ""},
+		{`error_type="tool_error"`, "dawdle", ""},
+		{`error_type!~"|tool_error`, "dawdle", ""},
+		{"histogram_quantile(0.99, sum by (le, gen_ai_tool_name)", "dawdle", slow},
+		{"histogram_quantile(0.99, sum by (le, gen_ai_tool_name)", "refuse", quick},
+		{"histogram_quantile(0.99, sum by (le, gen_ai_tool_name)", "break", quick},
+		{"histogram_quantile(0.99, sum by (le, mcpedge_backend_name)", "tardy", slow},
+		{"histogram_quantile(0.99, sum by (le, mcpedge_backend_name)", "fixture", quick},
 		{"max by (mcpedge_backend_name) (mcpedge_backend_calls)", "hollow", "0"},
 		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "hollow", "1"},
 		{"max by (mcpedge_backend_name) (mcpedge_backend_problems)", "fixture", ""},
 	},
+}
+
+// A percentile is as exact as the buckets of its histogram are narrow.
+const slow, quick = "a second or more", "less than a second"
+
+// fits says whether a value is the one wanted, or as wanted.
+func fits(got, want string) bool {
+	if want != slow && want != quick {
+		return got == want
+	}
+	v, err := strconv.ParseFloat(got, 64)
+	return err == nil && !math.IsNaN(v) && v >= 1 == (want == slow)
 }
 
 // evaluate asks the queries of what was scraped, by Prometheus's own engine. Of an alert it asks whether there is
@@ -72,7 +92,7 @@ func (x *exported) evaluate(t *testing.T, all []query) {
 			continue
 		}
 		for _, want := range told[q.where] {
-			if strings.Contains(q.Expr, want.has) && r.of(want.label) != want.value {
+			if strings.Contains(q.Expr, want.has) && !fits(r.of(want.label), want.value) {
 				t.Errorf("%s says %s of %s, want %s\n%s", q.where, r.of(want.label), want.label, want.value, q.Expr)
 			}
 		}
