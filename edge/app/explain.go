@@ -12,8 +12,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/mcpedge/mcpedge/edge/auth"
+	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
@@ -65,7 +65,7 @@ func ExplainPolicy(ctx context.Context, cfg config.Config, q Question, out io.Wr
 	TellExternal(cfg, out)
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	found := false
-	for _, t := range dispatch.Targets(pool) {
+	for _, t := range catalog.Targets(pool) {
 		if q.Tool != "" && (t.Kind != policy.Tool || t.Name != q.Tool) {
 			continue
 		}

@@ -81,7 +81,7 @@ func (a *App) rereadPolicy(file string) (exchanged bool, err error) {
 	}
 	a.keepClaims(p)
 	a.warnRoles(p)
-	a.dispatch.Exchange(func() { a.access.SetPolicy(p, server.client) }, looksFurther(before, p))
+	a.dispatch.Catalog().Exchange(func() { a.access.SetPolicy(p, server.client) }, looksFurther(before, p))
 	g.gone.add(before)
 	if was := g.server; was != server {
 		g.server = server

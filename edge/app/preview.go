@@ -5,20 +5,20 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
 // Preview is what clients would see of backends.
-func Preview(cfg config.Config) *dispatch.Preview { return dispatch.NewPreview(dispatching(cfg)) }
+func Preview(cfg config.Config) *catalog.Preview { return catalog.NewPreview(served(cfg)) }
 
 // shownConflicts is how many names that are lost to an earlier backend are told of one backend.
 const shownConflicts = 20
 
 // TellPreview writes to out, a line each, what clients would not see of the backends that were added, and, where those are all that there are,
 // which names of the settings are those of nothing.
-func TellPreview(cfg config.Config, p *dispatch.Preview, complete bool, out io.Writer) {
+func TellPreview(cfg config.Config, p *catalog.Preview, complete bool, out io.Writer) {
 	for _, text := range p.Together() {
 		_, _ = fmt.Fprintln(out, "all backends together:", text)
 	}

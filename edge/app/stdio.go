@@ -57,5 +57,5 @@ func (a *App) awaitLists(ctx context.Context, wait time.Duration) {
 		a.log.Warn("serving before every backend was tried: what the others serve follows as a change",
 			"backends", strings.Join(a.pool.Untried(), ", "), "waited", wait)
 	}
-	_ = a.dispatch.Settle(ctx) // it fails with ctx alone, which the caller looks at
+	_ = a.dispatch.Catalog().Settle(ctx) // it fails with ctx alone, which the caller looks at
 }

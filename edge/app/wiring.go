@@ -9,6 +9,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/auth"
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
+	"github.com/mcpedge/mcpedge/edge/catalog"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/dispatch"
 	"github.com/mcpedge/mcpedge/edge/era"
@@ -63,8 +64,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 	if a.quotas, err = a.newQuotas(); err != nil {
 		return nil, err
 	}
-	o := dispatching(cfg)
-	o.Logger, o.Telemetry = log, a.telemetry
+	o := dispatch.Options{Catalog: served(cfg), ArgumentValues: cfg.Limits.ArgumentValues, Logger: log, Telemetry: a.telemetry}
 	if a.audit, err = a.newAudit(); err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func New(cfg config.Config, log *slog.Logger, options ...Option) (*App, error) {
 		o.Access = a.access
 	}
 	a.names = ownership.New(ownership.Options{Store: a.durable.Names(), Bytes: int(cfg.Limits.NameBytes), Logger: log})
-	o.Names = a.names
+	o.Catalog.Names = a.names
 	a.dispatch = dispatch.New(a.pool, o)
 	open := func(h medium.Hooks) medium.Store {
 		a.store = a.durable.Store(h)
@@ -132,12 +132,11 @@ func warnOfSettings(cfg config.Config, log *slog.Logger) {
 // they end, but over their TTL.
 const minSessionsPerAddress = 100
 
-// dispatching are the settings of what is served, for everything but who observes it.
-func dispatching(cfg config.Config) dispatch.Options {
-	return dispatch.Options{
+// served are the settings of what is served, for everything but who observes it.
+func served(cfg config.Config) catalog.Options {
+	return catalog.Options{
 		Name: cfg.Server.Name, Title: cfg.Server.Title, Version: Version(),
 		PageSize: cfg.Limits.PageSize, PageBytes: int(cfg.Limits.PageBytes), WatchedURIs: cfg.Limits.Subscriptions,
-		ArgumentValues: cfg.Limits.ArgumentValues,
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -84,13 +86,13 @@ func TestPagesOfTheSameURI(t *testing.T) {
 			if has := strings.Contains(strings.TrimSuffix(got, ofB), uri); has != (name != "the first lists") {
 				t.Errorf("%s: the tool of a: %s", name, got)
 			}
-			want := Conflict{What: "page of a tool", Key: uri, Kept: "a", Dropped: "b"}
+			want := catalog.Conflict{What: "page of a tool", Key: uri, Kept: "a", Dropped: "b"}
 			found := false
-			for _, one := range d.Conflicts() {
+			for _, one := range d.Catalog().Conflicts() {
 				found = found || one == want
 			}
 			if !found {
-				t.Errorf("%s: conflicts %v", name, d.Conflicts())
+				t.Errorf("%s: conflicts %v", name, d.Catalog().Conflicts())
 			}
 		}
 	}
@@ -114,19 +116,6 @@ func TestPagesThatChangeHands(t *testing.T) {
 	await.Until(t, "the page to be b's again", func() bool { return strings.Contains(toolList(t, d), uri) })
 	if now := d.Describe(t.Context(), rules(t, modern), mcp.Principal{}).Digest.Tools; now != before {
 		t.Error("the digest of the tools is not what it was")
-	}
-}
-
-func TestWithoutPage(t *testing.T) {
-	for meta, want := range map[string]string{
-		`{}`:                              `{}`,
-		`{"ui":{"resourceUri":"ui://x"}}`: `{"ui":{}}`,
-		`{ "a" : [1, 2.0] ,"ui":7,"ui/resourceUri":"ui://x"}`:           `{"a":[1, 2.0],"ui":7}`,
-		`{"ui":{"x":{"resourceUri":1},"resourceUri":"u"},"z":"\u00e9"}`: `{"ui":{"x":{"resourceUri":1}},"z":"\u00e9"}`,
-	} {
-		if got := withoutPage(meta); got != want || pagesOf(got) != nil {
-			t.Errorf("%s became %s, want %s", meta, got, want)
-		}
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/schema"
@@ -30,22 +32,22 @@ func (r *round) arguments() (json.RawMessage, error) {
 // forTool makes the call's arguments those that the tool's backend is to read, before anything is decided by them: without the
 // members that are null where the tool's schema has an optional property that takes none; for a target behind an adapter, in the one
 // form in which that is to see them. Arguments that cannot be read stay as they are, for whoever reads them to say.
-func (r *round) forTool(t *tool) {
-	if t.owner.Adapted() {
+func (r *round) forTool(t *catalog.Tool) {
+	if t.Owner.Adapted() {
 		r.canonical(t)
 		return
 	}
-	r.withoutNulls(func(args []byte) []byte { return t.check.ready().input.WithoutNulls(args) })
+	r.withoutNulls(func(args []byte) []byte { return t.Check.Ready().Input.WithoutNulls(args) })
 }
 
 // canonical makes the call's arguments those that the adapter of the tool's backend has for them. What the target would not take is an
 // error of arguments.
-func (r *round) canonical(t *tool) {
+func (r *round) canonical(t *catalog.Tool) {
 	args := r.call.Params.Arguments
 	if jsonrpc.TypeOf(args) != jsonrpc.Object {
 		return
 	}
-	out, err := t.owner.Canonical(t.pb.GetName(), args)
+	out, err := t.Owner.Canonical(t.Proto.GetName(), args)
 	switch {
 	case err != nil:
 		r.unread = mcp.Errorf(mcp.KindInvalidParams, "params.arguments: %v", err)
@@ -116,14 +118,14 @@ func (r *round) survey(what string, raw json.RawMessage) error {
 		r.d.opts.Telemetry.Hit(telemetry.BoundArguments)
 		return mcp.Errorf(mcp.KindInvalidParams, "%s has more than %d values, objects and arrays among them: send fewer", what, r.d.opts.ArgumentValues)
 	case found.Repeated:
-		return mcp.Errorf(mcp.KindInvalidParams, "%s has the name %q twice in one object: send it once", what, clip(found.Duplicate))
+		return mcp.Errorf(mcp.KindInvalidParams, "%s has the name %q twice in one object: send it once", what, catalog.Clip(found.Duplicate))
 	}
 	return nil
 }
 
 // tooCostly refuses arguments that the tool's schema cannot be held against within bounds.
-func (r *round) tooCostly(t *tool) error {
+func (r *round) tooCostly(t *catalog.Tool) error {
 	return mcp.Errorf(mcp.KindInvalidParams,
 		"params.arguments of tool %q cannot be checked: its schema would be applied to their values more than %d times in all, or to larger strings than fit: send fewer, shorter or less nested values",
-		clip(t.name), schema.MaxValues)
+		catalog.Clip(t.Name), schema.MaxValues)
 }

@@ -32,7 +32,7 @@ func hotPath(t testing.TB) (calls map[string]func(), bare func()) {
 			}
 		}
 	}
-	client := d.views.shared.Load().parts[0].backend.Tools()
+	client := d.catalog.Shared().Parts[0].Backend.Tools()
 	ctx := metadata.AppendToOutgoingContext(t.Context(), "mcp-method", "tools/call", "mcp-name", "echo")
 	return calls, func() {
 		s, err := client.CallTool(ctx, &pb.CallToolRequest{Name: "echo", ArgumentsJson: `{"a":1,"b":2}`})

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -49,7 +51,7 @@ func silent(t testing.TB, feed mcp.Feed) {
 
 func TestListChangesReachThoseWhoAsked(t *testing.T) {
 	f := &fake{name: "a", tools: tools(0, 1), prompts: []*pb.Prompt{{Name: "p"}}}
-	d := start(t, Options{Jitter: -1}, f)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, f)
 	all, prompts := open(t, d, mcp.Filter{Tools: true, Resources: true, Prompts: true}), open(t, d, mcp.Filter{Prompts: true})
 	f.change(func() { f.tools = tools(0, 2) })
 	if got := next(t, all); !slices.Equal(got, []mcp.Change{{Kind: mcp.ToolsChanged}}) {
@@ -77,7 +79,7 @@ func TestUnservedKindsAreNotHonoured(t *testing.T) {
 func TestRefusedURIs(t *testing.T) {
 	f := &fake{name: "a", resources: []*pb.Resource{{Uri: "x:1", Name: "1"}, {Uri: "x:2", Name: "2"}, {Uri: "x:3", Name: "3"}},
 		refuse: map[string]error{"x:2": status.Error(codes.PermissionDenied, "no")}}
-	d := start(t, Options{WatchedURIs: 4}, f)
+	d := start(t, Options{Catalog: catalog.Options{WatchedURIs: 4}}, f)
 	feed := open(t, d, mcp.Filter{URIs: []string{"x:1", "x:2", "nobody:1", "x:3", "x:1/beyond-the-bound"}})
 	if got := feed.Honoured().URIs; !slices.Equal(got, []string{"x:1", "x:3"}) {
 		t.Errorf("honoured %v", got)
@@ -87,7 +89,7 @@ func TestRefusedURIs(t *testing.T) {
 func TestWatchesMoveToTheNewOwner(t *testing.T) {
 	x := []*pb.Resource{{Uri: "x:1", Name: "1"}}
 	a, b := &fake{name: "a", resources: x}, &fake{name: "b"}
-	d := start(t, Options{Jitter: -1}, a, b)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, a, b)
 	feed := open(t, d, mcp.Filter{URIs: []string{"x:1"}})
 	a.change(func() { a.resources = nil })
 	b.change(func() { b.resources = x })

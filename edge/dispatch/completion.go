@@ -13,26 +13,26 @@ import (
 
 // complete runs completion/complete (MCP, "Completion"). A backend without completion suggests nothing.
 func (r *round) complete(ctx context.Context) (mcp.Reply, error) {
-	if r.completion.Prompt {
-		return r.completePrompt(ctx, r.completion)
+	if r.named.Completion.Prompt {
+		return r.completePrompt(ctx, r.named.Completion)
 	}
-	return r.completeTemplate(ctx, r.completion)
+	return r.completeTemplate(ctx, r.named.Completion)
 }
 
 func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
-	p := r.prompt
-	if err := r.admitted(ctx, p.owner.Name()); err != nil {
+	p := r.named.Prompt
+	if err := r.admitted(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if !canCompletePrompts(r.view.catalog(p.owner)) {
+	if !r.named.Completes {
 		return r.suggest(nil, nil, false)
 	}
 	about, err := translate.Context(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	r.tell(about, p.owner)
-	ctx, end, err := r.begin(ctx, p.owner, p.pb.GetName())
+	r.tell(about, p.Owner)
+	ctx, end, err := r.begin(ctx, p.Owner, p.Proto.GetName())
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -40,8 +40,8 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 	if err := r.await(ctx, nil); err != nil {
 		return mcp.Reply{}, err
 	}
-	out, err := p.owner.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
-		Name: p.pb.GetName(), ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
+	out, err := p.Owner.Prompts().CompletePrompt(ctx, &pb.CompletePromptRequest{
+		Name: p.Proto.GetName(), ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
 	})
 	if err != nil {
 		return r.noSuggestion(ctx, err)
@@ -51,25 +51,19 @@ func (r *round) completePrompt(ctx context.Context, c *translate.Completion) (mc
 }
 
 func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (mcp.Reply, error) {
-	t := r.template
-	if err := r.admitted(ctx, r.target.Backend); err != nil {
+	t := r.named.Template
+	if err := r.admitted(ctx); err != nil {
 		return mcp.Reply{}, err
 	}
-	if t == nil { // a plain URI has no variables
-		return r.suggest(nil, nil, false)
-	}
-	if r.view.owners.isAway(t.owner) {
-		return mcp.Reply{}, awayError(t.owner)
-	}
-	if !canCompleteTemplates(r.view.catalog(t.owner)) {
+	if t == nil || !r.named.Completes { // a plain URI has no variables
 		return r.suggest(nil, nil, false)
 	}
 	about, err := translate.Context(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	r.tell(about, t.owner)
-	ctx, end, err := r.begin(ctx, t.owner, t.text)
+	r.tell(about, t.Owner)
+	ctx, end, err := r.begin(ctx, t.Owner, t.Text)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -77,8 +71,8 @@ func (r *round) completeTemplate(ctx context.Context, c *translate.Completion) (
 	if err := r.await(ctx, nil); err != nil {
 		return mcp.Reply{}, err
 	}
-	out, err := t.owner.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
-		UriTemplate: t.text, ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
+	out, err := t.Owner.Resources().CompleteResourceTemplate(ctx, &pb.CompleteResourceTemplateRequest{
+		UriTemplate: t.Text, ArgumentName: c.Argument, ArgumentValue: c.Value, ContextArguments: c.Arguments, Context: about,
 	})
 	if err != nil {
 		return r.noSuggestion(ctx, err)

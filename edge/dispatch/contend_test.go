@@ -82,11 +82,11 @@ func TestListsThatHangHurtNobodyElse(t *testing.T) {
 			t.Errorf("%s: the caller's own lists were not waited for: %v", name, took)
 		}
 		n := asked.Load()
-		view, _ := d.views.of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
+		view, _ := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
 		for range 5 {
 			list()
 		}
-		if again, _ := d.views.of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"}); again != view {
+		if again, _ := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"}); again != view {
 			t.Errorf("%s: the view without those lists is made again each time", name)
 		}
 		if _, err := do(mcp.MethodToolsCall, `{"name":"`+c.prefix+`hers"}`); kindOf(t, err) != mcp.KindTimeout {

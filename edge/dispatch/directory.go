@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -21,8 +23,8 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	found, owner := r.found, r.found.owner
-	cursors := directoryCursors{backend: owner.Name(), uri: found.sent, caller: r.call.Principal.Key()}
+	found, owner := &r.named.URI, r.named.Backend
+	cursors := directoryCursors{backend: owner.Name(), uri: found.Sent, caller: r.call.Principal.Key()}
 	token, err := cursors.token(r.call)
 	if err != nil {
 		return mcp.Reply{}, err
@@ -36,18 +38,17 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	out, err := owner.Resources().ListResourceDirectory(ctx,
-		&pb.ListResourceDirectoryRequest{Uri: found.sent, PageToken: token, Context: about})
+		&pb.ListResourceDirectoryRequest{Uri: found.Sent, PageToken: token, Context: about})
 	if err != nil {
 		return mcp.Reply{}, r.notThere(ctx, err)
 	}
 	r.received(out)
-	v, rank, err := r.whole(ctx, owner)
+	others, err := r.d.catalog.Others(ctx, r.call.Principal, &r.named)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
 	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool {
-		_, foreign := v.resources.belongs(c.GetUri(), rank)
-		return foreign || !r.mayRead(c, owner)
+		return others.Have(c.GetUri()) || !r.mayRead(c, owner)
 	})
 	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
 	if err != nil {
@@ -65,7 +66,7 @@ func (d directoryCursors) of(token string) string {
 	if token == "" {
 		return ""
 	}
-	return cursorText.EncodeToString(binary.BigEndian.AppendUint64([]byte(token), d.sum(token)))
+	return catalog.CursorText.EncodeToString(binary.BigEndian.AppendUint64([]byte(token), d.sum(token)))
 }
 
 // sum ties a token to the directory and the caller.
@@ -85,7 +86,7 @@ func (d directoryCursors) token(call *mcp.Call) (string, error) {
 		return "", nil
 	}
 	text, _ := jsonrpc.Unquote(raw)
-	if b, err := cursorText.DecodeString(text); err == nil && len(b) > 8 {
+	if b, err := catalog.CursorText.DecodeString(text); err == nil && len(b) > 8 {
 		token := string(b[:len(b)-8])
 		if binary.BigEndian.Uint64(b[len(b)-8:]) == d.sum(token) {
 			return token, nil
@@ -100,7 +101,7 @@ func (r *round) mayRead(child *pb.Resource, owner *backend.Backend) bool {
 		return true
 	}
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: child.GetUri(), Backend: owner.Name()}
-	if child.GetMimeType() == directoryType {
+	if child.GetMimeType() == catalog.DirectoryType {
 		target.Method = mcp.MethodDirectoryRead
 	}
 	return r.d.opts.Access.May(&r.call.Principal, &target)

@@ -3,94 +3,37 @@ package dispatch
 import (
 	"context"
 	"log/slog"
-	"time"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/telemetry"
 	"github.com/mcpedge/mcpedge/edge/translate"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // Options are the settings of a Dispatch. Zero values stand for the defaults named.
 type Options struct {
-	// Name and Version are the edge's own serverInfo; empty: "mcpedge" and "unversioned". Backends
-	// never show through it, not even a single one: clients compare it across reconnects.
-	Name, Version string
-	// Title, Description and WebsiteURL complete serverInfo; empty: left out.
-	Title, Description, WebsiteURL string
-	// PageSize bounds the entries of a list's page; 0: 1,000. Clients are in use that read the first page alone.
-	PageSize int
-	// PageBytes bounds the rendered entries of a page, in bytes; a larger single entry gets a page of
-	// its own; 0: 1 MiB.
-	PageBytes  int
-	schemaWork int // see showing
-	// Jitter is the most that a list's change notification is held back, so that clients do not all
-	// list at once; 0: 50 ms; negative: none.
-	Jitter time.Duration
-	// PrivateViews bounds the views kept for callers whose lists are their own; 0: 256.
-	PrivateViews int
+	// Catalog are the settings of what is served. Its Visibility is Access, and its Logger is Logger unless it has one.
+	Catalog catalog.Options
 	// ArgumentValues bounds the values in a call's arguments, counting objects, arrays and what is in them;
 	// 0: 50,000.
 	ArgumentValues int
-	// WatchedURIs bounds the resources of one feed; those beyond it are not honoured; 0: 256.
-	WatchedURIs int
 	// Access decides which calls may be made; nil: all.
 	Access Access
-	// Names remembers what backends listed last, for while they are away; nil: in this process.
-	Names *ownership.Registry
 	// Telemetry observes the backends' calls; nil: nothing does.
 	Telemetry *telemetry.Telemetry
-	// Logger hears of conflicts and broken contracts, each once; nil: slog.Default().
+	// Logger hears of broken contracts, each once; nil: slog.Default().
 	Logger *slog.Logger
 }
 
-const (
-	defaultPageSize     = 1000
-	defaultArguments    = 50_000
-	defaultPageBytes    = 1 << 20
-	defaultJitter       = 50 * time.Millisecond
-	defaultPrivateViews = 256
-	defaultWatchedURIs  = 256
-)
+const defaultArguments = 50_000
 
-func (o Options) withDefaults() Options {
-	if o.Name == "" {
-		o.Name = "mcpedge"
-	}
-	if o.Version == "" {
-		o.Version = "unversioned"
-	}
-	if o.PageSize <= 0 {
-		o.PageSize = defaultPageSize
-	}
-	if o.PageBytes <= 0 {
-		o.PageBytes = defaultPageBytes
-	}
-	if o.ArgumentValues <= 0 {
-		o.ArgumentValues = defaultArguments
-	}
-	if o.Jitter == 0 {
-		o.Jitter = defaultJitter
-	}
-	if o.PrivateViews <= 0 {
-		o.PrivateViews = defaultPrivateViews
-	}
-	if o.WatchedURIs <= 0 {
-		o.WatchedURIs = defaultWatchedURIs
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	return o
-}
-
-// Access decides which calls may be made, and what is listed. Safe for concurrent use.
+// Access decides which calls may be made. Safe for concurrent use.
 type Access interface {
+	catalog.Visibility
 	// Decide is the first stage of the decision on a round, by rules and scopes: about what a request names, which exists. It waits for
 	// nobody. An error is the request's: a *mcp.Error, that of args, or policy.ErrHidden, if it is to end as if nothing of the name existed.
 	Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error
@@ -101,52 +44,50 @@ type Access interface {
 	DecideTask(ctx context.Context, rules *revision.Rules, call *mcp.Call, task *mcp.TaskCall, t *policy.Target, args policy.Arguments) error
 	// Restricts says whether Decide may refuse to one caller what another one may do: what came of it is nothing to share between them.
 	Restricts() bool
-	// May says whether a caller may do something that has no arguments. Nothing is counted.
-	May(who *mcp.Principal, t *policy.Target) bool
-	// Lists gives what decides on the lists of a caller: callers with the same entitlement see the same of the same entries.
-	// It is the same on every replica. listed nil: every caller sees every entry.
-	Lists(who *mcp.Principal) (entitlement string, listed func(*policy.Target) bool)
 	// Lacking completes an error by which the backend of a call asks for the scopes of its Challenge: it may change e.
 	Lacking(rules *revision.Rules, call *mcp.Call, e *mcp.Error)
 }
 
-// Dispatch serves requests from a pool of backends. Safe for concurrent use. It has no goroutine at
+// Dispatch runs the rounds of requests at the backends of a pool. Safe for concurrent use. It has no goroutine at
 // rest and needs no closing: it ends with the pool and its feeds.
 type Dispatch struct {
-	opts   Options
-	server *translate.Server
-	report *reporter
-	views  *views
-	hub    *changes.Hub
-	sizes  sizes
+	opts    Options
+	catalog *catalog.Catalog
+	server  *translate.Server
+	sizes   sizes
 }
 
 // New makes a Dispatch over a pool, started or not. The pool stays the caller's to close.
 func New(pool *backend.Pool, opts Options) *Dispatch {
-	opts = opts.withDefaults()
-	d := &Dispatch{
-		opts: opts,
-		server: translate.NewServer(&pb.Implementation{
-			Name: opts.Name, Version: opts.Version, Title: opts.Title,
-			Description: opts.Description, WebsiteUrl: opts.WebsiteURL,
-		}),
-		report: &reporter{log: opts.Logger},
+	if opts.ArgumentValues <= 0 {
+		opts.ArgumentValues = defaultArguments
 	}
-	if opts.Names == nil {
-		d.opts.Names = ownership.New(ownership.Options{Logger: opts.Logger})
+	if opts.Catalog.Logger == nil {
+		opts.Catalog.Logger = opts.Logger
 	}
-	d.views = newViews(pool.Backends, d.opts.Names, opts.PrivateViews, d.report, showing{work: opts.schemaWork})
-	d.hub = changes.New(source{d.views, d.report, opts.Access}, changes.Options{
-		Jitter: opts.Jitter, WatchedURIs: opts.WatchedURIs, Logger: opts.Logger,
-	})
-	d.opts.Names.OnChange(func() { d.hub.Changed(0) })
-	pool.OnChange(func(b *backend.Backend, kinds backend.Kinds) {
-		d.sizes.changed(b, pool.Backends())
-		d.hub.Changed(kinds)
-	})
-	// A backend may have been listed between the first view and the registration.
-	d.hub.Changed(allKinds)
+	if opts.Access != nil {
+		opts.Catalog.Visibility = opts.Access
+	}
+	d := &Dispatch{opts: opts}
+	pool.OnChange(func(b *backend.Backend, _ backend.Kinds) { d.sizes.changed(b, pool.Backends()) })
+	d.catalog = catalog.New(pool, opts.Catalog)
+	d.server = d.catalog.Server()
 	return d
+}
+
+// Describe implements the eras' Dispatcher.
+func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
+	return d.catalog.Describe(ctx, rules, p)
+}
+
+// Changes implements the eras' Dispatcher.
+func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	return d.catalog.Changes(ctx, p, f)
+}
+
+// Catalog is what is served.
+func (d *Dispatch) Catalog() *catalog.Catalog {
+	return d.catalog
 }
 
 // Call runs one round of a request, which it resolves unless call.Target says that it was. It implements the eras' Dispatcher; errors are
@@ -171,45 +112,22 @@ func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 }
 
 func (r *round) run(ctx context.Context) (mcp.Reply, error) {
-	v := r.view
-	switch call := r.call; call.Method {
-	case mcp.MethodToolsCall:
+	switch {
+	case r.call.Method == mcp.MethodToolsCall:
 		return r.callTool(ctx)
-	case mcp.MethodResourcesRead:
+	case r.call.Method == mcp.MethodResourcesRead:
 		return r.readResource(ctx)
-	case mcp.MethodPromptsGet:
+	case r.call.Method == mcp.MethodPromptsGet:
 		return r.getPrompt(ctx)
-	case mcp.MethodComplete:
+	case r.call.Method == mcp.MethodComplete:
 		return r.complete(ctx)
-	case mcp.MethodSubscribe:
-		return mcp.Reply{}, r.admitted(ctx, r.target.Backend)
-	case mcp.MethodToolsList:
-		return r.list(v.features.Tools, listTools)
-	case mcp.MethodResourcesList:
-		return r.list(v.features.Resources, listResources)
-	case mcp.MethodTemplatesList:
-		return r.list(v.features.Resources, listTemplates)
-	case mcp.MethodPromptsList:
-		return r.list(v.features.Prompts, listPrompts)
+	case r.call.Method == mcp.MethodSubscribe:
+		return mcp.Reply{}, r.admitted(ctx)
+	case !r.rules.Stateless: // the extension of skills is for revisions without sessions
+	case r.call.Method == mcp.MethodSkillsGet:
+		return r.getSkill(ctx)
+	case r.call.Method == mcp.MethodDirectoryRead:
+		return r.readDirectory(ctx)
 	}
-	if r.rules.Stateless { // the extension of skills is for revisions without sessions
-		switch r.call.Method {
-		case mcp.MethodSkillsList:
-			return r.list(v.features.Skills, listSkills)
-		case mcp.MethodSkillsGet:
-			return r.getSkill(ctx)
-		case mcp.MethodDirectoryRead:
-			return r.readDirectory(ctx)
-		}
-	}
-	return mcp.Reply{}, mcp.Errorf(mcp.KindMethodNotFound, "method %q does not exist here", clip(string(r.call.Method)))
-}
-
-// clip keeps what a client sent from filling messages and logs.
-func clip(s string) string {
-	const most = 256
-	if len(s) <= most {
-		return s
-	}
-	return s[:most] + "…"
+	return r.d.catalog.List(&r.named, r.rules, r.call)
 }

@@ -35,7 +35,7 @@ func TestExtensionsOfSeveralBackends(t *testing.T) {
 			t.Errorf("%s: %s", r.Version, got)
 		}
 	}
-	if got := d.Conflicts(); len(got) > 0 {
+	if got := d.Catalog().Conflicts(); len(got) > 0 {
 		t.Errorf("what is not carried is no conflict: %v", got)
 	}
 	for _, want := range []string{"io.modelcontextprotocol/tasks", "com.example/calls", "com.example/data"} {

@@ -348,7 +348,7 @@ func startPool(t testing.TB, opts Options, fakes ...*fake) (*Dispatch, *backend.
 		t.Fatal(err)
 	}
 	// Ready is about the pool: the view follows at once.
-	await.Until(t, "the view to hold every backend", func() bool { return !d.views.shared.Load().incomplete() })
+	await.Until(t, "the view to hold every backend", func() bool { return !d.catalog.Shared().Incomplete() })
 	return d, pool
 }
 

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -24,7 +25,7 @@ import (
 func TestSeveralPagesAreReported(t *testing.T) {
 	var log bytes.Buffer
 	a := &fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}}}
-	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 2}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
 	lists := func() {
 		t.Helper()
 		for _, r := range revision.All() {
@@ -37,9 +38,9 @@ func TestSeveralPagesAreReported(t *testing.T) {
 	}
 	for i, want := range []string{"entries=3 first_page=2", "entries=4 first_page=2", "entries=3 first_page=2"} {
 		if i > 0 {
-			before := d.views.shared.Load().tools
+			before := d.catalog.Shared().Tools
 			a.change(func() { a.tools = tools(0, 3+i%2) })
-			await.Until(t, "the change", func() bool { return d.views.shared.Load().tools != before })
+			await.Until(t, "the change", func() bool { return d.catalog.Shared().Tools != before })
 		}
 		log.Reset()
 		lists()
@@ -48,9 +49,9 @@ func TestSeveralPagesAreReported(t *testing.T) {
 			t.Errorf("state %d: reported %d times, want once, with %s: %s", i, n, want, log.String())
 		}
 	}
-	before := d.views.shared.Load()
+	before := d.catalog.Shared()
 	a.change(func() { a.prompts = []*pb.Prompt{{Name: "q"}} })
-	await.Until(t, "the change of prompts", func() bool { return d.views.shared.Load() != before })
+	await.Until(t, "the change of prompts", func() bool { return d.catalog.Shared() != before })
 	log.Reset()
 	if lists(); log.Len() > 0 {
 		t.Errorf("a change of another list reports the first again: %s", log.String())
@@ -62,7 +63,7 @@ func TestSeveralPagesOfPrivateListsAreReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	a := &fake{name: "a", cache: &pb.CacheHint{Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
 		own: map[string][]*pb.Tool{"ann": tools(0, 3), "bob": tools(0, 4)}}
-	d := start(t, Options{PageSize: 2, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 2}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a)
 	for _, subject := range []string{"ann", "bob", "ann"} {
 		if _, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{Subject: subject, Issuer: "i"}); err != nil {
 			t.Fatal(err)
@@ -80,7 +81,7 @@ func TestPaging(t *testing.T) {
 	b := &fake{name: "b", tools: tools(0, 2), resources: []*pb.Resource{
 		{Uri: "file:///1", Name: "1", Description: strings.Repeat("x", 600)}, {Uri: "file:///2", Name: "2", Description: strings.Repeat("x", 600)}}}
 	_, pool := startPool(t, Options{}, a, b)
-	p := NewPreview(Options{PageSize: 2, PageBytes: 1000})
+	p := catalog.NewPreview(catalog.Options{PageSize: 2, PageBytes: 1000})
 	for i, want := range [][]string{
 		{`tools/list has 2 pages, as page-size is 2: the first has 2 of 3 entries`, `from "a_t0002" on: raise page-size`},
 		{`resources/list has 2 pages, as page-bytes is 1000: the first has 1 of 2 entries`, `from "file:///2" on: raise page-bytes`},
@@ -95,7 +96,7 @@ func TestPaging(t *testing.T) {
 	if said := p.Together(); len(said) != 1 || !strings.Contains(said[0], want) {
 		t.Errorf("together: %q, want %q alone", said, want)
 	}
-	if said := NewPreview(Options{}).Of(pool.Backends()[0], pool.Backends()[0].Catalog()); len(said) != 0 {
+	if said := catalog.NewPreview(catalog.Options{}).Of(pool.Backends()[0], pool.Backends()[0].Catalog()); len(said) != 0 {
 		t.Errorf("lists of one page: %q", said)
 	}
 }
@@ -172,7 +173,7 @@ func walk(t testing.TB, d *Dispatch, method mcp.Method, between func(page int)) 
 func TestPagination(t *testing.T) {
 	a, b := &fake{name: "a", tools: tools(0, 25)}, &fake{name: "b", prefix: "b_", tools: tools(0, 13)}
 	none := &fake{name: "none", services: "r"}
-	d := start(t, Options{PageSize: 10}, a, none, b)
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 10}}, a, none, b)
 	var want []string
 	for _, x := range tools(0, 25) {
 		want = append(want, x.Name)
@@ -188,7 +189,7 @@ func TestPagination(t *testing.T) {
 func TestPagesAreBoundedByBytes(t *testing.T) {
 	f := &fake{name: "a", tools: tools(0, 6)}
 	f.tools[2].Description = strings.Repeat("x", 5000)
-	d := start(t, Options{PageBytes: 300}, f)
+	d := start(t, Options{Catalog: catalog.Options{PageBytes: 300}}, f)
 	got, pages := walk(t, d, mcp.MethodToolsList, nil)
 	if len(got) != 6 || pages < 3 {
 		t.Errorf("%d pages: %v", pages, got)
@@ -207,14 +208,14 @@ func TestPaginationIsStableUnderChange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, b := &fake{name: "a", tools: tools(0, 20)}, &fake{name: "b", prefix: "b_", tools: tools(0, 5)}
-			d := start(t, Options{PageSize: 10}, a, b)
+			d := start(t, Options{Catalog: catalog.Options{PageSize: 10}}, a, b)
 			got, _ := walk(t, d, mcp.MethodToolsList, func(page int) {
 				if page != 1 {
 					return
 				}
-				before := d.views.shared.Load()
+				before := d.catalog.Shared()
 				a.change(func() { b.change(func() { edit(a, b) }) })
-				await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().digest != before.digest })
+				await.Until(t, "the view to follow", func() bool { return d.catalog.Shared().Digest != before.Digest })
 			})
 			seen := make(map[string]int)
 			for _, n := range got {
@@ -236,13 +237,18 @@ func TestPaginationIsStableUnderChange(t *testing.T) {
 }
 
 func TestCursors(t *testing.T) {
-	d := start(t, Options{PageSize: 1}, &fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}, {Name: "q"}}})
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 1}}, &fake{name: "a", tools: tools(0, 3), prompts: []*pb.Prompt{{Name: "p"}, {Name: "q"}}})
 	first, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
 	if err != nil || first.NextCursor == nil {
 		t.Fatal(first, err)
 	}
 	good := *first.NextCursor
-	stranger := cursor{list: listTools, owner: "elsewhere", hash: 1}.String()
+	elsewhere, err := listPage(t, start(t, Options{Catalog: catalog.Options{PageSize: 1}}, &fake{name: "elsewhere", tools: tools(0, 3)}),
+		modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := *elsewhere.NextCursor
 	for name, tc := range map[string]struct {
 		method mcp.Method
 		cursor string
@@ -262,17 +268,6 @@ func TestCursors(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-}
-
-func FuzzCursor(f *testing.F) {
-	f.Add(cursor{list: listTools, owner: "a", pos: 7, hash: 9}.String())
-	f.Add(cursor{list: listTools, owner: "a", pos: 7, hash: 9, entitlement: 5}.String())
-	f.Add("")
-	f.Fuzz(func(t *testing.T, text string) {
-		if c, ok := decodeCursor(text); ok && c.String() != text {
-			t.Errorf("%q is read as %+v, which is %q", text, c, c.String())
-		}
-	})
 }
 
 func TestListsOfAllKindsAndCacheHints(t *testing.T) {
@@ -319,35 +314,8 @@ func TestUnservedFeatures(t *testing.T) {
 	}
 }
 
-func TestEntryThatCannotBeRenderedIsLeftOut(t *testing.T) {
-	var log lockedBuffer
-	l := newList(listTools, &reporter{log: slog.New(slog.NewTextHandler(&log, nil))})
-	for _, name := range []string{"first", "bad", "worse", "last"} {
-		l.entries = append(l.entries, entry{owner: "a", key: name, hash: keyHash(name), render: func(dst []byte, _ *revision.Rules) ([]byte, error) {
-			if name == "bad" || name == "worse" {
-				return append(dst, "half"...), errors.New("no")
-			}
-			return append(dst, `"`+name+`"`...), nil
-		}})
-	}
-	l.spans["a"] = span{0, 4}
-	for range 2 {
-		if got, last := l.under(rules(t, modern)).page(0, 10, 100); string(got) != `"first","last"` || last != -1 {
-			t.Errorf("got %s, last %d", got, last)
-		}
-	}
-	if n := strings.Count(log.String(), "left out"); n != 2 {
-		t.Errorf("%d reports: %s", n, log.String())
-	}
-	// Pages go on behind what is left out.
-	got, last := l.under(rules(t, modern)).page(0, 1, 100)
-	if start, ok := l.after(l.cursorAt(last, 0)); string(got) != `"first"` || !ok || start != 1 {
-		t.Errorf("got %s, then from %d", got, start)
-	}
-}
-
 func BenchmarkToolsList(b *testing.B) {
-	d := start(b, Options{PageSize: 1000}, &fake{name: "a", tools: tools(0, 1000)})
+	d := start(b, Options{Catalog: catalog.Options{PageSize: 1000}}, &fake{name: "a", tools: tools(0, 1000)})
 	call, r := request(b, mcp.MethodToolsList, `{}`), rules(b, modern)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"sync/atomic"
-	"time"
+
+	"github.com/mcpedge/mcpedge/edge/catalog"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -44,7 +44,7 @@ type sizeKey struct {
 }
 
 // of is where the size is kept.
-func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *size {
+func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *catalog.Size {
 	own, ok := s.byBackend.Load(b)
 	if !ok {
 		own, _ = s.byBackend.LoadOrStore(b, new(ownSizes))
@@ -56,9 +56,9 @@ func (s *sizes) of(b *backend.Backend, method mcp.Method, target string) *size {
 	m := &own.(*ownSizes).m
 	n, ok := m.Load(k)
 	if !ok {
-		n, _ = m.LoadOrStore(k, new(size))
+		n, _ = m.LoadOrStore(k, new(catalog.Size))
 	}
-	return n.(*size)
+	return n.(*catalog.Size)
 }
 
 // changed forgets what came of backends that are no more, and of tools that the backend does not list to everybody any more: those that it
@@ -86,31 +86,6 @@ func (s *sizes) changed(b *backend.Backend, there []*backend.Backend) {
 	}
 }
 
-// period is how long the size of a message counts at least for what the next ones are expected to be; at most it is
-// twice that, as long as there are any. So one large result does not count for ever.
-const period = 5 * time.Minute
-
-// size is that of the largest message of this period and the one before. A period ends with the first message
-// after it, so that what was seen last counts however long ago it was. Safe for concurrent use.
-type size struct {
-	now, before atomic.Int64 // in bytes
-	began       atomic.Int64 // when this period did, in Unix nanoseconds
-}
-
-// largest is what is expected, in bytes; 0: nothing was received yet.
-func (s *size) largest() int64 { return max(s.now.Load(), s.before.Load()) }
-
-// note takes a message of n bytes that came at a time, about. An empty one counts as a byte: it was received.
-func (s *size) note(n int64, at time.Time) {
-	t, began := at.UnixNano(), s.began.Load()
-	if t-began >= int64(period) && s.began.CompareAndSwap(began, t) {
-		s.before.Store(s.now.Swap(0))
-	}
-	n = max(n, 1)
-	for old := s.now.Load(); n > old && !s.now.CompareAndSwap(old, n); old = s.now.Load() {
-	}
-}
-
 // expect notes what the backend is about to send: of what target, unless the size is known, and at most how much in a
 // message.
 func (r *round) expect(target string, most int) {
@@ -132,7 +107,7 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 	}
 	r.permit.Release()
 	r.permit = nil
-	n := r.size.largest()
+	n := r.size.Largest()
 	measured := n > 0
 	if measured && n <= smallMessage {
 		return nil
@@ -155,14 +130,14 @@ func (r *round) await(ctx context.Context, stream grpc.ClientStream) error {
 // received notes the size of a message.
 func (r *round) received(m proto.Message) {
 	if r.size != nil {
-		r.size.note(int64(proto.Size(m)), r.began)
+		r.size.Note(int64(proto.Size(m)), r.began)
 	}
 }
 
 // fits checks arguments, an object, once there is room for what that takes: the decoded value, and what comes of it.
 // The errors are those of the check, and one of the kind KindOverloaded where there is no room.
-func (r *round) fits(c *toolCheck, args []byte) error {
-	check, err := c.arguments(args)
+func (r *round) fits(c *catalog.ToolCheck, args []byte) error {
+	check, err := c.Arguments(args)
 	if err != nil {
 		return err
 	}

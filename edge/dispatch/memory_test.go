@@ -179,34 +179,6 @@ func TestFirstResultIsReceivedWithoutRoom(t *testing.T) {
 	}
 }
 
-// A large message counts for the period in which it came and the one after it, or for as long as nothing else comes.
-func TestLargeResultIsForgotten(t *testing.T) {
-	s, at := new(size), time.Now()
-	want := func(n int64) {
-		t.Helper()
-		if got := s.largest(); got != n {
-			t.Errorf("%d bytes are expected, want %d", got, n)
-		}
-	}
-	want(0)
-	s.note(0, at)
-	want(1)
-	s.note(large, at.Add(period-1))
-	s.note(10, at.Add(period-1))
-	want(large)
-	s.note(10, at.Add(2*period-1)) // the second period
-	s.note(20, at.Add(3*period-2))
-	want(large)
-	s.note(10, at.Add(3*period))
-	want(20)
-	s.note(large, at) // late
-	want(large)
-	s.note(10, at.Add(100*period))
-	want(large)
-	s.note(10, at.Add(101*period))
-	want(10)
-}
-
 // Of completions without a suggestion, and of those that a backend does not have, only the first is expected to be large.
 func TestEmptyCompletionsAreMeasured(t *testing.T) {
 	for name, refusal := range map[string]error{"empty": nil, "none": status.Error(codes.Unimplemented, "none")} {

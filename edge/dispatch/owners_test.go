@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -43,16 +45,16 @@ func startPlaced(t *testing.T, names *ownership.Registry, all ...placed) *Dispat
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	d := New(pool, Options{Names: names, Logger: quiet})
+	d := New(pool, Options{Catalog: catalog.Options{Names: names}, Logger: quiet})
 	pool.Start(t.Context())
 	if err := pool.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "the view to hold those that are there", func() bool {
-		v := d.views.shared.Load()
+		v := d.catalog.Shared()
 		there := 0
-		for _, p := range v.parts {
-			if p.catalog.Present {
+		for _, p := range v.Parts {
+			if p.Catalog.Present {
 				there++
 			}
 		}
@@ -110,7 +112,7 @@ func TestNamesOfABackendThatIsAway(t *testing.T) {
 		if err := late.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := d.Settle(t.Context()); err != nil {
+		if err := d.Catalog().Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, door := range doors {
@@ -126,7 +128,7 @@ func TestNamesOfABackendThatIsAway(t *testing.T) {
 	// It is taken out of the configuration: its names are free.
 	alone := ownership.New(ownership.Options{Store: store})
 	d := startPlaced(t, alone, placed{fake: full("second")})
-	if err := errors.Join(alone.Load(t.Context()), d.Settle(t.Context())); err != nil {
+	if err := errors.Join(alone.Load(t.Context()), d.Catalog().Settle(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, door := range doors {
@@ -152,7 +154,7 @@ func TestPersonalNamesOfABackendThatIsAway(t *testing.T) {
 	second.resources = append(second.resources, &pb.Resource{Uri: "mine://hers", Name: "r"})
 	late := ownership.New(ownership.Options{Store: store})
 	d := startPlaced(t, late, placed{fake: full("first"), away: true}, placed{fake: second})
-	if err := errors.Join(late.Load(t.Context()), d.Settle(t.Context())); err != nil {
+	if err := errors.Join(late.Load(t.Context()), d.Catalog().Settle(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -186,8 +188,8 @@ func TestABackendThatComesLate(t *testing.T) {
 	await.Until(t, "the tool to be b's", func() bool { return strings.Contains(called(), "called b/new") })
 	a.change(func() { a.tools = append(a.tools, &pb.Tool{Name: "new"}) })
 	await.Until(t, "the tool to be a's", func() bool { return strings.Contains(called(), "called a/new") })
-	if want := (Conflict{"tool", "new", "a", "b"}); !slices.Contains(d.Conflicts(), want) {
-		t.Errorf("%v is not reported: %v", want, d.Conflicts())
+	if want := (catalog.Conflict{What: "tool", Key: "new", Kept: "a", Dropped: "b"}); !slices.Contains(d.Catalog().Conflicts(), want) {
+		t.Errorf("%v is not reported: %v", want, d.Catalog().Conflicts())
 	}
 }
 

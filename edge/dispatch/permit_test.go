@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -196,7 +198,7 @@ func TestFilteredLists(t *testing.T) {
 	f := everything()
 	f.tools = tools(0, 100)
 	b := &fake{name: "b", prefix: "b_", services: "t", tools: tools(0, 10), cache: f.cache}
-	d := start(t, Options{PageSize: 7, Access: control(t, policy.Settings{
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 7}, Access: control(t, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "own", Then: policy.Allow, When: `principal.roles.exists(r, tool.name.endsWith(r))`}},
 	})}, f, b)
 	role := func(r string) mcp.Principal { return mcp.Principal{Subject: r, Roles: []string{r}} }
@@ -286,8 +288,8 @@ func TestEntitlementsShareLists(t *testing.T) {
 			t.Fatal(len(p.Tools), err)
 		}
 	}
-	v := d.views.shared.Load()
-	if n, m := v.filtered.seen.Len(), v.filtered.lists.Len(); n != 10 || m != 10 {
+	v := d.catalog.Shared()
+	if n, m := v.Filtered.Seen.Len(), v.Filtered.Lists.Len(); n != 10 || m != 10 {
 		t.Errorf("10,000 callers with 10 sets of rights keep %d views of %d lists", n, m)
 	}
 }
@@ -311,7 +313,7 @@ func TestExchangedPolicy(t *testing.T) {
 		}}}
 	}
 	c := control(t, settings("a"))
-	d := start(t, Options{Access: c, Jitter: -1}, f)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}, Access: c}, f)
 	feeds := map[string]mcp.Feed{}
 	for _, role := range []string{"a", "b", "c"} {
 		feed, err := d.Changes(t.Context(), mcp.Principal{Subject: role, Roles: []string{role}}, mcp.Filter{Tools: true, Prompts: true, URIs: []string{"docs://one"}})
@@ -328,7 +330,7 @@ func TestExchangedPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.Exchange(func() { c.SetPolicy(p, nil) }, false)
+	d.Catalog().Exchange(func() { c.SetPolicy(p, nil) }, false)
 	for role, changed := range map[string]bool{"a": true, "b": true, "c": false} {
 		idle := await.Patience
 		if !changed { // Nothing comes.
@@ -355,7 +357,8 @@ func TestNothingPassesThePolicy(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	f := everything()
 	f.tools = tools(0, 20)
-	d := start(t, Options{}, f)
+	c := control(t, policy.Settings{})
+	d := start(t, Options{Access: c}, f)
 	for range 60 {
 		// Each role sees, is denied or has hidden tools at random.
 		effects := map[string]policy.Effect{}
@@ -374,7 +377,11 @@ func TestNothingPassesThePolicy(t *testing.T) {
 				}
 			}
 		}
-		d.opts.Access = control(t, s)
+		compiled, err := policy.Compile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.SetPolicy(compiled, nil)
 		for range 10 {
 			role := []string{"a", "b"}[r.IntN(2)]
 			who := mcp.Principal{Subject: "s", Roles: []string{role}, Scopes: [][]string{nil, {"w"}}[r.IntN(2)]}

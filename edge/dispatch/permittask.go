@@ -5,6 +5,8 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -17,10 +19,10 @@ func (d *Dispatch) PermitTask(ctx context.Context, rules *revision.Rules, call *
 	if d.opts.Access == nil {
 		return false, nil
 	}
-	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Hints: hintsOf(nil)}
-	t := d.views.known(call.Principal).tools.byName[task.Tool]
+	target := policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: task.Tool, Backend: task.Backend, Hints: catalog.HintsOf(nil)}
+	t := d.catalog.KnownTool(call.Principal, task.Tool)
 	if t != nil {
-		target = t.target
+		target = t.Target
 	}
 	once := *task
 	if task.Arguments != nil { // Rules and the policy server may both look at them.

@@ -46,8 +46,8 @@ func TestARequestIsResolvedOnce(t *testing.T) {
 		}
 		f.change(func() { f.tools, f.resources, f.templates, f.prompts = nil, nil, nil, nil })
 		await.Until(t, "the lists are empty", func() bool {
-			v := d.views.shared.Load()
-			return len(v.tools.list.entries)+len(v.prompts.list.entries)+len(v.resources.list.entries)+len(v.resources.templateList.entries) == 0
+			v := d.catalog.Shared()
+			return len(v.Tools.List.Entries)+len(v.Prompts.List.Entries)+len(v.Resources.List.Entries)+len(v.Resources.TemplateList.Entries) == 0
 		})
 		if _, err := d.Call(t.Context(), rules(t, modern), call, nil); err != nil {
 			t.Errorf("%s: %v", named[i].params, err)

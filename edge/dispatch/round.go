@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
@@ -19,19 +21,13 @@ import (
 // round is one round of a request, from when it is resolved until it has run. It is used by one goroutine at a time.
 type round struct {
 	d     *Dispatch
-	view  *view
 	rules *revision.Rules
 	call  *mcp.Call
 	sink  mcp.Sink
 
-	// target is what the eras know of what the request names, and the next what is known here: of a tool, of a prompt, of a URI, and of
-	// what a completion is for, the template where it is one.
-	target     mcp.Target
-	tool       *tool
-	prompt     *prompt
-	found      located
-	completion *translate.Completion
-	template   *template
+	// named is what the request names, and target what the eras know of that.
+	named  catalog.Target
+	target mcp.Target
 	// rewritten: the call has other arguments than came, as the backend reads them.
 	rewritten bool
 
@@ -61,7 +57,7 @@ type round struct {
 
 	// size is that of the messages which came of the kind that the call asks for, most the largest that
 	// may come; nil where nothing is counted. permit is for the one that is being received.
-	size   *size
+	size   *catalog.Size
 	most   int64
 	permit *budget.Permit
 }
@@ -198,7 +194,7 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 	e = translate.ForMethod(e, r.call.Method, r.call.Params.Target)
 	if e.Kind == mcp.KindResourceNotFound && r.conceals() {
 		// A backend may say it in words of its own, by which what is hidden could be told from what does not exist.
-		return resourceNotFound(r.call.Params.Target)
+		return catalog.NotFound(r.call.Params.Target)
 	}
 	return e
 }
@@ -206,8 +202,7 @@ func (r *round) refused(e *mcp.Error) *mcp.Error {
 // broken is an error about a backend that broke the contract.
 func (r *round) broken(format string, args ...any) *mcp.Error {
 	e := mcp.Errorf(mcp.KindContract, "backend %q broke the contract: %s", r.owner.Name(), fmt.Sprintf(format, args...))
-	r.d.report.once("broken\x00"+r.owner.Name()+"\x00"+e.Message, "a backend broke the contract",
-		"backend", r.owner.Name(), "method", string(r.call.Method), "error", e.Message)
+	r.d.catalog.Broken(r.owner.Name(), r.call.Method, e.Message)
 	return e
 }
 
@@ -218,18 +213,6 @@ func (r *round) blame(err error) *mcp.Error {
 		return e
 	}
 	return r.broken("%s", e.Message)
-}
-
-// notServed: no backend has the method's feature, or none is known that can be used now.
-func (r *round) notServed() *mcp.Error {
-	if r.view.failed != nil {
-		return mcp.AsError(r.view.failed)
-	}
-	if r.view.incomplete() {
-		return mcp.Errorf(mcp.KindUnavailable,
-			"no backend can be asked for %s now: one is down, or its list cannot be read; try again later", r.call.Method)
-	}
-	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", r.call.Method)
 }
 
 // tell adds to what a backend is told of the request what this one alone is told.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -155,7 +157,7 @@ func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 		many = append(many, &pb.Tool{Name: fmt.Sprintf("t%d", i), Description: "Adds.", InputSchemaJson: addSchema})
 	}
 	a, b := &fake{name: "a", tools: many}, &fake{name: "b", tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}}}
-	d := start(t, Options{schemaWork: 4 << 10, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
+	d := start(t, Options{Catalog: catalog.Options{SchemaWork: 4 << 10}, Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b)
 	list := listedTools(t, d, rules(t, modern))
 	if first, last := list["t0"], list["t49"]; !strings.Contains(string(first.InputSchema), `"b":`) || first.Description != "Adds." ||
 		string(last.InputSchema) != `{"type":"object","properties":{}}` || !strings.Contains(last.Description, "The schema of the arguments is not shown") {
@@ -165,7 +167,7 @@ func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 		t.Errorf("another backend's tool: %+v", other)
 	}
 	a.change(func() { a.tools = append(a.tools[:49:49], &pb.Tool{Name: "new", InputSchemaJson: addSchema}) })
-	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["new"] != nil })
+	await.Until(t, "the view to follow", func() bool { return d.catalog.Shared().Tools.ByName["new"] != nil })
 	if n := strings.Count(log.String(), "too large together"); n != 1 || !strings.Contains(log.String(), "backend=a tools=") {
 		t.Errorf("reported %d times: %s", n, log.String())
 	}
@@ -179,16 +181,16 @@ func TestSchemasOfOneBackendAreBounded(t *testing.T) {
 func TestSchemasAreMadeOnce(t *testing.T) {
 	f := &fake{name: "a", tools: []*pb.Tool{{Name: "add", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: seekSchema}}}
 	d := start(t, Options{}, f)
-	before := d.views.shared.Load().tools.byName
+	before := d.catalog.Shared().Tools.ByName
 	f.change(func() {
 		f.tools = []*pb.Tool{{Name: "add", Description: "Adds.", InputSchemaJson: addSchema}, {Name: "seek", InputSchemaJson: addSchema}}
 	})
-	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load().tools.byName["add"].pb.GetDescription() != "" })
-	after := d.views.shared.Load().tools.byName
-	if after["add"].form != before["add"].form || after["add"].shown.GetDescription() != "Adds." {
-		t.Errorf("a schema that stayed was made anew, or the tool is the one before: %v", after["add"].shown)
+	await.Until(t, "the view to follow", func() bool { return d.catalog.Shared().Tools.ByName["add"].Proto.GetDescription() != "" })
+	after := d.catalog.Shared().Tools.ByName
+	if after["add"].Form != before["add"].Form || after["add"].Shown.GetDescription() != "Adds." {
+		t.Errorf("a schema that stayed was made anew, or the tool is the one before: %v", after["add"].Shown)
 	}
-	if after["seek"].form == before["seek"].form || strings.Contains(after["seek"].shown.GetInputSchemaJson(), "name") {
-		t.Errorf("a schema that changed was not: %v", after["seek"].shown)
+	if after["seek"].Form == before["seek"].Form || strings.Contains(after["seek"].Shown.GetInputSchemaJson(), "name") {
+		t.Errorf("a schema that changed was not: %v", after["seek"].Shown)
 	}
 }

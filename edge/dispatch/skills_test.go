@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -35,9 +37,9 @@ func (f *fake) GetSkill(_ context.Context, req *pb.GetSkillRequest) (*pb.GetSkil
 
 func (f *fake) ListResourceDirectory(_ context.Context, req *pb.ListResourceDirectoryRequest) (*pb.ListResourceDirectoryResponse, error) {
 	for _, s := range f.skills {
-		if root := strings.TrimSuffix(s.Uri, skillFile); root == req.GetUri() {
+		if root := strings.TrimSuffix(s.Uri, catalog.SkillFile); root == req.GetUri() {
 			return &pb.ListResourceDirectoryResponse{NextPageToken: "after " + req.GetPageToken(), Resources: append([]*pb.Resource{
-				{Uri: s.Uri, Name: "SKILL.md"}, {Uri: root + "/sub", Name: "sub", MimeType: directoryType},
+				{Uri: s.Uri, Name: "SKILL.md"}, {Uri: root + "/sub", Name: "sub", MimeType: catalog.DirectoryType},
 			}, f.children...)}, nil
 		}
 	}
@@ -48,7 +50,7 @@ func (f *fake) ListResourceDirectory(_ context.Context, req *pb.ListResourceDire
 func skilled(name string, directories bool, uris ...string) *fake {
 	f := &fake{name: name, skills: []*pb.Skill{}, describe: &pb.DescribeResponse{Resources: &pb.ResourceFeatures{Directories: directories}}}
 	for _, uri := range uris {
-		root := strings.TrimSuffix(uri, skillFile)
+		root := strings.TrimSuffix(uri, catalog.SkillFile)
 		f.skills = append(f.skills, &pb.Skill{
 			Uri: uri, FrontmatterJson: `{"name":"` + root[strings.LastIndexByte(root, '/')+1:] + `","description":"of ` + name + `"}`,
 			Files: []*pb.SkillFile{{Uri: uri, Sha256: make([]byte, 32), Size: 7}},
@@ -83,9 +85,9 @@ func TestSkillsOfSeveralBackends(t *testing.T) {
 	if got := ask(t, d, mcp.MethodSkillsList, `{}`); !strings.HasPrefix(got, want) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	for _, want := range []Conflict{{"skill", "skill://both/SKILL.md", "a", "b"}, {"resource", "skill://taken/SKILL.md", "b", "c"}} {
-		if !slices.Contains(d.Conflicts(), want) {
-			t.Errorf("%v is missing: %v", want, d.Conflicts())
+	for _, want := range []catalog.Conflict{{What: "skill", Key: "skill://both/SKILL.md", Kept: "a", Dropped: "b"}, {What: "resource", Key: "skill://taken/SKILL.md", Kept: "b", Dropped: "c"}} {
+		if !slices.Contains(d.Catalog().Conflicts(), want) {
+			t.Errorf("%v is missing: %v", want, d.Catalog().Conflicts())
 		}
 	}
 	want = `{"skill":` + entry("skill://team/two/SKILL.md", "two", "b") + `,"ttlMs":0,"cacheScope":"private","resultType":"complete"`

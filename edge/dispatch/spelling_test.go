@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -112,7 +114,7 @@ func TestDrawnSpellings(t *testing.T) {
 func TestUpdatesKeepTheSpelling(t *testing.T) {
 	var got string
 	a := spelled(&got)
-	d := start(t, Options{Jitter: -1}, a)
+	d := start(t, Options{Catalog: catalog.Options{Jitter: -1}}, a)
 	const uri = "DOC://notes/caf%C3%A9%20menu.txt"
 	feed := open(t, d, mcp.Filter{URIs: []string{uri}})
 	defer feed.Close()

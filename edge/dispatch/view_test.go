@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/catalog"
+
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -35,12 +37,12 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 	c := &fake{name: "c", prefix: "b_", tools: []*pb.Tool{{Name: "x"}}}
 	d := start(t, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, a, b, c)
 
-	want := []Conflict{
-		{"tool", "b_x", "c", "a"}, {"tool", "same", "a", "b"},
-		{"URI prefix", "z:", "a", "b"}, {"resource", "x:1", "a", "b"}, {"resource template", "x:{a}/b", "a", "b"},
-		{"prompt", "same", "a", "b"}, {"extension", "e", "a", "b"},
+	want := []catalog.Conflict{
+		{What: "tool", Key: "b_x", Kept: "c", Dropped: "a"}, {What: "tool", Key: "same", Kept: "a", Dropped: "b"},
+		{What: "URI prefix", Key: "z:", Kept: "a", Dropped: "b"}, {What: "resource", Key: "x:1", Kept: "a", Dropped: "b"}, {What: "resource template", Key: "x:{a}/b", Kept: "a", Dropped: "b"},
+		{What: "prompt", Key: "same", Kept: "a", Dropped: "b"}, {What: "extension", Key: "e", Kept: "a", Dropped: "b"},
 	}
-	if got := d.Conflicts(); !slices.Equal(got, want) {
+	if got := d.Catalog().Conflicts(); !slices.Equal(got, want) {
 		t.Errorf("got %v", got)
 	}
 	reply, err := d.Call(t.Context(), rules(t, modern), request(t, mcp.MethodToolsCall, `{"name":"same"}`), nil)
@@ -48,9 +50,9 @@ func TestDuplicatesKeepTheFirst(t *testing.T) {
 		t.Errorf("got %s, %v", reply.Result, err)
 	}
 	// Another view of the same lists reports nothing new.
-	before := d.views.shared.Load()
+	before := d.catalog.Shared()
 	c.change(func() { c.tools = append(c.tools, &pb.Tool{Name: "new"}) })
-	await.Until(t, "the view to follow", func() bool { return d.views.shared.Load() != before })
+	await.Until(t, "the view to follow", func() bool { return d.catalog.Shared() != before })
 	if n := strings.Count(log.String(), "two backends serve the same"); n != len(want) {
 		t.Errorf("%d reports: %s", n, log.String())
 	}
@@ -64,7 +66,7 @@ func TestDescribe(t *testing.T) {
 	a := &fake{name: "alpha", services: "t", tools: tools(0, 1), describe: &pb.DescribeResponse{Instructions: "Use A.\n"}}
 	b := &fake{name: "beta", services: "r", describe: &pb.DescribeResponse{Instructions: "Use B."},
 		onComplete: func(string, string, string) ([]string, error) { return nil, nil }}
-	d := start(t, Options{Name: "edge", Version: "9", Title: "The edge"}, a, b)
+	d := start(t, Options{Catalog: catalog.Options{Name: "edge", Version: "9", Title: "The edge"}}, a, b)
 	got := d.Describe(t.Context(), rules(t, modern), mcp.Principal{})
 	if s := string(got.ServerInfo); s != `{"name":"edge","version":"9","title":"The edge"}` {
 		t.Errorf("serverInfo %s", s)
@@ -112,7 +114,7 @@ func TestUnreachableBackend(t *testing.T) {
 	defer pool.Close()
 	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
 	pool.Start(t.Context())
-	await.Until(t, "the tools", func() bool { return d.views.shared.Load().features.Tools })
+	await.Until(t, "the tools", func() bool { return d.catalog.Shared().Features.Tools })
 	p, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, mcp.Principal{})
 	if err != nil || len(p.Tools) != 1 || *p.TTLMs != 0 || p.CacheScope != "private" {
 		t.Errorf("an incomplete list is not to be kept: %+v, %v", p, err)
@@ -135,7 +137,7 @@ func TestListThatCannotBeRead(t *testing.T) {
 	defer pool.Close()
 	d := New(pool, Options{Logger: slog.New(slog.DiscardHandler)})
 	pool.Start(t.Context())
-	await.Until(t, "the prompts", func() bool { return d.views.shared.Load().features.Prompts })
+	await.Until(t, "the prompts", func() bool { return d.catalog.Shared().Features.Prompts })
 	for _, method := range []mcp.Method{mcp.MethodToolsList, mcp.MethodToolsCall} {
 		if _, err := d.Call(t.Context(), rules(t, modern), request(t, method, `{"name":"tool-0"}`), nil); kindOf(t, err) != mcp.KindUnavailable {
 			t.Errorf("%s: %v", method, err)
@@ -153,7 +155,7 @@ func TestPrivateLists(t *testing.T) {
 	a := &fake{name: "a", tools: tools(0, 1), cache: &pb.CacheHint{Ttl: durationpb.New(time.Hour), Scope: pb.CacheScope_CACHE_SCOPE_PUBLIC}}
 	b := &fake{name: "b", prefix: "b_", services: "t", cache: &pb.CacheHint{Ttl: durationpb.New(time.Minute), Scope: pb.CacheScope_CACHE_SCOPE_PRIVATE},
 		own: map[string][]*pb.Tool{"ann": {{Name: "ann"}}, "bob": {{Name: "bob"}}, "": {}}}
-	d := start(t, Options{PageSize: 1, PrivateViews: 2}, a, b)
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 1, PrivateViews: 2}}, a, b)
 	ann, bob := mcp.Principal{Subject: "ann", Issuer: "i"}, mcp.Principal{Subject: "bob", Issuer: "i"}
 	for who, want := range map[*mcp.Principal]string{&ann: "b_ann", &bob: "b_bob"} {
 		first, err := listPage(t, d, modern, mcp.MethodToolsList, `{}`, *who)
@@ -174,25 +176,25 @@ func TestPrivateLists(t *testing.T) {
 			t.Errorf("%s calls b_ann: %v", want, err)
 		}
 	}
-	v1, _ := d.views.of(t.Context(), ann)
-	v2, _ := d.views.of(t.Context(), ann)
+	v1, _ := d.catalog.Of(t.Context(), ann)
+	v2, _ := d.catalog.Of(t.Context(), ann)
 	if v1 != v2 {
 		t.Error("a caller's view is made again though nothing changed")
 	}
-	if shared := d.views.shared.Load(); v1.prompts != shared.prompts {
+	if shared := d.catalog.Shared(); v1.Prompts != shared.Prompts {
 		t.Error("what is not private is not shared")
 	}
 	for _, s := range []string{"carl", "dora", "emil"} {
-		if _, err := d.views.of(t.Context(), mcp.Principal{Subject: s, Issuer: "i"}); err != nil {
+		if _, err := d.catalog.Of(t.Context(), mcp.Principal{Subject: s, Issuer: "i"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if n := d.views.private.Len(); n != 2 {
+	if n := d.catalog.Kept(); n != 2 {
 		t.Errorf("%d private views are kept, the bound is 2", n)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.views.of(ctx, mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
+	if _, err := d.catalog.Of(ctx, mcp.Principal{Subject: "zoe", Issuer: "i"}); err != nil && kindOf(t, err) != mcp.KindCancelled {
 		t.Errorf("got %v", err)
 	}
 }
@@ -242,13 +244,13 @@ func TestPrivateListsAreReadTogether(t *testing.T) {
 	d := start(t, Options{}, fakes...)
 	names := make(chan []string, 1)
 	go func() {
-		v, err := d.views.of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
+		v, err := d.catalog.Of(t.Context(), mcp.Principal{Subject: "ann", Issuer: "i"})
 		if err != nil {
 			t.Error(err)
 			names <- nil
 			return
 		}
-		names <- slices.Sorted(maps.Keys(v.tools.byName))
+		names <- slices.Sorted(maps.Keys(v.Tools.ByName))
 	}()
 	await.Until(t, "every backend to be asked before any has answered", func() bool { return asked.Load() == backends })
 	answered()
@@ -260,7 +262,7 @@ func TestPrivateListsAreReadTogether(t *testing.T) {
 // Calls, lists and feeds go on while everything changes.
 func TestChurn(t *testing.T) {
 	a, b := &fake{name: "a", tools: tools(0, 5)}, &fake{name: "b", prefix: "b_", tools: tools(0, 5), resources: []*pb.Resource{{Uri: "x:1", Name: "1"}}}
-	d := start(t, Options{PageSize: 3, Jitter: -1}, a, b)
+	d := start(t, Options{Catalog: catalog.Options{PageSize: 3, Jitter: -1}}, a, b)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	work := func(fn func()) {
@@ -304,14 +306,14 @@ func TestChurn(t *testing.T) {
 func TestToolChecksOutliveAView(t *testing.T) {
 	a, b := &fake{name: "a", tools: tools(0, 1)}, &fake{name: "b", prefix: "b_", tools: tools(0, 1)}
 	d := start(t, Options{}, a, b)
-	before := d.views.shared.Load()
+	before := d.catalog.Shared()
 	b.change(func() { b.tools = tools(0, 2) })
-	await.Until(t, "the view to follow", func() bool { return len(d.views.shared.Load().tools.byName) == 3 })
-	after := d.views.shared.Load()
-	if after.tools.byName["t0000"].check != before.tools.byName["t0000"].check {
+	await.Until(t, "the view to follow", func() bool { return len(d.catalog.Shared().Tools.ByName) == 3 })
+	after := d.catalog.Shared()
+	if after.Tools.ByName["t0000"].Check != before.Tools.ByName["t0000"].Check {
 		t.Error("an unchanged tool of another backend is compiled anew")
 	}
-	if after.prompts != before.prompts {
+	if after.Prompts != before.Prompts {
 		t.Error("unchanged prompts are merged anew")
 	}
 }

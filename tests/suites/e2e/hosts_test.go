@@ -37,7 +37,7 @@ func TestHosts(t *testing.T) {
 		t.Fatal(err, len(files))
 	}
 	backend := harness.Serve(t, "hosts", hostTools())
-	e := startEdge(t, only(backend), func(c *config.Config) { c.Limits.StreamAfter = 100 * time.Millisecond })
+	e := startEdge(t, only(backend), func(c *config.Config) { c.Limits.StreamAfter = time.Second })
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".json"), func(t *testing.T) {
 			t.Parallel()
@@ -87,7 +87,7 @@ func hostTools() *capability.Server {
 			c.Progress(float64(i), float64(in.Steps), "")
 		}
 		select { // longer than stream-after
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(1500 * time.Millisecond):
 		case <-ctx.Done():
 		}
 		return "done", nil

@@ -91,6 +91,31 @@ func TestImportLaw(t *testing.T) {
 	}
 }
 
+// What a request names is looked up in one room: no other has its tables.
+func TestNamesAreLookedUpInTheCatalog(t *testing.T) {
+	tables := map[string]bool{"ByName": true, "byName": true, "ByURI": true, "byURI": true, "ByText": true, "byText": true}
+	found := 0
+	for _, s := range sources(t, "edge") {
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			index, ok := n.(*ast.IndexExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := index.X.(*ast.SelectorExpr); ok && tables[x.Sel.Name] {
+				if s.dir == "edge/catalog" {
+					found++
+				} else {
+					t.Errorf("%s looks up by %s: Catalog.Resolve does", s.name, x.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	if found == 0 {
+		t.Error("the catalog has no such tables any more: name those that it has")
+	}
+}
+
 // Backends know nothing of the edge: what they share is the contract.
 func TestServicesAndCapabilityDoNotKnowTheEdge(t *testing.T) {
 	for _, tree := range []string{"services", "capability"} {

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"maps"
@@ -36,8 +36,8 @@ func (m *merge) extensions(f *translate.Features, owner *backend.Backend, settin
 // extensionOwner is the first backend whose settings of an extension are taken.
 func (m *merge) extensionOwner(id string) string {
 	for _, p := range m.parts {
-		if _, ok := p.catalog.Describe.GetExtensionsJson()[id]; ok && p.backend.Carries(id) {
-			return p.backend.Name()
+		if _, ok := p.Catalog.Describe.GetExtensionsJson()[id]; ok && p.Backend.Carries(id) {
+			return p.Backend.Name()
 		}
 	}
 	return ""

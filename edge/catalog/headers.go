@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"encoding/json"
@@ -89,13 +89,13 @@ func (w *headerWalk) annotation(raw, name json.RawMessage, path []string) {
 		}
 		return
 	}
-	at := "/" + clip(strings.Join(path, "/"))
+	at := "/" + Clip(strings.Join(path, "/"))
 	text, ok := jsonrpc.Unquote(name)
 	typ, _ := jsonrpc.Member(raw, "type")
 	typeName, _ := jsonrpc.Unquote(typ)
 	switch lower := strings.ToLower(text); {
 	case !ok || !isToken(text):
-		w.faults = append(w.faults, fmt.Sprintf("at %s: %s is no header token", at, clip(string(name))))
+		w.faults = append(w.faults, fmt.Sprintf("at %s: %s is no header token", at, Clip(string(name))))
 	case typeName != "string" && typeName != "integer" && typeName != "boolean" || len(path) == 0:
 		w.faults = append(w.faults, fmt.Sprintf("at %s: only strings, integers and booleans may be mirrored", at))
 	case w.seen[lower]:
@@ -147,9 +147,9 @@ func isToken(s string) bool {
 	return s != ""
 }
 
-// checkParamHeaders compares the headers with the arguments they mirror. An argument that is absent or
+// CheckParamHeaders compares the headers with the arguments they mirror. An argument that is absent or
 // null expects no header; a header that mirrors nothing is ignored.
-func checkParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
+func CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
 	for i := range headers {
 		if err := headers[i].check(h, args); err != nil {
 			return err
@@ -187,7 +187,7 @@ func (p *paramHeader) check(h mcp.Header, args json.RawMessage) error {
 		return p.mismatch("is missing: it must mirror the argument %s", strings.Join(p.path, "."))
 	}
 	if !mirrors(text, value) {
-		return p.mismatch("is %q and differs from the argument %s", clip(text), strings.Join(p.path, "."))
+		return p.mismatch("is %q and differs from the argument %s", Clip(text), strings.Join(p.path, "."))
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"errors"
@@ -11,9 +11,9 @@ import (
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
-// toolCheck is what a tool's schemas demand, read when the tool is first called, once for as long as
+// ToolCheck is what a tool's schemas demand, read when the tool is first called, once for as long as
 // the backend lists the same tool.
-type toolCheck struct {
+type ToolCheck struct {
 	owner  string
 	tool   *pb.Tool
 	report *reporter
@@ -22,34 +22,34 @@ type toolCheck struct {
 	mu   sync.Mutex
 
 	// Set once done.
-	input, output *schema.Schema
-	hasOutput     bool
-	headers       []paramHeader
+	Input, output *schema.Schema
+	HasOutput     bool
+	Headers       []paramHeader
 }
 
-func newToolCheck(owner string, t *pb.Tool, report *reporter) *toolCheck {
-	return &toolCheck{owner: owner, tool: t, report: report}
+func newToolCheck(owner string, t *pb.Tool, report *reporter) *ToolCheck {
+	return &ToolCheck{owner: owner, tool: t, report: report}
 }
 
-// ready compiles what is not compiled yet and returns c.
-func (c *toolCheck) ready() *toolCheck {
+// Ready compiles what is not compiled yet and returns c.
+func (c *ToolCheck) Ready() *ToolCheck {
 	if !c.done.Load() {
 		c.prepare()
 	}
 	return c
 }
 
-func (c *toolCheck) prepare() {
+func (c *ToolCheck) prepare() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.done.Load() {
 		return
 	}
-	c.input = c.compile("input schema", c.tool.GetInputSchemaJson())
+	c.Input = c.compile("input schema", c.tool.GetInputSchemaJson())
 	c.output = c.compile("output schema", c.tool.GetOutputSchemaJson())
-	c.hasOutput = c.tool.GetOutputSchemaJson() != ""
+	c.HasOutput = c.tool.GetOutputSchemaJson() != ""
 	var faults []string
-	c.headers, faults = paramHeaders(c.tool.GetInputSchemaJson())
+	c.Headers, faults = paramHeaders(c.tool.GetInputSchemaJson())
 	for _, fault := range faults {
 		c.warn("an x-mcp-header annotation is invalid and ignored, and conforming clients do not list its tool", fault)
 	}
@@ -57,7 +57,7 @@ func (c *toolCheck) prepare() {
 }
 
 // compile returns a schema that accepts everything when there is none that can be used.
-func (c *toolCheck) compile(which, text string) *schema.Schema {
+func (c *ToolCheck) compile(which, text string) *schema.Schema {
 	s, err := schema.Compile(text)
 	if err != nil {
 		c.warn("a tool's "+which+" cannot be used: what it describes goes unchecked", err.Error())
@@ -70,25 +70,25 @@ func (c *toolCheck) compile(which, text string) *schema.Schema {
 	return s
 }
 
-func (c *toolCheck) warn(message, detail string) {
+func (c *ToolCheck) warn(message, detail string) {
 	c.report.once("tool\x00"+c.owner+"\x00"+c.tool.GetName()+"\x00"+message+"\x00"+detail, message,
 		"backend", c.owner, "tool", c.tool.GetName(), "error", detail)
 }
 
-// arguments makes the check of arguments, an object, which says where they do not fit, in one line. The error is
+// Arguments makes the check of arguments, an object, which says where they do not fit, in one line. The error is
 // schema.ErrCost for those that cannot be checked within bounds, unless that is the schema's fault: then the backend
 // has the last word.
-func (c *toolCheck) arguments(args []byte) (schema.Check, error) {
-	check, err := c.input.Prepare(args)
-	if errors.Is(err, schema.ErrCost) && c.input.Multiplies() {
+func (c *ToolCheck) Arguments(args []byte) (schema.Check, error) {
+	check, err := c.Input.Prepare(args)
+	if errors.Is(err, schema.ErrCost) && c.Input.Multiplies() {
 		return schema.Check{}, nil
 	}
 	return check, err
 }
 
-// promised makes the check of the structured content of a tool that has an output schema; what it finds is misfit's to
+// Promised makes the check of the structured content of a tool that has an output schema; what it finds is misfit's to
 // tell. The error says what is wrong before that.
-func (c *toolCheck) promised(content string) (schema.Check, error) {
+func (c *ToolCheck) Promised(content string) (schema.Check, error) {
 	if content == "" {
 		return schema.Check{}, errors.New("structured_content_json is missing, though the tool declares an output schema")
 	}
@@ -103,11 +103,11 @@ func (c *toolCheck) promised(content string) (schema.Check, error) {
 		}
 		return schema.Check{}, nil
 	}
-	return check, misfit(err)
+	return check, Misfit(err)
 }
 
-// misfit is what a check of structured content found; nil: nothing.
-func misfit(err error) error {
+// Misfit is what a check of structured content found; nil: nothing.
+func Misfit(err error) error {
 	if err == nil {
 		return nil
 	}

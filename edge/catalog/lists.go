@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"sort"
@@ -58,7 +58,7 @@ func (k listKind) head() string {
 // It is immutable but for its renderings, which are made once per revision when first asked for.
 type list struct {
 	kind    listKind
-	entries []entry
+	Entries []entry
 	spans   map[string]span // of every configured backend, by name
 	hint    translate.CacheHint
 	report  *reporter
@@ -109,8 +109,8 @@ func (l *list) under(r *revision.Rules) *rendering {
 	if out := l.rendered[r.Index].Load(); out != nil {
 		return out
 	}
-	out := &rendering{items: make([]rendered, 0, len(l.entries))}
-	for i, e := range l.entries {
+	out := &rendering{items: make([]rendered, 0, len(l.Entries))}
+	for i, e := range l.Entries {
 		from := len(out.body)
 		if from > 0 {
 			out.body = append(out.body, ',')
@@ -138,11 +138,11 @@ func (l *list) after(c cursor) (int, bool) {
 		return 0, false
 	}
 	at := min(s.from+c.pos, s.to)
-	if at < s.to && l.entries[at].hash == c.hash {
+	if at < s.to && l.Entries[at].hash == c.hash {
 		return at + 1, true
 	}
 	for i := s.from; i < s.to; i++ {
-		if l.entries[i].hash == c.hash {
+		if l.Entries[i].hash == c.hash {
 			return i + 1, true
 		}
 	}
@@ -151,7 +151,7 @@ func (l *list) after(c cursor) (int, bool) {
 
 // cursorAt is the cursor behind an entry, for those who see the list as one entitlement does.
 func (l *list) cursorAt(i int, entitlement uint64) cursor {
-	e := &l.entries[i]
+	e := &l.Entries[i]
 	return cursor{list: l.kind, owner: e.owner, pos: i - l.spans[e.owner].from, hash: e.hash, entitlement: entitlement}
 }
 
@@ -169,47 +169,4 @@ func (out *rendering) page(start, size, bytes int) (body []byte, last int) {
 		return body, -1
 	}
 	return body, out.items[to-1].entry
-}
-
-// list answers a list method (MCP, "Pagination").
-func (r *round) list(served bool, kind listKind) (mcp.Reply, error) {
-	if !served {
-		return mcp.Reply{}, r.notServed()
-	}
-	s := r.view.seenBy(r.d.opts.Access, &r.call.Principal)
-	l := s.list(kind)
-	c, present, err := parseCursor(r.call.Params.Cursor, l.kind, s.entitlement)
-	if err != nil {
-		return mcp.Reply{}, err
-	}
-	start := 0
-	if present {
-		var ok bool
-		if start, ok = l.after(c); !ok {
-			return mcp.Reply{}, mcp.Errorf(mcp.KindBadCursor,
-				"the cursor is too old: its backend %q is no longer configured; list again without a cursor", clip(c.owner))
-		}
-	}
-	body, last := l.under(r.rules).page(start, r.d.opts.PageSize, r.d.opts.PageBytes)
-	if start == 0 && last >= 0 {
-		r.reportPages(l, last, s.own)
-	}
-	const tail = 512
-	dst := r.call.Envelope.Begin(len(l.kind.head()) + len(body) + tail)
-	dst = append(append(append(dst, l.kind.head()...), body...), ']')
-	next := ""
-	if last >= 0 {
-		next = l.cursorAt(last, s.entitlement).String()
-	}
-	hint := l.hint
-	hint.Public = hint.Public && !s.own
-	return r.call.Envelope.Reply(r.closeList(dst, next, hint)), nil
-}
-
-// closeList appends what follows a list's array.
-func (r *round) closeList(dst []byte, next string, hint translate.CacheHint) []byte {
-	if r.view.incomplete() {
-		hint = translate.CacheHint{}
-	}
-	return append(translate.AppendListTail(dst, r.rules, r.d.server, next, hint), '}')
 }

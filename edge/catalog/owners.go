@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"hash"
@@ -39,14 +39,14 @@ func newOwners(parts []part) *owners {
 	for i := range parts {
 		p := &parts[i]
 		if p.names == nil {
-			p.names = namesOf(p.catalog, p.kept)
+			p.names = namesOf(p.Catalog, p.kept)
 		}
 		o.names[i] = p.names
-		if p.backend.Discovered() {
+		if p.Backend.Discovered() {
 			continue // Whoever makes a Service grants nothing.
 		}
-		o.granted.Add(p.backend.Prefix(), i)
-		for _, uri := range p.backend.URIs() {
+		o.granted.Add(p.Backend.Prefix(), i)
+		for _, uri := range p.Backend.URIs() {
 			o.uris.Add(uris.Normal(uri), i)
 		}
 	}
@@ -73,7 +73,7 @@ func (o *owners) claim(i int) {
 		exact(uri)
 	}
 	for _, uri := range n.Skills {
-		if root, ok := strings.CutSuffix(uri, skillFile); ok {
+		if root, ok := strings.CutSuffix(uri, SkillFile); ok {
 			exact(root)
 			o.served.Add(uris.Normal(root)+"/", i)
 		}
@@ -95,7 +95,7 @@ func (o *owners) claim(i int) {
 // mayServe reports whether a URI prefix that a backend says it serves counts: one that has URIs of the platform has no others.
 func (o *owners) mayServe(text string, i int) bool {
 	allowed := o.uris.Longest(uris.Normal(text))
-	return ownership.Allows(allowed, i) && (allowed != nil || len(o.parts[i].backend.URIs()) == 0)
+	return ownership.Allows(allowed, i) && (allowed != nil || len(o.parts[i].Backend.URIs()) == 0)
 }
 
 // headOf is the literal beginning of a URI template, in normal form.
@@ -155,9 +155,9 @@ func (o *owners) remembered(kind listKind, rank int) []string {
 	n := o.names[rank]
 	switch kind {
 	case listTools:
-		return shownNames(o.parts[rank].backend.Prefix(), n.Tools)
+		return shownNames(o.parts[rank].Backend.Prefix(), n.Tools)
 	case listPrompts:
-		return shownNames(o.parts[rank].backend.Prefix(), n.Prompts)
+		return shownNames(o.parts[rank].Backend.Prefix(), n.Prompts)
 	case listResources:
 		return n.Resources
 	case listTemplates:
@@ -180,7 +180,7 @@ func shownNames(prefix string, names []string) []string {
 
 // away reports whether the list of a part is not there.
 func (o *owners) away(rank int, kind listKind) bool {
-	return missing(o.parts[rank].catalog).Has(kindOfList[kind])
+	return missing(o.parts[rank].Catalog).Has(kindOfList[kind])
 }
 
 // kindOfList is the kind that a list belongs to.
@@ -201,7 +201,7 @@ func missing(c *backend.Catalog) backend.Kinds {
 func (o *owners) granteeAway(allowed []int) *backend.Backend {
 	for _, i := range allowed {
 		if o.away(i, listResources) {
-			return o.parts[i].backend
+			return o.parts[i].Backend
 		}
 	}
 	return nil
@@ -209,14 +209,14 @@ func (o *owners) granteeAway(allowed []int) *backend.Backend {
 
 // isAway reports whether the resources of a backend are not there.
 func (o *owners) isAway(b *backend.Backend) bool {
-	i := slices.IndexFunc(o.parts, func(p part) bool { return p.backend == b })
+	i := slices.IndexFunc(o.parts, func(p part) bool { return p.Backend == b })
 	return i < 0 || o.away(i, listResources)
 }
 
 // fold adds to a digest what a part's share of a list depends on beside its own list.
 func (o *owners) fold(h hash.Hash, rank int, kind listKind) {
 	p := &o.parts[rank]
-	_, _ = io.WriteString(h, strings.Join(p.backend.URIs(), "\x00"))
+	_, _ = io.WriteString(h, strings.Join(p.Backend.URIs(), "\x00"))
 	for _, list := range keptLists(p.kept, kindOfList[kind]) {
 		for _, key := range list {
 			_, _ = io.WriteString(h, "\x00"+key)
@@ -240,31 +240,31 @@ func keptLists(n *ownership.Names, kind backend.Kinds) [][]string {
 // sameURIs reports whether URIs that are not in the lists of resources belong to the same backends.
 func (o *owners) sameURIs(prev *owners) bool {
 	return slices.EqualFunc(o.parts, prev.parts, func(a, b part) bool {
-		return a.backend == b.backend && a.kept == b.kept && missing(a.catalog) == missing(b.catalog) &&
+		return a.Backend == b.Backend && a.kept == b.kept && missing(a.Catalog) == missing(b.Catalog) &&
 			slices.Equal(a.names.Prefixes, b.names.Prefixes) && slices.Equal(a.names.Pages, b.names.Pages)
 	})
 }
 
 // arrange puts parts into the order in which they win over each other, and gives those whose lists are not there what is
 // remembered. Names that before has gathered are taken over.
-func arrange(parts []part, before *view, names *ownership.Registry) []part {
+func arrange(parts []part, before *View, names *ownership.Registry) []part {
 	holders := make([]ownership.Holder, len(parts))
 	for i := range parts {
 		p := &parts[i]
-		if missing(p.catalog) != 0 {
-			p.kept = names.Kept(p.backend.Name())
+		if missing(p.Catalog) != 0 {
+			p.kept = names.Kept(p.Backend.Name())
 		}
 		if before != nil {
-			at := slices.IndexFunc(before.parts, func(b part) bool { return b.backend == p.backend && b.catalog == p.catalog && b.kept == p.kept })
+			at := slices.IndexFunc(before.Parts, func(b part) bool { return b.Backend == p.Backend && b.Catalog == p.Catalog && b.kept == p.kept })
 			if at >= 0 {
-				p.names = before.parts[at].names
+				p.names = before.Parts[at].names
 			}
 		}
 		if p.names == nil {
-			p.names = namesOf(p.catalog, p.kept)
+			p.names = namesOf(p.Catalog, p.kept)
 		}
-		holders[i] = ownership.Holder{Name: p.backend.Name(), Configured: !p.backend.Discovered()}
-		if p.catalog.Present {
+		holders[i] = ownership.Holder{Name: p.Backend.Name(), Configured: !p.Backend.Discovered()}
+		if p.Catalog.Present {
 			holders[i].Names = p.names
 		}
 	}
@@ -277,14 +277,14 @@ func arrange(parts []part, before *view, names *ownership.Registry) []part {
 
 // set gives a part the catalog of a caller.
 func (p *part) set(c *backend.Catalog) {
-	if c != p.catalog {
-		p.catalog, p.kept, p.names = c, nil, nil
+	if c != p.Catalog {
+		p.Catalog, p.kept, p.names = c, nil, nil
 	}
 }
 
 // lose takes the lists from a part: those of a caller cannot be read.
 func (p *part) lose(names *ownership.Registry) {
-	p.catalog, p.kept, p.names = p.catalog.Unlisted(), names.Kept(p.backend.Name()), nil
+	p.Catalog, p.kept, p.names = p.Catalog.Unlisted(), names.Kept(p.Backend.Name()), nil
 }
 
 // namesOf gathers the names of a catalog, and of the lists that it does not have those that are kept, which may be nil.

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
+	"github.com/mcpedge/mcpedge/edge/catalog/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/policy"
@@ -15,27 +15,27 @@ import (
 	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
-// located is a URI that a client names, and the backend that it belongs to.
-type located struct {
+// Located is a URI that a client names, and the backend that it belongs to.
+type Located struct {
 	owner *backend.Backend
 	// sent is the URI as the backend gets it: in its own spelling if it lists the URI, else in normal form.
-	sent string
+	Sent string
 	set  *resourceSet
 }
 
 // locate finds the backend of the URI that a call is about, by any spelling. false: there is none.
-func (v *view) locate(call *mcp.Call, uri string, report *reporter) (located, bool) {
-	sent, listed := v.resources.spelled.of(uri)
-	found := located{owner: v.ownerOf(call, sent, report), sent: sent, set: v.resources}
+func (v *View) locate(call *mcp.Call, uri string, report *reporter) (Located, bool) {
+	sent, listed := v.Resources.spelled.of(uri)
+	found := Located{owner: v.ownerOf(call, sent, report), Sent: sent, set: v.Resources}
 	if found.owner != nil && !listed {
-		found.sent = v.resources.spelled.below(found.owner, sent)
+		found.Sent = v.Resources.spelled.below(found.owner, sent)
 	}
 	return found, found.owner != nil
 }
 
 // target is what a policy decides on: the URI as the backend gets it.
-func (l *located) target(method mcp.Method) policy.Target {
-	set, owner, sent := l.set, l.owner, l.sent
+func (l *Located) target(method mcp.Method) policy.Target {
+	set, owner, sent := l.set, l.owner, l.Sent
 	return policy.Target{Kind: policy.Resource, Method: method, Name: sent, Backend: owner.Name(),
 		Vars: func() []map[string]string { return set.variables(sent, owner) }}
 }
@@ -44,7 +44,7 @@ func (l *located) target(method mcp.Method) policy.Target {
 // many more than rules hold for; nil: none does.
 func (s *resourceSet) variables(uri string, owner *backend.Backend) (all []map[string]string) {
 	for _, t := range s.templates {
-		if t.owner != owner || t.parsed == nil {
+		if t.Owner != owner || t.parsed == nil {
 			continue
 		}
 		vars, ok := t.parsed.Match(uri)
@@ -124,7 +124,7 @@ func (m *merge) spellings() (out spellings) {
 			if out.prefixes == nil {
 				out.prefixes = map[*backend.Backend][]respelling{}
 			}
-			out.prefixes[p.backend] = all
+			out.prefixes[p.Backend] = all
 		}
 	}
 	return out
@@ -141,7 +141,7 @@ func respelled(n *ownership.Names) (out []respelling) {
 		add(prefix)
 	}
 	for _, uri := range n.Skills {
-		add(strings.TrimSuffix(uri, skillFile[1:]))
+		add(strings.TrimSuffix(uri, SkillFile[1:]))
 	}
 	slices.SortStableFunc(out, func(a, b respelling) int { return len(b.normal) - len(a.normal) })
 	return out
@@ -161,9 +161,9 @@ func (m *merge) listed(fn func(uri string, rank int)) {
 			}
 		}
 		for _, uri := range n.Skills {
-			fn(strings.TrimSuffix(uri, skillFile), i)
+			fn(strings.TrimSuffix(uri, SkillFile), i)
 		}
-		for _, x := range p.catalog.Skills {
+		for _, x := range p.Catalog.Skills {
 			for _, f := range x.GetFiles() {
 				fn(f.GetUri(), i)
 			}
@@ -186,19 +186,19 @@ func (s *resourceSet) template(text string) *template {
 // normal is the template's text in normal form, or as it is if it cannot be parsed.
 func (t *template) normal() string {
 	if t.parsed == nil {
-		return t.text
+		return t.Text
 	}
 	return t.parsed.Normal()
 }
 
-// respell gives the contents of what was read the client's spelling of the URI, where they have the backend's.
-func (l *located) respell(contents []*pb.ResourceContents, uri string) {
-	if l.sent == uri {
+// Respell gives the contents of what was read the client's spelling of the URI, where they have the backend's.
+func (l *Located) Respell(contents []*pb.ResourceContents, uri string) {
+	if l.Sent == uri {
 		return
 	}
 	normal := uris.Normal(uri)
 	for _, c := range contents {
-		if c.GetUri() == l.sent || uris.Normal(c.GetUri()) == normal {
+		if c.GetUri() == l.Sent || uris.Normal(c.GetUri()) == normal {
 			c.Uri = uri
 		}
 	}
@@ -211,11 +211,11 @@ type spelledOwner struct {
 }
 
 // watched is the owner of a URI that a client watches by a spelling.
-func (l *located) watched(uri string) changes.Owner {
-	if l.sent == uri {
+func (l *Located) watched(uri string) changes.Owner {
+	if l.Sent == uri {
 		return l.owner
 	}
-	return spelledOwner{l.owner, l.sent}
+	return spelledOwner{l.owner, l.Sent}
 }
 
 // Watch implements changes.Owner.

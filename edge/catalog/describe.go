@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"context"
@@ -11,27 +11,27 @@ import (
 
 // Describe returns serverInfo, which is always the edge's own, the capabilities and the instructions. When a
 // caller's own lists cannot be read, it describes what all callers share, and is not to be cached.
-func (d *Dispatch) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
-	v, err := d.views.of(ctx, p)
+func (c *Catalog) Describe(ctx context.Context, rules *revision.Rules, p mcp.Principal) mcp.Description {
+	v, err := c.views.Of(ctx, p)
 	if err != nil {
-		v = d.views.shared.Load()
+		v = c.views.Shared.Load()
 	}
-	features := v.features
+	features := v.Features
 	features.TasksList = !p.Anonymous()
 	out := mcp.Description{
-		ServerInfo:   d.server.Info(rules),
+		ServerInfo:   c.server.Info(rules),
 		Capabilities: translate.Capabilities(rules, features),
 		Instructions: v.instructions,
-		Digest:       v.seenBy(d.opts.Access, &p).digest,
+		Digest:       v.seenBy(c.opts.Visibility, &p).digest,
 	}
-	if hint := v.hint(); err == nil && !v.incomplete() {
+	if hint := v.hint(); err == nil && !v.Incomplete() {
 		out.TTL, out.Public = int64(hint.TTL/time.Millisecond), hint.Public
 	}
 	return out
 }
 
 // hint is the cache hint of a description: the narrowest of those of its lists.
-func (v *view) hint() translate.CacheHint {
+func (v *View) hint() translate.CacheHint {
 	var out translate.CacheHint
 	first := true
 	join := func(served bool, l *list) {
@@ -44,10 +44,10 @@ func (v *view) hint() translate.CacheHint {
 			out.Public = out.Public && l.hint.Public
 		}
 	}
-	join(v.features.Tools, v.tools.list)
-	join(v.features.Resources, v.resources.list)
-	join(v.features.Resources, v.resources.templateList)
-	join(v.features.Prompts, v.prompts.list)
-	join(v.features.Skills, v.resources.skillList)
+	join(v.Features.Tools, v.Tools.List)
+	join(v.Features.Resources, v.Resources.List)
+	join(v.Features.Resources, v.Resources.TemplateList)
+	join(v.Features.Prompts, v.Prompts.List)
+	join(v.Features.Skills, v.Resources.skillList)
 	return out
 }

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"google.golang.org/protobuf/proto"
@@ -15,18 +15,18 @@ type showing struct {
 
 // show sets in which form tools/list has a tool; calls go on by the tool as the backend lists it. before is the tool
 // of its name in the view before, or nil: what was made of the same schema is taken over.
-func (t *tool) show(list *portable.List, before *tool) {
+func (t *Tool) show(list *portable.List, before *Tool) {
 	var known *portable.Result
-	if before != nil && before.pb.GetInputSchemaJson() == t.pb.GetInputSchemaJson() {
-		known = before.form
+	if before != nil && before.Proto.GetInputSchemaJson() == t.Proto.GetInputSchemaJson() {
+		known = before.Form
 	}
-	t.form = list.Schema(t.pb.GetInputSchemaJson(), known)
-	if before != nil && before.pb == t.pb && before.form == t.form && before.stray == t.stray {
-		t.shown = before.shown
+	t.Form = list.Schema(t.Proto.GetInputSchemaJson(), known)
+	if before != nil && before.Proto == t.Proto && before.Form == t.Form && before.stray == t.stray {
+		t.Shown = before.Shown
 		return
 	}
-	if t.shown = shown(t.pb, t.form); t.stray {
-		t.shown = pageless(t.shown)
+	if t.Shown = shown(t.Proto, t.Form); t.stray {
+		t.Shown = pageless(t.Shown)
 	}
 }
 

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"fmt"
@@ -6,20 +6,6 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
-
-// reportPages logs that a list has more than one page, the first of which ends with an entry: once per list, which
-// changes with its content. Callers with lists of their own have one report of each kind, since the log is no place
-// to tell each of.
-func (r *round) reportPages(l *list, last int, own bool) {
-	if l.paged.Swap(true) || (r.view.private || own) && !r.d.report.first("pages\x00"+l.kind.String()) {
-		return
-	}
-	o := l.under(r.rules).overflow(last, r.d.opts.PageSize)
-	r.d.opts.Logger.Warn("a list has more than one page: clients that read the first page alone, as some agent frameworks do, "+
-		"see nothing of the rest; raise the setting, or serve fewer entries",
-		"list", l.kind.String(), "entries", o.entries, "first_page", o.first, "setting", o.setting,
-		"page_size", r.d.opts.PageSize, "page_bytes", r.d.opts.PageBytes)
-}
 
 // overflow is what the first page of a list leaves out.
 type overflow struct {
@@ -48,7 +34,7 @@ const (
 // say looks at the lists with entries of at least so many of the parts.
 func (p *Preview) say(parts []part, owners int) (said []string) {
 	v := p.view(parts)
-	for _, l := range []*list{v.tools.list, v.resources.list, v.resources.templateList, v.prompts.list, v.resources.skillList} {
+	for _, l := range []*list{v.Tools.List, v.Resources.List, v.Resources.TemplateList, v.Prompts.List, v.Resources.skillList} {
 		have := 0
 		for _, s := range l.spans {
 			if s.to > s.from {
@@ -67,7 +53,7 @@ func (p *Preview) say(parts []part, owners int) (said []string) {
 
 // sentence tells of a list under the revision whose first page holds least; empty: one page holds all under each.
 func (p *Preview) sentence(l *list) (text string) {
-	least := len(l.entries)
+	least := len(l.Entries)
 	for _, r := range revision.All() {
 		out := l.under(r)
 		_, last := out.page(0, p.opts.PageSize, p.opts.PageBytes)
@@ -89,7 +75,7 @@ func (p *Preview) sentence(l *list) (text string) {
 		}
 		text = fmt.Sprintf("%s has %d pages, as %s is %d: the first has %d of %d entries. Clients that read the first page "+
 			"alone, as some agent frameworks do, see nothing from %.120q on: raise %s, or serve fewer entries",
-			l.kind, pages, o.setting, value, o.first, o.entries, l.entries[out.items[o.first].entry].key, o.setting)
+			l.kind, pages, o.setting, value, o.first, o.entries, l.Entries[out.items[o.first].entry].key, o.setting)
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"encoding/binary"
@@ -98,18 +98,18 @@ type strays map[[2]string]string
 func (m *merge) strays(s *resourceSet) strays {
 	var out strays
 	for rank, p := range m.parts {
-		for _, t := range p.catalog.Tools {
+		for _, t := range p.Catalog.Tools {
 			for _, uri := range pagesOf(t.GetMetaJson()) {
 				holder, foreign := s.pageOwner(uri, rank)
 				if !foreign {
 					continue
 				}
-				owner := m.parts[holder].backend
+				owner := m.parts[holder].Backend
 				if out == nil {
 					out = make(strays)
 				}
-				out[[2]string{p.backend.Name(), t.GetName()}] = uri
-				m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.backend.Name()})
+				out[[2]string{p.Backend.Name(), t.GetName()}] = uri
+				m.conflicts = append(m.conflicts, Conflict{What: "page of a tool", Key: uri, Kept: owner.Name(), Dropped: p.Backend.Name()})
 				break // The tool is shown without any.
 			}
 		}

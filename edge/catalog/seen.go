@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"encoding/binary"
@@ -46,87 +46,87 @@ const (
 // value is empty. Safe for concurrent use.
 type filtered struct {
 	once  sync.Once
-	seen  *lru.Cache[string, *seen] // by entitlement
-	lists *lru.Cache[string, *list] // by kind and the entries that it has
+	Seen  *lru.Cache[string, *seen] // by entitlement
+	Lists *lru.Cache[string, *list] // by kind and the entries that it has
 }
 
 func (f *filtered) init() {
-	f.seen, _ = lru.New[string, *seen](maxEntitlements)
-	f.lists, _ = lru.New[string, *list](maxFilteredLists)
+	f.Seen, _ = lru.New[string, *seen](maxEntitlements)
+	f.Lists, _ = lru.New[string, *list](maxFilteredLists)
 }
 
 // seenBy is what a caller sees. access may be nil.
-func (v *view) seenBy(access Access, who *mcp.Principal) *seen {
+func (v *View) seenBy(access Visibility, who *mcp.Principal) *seen {
 	entitlement, listed := "", (func(*policy.Target) bool)(nil)
 	if access != nil {
 		entitlement, listed = access.Lists(who)
 	}
 	if listed == nil {
 		return &seen{
-			tools: v.tools.list, resources: v.resources.list, templates: v.resources.templateList, prompts: v.prompts.list,
-			skills: v.resources.skillList, digest: v.digest,
+			tools: v.Tools.List, resources: v.Resources.List, templates: v.Resources.TemplateList, prompts: v.Prompts.List,
+			skills: v.Resources.skillList, digest: v.Digest,
 		}
 	}
-	v.filtered.once.Do(v.filtered.init)
-	if s, ok := v.filtered.seen.Get(entitlement); ok {
+	v.Filtered.once.Do(v.Filtered.init)
+	if s, ok := v.Filtered.Seen.Get(entitlement); ok {
 		return s
 	}
 	s := &seen{
-		tools: v.filtered.list(v.tools.list, listed), resources: v.filtered.list(v.resources.list, listed),
-		templates: v.filtered.list(v.resources.templateList, listed), prompts: v.filtered.list(v.prompts.list, listed),
-		skills: v.filtered.list(v.resources.skillList, listed),
+		tools: v.Filtered.list(v.Tools.List, listed), resources: v.Filtered.list(v.Resources.List, listed),
+		templates: v.Filtered.list(v.Resources.TemplateList, listed), prompts: v.Filtered.list(v.Prompts.List, listed),
+		skills: v.Filtered.list(v.Resources.skillList, listed),
 		own:    true, entitlement: max(1, keyHash(entitlement)),
 	}
 	resources := []*list{s.resources, s.templates}
-	if v.features.Skills {
+	if v.Features.Skills {
 		resources = append(resources, s.skills)
 	}
 	s.digest = mcp.Digest{
-		Tools:     digestOf(v.digest.Tools, s.tools),
-		Resources: digestOf(v.digest.Resources, resources...),
-		Prompts:   digestOf(v.digest.Prompts, s.prompts),
+		Tools:     digestOf(v.Digest.Tools, s.tools),
+		Resources: digestOf(v.Digest.Resources, resources...),
+		Prompts:   digestOf(v.Digest.Prompts, s.prompts),
 	}
-	v.filtered.seen.Add(entitlement, s)
+	v.Filtered.Seen.Add(entitlement, s)
 	return s
 }
 
 // list is the part of a list that is listed.
 func (f *filtered) list(l *list, listed func(*policy.Target) bool) *list {
-	visible := make([]byte, 1+(len(l.entries)+7)/8)
+	visible := make([]byte, 1+(len(l.Entries)+7)/8)
 	visible[0] = byte(l.kind)
 	n := 0
-	for i := range l.entries {
-		if listed(&l.entries[i].target) {
+	for i := range l.Entries {
+		if listed(&l.Entries[i].target) {
 			visible[1+i/8] |= 1 << (i % 8)
 			n++
 		}
 	}
-	if n == len(l.entries) {
+	if n == len(l.Entries) {
 		return l
 	}
-	if known, ok := f.lists.Get(string(visible)); ok {
+	if known, ok := f.Lists.Get(string(visible)); ok {
 		return known
 	}
 	out := newList(l.kind, l.report)
 	out.hint = l.hint
-	out.entries = make([]entry, 0, n)
+	out.Entries = make([]entry, 0, n)
 	for owner := range l.spans {
 		out.spans[owner] = span{}
 	}
-	for i := range l.entries {
+	for i := range l.Entries {
 		if visible[1+i/8]&(1<<(i%8)) == 0 {
 			continue
 		}
-		e := l.entries[i]
+		e := l.Entries[i]
 		s := out.spans[e.owner]
 		if s.from == s.to { // the first of its backend, whose entries stand together
-			s.from, s.to = len(out.entries), len(out.entries)
+			s.from, s.to = len(out.Entries), len(out.Entries)
 		}
 		s.to++
 		out.spans[e.owner] = s
-		out.entries = append(out.entries, e)
+		out.Entries = append(out.Entries, e)
 	}
-	f.lists.Add(string(visible), out)
+	f.Lists.Add(string(visible), out)
 	return out
 }
 
@@ -135,8 +135,8 @@ func digestOf(all uint64, lists ...*list) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write(binary.BigEndian.AppendUint64(nil, all))
 	for _, l := range lists {
-		for i := range l.entries {
-			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, l.entries[i].hash))
+		for i := range l.Entries {
+			_, _ = h.Write(binary.BigEndian.AppendUint64(nil, l.Entries[i].hash))
 		}
 		_, _ = h.Write([]byte{0})
 	}

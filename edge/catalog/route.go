@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"github.com/mcpedge/mcpedge/edge/backend"
@@ -22,7 +22,7 @@ func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 	if first == none {
 		return s.owners.granteeAway(allowed)
 	}
-	return s.owners.parts[first].backend
+	return s.owners.parts[first].Backend
 }
 
 // byTemplate is the first template below a rank, of a backend in allowed, that matches a URI; nil: none.
@@ -33,14 +33,14 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 			break
 		}
 		switch {
-		case found != nil && found.owner == t.owner, !ownership.Allows(allowed, t.rank), !t.matches(uri):
+		case found != nil && found.Owner == t.Owner, !ownership.Allows(allowed, t.rank), !t.matches(uri):
 		case found == nil:
 			found = t
 		default:
-			report.once("ambiguous\x00"+found.text+"\x00"+t.text,
+			report.once("ambiguous\x00"+found.Text+"\x00"+t.Text,
 				"a URI matches the resource templates of two backends: the first answers for it",
-				"uri", clip(uri), "template", found.text, "backend", found.owner.Name(),
-				"other_template", t.text, "other_backend", t.owner.Name())
+				"uri", Clip(uri), "template", found.Text, "backend", found.Owner.Name(),
+				"other_template", t.Text, "other_backend", t.Owner.Name())
 		}
 	}
 	return found
@@ -48,18 +48,18 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 
 // template is one backend's URI template (RFC 6570).
 type template struct {
-	text   string
-	owner  *backend.Backend
+	Text   string
+	Owner  *backend.Backend
 	rank   int            // the owner's
 	parsed *uris.Template // nil: it cannot be parsed, so it matches nothing
 }
 
 func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *template {
-	t := &template{text: text, owner: owner, rank: rank}
+	t := &template{Text: text, Owner: owner, rank: rank}
 	parsed, err := uris.Parse(text)
 	if err != nil {
 		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: nothing is routed by it",
-			"backend", owner.Name(), "template", clip(text), "error", err)
+			"backend", owner.Name(), "template", Clip(text), "error", err)
 		return t
 	}
 	t.parsed = parsed
@@ -73,16 +73,16 @@ func (t *template) matches(uri string) bool { return t.parsed != nil && t.parsed
 func (m *merge) prefixes() (conflicts []Conflict) {
 	first := make(map[string]int)
 	for i, n := range m.owners.names {
-		name := m.parts[i].backend.Name()
+		name := m.parts[i].Backend.Name()
 		for _, text := range n.Prefixes {
 			if !m.owners.mayServe(text, i) {
 				m.report.once("beyond\x00"+name+"\x00"+text,
 					"a backend says that it serves a URI prefix which the configuration does not give to it: it counts for nothing; add it to the backend's uris",
-					"backend", name, "prefix", clip(text))
+					"backend", name, "prefix", Clip(text))
 				continue
 			}
 			if kept, taken := first[text]; taken {
-				conflicts = append(conflicts, Conflict{What: "URI prefix", Key: text, Kept: m.parts[kept].backend.Name(), Dropped: name})
+				conflicts = append(conflicts, Conflict{What: "URI prefix", Key: text, Kept: m.parts[kept].Backend.Name(), Dropped: name})
 				continue
 			}
 			first[text] = i

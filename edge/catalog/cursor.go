@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"encoding/base64"
@@ -28,7 +28,7 @@ const (
 	cursorEntitled = 2
 )
 
-var cursorText = base64.RawURLEncoding.Strict()
+var CursorText = base64.RawURLEncoding.Strict()
 
 func (c cursor) String() string {
 	b := make([]byte, 0, 32+len(c.owner))
@@ -41,7 +41,7 @@ func (c cursor) String() string {
 	}
 	b = append(b, c.owner...)
 	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
-	return cursorText.EncodeToString(b)
+	return CursorText.EncodeToString(b)
 }
 
 // parseCursor reads the params' cursor member, of a caller with an entitlement. False without an error: there is none. null, which some clients
@@ -57,7 +57,7 @@ func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor
 	c, ok := decodeCursor(text)
 	if !ok || c.list != list || c.entitlement != entitlement {
 		return cursor{}, false, mcp.Errorf(mcp.KindBadCursor,
-			"cursor %q was not given out for %s: list again without a cursor", clip(text), list)
+			"cursor %q was not given out for %s: list again without a cursor", Clip(text), list)
 	}
 	return c, true, nil
 }
@@ -65,7 +65,7 @@ func parseCursor(raw json.RawMessage, list listKind, entitlement uint64) (cursor
 // decodeCursor is the inverse of String, and accepts nothing else.
 func decodeCursor(text string) (cursor, bool) {
 	const tail = 8 + 4
-	b, err := cursorText.DecodeString(text)
+	b, err := CursorText.DecodeString(text)
 	if err != nil || len(b) < 2+1+tail || b[0] != cursorVersion && b[0] != cursorEntitled {
 		return cursor{}, false
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"hash/maphash"
@@ -40,4 +40,13 @@ func (r *reporter) first(key string) bool {
 	}
 	r.seen[digest] = struct{}{}
 	return true
+}
+
+// Clip keeps what a client sent from filling messages and logs.
+func Clip(s string) string {
+	const most = 256
+	if len(s) <= most {
+		return s
+	}
+	return s[:most] + "…"
 }

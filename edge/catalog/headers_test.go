@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"fmt"
@@ -120,8 +120,8 @@ func TestParamHeaderValues(t *testing.T) {
 		if tc.value != "" {
 			args = `{"o":{"v":` + tc.value + `}}`
 		}
-		err := checkParamHeaders(headers, http.Header{"Mcp-Param-V": tc.header}, []byte(args))
-		if (err == nil) != tc.ok || err != nil && kindOf(t, err) != mcp.KindHeaderMismatch {
+		err := CheckParamHeaders(headers, http.Header{"Mcp-Param-V": tc.header}, []byte(args))
+		if (err == nil) != tc.ok || err != nil && mcp.AsError(err).Kind != mcp.KindHeaderMismatch {
 			t.Errorf("%d: %s against %.40q: %v", i, tc.value, tc.header, err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestParamHeaderValues(t *testing.T) {
 
 func TestHeaderErrorsSayWhatToDo(t *testing.T) {
 	headers := []paramHeader{{name: "Mcp-Param-V", path: []string{"v"}}}
-	err := checkParamHeaders(headers, http.Header{}, []byte(`{"v":1}`))
+	err := CheckParamHeaders(headers, http.Header{}, []byte(`{"v":1}`))
 	if got := fmt.Sprint(err); got != "header Mcp-Param-V is missing: it must mirror the argument v" {
 		t.Error(got)
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"context"
@@ -21,44 +21,44 @@ type views struct {
 	backends func() []*backend.Backend
 	names    *ownership.Registry
 	report   *reporter
-	shared   atomic.Pointer[view]
+	Shared   atomic.Pointer[View]
 	showing  showing
 
 	// private are the views of callers with lists of their own, by privateKey.
-	private *lru.Cache[string, *view]
+	Private *lru.Cache[string, *View]
 }
 
 func newViews(backends func() []*backend.Backend, names *ownership.Registry, most int, report *reporter, form showing) *views {
 	s := &views{backends: backends, names: names, report: report, showing: form}
-	s.private, _ = lru.New[string, *view](most) // it fails for less than 1 only
+	s.Private, _ = lru.New[string, *View](most) // it fails for less than 1 only
 	s.refresh()
 	return s
 }
 
 // refresh makes the shared view anew and returns the one before (nil at first) and the new one. One
 // goroutine at a time.
-func (s *views) refresh() (before, after *view) {
-	before = s.shared.Load()
+func (s *views) refresh() (before, after *View) {
+	before = s.Shared.Load()
 	backends := s.backends()
 	parts := make([]part, len(backends))
 	for i, b := range backends {
-		parts[i] = part{backend: b, catalog: b.Catalog()}
+		parts[i] = part{Backend: b, Catalog: b.Catalog()}
 	}
 	parts = arrange(parts, before, s.names)
 	if before != nil && before.sameParts(parts) {
 		return before, before
 	}
 	after = newView(parts, before, s.report, s.showing)
-	s.shared.Store(after)
-	if before != nil && len(parts) < len(before.parts) {
-		s.private.Purge() // They may have a backend that is not there any more.
+	s.Shared.Store(after)
+	if before != nil && len(parts) < len(before.Parts) {
+		s.Private.Purge() // They may have a backend that is not there any more.
 	}
 	return before, after
 }
 
-// of returns the view of a caller: one atomic load if no backend has private lists.
-func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
-	v := s.shared.Load()
+// Of returns the view of a caller: one atomic load if no backend has private lists.
+func (s *views) Of(ctx context.Context, p mcp.Principal) (*View, error) {
+	v := s.Shared.Load()
 	if !v.private {
 		return v, nil
 	}
@@ -67,8 +67,8 @@ func (s *views) of(ctx context.Context, p mcp.Principal) (*view, error) {
 
 // forCall returns the view that a request is served by: where it names something, one in which the lists of the backends are read that
 // may have it. The lists of others are as they are at hand.
-func (s *views) forCall(ctx context.Context, call *mcp.Call) (*view, error) {
-	v := s.shared.Load()
+func (s *views) forCall(ctx context.Context, call *mcp.Call) (*View, error) {
+	v := s.Shared.Load()
 	if !v.private {
 		return v, nil
 	}
@@ -76,8 +76,8 @@ func (s *views) forCall(ctx context.Context, call *mcp.Call) (*view, error) {
 	if !named {
 		return s.own(ctx, call.Principal, v, func(int) bool { return true })
 	}
-	for i := range v.parts {
-		if v.parts[i].catalog.Private && may(i) {
+	for i := range v.Parts {
+		if v.Parts[i].Catalog.Private && may(i) {
 			return s.own(ctx, call.Principal, v, may)
 		}
 	}
@@ -89,8 +89,8 @@ const ownAtOnce = 16
 
 // own returns the caller's own view, made of the backends' lists for the caller, of those that are needed and those at hand. The
 // lists of a backend that cannot be asked are missing from it, and failed is set. It fails only when ctx ended.
-func (s *views) own(ctx context.Context, p mcp.Principal, shared *view, needed func(rank int) bool) (*view, error) {
-	parts := slices.Clone(shared.parts)
+func (s *views) own(ctx context.Context, p mcp.Principal, shared *View, needed func(rank int) bool) (*View, error) {
+	parts := slices.Clone(shared.Parts)
 	failed, err := s.ownParts(ctx, p, parts, needed)
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view, needed f
 	if failed != nil {
 		key += "\x00" // beside the view in which nothing failed
 	}
-	prev, known := s.private.Get(key)
+	prev, known := s.Private.Get(key)
 	if known && prev.sameParts(parts) {
 		return prev, nil
 	}
@@ -112,11 +112,11 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view, needed f
 	v := newView(parts, prev, s.report, s.showing)
 	v.failed = failed
 	for i := range parts {
-		if c := parts[i].catalog; c.Private && c.Present && c != shared.parts[i].catalog {
-			s.names.Own(parts[i].backend.Name(), v.owners.names[i])
+		if c := parts[i].Catalog; c.Private && c.Present && c != shared.Parts[i].Catalog {
+			s.names.Own(parts[i].Backend.Name(), v.owners.names[i])
 		}
 	}
-	s.private.Add(key, v)
+	s.Private.Add(key, v)
 	return v, nil
 }
 
@@ -124,10 +124,10 @@ func (s *views) own(ctx context.Context, p mcp.Principal, shared *view, needed f
 func (s *views) ownParts(ctx context.Context, p mcp.Principal, parts []part, needed func(rank int) bool) (failed, err error) {
 	var missing []int
 	for i := range parts {
-		if !parts[i].catalog.Private {
+		if !parts[i].Catalog.Private {
 			continue
 		}
-		if c := parts[i].backend.KeptFor(p); c != nil {
+		if c := parts[i].Backend.KeptFor(p); c != nil {
 			parts[i].set(c)
 		} else if !needed(i) {
 			parts[i].lose(s.names)
@@ -148,7 +148,7 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 	reading.SetLimit(ownAtOnce)
 	for n, i := range missing {
 		reading.Go(func() error {
-			c, err := parts[i].backend.CatalogFor(ctx, p)
+			c, err := parts[i].Backend.CatalogFor(ctx, p)
 			if errs[n] = err; err == nil {
 				parts[i].set(c)
 			}
@@ -160,9 +160,9 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 		switch {
 		case errs[n] == nil:
 		case ctx.Err() != nil:
-			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
+			return nil, translate.Status(status.FromContextError(ctx.Err()).Err(), parts[i].Backend.Name(), parts[i].Backend.MaxMessageBytes())
 		default:
-			failed = translate.Status(errs[n], parts[i].backend.Name(), parts[i].backend.MaxMessageBytes())
+			failed = translate.Status(errs[n], parts[i].Backend.Name(), parts[i].Backend.MaxMessageBytes())
 			parts[i].lose(s.names)
 		}
 	}
@@ -170,10 +170,10 @@ func (s *views) readParts(ctx context.Context, p mcp.Principal, parts []part, mi
 }
 
 // known returns the caller's view as far as it is known without asking anybody.
-func (s *views) known(p mcp.Principal) *view {
-	v := s.shared.Load()
+func (s *views) known(p mcp.Principal) *View {
+	v := s.Shared.Load()
 	if v.private {
-		if own, ok := s.private.Get(privateKey(p)); ok {
+		if own, ok := s.Private.Get(privateKey(p)); ok {
 			return own
 		}
 	}

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"log/slog"
@@ -14,13 +14,13 @@ type Preview struct {
 	parts []part
 }
 
-// NewPreview makes one for a Dispatch with these options.
+// NewPreview makes one for a Catalog with these options.
 func NewPreview(opts Options) *Preview { return &Preview{opts: opts.withDefaults()} }
 
 // Of adds a backend and says, a sentence for each, which of its lists have more than one page if it is the only one. Clients
 // are in use that read the first page only.
 func (p *Preview) Of(b *backend.Backend, c *backend.Catalog) []string {
-	one := part{backend: b, catalog: c}
+	one := part{Backend: b, Catalog: c}
 	p.parts = append(p.parts, one)
 	return p.say([]part{one}, 1)
 }
@@ -31,7 +31,7 @@ func (p *Preview) Together() []string { return p.say(p.parts, 2) }
 
 // Complete reports whether so many backends were added, none of which has lists that are a caller's own.
 func (p *Preview) Complete(backends int) bool {
-	return len(p.parts) == backends && !slices.ContainsFunc(p.parts, func(one part) bool { return one.catalog.Private })
+	return len(p.parts) == backends && !slices.ContainsFunc(p.parts, func(one part) bool { return one.Catalog.Private })
 }
 
 // Conflicts are the names that several of the backends claim, in their order.
@@ -40,6 +40,6 @@ func (p *Preview) Conflicts() []Conflict { return p.view(p.parts).conflicts }
 // Targets are all that the backends list, as clients see it.
 func (p *Preview) Targets() []policy.Target { return p.view(p.parts).targets() }
 
-func (p *Preview) view(parts []part) *view {
-	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.schemaWork})
+func (p *Preview) view(parts []part) *View {
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{work: p.opts.SchemaWork})
 }

@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"slices"
@@ -9,16 +9,16 @@ import (
 	"github.com/mcpedge/mcpedge/edge/translate"
 )
 
-// view is what all backends serve together, as one caller sees it, or all callers. Immutable.
-type view struct {
-	parts     []part // in the order in which they win over each other
+// View is what all backends serve together, as one caller sees it, or all callers. Immutable.
+type View struct {
+	Parts     []part // in the order in which they win over each other
 	owners    *owners
-	tools     *toolSet
-	resources *resourceSet
-	prompts   *promptSet
-	features  translate.Features
+	Tools     *toolSet
+	Resources *resourceSet
+	Prompts   *promptSet
+	Features  translate.Features
 	conflicts []Conflict
-	digest    mcp.Digest
+	Digest    mcp.Digest
 
 	// instructions for the model, of all backends.
 	instructions string
@@ -27,65 +27,65 @@ type view struct {
 	// missing: a configured backend, or a list of one, is not there.
 	missing bool
 	// filtered are the lists as entitlements see them.
-	filtered filtered
+	Filtered filtered
 	// failed is why a backend's part is missing from a caller's own view; nil: nothing is.
 	failed error
 }
 
 // part is one backend's share of a view.
 type part struct {
-	backend *backend.Backend
-	catalog *backend.Catalog
+	Backend *backend.Backend
+	Catalog *backend.Catalog
 	// kept is what is remembered of the lists that the catalog does not have; nil: it has all, or nothing is.
 	kept *ownership.Names
 	// names are those of the catalog and of kept; nil: not gathered yet.
 	names *ownership.Names
 }
 
-// incomplete reports whether a configured backend, or a list of one, is missing: clients must then not cache lists,
+// Incomplete reports whether a configured backend, or a list of one, is missing: clients must then not cache lists,
 // and a feature that no known backend serves may exist.
-func (v *view) incomplete() bool { return v.failed != nil || v.missing }
+func (v *View) Incomplete() bool { return v.failed != nil || v.missing }
 
 // catalog is the catalog that a backend has in this view.
-func (v *view) catalog(b *backend.Backend) *backend.Catalog {
-	for i := range v.parts {
-		if v.parts[i].backend == b {
-			return v.parts[i].catalog
+func (v *View) catalog(b *backend.Backend) *backend.Catalog {
+	for i := range v.Parts {
+		if v.Parts[i].Backend == b {
+			return v.Parts[i].Catalog
 		}
 	}
 	return &backend.Catalog{}
 }
 
 // sameParts reports whether a view was made of these catalogs.
-func (v *view) sameParts(parts []part) bool {
-	return slices.EqualFunc(v.parts, parts, func(a, b part) bool {
-		return a.backend == b.backend && a.catalog == b.catalog && a.kept == b.kept
+func (v *View) sameParts(parts []part) bool {
+	return slices.EqualFunc(v.Parts, parts, func(a, b part) bool {
+		return a.Backend == b.Backend && a.Catalog == b.Catalog && a.kept == b.kept
 	})
 }
 
 // newView merges the parts, in their order. What prev, which may be nil, holds for the same content is
 // taken over, with its renderings and schemas. The report hears of conflicts.
-func newView(parts []part, prev *view, report *reporter, form showing) *view {
+func newView(parts []part, prev *View, report *reporter, form showing) *View {
 	if prev == nil {
-		prev = &view{}
+		prev = &View{}
 	}
 	m := &merge{parts: parts, report: report, showing: form, owners: newOwners(parts)}
-	v := &view{parts: parts, owners: m.owners}
-	v.digest = mcp.Digest{
+	v := &View{Parts: parts, owners: m.owners}
+	v.Digest = mcp.Digest{
 		Tools:     m.digest(listTools),
 		Resources: m.digest(listResources),
 		Prompts:   m.digest(listPrompts),
 	}
-	v.resources = m.resources(prev.resources, v.digest.Resources)
-	strays := m.strays(v.resources)
-	v.digest.Tools = strays.fold(v.digest.Tools)
-	v.tools = m.tools(prev.tools, v.digest.Tools, strays)
-	v.prompts = m.prompts(prev.prompts, v.digest.Prompts)
-	v.features = m.features()
+	v.Resources = m.resources(prev.Resources, v.Digest.Resources)
+	strays := m.strays(v.Resources)
+	v.Digest.Tools = strays.fold(v.Digest.Tools)
+	v.Tools = m.tools(prev.Tools, v.Digest.Tools, strays)
+	v.Prompts = m.prompts(prev.Prompts, v.Digest.Prompts)
+	v.Features = m.features()
 	v.instructions = m.instructions()
-	v.conflicts = slices.Concat(v.tools.conflicts, v.resources.conflicts, v.prompts.conflicts, m.conflicts)
-	v.missing = slices.ContainsFunc(parts, func(p part) bool { return !p.catalog.Present || p.catalog.Unread != 0 })
-	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.catalog.Private })
+	v.conflicts = slices.Concat(v.Tools.conflicts, v.Resources.conflicts, v.Prompts.conflicts, m.conflicts)
+	v.missing = slices.ContainsFunc(parts, func(p part) bool { return !p.Catalog.Present || p.Catalog.Unread != 0 })
+	v.private = slices.ContainsFunc(parts, func(p part) bool { return p.Catalog.Private })
 	for _, c := range v.conflicts {
 		report.conflict(c)
 	}

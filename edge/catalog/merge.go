@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 import (
 	"encoding/binary"
@@ -44,12 +44,12 @@ func (m *merge) digest(kind listKind) uint64 {
 	h := fnv.New64a()
 	for i, p := range m.parts {
 		m.owners.fold(h, i, kind)
-		served, _, digest := share(p.catalog, kind)
+		served, _, digest := share(p.Catalog, kind)
 		if !served {
 			continue
 		}
-		_, _ = h.Write([]byte(p.backend.Name() + "\x00" + p.backend.Prefix() + "\x00"))
-		if kind == listTools && p.backend.FullSchemas() {
+		_, _ = h.Write([]byte(p.Backend.Name() + "\x00" + p.Backend.Prefix() + "\x00"))
+		if kind == listTools && p.Backend.FullSchemas() {
 			_, _ = h.Write([]byte("full"))
 		}
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, digest))
@@ -61,7 +61,7 @@ func (m *merge) digest(kind listKind) uint64 {
 func (m *merge) hint(kind listKind) translate.CacheHint {
 	out, found := translate.CacheHint{}, false
 	for _, p := range m.parts {
-		served, hint, _ := share(p.catalog, kind)
+		served, hint, _ := share(p.Catalog, kind)
 		if !served {
 			continue
 		}
@@ -84,13 +84,13 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 	owners := make(map[string]string)
 	forms := make(map[string]string) // by the form in which a key is compared: no backend has a spelling of another's
 	claim := func(key string, rank int) bool {
-		name, form := m.parts[rank].backend.Name(), kind.form(key)
+		name, form := m.parts[rank].Backend.Name(), kind.form(key)
 		kept, taken := owners[key]
 		if by, known := forms[form]; known && by != name && !taken {
 			kept, taken = by, true
 		}
 		if holder, foreign := m.owners.foreign(kind, key, rank); foreign && !taken {
-			kept, taken = m.parts[holder].backend.Name(), true
+			kept, taken = m.parts[holder].Backend.Name(), true
 		}
 		if taken {
 			*conflicts = append(*conflicts, Conflict{What: what, Key: key, Kept: kept, Dropped: name})
@@ -100,8 +100,8 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 		return true
 	}
 	for rank, p := range m.parts {
-		name := p.backend.Name()
-		from := len(l.entries)
+		name := p.Backend.Name()
+		from := len(l.Entries)
 		for _, key := range m.owners.remembered(kind, rank) {
 			if _, taken := owners[key]; !taken && claim(key, rank) && reserve != nil {
 				reserve(key, rank)
@@ -118,10 +118,10 @@ func (m *merge) list(kind listKind, what string, conflicts *[]Conflict, each fun
 				return false
 			}
 			e.owner, e.key, e.hash = name, key, keyHash(key)
-			l.entries = append(l.entries, e)
+			l.Entries = append(l.Entries, e)
 			return true
 		})
-		l.spans[name] = span{from: from, to: len(l.entries)}
+		l.spans[name] = span{from: from, to: len(l.Entries)}
 	}
 	return l
 }
@@ -136,7 +136,7 @@ func (k listKind) form(key string) string {
 
 // rank is a part's, which is one of m.parts.
 func (m *merge) rank(p part) int {
-	return slices.IndexFunc(m.parts, func(o part) bool { return o.backend == p.backend })
+	return slices.IndexFunc(m.parts, func(o part) bool { return o.Backend == p.Backend })
 }
 
 // features joins what the backends can do. The edge itself reports list changes, since backends come
@@ -144,13 +144,13 @@ func (m *merge) rank(p part) int {
 func (m *merge) features() translate.Features {
 	f := translate.Features{}
 	for _, p := range m.parts {
-		c := p.catalog
+		c := p.Catalog
 		f.Tools = f.Tools || c.HasTools
 		f.Resources = f.Resources || c.HasResources
 		f.Prompts = f.Prompts || c.HasPrompts
 		f.Subscribe = f.Subscribe || canSubscribe(c)
 		f.Completions = f.Completions || canCompleteTemplates(c) || canCompletePrompts(c)
-		m.extensions(&f, p.backend, c.Describe.GetExtensionsJson())
+		m.extensions(&f, p.Backend, c.Describe.GetExtensionsJson())
 	}
 	m.skillsFeature(&f)
 	m.tasksFeature(&f)
@@ -161,7 +161,7 @@ func (m *merge) features() translate.Features {
 // tasksFeature says that there are tasks if some tool has them. The extension is the edge's own, whatever backends announce.
 func (m *merge) tasksFeature(f *translate.Features) {
 	for _, p := range m.parts {
-		for _, t := range p.catalog.Tools {
+		for _, t := range p.Catalog.Tools {
 			if s := translate.TaskSupport(t.GetTaskSupport()); s.Optional || s.Required {
 				f.Tasks = true
 				if f.Extensions == nil {
@@ -189,12 +189,12 @@ func canCompletePrompts(c *backend.Catalog) bool {
 // instructions are those of a single backend as they are, and of several each under a heading with its name.
 func (m *merge) instructions() string {
 	if len(m.parts) == 1 {
-		return m.parts[0].catalog.Describe.GetInstructions()
+		return m.parts[0].Catalog.Describe.GetInstructions()
 	}
 	var out []string
 	for _, p := range m.parts {
-		if text := strings.TrimSpace(p.catalog.Describe.GetInstructions()); text != "" {
-			out = append(out, "## "+p.backend.Name()+"\n\n"+text)
+		if text := strings.TrimSpace(p.Catalog.Describe.GetInstructions()); text != "" {
+			out = append(out, "## "+p.Backend.Name()+"\n\n"+text)
 		}
 	}
 	return strings.Join(out, "\n\n")

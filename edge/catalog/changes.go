@@ -1,10 +1,10 @@
-package dispatch
+package catalog
 
 import (
 	"context"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	"github.com/mcpedge/mcpedge/edge/dispatch/changes"
+	"github.com/mcpedge/mcpedge/edge/catalog/changes"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/internal/uris"
@@ -15,27 +15,27 @@ const allKinds = backend.Tools | backend.Resources | backend.Prompts
 // Changes opens a feed of changes for one subscriber. It waits until the backends report on the
 // filter's URIs, or refused, so that nothing falls between; a feed without URIs costs neither a call
 // nor a goroutine. It fails when ctx ends.
-func (d *Dispatch) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
-	return d.hub.Open(ctx, p, f)
+func (c *Catalog) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp.Feed, error) {
+	return c.hub.Open(ctx, p, f)
 }
 
 // Settle waits until the view shows every change that the backends have reported so far. It fails
 // when ctx ends.
-func (d *Dispatch) Settle(ctx context.Context) error { return d.hub.Settle(ctx) }
+func (c *Catalog) Settle(ctx context.Context) error { return c.hub.Settle(ctx) }
 
 // Exchange has swap replace what Access decides by, and tells those subscribers whose lists are others then. Watches of
 // resources that may not be watched any more end, and those begin that now may be. With outdated the principals of those who
 // subscribed before do not have all that Access looks at from now on: they are told, now and every other time. One call at a
 // time.
-func (d *Dispatch) Exchange(swap func(), outdated bool) {
-	d.hub.Exchange(func(p mcp.Principal) mcp.Digest { return d.views.known(p).seenBy(d.opts.Access, &p).digest }, differences, swap, outdated)
+func (c *Catalog) Exchange(swap func(), outdated bool) {
+	c.hub.Exchange(func(p mcp.Principal) mcp.Digest { return c.views.known(p).seenBy(c.opts.Visibility, &p).digest }, differences, swap, outdated)
 }
 
 // source lets the feeds of changes see the views.
 type source struct {
 	views  *views
 	report *reporter
-	access Access // nil: everything may be watched
+	access Visibility // nil: everything may be watched
 }
 
 // Refresh implements changes.Source.
@@ -44,12 +44,12 @@ func (s source) Refresh(reported backend.Kinds) (kinds backend.Kinds, replaced b
 	if after.private || before.private {
 		kinds = reported // else a shared list changed only if its digest did
 	}
-	return kinds | differences(before.digest, after.digest), before != after
+	return kinds | differences(before.Digest, after.Digest), before != after
 }
 
 // View implements changes.Source.
 func (s source) View(ctx context.Context, p mcp.Principal) (changes.View, error) {
-	v, err := s.views.of(ctx, p)
+	v, err := s.views.Of(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s source) View(ctx context.Context, p mcp.Principal) (changes.View, error)
 func (s source) Differ(ctx context.Context, a, b mcp.Principal) (backend.Kinds, error) {
 	var digests [2]mcp.Digest
 	for i, p := range []mcp.Principal{a, b} {
-		v, err := s.views.of(ctx, p)
+		v, err := s.views.Of(ctx, p)
 		if err != nil {
 			return 0, err
 		}
@@ -88,7 +88,7 @@ func (s source) Hides(p mcp.Principal, uri string, owner changes.Owner) bool {
 }
 
 // denies reports whether the policy denies a caller to watch a resource, where it is located if that is known, else at its owner.
-func (s source) denies(p mcp.Principal, uri string, owner changes.Owner, now *located, known bool) bool {
+func (s source) denies(p mcp.Principal, uri string, owner changes.Owner, now *Located, known bool) bool {
 	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSubscribe, Name: uris.Normal(uri), Backend: owner.Name()}
 	if known {
 		target = now.target(mcp.MethodSubscribe)
@@ -111,23 +111,23 @@ func differences(a, b mcp.Digest) (kinds backend.Kinds) {
 
 // callerView is what the feeds see of one caller's view.
 type callerView struct {
-	*view
+	*View
 	report *reporter
-	access Access
+	access Visibility
 	who    mcp.Principal
 }
 
 // Reportable implements changes.View: kinds whose feature is served, or may be by a backend that is not known yet.
 // The edge reports changes of any list, since backends come and go.
 func (v callerView) Reportable(f mcp.Filter) (kinds backend.Kinds) {
-	perhaps := v.incomplete()
-	if f.Tools && (v.features.Tools || perhaps) {
+	perhaps := v.Incomplete()
+	if f.Tools && (v.Features.Tools || perhaps) {
 		kinds |= backend.Tools
 	}
-	if f.Resources && (v.features.Resources || perhaps) {
+	if f.Resources && (v.Features.Resources || perhaps) {
 		kinds |= backend.Resources
 	}
-	if f.Prompts && (v.features.Prompts || perhaps) {
+	if f.Prompts && (v.Features.Prompts || perhaps) {
 		kinds |= backend.Prompts
 	}
 	return kinds

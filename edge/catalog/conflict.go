@@ -1,4 +1,4 @@
-package dispatch
+package catalog
 
 // Conflict is one name that two backends claim, or one backend twice. The first in configuration
 // order is served under it. Equal fields on every replica of one configuration.
@@ -14,8 +14,8 @@ type Conflict struct {
 
 // Conflicts lists the entries of backends that an earlier backend's entry of the same name hides, in the view
 // that all callers share.
-func (d *Dispatch) Conflicts() []Conflict {
-	return append([]Conflict(nil), d.views.shared.Load().conflicts...)
+func (c *Catalog) Conflicts() []Conflict {
+	return append([]Conflict(nil), c.views.Shared.Load().conflicts...)
 }
 
 func (r *reporter) conflict(c Conflict) {

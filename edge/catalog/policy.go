@@ -1,0 +1,59 @@
+package catalog
+
+import (
+	"log/slog"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// completed is what a completion is about: a template, or a plain URI, which has no variables; an owner of nil: nothing is.
+func (s *resourceSet) completed(text string) (policy.Target, *backend.Backend) {
+	target := policy.Target{Kind: policy.Template, Method: mcp.MethodComplete, Name: text}
+	if t := s.template(text); t != nil {
+		target.Name, target.Backend = t.Text, t.Owner.Name()
+		return target, t.Owner
+	}
+	target.Name, _ = s.spelled.of(text)
+	rank, ok := s.byURI[target.Name]
+	if !ok {
+		return target, nil
+	}
+	owner := s.owners.parts[rank].Backend
+	target.Kind, target.Backend = policy.Resource, owner.Name()
+	return target, owner
+}
+
+// HintsOf are a tool's annotations.
+func HintsOf(a *pb.ToolAnnotations) policy.Hints {
+	h := policy.Hints{ReadOnly: a.GetReadOnly(), Idempotent: a.GetIdempotent(), OpenWorld: true}
+	h.Destructive = !h.ReadOnly // the hint is about tools that are not read-only
+	if a != nil && a.Destructive != nil {
+		h.Destructive = *a.Destructive
+	}
+	if a != nil && a.OpenWorld != nil {
+		h.OpenWorld = *a.OpenWorld
+	}
+	return h
+}
+
+// Targets are all that the backends list now, as clients see it.
+func Targets(pool *backend.Pool) (out []policy.Target) {
+	var parts []part
+	for _, b := range pool.Backends() {
+		parts = append(parts, part{Backend: b, Catalog: b.Catalog()})
+	}
+	return newView(parts, nil, &reporter{log: slog.New(slog.DiscardHandler)}, showing{}).targets()
+}
+
+// targets are all that a view lists.
+func (v *View) targets() (out []policy.Target) {
+	for _, l := range []*list{v.Tools.List, v.Prompts.List, v.Resources.List, v.Resources.TemplateList, v.Resources.skillList} {
+		for i := range l.Entries {
+			out = append(out, l.Entries[i].target)
+		}
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// promptSet is the prompts of a view.
+type promptSet struct {
+	byName map[string]*prompt
+	// reserved are the names of backends that are away.
+	reserved map[string]*backend.Backend
+	// outranked are as those of tools.
+	outranked map[ownName]*prompt
+	List      *list
+	conflicts []Conflict
+	digest    uint64
+}
+
+// prompt is one prompt of one backend.
+type prompt struct {
+	Name  string // as shown, with the prefix
+	Owner *backend.Backend
+	Proto *pb.Prompt
+	// target is what policy knows of it.
+	target policy.Target
+}
+
+func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
+	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
+		return prev
+	}
+	s := &promptSet{byName: make(map[string]*prompt), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*prompt), digest: digest}
+	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.Catalog.Prompts {
+			if x.GetName() == "" {
+				add("", entry{})
+				continue
+			}
+			name := p.Backend.Prefix() + x.GetName()
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
+			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
+			one := &prompt{Name: name, Owner: p.Backend, Proto: x, target: target}
+			if add(name, entry{render: render, target: target}) {
+				s.byName[name] = one
+			} else {
+				s.outranked[ownName{p.Backend.Name(), name}] = one
+			}
+		}
+	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].Backend })
+	return s
+}
+
+// Lacking names the required arguments that are not given. An empty one is given.
+func (p *prompt) Lacking(args map[string]string) []string {
+	var out []string
+	for _, a := range p.Proto.GetArguments() {
+		if _, given := args[a.GetName()]; a.GetRequired() && !given {
+			out = append(out, a.GetName())
+		}
+	}
+	return out
+}
+
+// promptOf is the prompt that a call is about, as toolOf.
+func (v *View) promptOf(call *mcp.Call, name string) *prompt {
+	p := v.Prompts.byName[name]
+	if call.Backend == "" || p != nil && p.Owner.Name() == call.Backend {
+		return p
+	}
+	return v.Prompts.outranked[ownName{call.Backend, name}]
+}

@@ -1,0 +1,79 @@
+package catalog
+
+import (
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+)
+
+// resourceSet is the resources and templates of a view, and which backend serves which URI.
+type resourceSet struct {
+	owners       *owners
+	byURI        map[string]int // the rank of whom a listed URI belongs to
+	templates    []*template    // by rank
+	byText       map[string]*template
+	byNormal     map[string]*template // by the normal form of its text, the first
+	spelled      spellings
+	skillList    *list
+	List         *list
+	TemplateList *list
+	conflicts    []Conflict
+	digest       uint64
+}
+
+func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
+	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listResources) &&
+		prev.TemplateList.hint == m.hint(listTemplates) && prev.skillList.hint == m.hint(listSkills) && m.owners.sameURIs(prev.owners) {
+		return prev
+	}
+	s := &resourceSet{
+		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), byNormal: make(map[string]*template),
+		conflicts: m.prefixes(), digest: digest,
+	}
+	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.Catalog.Resources {
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, x) }
+			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: x.GetUri(), Backend: p.Backend.Name()}
+			if add(x.GetUri(), entry{render: render, target: target}) {
+				s.byURI[x.GetUri()] = m.rank(p)
+			}
+		}
+	}, func(uri string, rank int) { s.byURI[uri] = rank })
+	s.TemplateList = m.list(listTemplates, "resource template", &s.conflicts, func(p part, add func(string, entry) bool) {
+		for _, x := range p.Catalog.Templates {
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendTemplate(dst, r, x) }
+			target := policy.Target{Kind: policy.Template, Method: mcp.MethodResourcesRead, Name: x.GetUriTemplate(), Backend: p.Backend.Name()}
+			if !add(x.GetUriTemplate(), entry{render: render, target: target}) {
+				continue
+			}
+			s.addTemplate(newTemplate(x.GetUriTemplate(), p.Backend, m.rank(p), m.report))
+		}
+	}, func(text string, rank int) { s.addTemplate(newTemplate(text, m.parts[rank].Backend, rank, m.report)) })
+	m.skills(s)
+	s.spelled = m.spellings()
+	return s
+}
+
+func (s *resourceSet) addTemplate(t *template) {
+	s.templates = append(s.templates, t)
+	s.byText[t.Text] = t
+	if normal := t.normal(); s.byNormal[normal] == nil {
+		s.byNormal[normal] = t
+	}
+}
+
+// ownerOf is the backend of the URI that a call is about, as the backend gets it: that which the call belongs to, if it belongs to one,
+// else see route. nil: there is none, or it does not serve resources now.
+func (v *View) ownerOf(call *mcp.Call, uri string, report *reporter) *backend.Backend {
+	if call.Backend == "" {
+		return v.Resources.route(uri, report)
+	}
+	for i := range v.Parts {
+		if p := &v.Parts[i]; p.Backend.Name() == call.Backend && p.Catalog.HasResources && !v.owners.away(i, listResources) {
+			return p.Backend
+		}
+	}
+	return nil
+}

@@ -1,0 +1,274 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// Target is what the request of one round names, as its caller has it. The zero value is ready for Resolve; it is not changed afterwards.
+type Target struct {
+	view   *View
+	method mcp.Method
+	name   string
+
+	// Backend is whom it belongs to; nil: the request names nothing that exists for the caller.
+	Backend *backend.Backend
+	// Away: the backend cannot be reached now, or its list is not known.
+	Away bool
+	// Policy is what rules decide on, where there is a backend.
+	Policy *policy.Target
+	// Tool is that of tools/call, and Prompt that of prompts/get or of a completion; nil: the request is about none.
+	Tool   *Tool
+	Prompt *prompt
+	// URI is what a request about a resource, a skill or a directory names.
+	URI Located
+	// Completion is what completion/complete asks for, and Template what that is about; nil: a plain URI. Completes: its backend has
+	// completion.
+	Completion *translate.Completion
+	Template   *template
+	Completes  bool
+}
+
+// Resolve looks up what a request names, once. Where it names something, the lists are read of those backends that may have it. An error, a
+// *mcp.Error, is the request's. A resources/subscribe of what does not exist is no error: the watch opens when it does.
+func (c *Catalog) Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *Target) error {
+	t.method, t.name = call.Method, call.Params.Target
+	var err error
+	if t.view, err = c.views.forCall(ctx, call); err != nil {
+		return err
+	}
+	switch features := &t.view.Features; {
+	case call.Method == mcp.MethodToolsCall:
+		return c.resolveTool(call, t)
+	case call.Method == mcp.MethodPromptsGet:
+		return c.resolvePrompt(call, t)
+	case call.Method == mcp.MethodComplete:
+		return c.resolveCompletion(rules, call, t)
+	case call.Method == mcp.MethodSubscribe:
+		c.locate(call, t)
+	case call.Method == mcp.MethodResourcesRead:
+		return c.resolveURI(call, t, features.Resources, "name the resource to read")
+	case !rules.Stateless: // the extension of skills is for revisions without sessions
+	case call.Method == mcp.MethodSkillsGet:
+		return c.resolveURI(call, t, features.Skills, "name the skill")
+	case call.Method == mcp.MethodDirectoryRead:
+		return c.resolveURI(call, t, features.Directories, "name the directory")
+	}
+	return nil
+}
+
+// resolveTool is for tools/call.
+func (c *Catalog) resolveTool(call *mcp.Call, t *Target) error {
+	one := t.view.toolOf(call)
+	switch {
+	case one != nil:
+		t.Tool, t.Backend, t.Policy = one, one.Owner, &one.Target
+		return nil
+	case call.Backend != "":
+		return gone(call)
+	case !t.view.Features.Tools:
+		return t.NotServed()
+	case !call.Params.HasTarget:
+		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the tool to call")
+	}
+	return c.reserved(t, t.view.Tools.reserved[t.name], policy.Tool, t.name)
+}
+
+// resolvePrompt is for prompts/get.
+func (c *Catalog) resolvePrompt(call *mcp.Call, t *Target) error {
+	switch {
+	case !t.view.Features.Prompts:
+		return t.NotServed()
+	case !call.Params.HasTarget:
+		return mcp.Errorf(mcp.KindInvalidParams, "params.name is missing or no string: name the prompt to get")
+	}
+	if p := t.view.promptOf(call, t.name); p != nil {
+		t.Prompt, t.Backend, t.Policy = p, p.Owner, &p.target
+		return nil
+	}
+	if call.Backend != "" {
+		return gone(call)
+	}
+	return c.reserved(t, t.view.Prompts.reserved[t.name], policy.Prompt, t.name)
+}
+
+// resolveCompletion is for completion/complete, whose reference is a prompt, a template or a URI.
+func (c *Catalog) resolveCompletion(rules *revision.Rules, call *mcp.Call, t *Target) error {
+	if !t.view.Features.Completions {
+		return t.NotServed()
+	}
+	asked, err := translate.ParseCompletion(rules, call)
+	if err != nil {
+		return err
+	}
+	t.Completion = &asked
+	if asked.Prompt {
+		p := t.view.Prompts.byName[asked.Target]
+		if p == nil {
+			return c.reserved(t, t.view.Prompts.reserved[asked.Target], policy.Prompt, asked.Target)
+		}
+		target := p.target
+		target.Method = call.Method
+		t.Prompt, t.Backend, t.Policy, t.Completes = p, p.Owner, &target, canCompletePrompts(t.view.catalog(p.Owner))
+		return nil
+	}
+	target, owner := t.view.Resources.completed(asked.Target)
+	if owner == nil {
+		return t.Unknown()
+	}
+	t.Backend, t.Policy = owner, &target
+	if t.Template = t.view.Resources.template(asked.Target); t.Template != nil {
+		t.Away, t.Completes = t.view.owners.isAway(owner), canCompleteTemplates(t.view.catalog(owner))
+	}
+	return nil
+}
+
+// resolveURI is for what is about a URI. what says how the request names it.
+func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string) error {
+	switch {
+	case !served:
+		return t.NotServed()
+	case !call.Params.HasTarget || t.name == "":
+		return mcp.Errorf(mcp.KindInvalidParams, "params.uri is missing or no string: %s", what)
+	case c.locate(call, t):
+	case call.Backend != "":
+		return gone(call)
+	default:
+		return t.Unknown()
+	}
+	if t.view.owners.isAway(t.Backend) {
+		return c.reserved(t, t.Backend, policy.Resource, t.URI.Sent)
+	}
+	return nil
+}
+
+// locate finds the URI of a request; false: it is nobody's.
+func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
+	found, ok := t.view.locate(call, t.name, c.report)
+	if ok {
+		target := found.target(call.Method)
+		t.URI, t.Backend, t.Policy = found, found.owner, &target
+	}
+	return ok
+}
+
+// reserved is for what belongs to a backend that is away; nil: it is nobody's. What the backend showed to some callers only exists for nobody:
+// nobody knows to which.
+func (c *Catalog) reserved(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
+	if owner == nil || c.personal(owner, kind, name) {
+		t.Backend, t.Policy = nil, nil
+		return t.Unknown()
+	}
+	target := policy.Target{Kind: kind, Method: t.method, Name: name, Backend: owner.Name()}
+	if kind == policy.Tool {
+		target.Hints = HintsOf(nil)
+	}
+	t.Backend, t.Policy, t.Away = owner, &target, true
+	return nil
+}
+
+// Unavailable is the error of a request whose target's backend is away.
+func (t *Target) Unavailable() *mcp.Error {
+	return mcp.Errorf(mcp.KindUnavailable, "it belongs to the backend %q, which cannot be reached now: try again later", t.Backend.Name())
+}
+
+// gone is the error of a call whose backend is away, or has not any more what it is about: its state, its questions and
+// their answers go to no other.
+func gone(call *mcp.Call) *mcp.Error {
+	return mcp.Errorf(mcp.KindUnavailable, "the call belongs to the backend %q, which began it and cannot go on with it now: try again later, or start the call again",
+		Clip(call.Backend))
+}
+
+// Unknown is the error of a request whose target does not exist, or is to be taken for that.
+func (t *Target) Unknown() *mcp.Error {
+	switch {
+	case t.view.failed != nil:
+		return mcp.AsError(t.view.failed)
+	case t.method == mcp.MethodToolsCall:
+		return mcp.Errorf(mcp.KindUnknownTool, "unknown tool %q: tools/list names those that exist", Clip(t.name))
+	case t.method == mcp.MethodPromptsGet:
+		return mcp.Errorf(mcp.KindUnknownPrompt, "unknown prompt %q: prompts/list names those that exist", Clip(t.name))
+	case t.Completion == nil:
+		return NotFound(t.name)
+	case t.Completion.Prompt:
+		return mcp.Errorf(mcp.KindInvalidParams, "params.ref names the prompt %q, which does not exist", Clip(t.Completion.Target))
+	}
+	return mcp.Errorf(mcp.KindInvalidParams, "params.ref names the resource template %q, which does not exist", Clip(t.Completion.Target))
+}
+
+// NotFound is the error of a resource that does not exist. It has the URI in its data, as the specification requires.
+func NotFound(uri string) *mcp.Error {
+	data := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
+	return &mcp.Error{
+		Kind:    mcp.KindResourceNotFound,
+		Message: "resource " + string(jsonrpc.AppendString(nil, Clip(uri))) + " not found: no backend answers for it",
+		Data:    json.RawMessage(data),
+	}
+}
+
+// NotServed: no backend has the method's feature, or none is known that can be used now.
+func (t *Target) NotServed() *mcp.Error {
+	switch {
+	case t.view.failed != nil:
+		return mcp.AsError(t.view.failed)
+	case t.view.Incomplete():
+		return mcp.Errorf(mcp.KindUnavailable,
+			"no backend can be asked for %s now: one is down, or its list cannot be read; try again later", t.method)
+	}
+	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", t.method)
+}
+
+// Others says of URIs whether they belong to others than one backend, as one caller has them. Immutable.
+type Others struct {
+	report *reporter
+	view   *View
+	rank   int
+}
+
+// Others is what other backends than the target's have, whose lists are all read for that; nil: the target's own is not there any more.
+func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Others, error) {
+	v, err := c.views.Of(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	rank := slices.IndexFunc(v.Parts, func(p part) bool { return p.Backend == t.Backend })
+	if rank < 0 {
+		return nil, t.Unknown()
+	}
+	return &Others{c.report, v, rank}, nil
+}
+
+// Have reports whether a URI belongs to another backend.
+func (o *Others) Have(uri string) bool {
+	_, foreign := o.view.Resources.belongs(uri, o.rank)
+	return foreign
+}
+
+// HaveOf reports whether a file of a skill belongs to another backend, which operators are told.
+func (o *Others) HaveOf(x *pb.Skill) bool {
+	kept := o.view.Resources.foreign(x, o.rank)
+	if kept == "" {
+		return false
+	}
+	o.report.conflict(Conflict{What: "skill", Key: x.GetUri(), Kept: kept, Dropped: o.view.Parts[o.rank].Backend.Name()})
+	return true
+}
+
+// KnownTool is the tool of a name as far as it is known without asking anybody; nil: there is none.
+func (c *Catalog) KnownTool(who mcp.Principal, name string) *Tool {
+	return c.views.known(who).Tools.ByName[name]
+}
+
+// Broken tells operators, once, that a backend broke the contract.
+func (c *Catalog) Broken(backend string, method mcp.Method, message string) {
+	c.report.once("broken\x00"+backend+"\x00"+message, "a backend broke the contract", "backend", backend, "method", string(method), "error", message)
+}

@@ -1,0 +1,106 @@
+package catalog
+
+import (
+	"sync/atomic"
+
+	"github.com/mcpedge/mcpedge/edge/backend"
+	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
+	"github.com/mcpedge/mcpedge/edge/revision"
+	"github.com/mcpedge/mcpedge/edge/schema/portable"
+	"github.com/mcpedge/mcpedge/edge/translate"
+	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
+)
+
+// toolSet is the tools of a view.
+type toolSet struct {
+	ByName map[string]*Tool
+	// reserved are the names of backends that are away.
+	reserved map[string]*backend.Backend
+	// outranked are the tools whose names belong to other backends: calls that they began go on with them.
+	outranked map[ownName]*Tool
+	List      *list
+	conflicts []Conflict
+	digest    uint64
+}
+
+// Tool is one tool of one backend.
+type Tool struct {
+	Name  string // as shown, with the prefix
+	Owner *backend.Backend
+	Proto *pb.Tool
+	Shown *pb.Tool // as tools/list shows it
+	// form is the schema of its arguments there; nil: as the backend sends it.
+	Form *portable.Result
+	// stray: it is shown without the page that its `_meta` names, see strays.
+	stray bool
+	Check *ToolCheck
+	// tasks says whether a call of it may become a task.
+	Tasks mcp.TaskSupport
+	// target is what policy knows of it.
+	Target policy.Target
+	// size is where that of its messages is kept; nil: not looked up yet.
+	Size atomic.Pointer[Size]
+}
+
+func (m *merge) tools(prev *toolSet, digest uint64, strays strays) *toolSet {
+	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listTools) {
+		return prev
+	}
+	s := &toolSet{ByName: make(map[string]*Tool), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Tool), digest: digest}
+	s.List = m.list(listTools, "tool", &s.conflicts, func(p part, add func(string, entry) bool) {
+		list := portable.NewList(m.showing.work)
+		defer m.reportWithheld(p.Backend.Name(), list)
+		for _, x := range p.Catalog.Tools {
+			if x.GetName() == "" {
+				add("", entry{})
+				continue
+			}
+			t := &Tool{Name: p.Backend.Prefix() + x.GetName(), Owner: p.Backend, Proto: x, Tasks: translate.TaskSupport(x.GetTaskSupport())}
+			render := func(dst []byte, r *revision.Rules) ([]byte, error) {
+				return translate.AppendTool(dst, r, t.Shown, t.Name)
+			}
+			t.Target = policy.Target{Kind: policy.Tool, Method: mcp.MethodToolsCall, Name: t.Name, Backend: t.Owner.Name(), Hints: HintsOf(x.GetAnnotations())}
+			if !add(t.Name, entry{render: render, target: t.Target}) {
+				t.Shown, t.Check = x, newToolCheck(p.Backend.Name(), x, m.report)
+				s.outranked[ownName{p.Backend.Name(), t.Name}] = t
+				continue
+			}
+			var before *Tool
+			if prev != nil {
+				before = prev.ByName[t.Name]
+			}
+			if before != nil && before.Proto == x {
+				t.Check = before.Check
+			} else {
+				t.Check = newToolCheck(p.Backend.Name(), x, m.report)
+			}
+			_, t.stray = strays[[2]string{p.Backend.Name(), x.GetName()}]
+			if t.Shown = x; !t.Owner.FullSchemas() {
+				t.show(list, before)
+			} else if t.stray {
+				t.Shown = pageless(x)
+			}
+			s.ByName[t.Name] = t
+		}
+	}, func(name string, rank int) { s.reserved[name] = m.parts[rank].Backend })
+	return s
+}
+
+// Repeatable: running it twice does no more than running it once.
+func (t *Tool) Repeatable() bool {
+	a := t.Proto.GetAnnotations()
+	return a.GetReadOnly() || a.GetIdempotent()
+}
+
+// ownName is what a backend has, by its name and the name that clients see.
+type ownName struct{ backend, name string }
+
+// toolOf is the tool that a call is about: that of the backend which it belongs to, if it belongs to one. nil: there is none.
+func (v *View) toolOf(call *mcp.Call) *Tool {
+	t := v.Tools.ByName[call.Params.Target]
+	if call.Backend == "" || t != nil && t.Owner.Name() == call.Backend {
+		return t
+	}
+	return v.Tools.outranked[ownName{call.Backend, call.Params.Target}]
+}
