@@ -150,15 +150,57 @@ func isToken(s string) bool {
 // CheckParamHeaders compares the headers with the arguments they mirror. An argument that is absent or
 // null expects no header; a header that mirrors nothing is ignored.
 func CheckParamHeaders(headers []paramHeader, h mcp.Header, args json.RawMessage) error {
+	values := mirrored(headers, args)
 	for i := range headers {
-		if err := headers[i].check(h, args); err != nil {
+		if err := headers[i].check(h, values[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p *paramHeader) check(h mcp.Header, args json.RawMessage) error {
+// mirrored are the arguments that headers mirror; nil: one is absent. Each object on the way to some is read once, however many of them it
+// holds, so that the time is that of reading the arguments as often as a path is long.
+func mirrored(headers []paramHeader, args json.RawMessage) []json.RawMessage {
+	out := make([]json.RawMessage, len(headers))
+	all := make([]int, len(headers))
+	for i := range headers {
+		all[i] = i
+	}
+	descend(headers, out, all, 0, args)
+	return out
+}
+
+// descend finds the arguments of some headers, by their indexes, whose paths lead to an object by so many names.
+func descend(headers []paramHeader, out []json.RawMessage, some []int, depth int, object json.RawMessage) {
+	if jsonrpc.TypeOf(object) != jsonrpc.Object {
+		return
+	}
+	next := map[string][]int{}
+	for _, i := range some {
+		name := headers[i].path[depth]
+		next[name] = append(next[name], i)
+	}
+	_ = jsonrpc.Members(object, func(name []byte, value json.RawMessage) error { // They were surveyed.
+		below := next[string(name)]
+		delete(next, string(name)) // The first one counts.
+		inner := make([]int, 0, len(below))
+		for _, i := range below {
+			if len(headers[i].path) == depth+1 {
+				out[i] = value
+			} else {
+				inner = append(inner, i)
+			}
+		}
+		if len(inner) > 0 {
+			descend(headers, out, inner, depth+1, value)
+		}
+		return nil
+	})
+}
+
+// check compares a header with the argument that it mirrors; nil: there is none.
+func (p *paramHeader) check(h mcp.Header, value json.RawMessage) error {
 	values := h.Values(p.name)
 	text := ""
 	if len(values) > 0 {
@@ -173,12 +215,6 @@ func (p *paramHeader) check(h mcp.Header, args json.RawMessage) error {
 			return p.mismatch("is malformed: send printable ASCII, or base64 of UTF-8 in =?base64?…?=")
 		}
 		text = decoded
-	}
-	value := args
-	for _, key := range p.path {
-		if value, _ = jsonrpc.Member(value, key); value == nil {
-			break
-		}
 	}
 	if value == nil || jsonrpc.TypeOf(value) == jsonrpc.Null {
 		return nil

@@ -1,12 +1,14 @@
 package catalog
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
@@ -133,4 +135,43 @@ func TestHeaderErrorsSayWhatToDo(t *testing.T) {
 	if got := fmt.Sprint(err); got != "header Mcp-Param-V is missing: it must mirror the argument v" {
 		t.Error(got)
 	}
+}
+
+// What headers mirror is found in one walk, as it is by looking for each.
+func TestMirroredArguments(t *testing.T) {
+	args := json.RawMessage(`{"a":{"b":1,"c":{"d":"x"}},"e":null,"f":[1],"g":{"b":{}},"":{"":7}}`)
+	var headers []paramHeader
+	for _, path := range []string{"a", "a/b", "a/c", "a/c/d", "a/c/d/e", "e", "e/x", "f", "f/0", "g/b", "g/b/c", "h", "h/i", "", "/"} {
+		headers = append(headers, paramHeader{name: "Mcp-Param-V", path: strings.Split(path, "/")})
+	}
+	for i, got := range mirrored(headers, args) {
+		want := args
+		for _, key := range headers[i].path {
+			if want, _ = jsonrpc.Member(want, key); want == nil {
+				break
+			}
+		}
+		if string(got) != string(want) {
+			t.Errorf("%q mirrors %s, want %s", headers[i].path, got, want)
+		}
+	}
+}
+
+// Many headers cost little more than one: the arguments are not read for each.
+func BenchmarkMirroredArguments(b *testing.B) {
+	args := json.RawMessage(strings.Repeat(`{"p":`, 15) + `{"z":"` + strings.Repeat(`\n`, 100_000) + `"}` + strings.Repeat(`}`, 15))
+	var headers []paramHeader
+	for i := range 64 {
+		headers = append(headers, paramHeader{path: append(slices.Repeat([]string{"p"}, 15), fmt.Sprint("k", i))})
+	}
+	b.Run("1", func(b *testing.B) {
+		for b.Loop() {
+			mirrored(headers[:1], args)
+		}
+	})
+	b.Run("64", func(b *testing.B) {
+		for b.Loop() {
+			mirrored(headers, args)
+		}
+	})
 }

@@ -1,11 +1,14 @@
 package catalog
 
 import (
+	"sync"
+
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
+	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // resourceSet is the resources and templates of a view, and which backend serves which URI.
@@ -14,7 +17,8 @@ type resourceSet struct {
 	byURI        map[string]int // the rank of whom a listed URI belongs to
 	templates    []*template    // by rank
 	byText       map[string]*template
-	byNormal     map[string]*template // by the normal form of its text, the first
+	byNormal     map[string]*template     // by the normal form of its text, the first
+	owned        map[*backend.Backend]int // how many templates each has
 	spelled      spellings
 	skillList    *list
 	List         *list
@@ -29,13 +33,13 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		return prev
 	}
 	s := &resourceSet{
-		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), byNormal: make(map[string]*template),
+		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), byNormal: make(map[string]*template), owned: make(map[*backend.Backend]int),
 		conflicts: m.prefixes(), digest: digest,
 	}
 	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.Catalog.Resources {
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendResource(dst, r, x) }
-			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: x.GetUri(), Backend: p.Backend.Name()}
+			target := s.entryTarget(mcp.MethodResourcesRead, x.GetUri(), p.Backend, len(p.Catalog.Resources))
 			if add(x.GetUri(), entry{render: render, target: target}) {
 				s.byURI[x.GetUri()] = m.rank(p)
 			}
@@ -58,10 +62,27 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 
 func (s *resourceSet) addTemplate(t *template) {
 	s.templates = append(s.templates, t)
+	s.owned[t.Owner]++
 	s.byText[t.Text] = t
 	if normal := t.normal(); s.byNormal[normal] == nil {
 		s.byNormal[normal] = t
 	}
+}
+
+// maxReadings bounds the matches of URIs with templates that are made to decide on the entries of one list, or of one directory, so that a
+// backend with many of both does not keep the processor busy. Beyond it a rule that looks at resource.vars is told of more templates than it
+// holds for, which denies.
+const maxReadings = 1 << 20
+
+// entryTarget is what a policy knows of one of so many URIs in a list of a backend's. The variables of templates are read when a rule first
+// looks at them.
+func (s *resourceSet) entryTarget(method mcp.Method, uri string, owner *backend.Backend, of int) policy.Target {
+	return policy.Target{Kind: policy.Resource, Method: method, Name: uri, Backend: owner.Name(), Vars: sync.OnceValue(func() []map[string]string {
+		if s.owned[owner]*of > maxReadings {
+			return make([]map[string]string, policy.MaxReadings+1)
+		}
+		return s.variables(uris.Normal(uri), owner)
+	})}
 }
 
 // ownerOf is the backend of the URI that a call is about, as the backend gets it: that which the call belongs to, if it belongs to one,

@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
@@ -46,7 +45,7 @@ func (m *merge) skills(s *resourceSet) {
 				continue
 			}
 			render := func(dst []byte, _ *revision.Rules) ([]byte, error) { return translate.AppendSkill(dst, x) }
-			target := policy.Target{Kind: policy.Resource, Method: mcp.MethodSkillsGet, Name: x.GetUri(), Backend: p.Backend.Name()}
+			target := s.entryTarget(mcp.MethodSkillsGet, x.GetUri(), p.Backend, len(p.Catalog.Skills))
 			add(x.GetUri(), entry{render: render, target: target})
 		}
 	}, nil)

@@ -247,6 +247,11 @@ func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Ot
 	return &Others{c.report, v, rank}, nil
 }
 
+// Entry is what a policy knows of one of so many URIs that the target's backend lists in answer to the request.
+func (t *Target) Entry(method mcp.Method, uri string, of int) policy.Target {
+	return t.view.Resources.entryTarget(method, uri, t.Backend, of)
+}
+
 // Have reports whether a URI belongs to another backend.
 func (o *Others) Have(uri string) bool {
 	_, foreign := o.view.Resources.belongs(uri, o.rank)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
@@ -21,32 +22,40 @@ const (
 
 // askAgain completes questions that a backend repeats because the client's answer does not fit: each has the reason in its message. The
 // error is mcp.ErrMisfit at the last answer that a question may get. A backend that repeats a question for reasons of its own is left
-// alone.
+// alone, and so is one that asks something else under the same key.
 func (r *round) askAgain(in *mcp.InputRequired) error {
-	var again misfits
+	var asked misfits
 	for i := range in.Requests {
 		q := &in.Requests[i]
-		answer := r.answerTo(q.Key)
-		if answer == nil {
-			continue
+		this := misfit{Question: questionOf(q)}
+		before, known := r.misfits[q.Key]
+		same := known && before.Question == this.Question || r.call.Round <= 1 // Those of a first round come without having been asked for.
+		if answer := r.answerTo(q.Key); answer != nil && same {
+			if reason := misfitOf(q, answer); reason != nil {
+				if this.Count = before.Count + 1; this.Count >= maxMisfits {
+					return &mcp.Error{Kind: mcp.KindInvalidParams, Err: mcp.ErrMisfit,
+						Message: fmt.Sprintf("the client's answer to %q does not fit the question, after it was asked %d times: %v", q.Key, this.Count, reason)}
+				}
+				q.Params = withReason(q.Params, reason)
+			}
 		}
-		reason := misfitOf(q, answer)
-		if reason == nil {
-			continue
+		if asked == nil {
+			asked = misfits{}
 		}
-		n := r.misfits[q.Key] + 1
-		if n >= maxMisfits {
-			return &mcp.Error{Kind: mcp.KindInvalidParams, Err: mcp.ErrMisfit,
-				Message: fmt.Sprintf("the client's answer to %q does not fit the question, after it was asked %d times: %v", q.Key, n, reason)}
-		}
-		if again == nil {
-			again = misfits{}
-		}
-		again[q.Key] = n
-		q.Params = withReason(q.Params, reason)
+		asked[q.Key] = this
 	}
-	in.State = again.seal(in.State)
+	in.State = asked.seal(in.State)
 	return nil
+}
+
+// questionOf tells questions apart by what fits them: their method and their form.
+func questionOf(q *mcp.InputRequest) uint64 {
+	form, _ := jsonrpc.Member(q.Params, "requestedSchema")
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(q.Method))
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write(form)
+	return h.Sum64()
 }
 
 // answerTo is the client's answer of this round to a key; nil: there is none.
@@ -100,8 +109,14 @@ func withReason(params json.RawMessage, reason error) json.RawMessage {
 	return append(out, '}')
 }
 
-// misfits counts by key how many answers in a row did not fit. They are kept in the state of a round, before the backend's own.
-type misfits map[string]int
+// misfits are the questions of a round by their keys. They are kept in the state of the round, before the backend's own.
+type misfits map[string]misfit
+
+// misfit is a question, and how many answers to it in a row did not fit.
+type misfit struct {
+	Question uint64 `json:"q"`
+	Count    int    `json:"n,omitempty"`
+}
 
 // misfitsMark begins a state that holds misfits.
 var misfitsMark = []byte("mcpedge.misfits\x00")

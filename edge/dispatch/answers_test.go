@@ -12,7 +12,7 @@ import (
 // What a backend keeps comes back as it was, whatever it looks like, and the misfits with it.
 func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 	for _, own := range [][]byte{nil, []byte("own"), misfitsMark, append(bytes.Clone(misfitsMark), "{}\x00own"...), {0}} {
-		for _, m := range []misfits{nil, {"name": 1}, {"a\x00b": 2, "c": 1}} {
+		for _, m := range []misfits{nil, {"name": {1, 1}}, {"a\x00b": {1 << 63, 2}, "c": {2, 0}}} {
 			state := m.seal(own)
 			call := &mcp.Call{State: state}
 			got, counts := withOwnState(call)
@@ -21,7 +21,7 @@ func TestMisfitsAreKeptBesideTheState(t *testing.T) {
 			}
 			for key, n := range m {
 				if counts[key] != n {
-					t.Errorf("%q has %d misfits, want %d", key, counts[key], n)
+					t.Errorf("%q has %v, want %v", key, counts[key], n)
 				}
 			}
 		}
@@ -83,5 +83,34 @@ func TestWithReason(t *testing.T) {
 		if got := string(withReason(json.RawMessage(params), reason)); got != want {
 			t.Errorf("%s became %s", params, got)
 		}
+	}
+}
+
+// A backend may ask another question under the key of the one before: the answer to that is not held against it.
+func TestAnotherQuestionUnderTheSameKey(t *testing.T) {
+	question := func(member string) *mcp.InputRequired {
+		return &mcp.InputRequired{Requests: []mcp.InputRequest{{Key: "step", Method: mcp.MethodElicit, Params: json.RawMessage(
+			`{"message":"Your ` + member + `?","requestedSchema":{"type":"object","properties":{"` + member + `":{"type":"string"}},"required":["` + member + `"]}}`)}}}
+	}
+	r := &round{call: &mcp.Call{}}
+	for _, member := range []string{"name", "street", "city", "zip", "phone"} {
+		asked := question(member)
+		if err := r.askAgain(asked); err != nil {
+			t.Fatalf("%s: %v", member, err)
+		}
+		if strings.Contains(string(asked.Requests[0].Params), "did not fit") {
+			t.Errorf("asked %s", asked.Requests[0].Params)
+		}
+		next := &mcp.Call{Round: 2, State: asked.State, Responses: []mcp.InputResponse{
+			{Key: "step", Method: mcp.MethodElicit, Result: json.RawMessage(`{"action":"accept","content":{"` + member + `":"x"}}`)},
+		}}
+		r = &round{}
+		r.call, r.misfits = withOwnState(next)
+	}
+	// The same question again, after an answer that does not fit, has the reason.
+	again := question("phone")
+	r.call.Responses[0].Result = json.RawMessage(`{"action":"accept","content":{}}`)
+	if err := r.askAgain(again); err != nil || !strings.Contains(string(again.Requests[0].Params), "did not fit") {
+		t.Errorf("asked %s, %v", again.Requests[0].Params, err)
 	}
 }

@@ -8,10 +8,8 @@ import (
 
 	"github.com/mcpedge/mcpedge/edge/catalog"
 
-	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
-	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/translate"
 	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
@@ -29,7 +27,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	ctx, end, err := r.begin(ctx, owner, r.call.Params.Target)
+	ctx, end, err := r.begin(ctx, owner, found.Sent)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -48,7 +46,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool {
-		return others.Have(c.GetUri()) || !r.mayRead(c, owner)
+		return others.Have(c.GetUri()) || !r.mayRead(c, len(out.GetResources()))
 	})
 	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
 	if err != nil {
@@ -95,14 +93,15 @@ func (d directoryCursors) token(call *mcp.Call) (string, error) {
 	return "", mcp.Errorf(mcp.KindBadCursor, "cursor %.60s was not given out for this directory: read it again without a cursor", raw)
 }
 
-// mayRead says whether a child of a directory is shown.
-func (r *round) mayRead(child *pb.Resource, owner *backend.Backend) bool {
+// mayRead says whether one of so many children of a directory is shown.
+func (r *round) mayRead(child *pb.Resource, of int) bool {
 	if r.d.opts.Access == nil {
 		return true
 	}
-	target := policy.Target{Kind: policy.Resource, Method: mcp.MethodResourcesRead, Name: child.GetUri(), Backend: owner.Name()}
+	method := mcp.MethodResourcesRead
 	if child.GetMimeType() == catalog.DirectoryType {
-		target.Method = mcp.MethodDirectoryRead
+		method = mcp.MethodDirectoryRead
 	}
+	target := r.named.Entry(method, child.GetUri(), of)
 	return r.d.opts.Access.May(&r.call.Principal, &target)
 }

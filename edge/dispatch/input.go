@@ -23,7 +23,7 @@ func (r *round) inputRequired(in *pb.InputRequired) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if len(r.call.Responses) > 0 || len(out.State) > 0 {
+	if len(out.Requests) > 0 || len(out.State) > 0 {
 		if err := r.askAgain(out); err != nil {
 			return mcp.Reply{}, err
 		}

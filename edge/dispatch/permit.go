@@ -41,9 +41,7 @@ func chosen(c *translate.Completion) policy.Arguments {
 	return func() (map[string]any, error) {
 		out := map[string]any{c.Argument: c.Value}
 		for name, value := range c.Arguments {
-			if name != c.Argument {
-				out[name] = value
-			}
+			out[name] = value
 		}
 		return out, nil
 	}

@@ -20,7 +20,7 @@ func (r *round) readResource(ctx context.Context) (mcp.Reply, error) {
 	}
 	req.Uri = found.Sent
 	r.tell(req.Context, owner)
-	ctx, end, err := r.begin(ctx, owner, uri)
+	ctx, end, err := r.begin(ctx, owner, found.Sent)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

@@ -31,8 +31,8 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	found, owner, uri := &r.named.URI, r.named.Backend, r.call.Params.Target
-	ctx, end, err := r.begin(ctx, owner, uri)
+	found, owner := &r.named.URI, r.named.Backend
+	ctx, end, err := r.begin(ctx, owner, found.Sent)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

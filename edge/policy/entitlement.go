@@ -70,6 +70,7 @@ func (p *Policy) appendTarget(dst []byte, t *Target) []byte {
 	}
 	if p.uses.variables[varVars] {
 		vars := t.variables()
+		dst = binary.AppendUvarint(dst, uint64(len(vars)))
 		for _, name := range sortedKeys(vars) {
 			dst = appendText(appendText(dst, name), vars[name])
 		}

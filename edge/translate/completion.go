@@ -17,7 +17,7 @@ type Completion struct {
 	Target string
 	// Argument is its name, Value what was typed so far.
 	Argument, Value string
-	// Arguments are those already chosen; nil: none, or the revision does not send them.
+	// Arguments are those already chosen, without Argument, of which Value is the one value; nil: none, or the revision does not send them.
 	Arguments map[string]string
 }
 
@@ -54,6 +54,7 @@ func ParseCompletion(rules *revision.Rules, call *mcp.Call) (Completion, error) 
 		if c.Arguments, err = stringMap("params.context.arguments", arguments); err != nil {
 			return Completion{}, err
 		}
+		delete(c.Arguments, c.Argument)
 	}
 	return c, nil
 }

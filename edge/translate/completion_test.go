@@ -11,7 +11,7 @@ import (
 )
 
 func TestParseCompletion(t *testing.T) {
-	call := callOf(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"1"}}}`)
+	call := callOf(t, mcp.MethodComplete, `{"ref":{"type":"ref/prompt","name":"p","title":"P"},"argument":{"name":"a","value":""},"context":{"arguments":{"b":"1","a":"another value of what is completed"}}}`)
 	for _, r := range revision.All() {
 		want := Completion{Prompt: true, Target: "p", Argument: "a"}
 		if r.CompletionContext {

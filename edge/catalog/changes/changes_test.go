@@ -365,3 +365,37 @@ func TestPendingURIsAreBounded(t *testing.T) {
 		t.Errorf("%d changes, the last %v", n, got[n-1])
 	}
 }
+
+// leaving is a view whose subscriber leaves while the owner of a first URI is found.
+type leaving struct {
+	View
+	leave func()
+	found int
+}
+
+func (l *leaving) Owner(uri string) Owner {
+	l.found++
+	l.leave()
+	return l.View.Owner(uri)
+}
+
+// Owners are not found for somebody who has left: that takes time where many templates nearly match.
+func TestWhoHasLeftIsNotWorkedFor(t *testing.T) {
+	w := &world{}
+	h := New(w, Options{Jitter: -1})
+	f := open(t, h, mcp.Filter{})
+	v, err := w.View(t.Context(), mcp.Principal{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &leaving{View: v, leave: cancel}
+	f.updating.Lock()
+	f.asked.URIs = []string{"a:1", "a:2", "a:3"}
+	f.rewatch(ctx, l, false)
+	f.asked.URIs = nil
+	f.updating.Unlock()
+	if l.found != 1 {
+		t.Errorf("%d owners were found", l.found)
+	}
+}

@@ -176,6 +176,10 @@ func (f *feed) rewatch(ctx context.Context, v View, tell bool) {
 
 	owners := make(map[string]Owner, len(f.asked.URIs))
 	for _, uri := range f.asked.URIs {
+		if ctx.Err() != nil { // Finding an owner takes time where many templates nearly match.
+			f.rerouteSoon()
+			return
+		}
 		if owner := v.Owner(uri); owner != nil {
 			owners[uri] = owner
 		}

@@ -98,6 +98,9 @@ func (e *Era) permitWatches(ctx context.Context, in *mcp.Incoming, rules *revisi
 	var asking errgroup.Group
 	asking.SetLimit(permitAtOnce)
 	for i, uri := range uris {
+		if ctx.Err() != nil {
+			break
+		}
 		asking.Go(func() error {
 			errs[i] = e.permitWatch(ctx, in, rules, id, uri)
 			return nil
