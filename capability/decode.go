@@ -18,10 +18,13 @@ type preset struct {
 func inputSchemaOf(tool string, t reflect.Type) string {
 	s := makeSchema(t, false)
 	if s.own == nil && s.Type != "object" {
-		if s.Type != nil || s.Ref != "" {
+		if s.Type != nil {
 			panic(fmt.Sprintf("capability: tool %q: arguments are a JSON object; take a struct or a map, not a %v", tool, t))
 		}
 		s.Type = "object" // any, json.RawMessage
+	}
+	if s.Properties == nil {
+		s.Properties = properties{} // which some interfaces of models ask for
 	}
 	text, err := json.Marshal(s)
 	if err != nil {

@@ -151,7 +151,10 @@ func (f field) extend(own json.RawMessage) json.RawMessage {
 
 func (f field) describe(s *schema) {
 	tag := f.field.Tag
-	s.Title, s.Description, s.Header = tag.Get("title"), tag.Get("description"), tag.Get("header")
+	s.Title, s.Header = tag.Get("title"), tag.Get("header")
+	if v := tag.Get("description"); v != "" {
+		s.Description = v
+	}
 	if v, ok := tag.Lookup("default"); ok {
 		s.Default, _ = json.Marshal(f.value(s, "default", v))
 	}

@@ -33,7 +33,7 @@ type schema struct {
 	MaxItems      *int            `json:"maxItems,omitempty"`
 	UniqueItems   bool            `json:"uniqueItems,omitempty"`
 	Items         *schema         `json:"items,omitempty"`
-	Properties    properties      `json:"properties,omitempty"`
+	Properties    properties      `json:"properties,omitzero"`
 	Required      []string        `json:"required,omitempty"`
 	Additional    *schema         `json:"additionalProperties,omitempty"`
 	PropertyNames *schema         `json:"propertyNames,omitempty"`
@@ -64,6 +64,7 @@ type properties []property
 // MarshalJSON prints an object in the order of the properties.
 func (p properties) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
+	b.WriteByte('{')
 	for i, m := range p {
 		name, err := json.Marshal(m.name)
 		if err != nil {
@@ -73,7 +74,9 @@ func (p properties) MarshalJSON() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		b.WriteByte("{,"[min(i, 1)])
+		if i > 0 {
+			b.WriteByte(',')
+		}
 		b.Write(name)
 		b.WriteByte(':')
 		b.Write(value)
@@ -91,11 +94,16 @@ var (
 	textType      = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// schemaMaker makes the schema of one root type. Its panics are caught by makeSchema.
+// maxStructs bounds the structs that an input schema writes out; of types that contain each other there are more ways than can be.
+const maxStructs = 1000
+
+// schemaMaker makes the schema of one root type. Output schemas refer to types that contain themselves. Input schemas write
+// all types out, for clients and models that take no references; inside itself, a type is any object.
 type schemaMaker struct {
 	output    bool // nil slices, maps and pointers are printed as null
 	stack     []reflect.Type
-	recursive map[reflect.Type]string // types that contain themselves: the name in $defs
+	structs   int
+	recursive map[reflect.Type]string // types that contain themselves, of an output: the name in $defs
 	defs      properties
 }
 
@@ -240,9 +248,14 @@ func orNull(s *schema) *schema {
 }
 
 func (m *schemaMaker) ofStruct(t reflect.Type, path string) *schema {
+	if m.structs++; m.structs > maxStructs && !m.output {
+		return &schema{Type: "object"}
+	}
 	for _, outer := range m.stack {
-		if outer == t {
+		if outer == t && m.output {
 			return m.reference(t)
+		} else if outer == t {
+			return &schema{Type: "object", Description: "a " + t.Name() + " as above"}
 		}
 	}
 	m.stack = append(m.stack, t)

@@ -23,6 +23,33 @@ type node struct {
 	Children []*node `json:"children,omitempty"`
 }
 
+type chain struct {
+	Next *chain `json:"next" description:"The rest"`
+	Then *chain `json:"then"`
+}
+
+const inlineNode = `{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":` +
+	`{"type":"object","description":"a node as above"}}},"required":["value"]}`
+
+// mesh0 contains itself by 4^8 ways.
+type (
+	mesh0 struct{ A, B, C, D *mesh1 }
+	mesh1 struct{ A, B, C, D *mesh2 }
+	mesh2 struct{ A, B, C, D *mesh3 }
+	mesh3 struct{ A, B, C, D *mesh4 }
+	mesh4 struct{ A, B, C, D *mesh5 }
+	mesh5 struct{ A, B, C, D *mesh6 }
+	mesh6 struct{ A, B, C, D *mesh7 }
+	mesh7 struct{ A, B, C, D *mesh0 }
+)
+
+func TestSchemaIsBounded(t *testing.T) {
+	text := schemaOf(reflect.TypeFor[mesh0](), false)
+	if len(text) > 512<<10 || strings.Contains(text, "$ref") {
+		t.Errorf("%d bytes: %.200s", len(text), text)
+	}
+}
+
 func TestSchema(t *testing.T) {
 	for name, c := range map[string]struct {
 		t      reflect.Type
@@ -76,8 +103,15 @@ func TestSchema(t *testing.T) {
 		"embedded pointer": {reflect.TypeFor[struct{ *node }](), false,
 			`{"type":"object"}`}, // an unexported type behind a pointer cannot be decoded
 		"recursive": {reflect.TypeFor[node](), false,
-			`{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["value"],` +
-				`"$defs":{"node":{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/node"}}},"required":["value"]}}}`},
+			`{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":` +
+				`{"type":"object","description":"a node as above"}}},"required":["value"]}`},
+		"recursive, with a description": {reflect.TypeFor[chain](), false,
+			`{"type":"object","properties":{"next":{"type":"object","description":"The rest"},"then":{"type":"object","description":"a chain as above"}}}`},
+		"the same type twice": {reflect.TypeFor[struct{ A, B node }](), false,
+			`{"type":"object","properties":{"A":` + inlineNode + `,"B":` + inlineNode + `},"required":["A","B"]}`},
+		"recursive output": {reflect.TypeFor[node](), true,
+			`{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}}},"required":["value"],` +
+				`"$defs":{"node":{"type":"object","properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"anyOf":[{"$ref":"#/$defs/node"},{"type":"null"}]}}},"required":["value"]}}}`},
 		"output prints null": {reflect.TypeFor[struct {
 			List []string  `json:"list"`
 			Ptr  *string   `json:"ptr"`
