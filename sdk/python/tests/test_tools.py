@@ -3,11 +3,12 @@ import functools
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import grpc
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from typing_extensions import TypeAliasType
 
 from mcpedge.capability import Call, Content, DefinitionError, Failure, RawJSON, Reason, Result, Server, Tasks, Tool, image, lacks_scopes, raw_content, text
 from mcpedge.capability.questions import form, form_schema
@@ -22,6 +23,18 @@ class Item(BaseModel):
     tags: list[str] = []
 
 
+class Cat(BaseModel):
+    kind: Literal["cat"]
+    kittens: list["Cat"] = []
+
+
+class Dog(BaseModel):
+    kind: Literal["dog"]
+
+
+Tree = TypeAliasType("Tree", "dict[str, Tree] | str")
+
+
 @dataclass
 class Point:
     x: int
@@ -34,6 +47,22 @@ def server() -> Server:
 
 def listed(s: Server) -> Tool:
     return s.tools.all()[-1].listed
+
+
+def test_schemas_of_arguments_have_no_references() -> None:
+    s = server()
+
+    @s.tool
+    def keep(first: Cat, second: Annotated[Cat, Field(description="The other")], pet: Annotated[Cat | Dog, Field(discriminator="kind")], tree: Tree) -> str:
+        return f"{first}{second}{pet}{tree}"
+
+    schema = json.loads(listed(s).input_schema_json)
+    assert "$" not in json.dumps(schema)
+    first, second, pet, tree = schema["properties"].values()
+    assert first["properties"]["kittens"]["items"] == {"description": "a Cat as above", "type": "object"}
+    assert second == {**first, "description": "The other"}
+    assert pet["oneOf"][0] == first
+    assert tree["anyOf"][0]["additionalProperties"] == {"description": "a Tree as above"}, "what is not always an object is anything"
 
 
 def test_schema_of_annotations_and_docstring() -> None:

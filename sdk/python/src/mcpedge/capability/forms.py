@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema
 
 from .failure import DefinitionError
-from .schema import Arguments, Param, Untitled, described, parse, referred
+from .schema import Arguments, Param, Untitled, described, parse
 
 _PRIMITIVES = ("string", "number", "integer", "boolean")
 
@@ -39,15 +39,12 @@ def form_of(form: Any, key: str) -> FormSpec:
 @lru_cache(maxsize=1024)
 def _form_of(form: Any, key: str) -> FormSpec:
     what = f"the form {getattr(form, '__qualname__', form)}"
-    adapter, schema = described(what, lambda: form, generator=Untitled if _is_model(form) else GenerateJsonSchema)
-    if referred(schema, schema).get("type") == "object":
+    generator = Untitled if isinstance(form, type) and issubclass(form, BaseModel) else GenerateJsonSchema
+    adapter, schema = described(what, lambda: form, generator=generator)  # pyright: ignore[reportUnknownLambdaType]
+    if schema.get("type") == "object":
         return FormSpec(_flat(what, schema), lambda text: parse(adapter, text))
     one = fields_of({key: form})
     return FormSpec(one.schema, lambda text: one.read(text)[key])
-
-
-def _is_model(form: Any) -> bool:
-    return isinstance(form, type) and issubclass(form, BaseModel)
 
 
 def fields_of(fields: Mapping[str, Any]) -> FormSpec:
@@ -58,34 +55,30 @@ def fields_of(fields: Mapping[str, Any]) -> FormSpec:
 
 
 def _flat(what: str, schema: dict[str, Any]) -> str:
-    """Prints a schema with its references and nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
+    """Prints a schema with its nulls resolved, as MCP admits it: strings, numbers, booleans and lists of
     enumerated strings."""
-    root = referred(schema, schema)
     properties = {}
-    for name, member in root.get("properties", {}).items():
-        member = _resolved(member, schema)
+    for name, member in schema.get("properties", {}).items():
+        member = _resolved(member)
         items = member.get("items", {})
         listed = member.get("type") == "array" and items.get("type") == "string" and "enum" in items
         if member.get("type") not in _PRIMITIVES and not listed:
             raise DefinitionError(f"{what}: its member {name!r} is no string, number, boolean or list of enumerated strings; a form has no others")
         properties[name] = member
-    flat = {k: v for k, v in root.items() if k in ("type", "description", "required")}
+    flat = {k: v for k, v in schema.items() if k in ("type", "description", "required")}
     return json.dumps({**flat, "properties": properties})
 
 
-def _resolved(member: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    if "$ref" in member:
-        named = {k: v for k, v in referred(member, whole).items() if k != "title"}
-        member = {**named, **{k: v for k, v in member.items() if k != "$ref"}}
+def _resolved(member: dict[str, Any]) -> dict[str, Any]:
     if "anyOf" in member:  # of X | None
         kinds = [m for m in member["anyOf"] if m.get("type") != "null"]
         if len(kinds) == 1:
             rest = {k: v for k, v in member.items() if k != "anyOf" and (k, v) != ("default", None)}
-            member = {**_resolved(kinds[0], whole), **rest}
+            member = {**_resolved(kinds[0]), **rest}
     if "const" in member:
         member = {**{k: v for k, v in member.items() if k != "const"}, "enum": [member["const"]]}
     if "items" in member:
-        member = {**member, "items": _resolved(member["items"], whole)}
+        member = {**member, "items": _resolved(member["items"])}
     return member
 
 

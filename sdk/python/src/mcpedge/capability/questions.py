@@ -117,11 +117,7 @@ def list_roots(key: str) -> Question[list[Root]]:
 
 def raw_question(key: str, request: dict[str, Any]) -> Question[Any]:
     """Any other request that the client may know: an object with `method` and `params`. The answer is the client's result."""
-
-    def read(response: InputResponse) -> Any:
-        return json.loads(response.raw_json)
-
-    return Question(InputRequest(key=key, raw_json=json.dumps(request)), read)
+    return Question(InputRequest(key=key, raw_json=json.dumps(request)), lambda response: json.loads(response.raw_json))
 
 
 def said(result: SamplingResult) -> str:

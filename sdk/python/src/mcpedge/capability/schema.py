@@ -21,17 +21,10 @@ from .types import Icon
 
 
 class Untitled(GenerateJsonSchema):
-    """Leaves out the titles that pydantic makes of the names of fields and of types."""
+    """Leaves out the titles that pydantic makes of the names of fields."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
-
-    def generate(self, schema: Any, mode: JsonSchemaMode = "validation") -> dict[str, Any]:
-        made = super().generate(schema, mode)
-        for name, definition in [("", made), *made.get("$defs", {}).items()]:
-            if "properties" in definition and (not name or definition.get("title") == name):
-                definition.pop("title", None)
-        return made
 
 
 def described(
@@ -40,10 +33,30 @@ def described(
     """What reads or writes the type that make makes, and its schema. DefinitionError with the subject when it has none."""
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(make())
-        return adapter, adapter.json_schema(mode=mode, schema_generator=generator)
+        schema = adapter.json_schema(mode=mode, schema_generator=generator)
+        schema.pop("title", None)
+        return adapter, inlined(schema, schema.pop("$defs", {}))
     except (PydanticUserError, TypeError, ValueError) as e:
         why = str(e).partition("\n\nFor further information")[0]
         raise DefinitionError(f"{what} has a type without a JSON Schema; use what JSON has, pydantic models or dataclasses: {why}") from e
+
+
+def inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...] = ()) -> Any:
+    """A schema with its references written out, for those who take none. Inside itself, an object is any object, and what else refers to itself
+    is anything."""
+    if isinstance(schema, list):
+        return [inlined(item, definitions, within) for item in many(schema)]
+    if not isinstance(schema, dict):
+        return schema
+    members: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
+    made = {k: inlined(v, definitions, within) for k, v in members.items() if k != "discriminator" or "mapping" not in v}
+    name = str(members.get("$ref")).removeprefix("#/$defs/")
+    if name not in definitions:
+        return made
+    named = {k: v for k, v in definitions[name].items() if (k, v) != ("title", name)}
+    if name in within:
+        named = {"description": f"a {name} as above", **({"type": "object"} if named.get("type") == "object" else {})}
+    return {**inlined(named, definitions, (*within, name)), **{k: v for k, v in made.items() if k != "$ref"}}
 
 
 def parse(adapter: TypeAdapter[Any], text: str) -> Any:
@@ -199,12 +212,6 @@ def _docstring(text: str) -> tuple[str, dict[str, str]]:
     return (parsed.description or "").strip(), {p.arg_name.lstrip("*"): " ".join((p.description or "").split()) for p in parsed.params}
 
 
-def referred(schema: dict[str, Any], whole: dict[str, Any]) -> dict[str, Any]:
-    """What a schema refers to, if it does, among the definitions of the whole; else itself."""
-    found: dict[str, Any] = whole["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    return found
-
-
 class Arguments:
     """The arguments of a handler: their schema, and how they are read."""
 
@@ -215,7 +222,7 @@ class Arguments:
         config = ConfigDict(protected_namespaces=(), populate_by_name=False, allow_inf_nan=False)
         self._adapter, self.schema = described(what, lambda: create_model("Arguments", __config__=config, **fields))
         for name, said in self.schema.get("properties", {}).items() if texts else ():
-            kinds = [referred(s, self.schema).get("type") for s in (said, *said.get("anyOf", ()))]
+            kinds = [s.get("type") for s in (said, *said.get("anyOf", ()))]
             if "array" in kinds or "object" in kinds:
                 raise DefinitionError(f"{what} cannot be read from a text, {name!r}, a list or an object; use str, a number, bool or an enumeration")
 
