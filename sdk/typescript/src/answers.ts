@@ -2,6 +2,7 @@ import { Failure } from "./failure.js";
 import { Duration } from "./gen/google/protobuf/duration.js";
 import { InputRequest, InputRequired, InputResponse } from "./gen/mcpedge/v1/input.js";
 import { CallToolRequest } from "./gen/mcpedge/v1/tools.js";
+import { unlessThrown } from "./schema.js";
 
 const maxState = 64 << 10; // bytes, of one InputRequired
 const maxRequests = 16; // of one InputRequired
@@ -29,7 +30,8 @@ export class Answers {
     this.#latest = latest.filter(({ key }) => !key.startsWith(onceMark));
     if (memory.length === 0) return;
     // The fields of this message are just those of a memory: answers and a state.
-    const loaded = memory.subarray(0, stateMark.length).equals(stateMark) && decoded(memory.subarray(stateMark.length));
+    const marked = memory.subarray(0, stateMark.length).equals(stateMark);
+    const loaded = marked && unlessThrown(() => CallToolRequest.decode(memory.subarray(stateMark.length)));
     if (!loaded) {
       const message = "the state of this call was written by another version of the service; call again from the start";
       throw new Failure("InvalidArgument", message);
@@ -95,14 +97,6 @@ export class Answers {
       throw new Failure("Internal", `${what}, ${most}`);
     }
     return memory;
-  }
-}
-
-function decoded(memory: Buffer): CallToolRequest | undefined {
-  try {
-    return CallToolRequest.decode(memory);
-  } catch {
-    return undefined;
   }
 }
 

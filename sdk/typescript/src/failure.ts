@@ -63,8 +63,7 @@ export class StatusError extends Error {
 /** The failure as the contract has it. */
 export function wireFailure({ reason, message, options: { data, scopes = [] } }: Failure): WireFailure {
   try {
-    const dataJson = data === undefined ? "" : encodeJson(data);
-    return { reason: reasons[reason][0], message, dataJson, scopes };
+    return { reason: reasons[reason][0], message, dataJson: data === undefined ? "" : encodeJson(data), scopes };
   } catch (error) {
     return wireFailure(new Failure("Internal", `${message} (and the failure's data is not JSON: ${messageOf(error)})`));
   }

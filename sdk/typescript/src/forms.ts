@@ -7,8 +7,7 @@ const primitives = ["string", "number", "integer", "boolean"];
 /** Throws unless a form has only members that MCP admits: strings, numbers, booleans and lists of enumerated strings. */
 export function mustBeFlat(owner: string, form: JsonSchema): void {
   for (const [name, { type, items }] of Object.entries(form.properties ?? {})) {
-    const list = type === "array" && (items?.enum ?? items?.anyOf);
-    if (list || primitives.includes(String(type))) continue;
+    if (primitives.includes(String(type)) || (type === "array" && (items?.enum ?? items?.anyOf))) continue;
     const member = `${owner}: member ${JSON.stringify(name)} of its form`;
     throw new TypeError(`${member}: use a string, a number, a boolean, an enum or an array of an enum`);
   }

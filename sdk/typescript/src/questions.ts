@@ -34,6 +34,12 @@ export interface Root {
 /** Marks an answer that does not fit its question. */
 class Unfit extends Error {}
 
+/** What an answer has to have. Throws Unfit where it is undefined. */
+function fit<T>(part: T | undefined): T {
+  if (part === undefined) throw new Unfit();
+  return part;
+}
+
 /** Something to ask of the client, under a key that is its own within the call, with an answer of type T. */
 export class Question<T> {
   /** @internal */ readonly request: InputRequest;
@@ -97,19 +103,14 @@ export function sampling(key: string, request: SamplingRequest): Question<Sampli
 
 /** Asks for the directories and files the client works on; there may be none. */
 export function listRoots(key: string): Question<Root[]> {
-  return new Question(key, { listRoots: {} }, (response) => {
-    if (!response.listRoots) throw new Unfit();
-    return response.listRoots.roots.map(({ uri, name }) => ({ uri, name }));
-  });
+  const read = ({ uri, name }: Root): Root => ({ uri, name });
+  return new Question(key, { listRoots: {} }, ({ listRoots }) => fit(listRoots).roots.map(read));
 }
 
 /** Any other request the client may know. The answer is the client's result. */
 export function rawQuestion(key: string, request: { method: string; params?: object }): Question<unknown> {
-  return new Question<unknown>(key, { rawJson: encodeObject("a raw question", request) }, (response) => {
-    const result = parsed(response.rawJson ?? "");
-    if (result === undefined) throw new Unfit();
-    return result;
-  });
+  const rawJson = encodeObject("a raw question", request);
+  return new Question(key, { rawJson }, (response) => fit(parsed(response.rawJson ?? "")));
 }
 
 function formOf(message: string, requestedSchemaJson: string): Partial<InputRequest> {
@@ -119,11 +120,8 @@ function formOf(message: string, requestedSchemaJson: string): Partial<InputRequ
 const actions = [undefined, "accept", "decline", "cancel"] as const; // in the order of ElicitAction
 
 function elicited({ elicit }: InputResponse): ElicitResult {
-  const action = actions[elicit?.action ?? 0];
-  if (!action) throw new Unfit();
+  const action = fit(actions[elicit?.action ?? 0]);
   const contentJson = elicit?.contentJson;
   if (action !== "accept" || !contentJson) return { action };
-  const content = parsed(contentJson) as ElicitResult["content"];
-  if (content === undefined) throw new Unfit();
-  return { action, content, contentJson };
+  return { action, content: fit(parsed(contentJson)) as ElicitResult["content"], contentJson };
 }

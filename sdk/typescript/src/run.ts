@@ -24,8 +24,7 @@ export const stderrLogger: Logger = { info: line("INFO"), warn: line("WARN"), er
 
 function line(level: string): Logger["info"] {
   return (msg, fields) => {
-    const time = new Date().toISOString();
-    process.stderr.write(failure.encodeJson({ time, level, msg, ...fields }) + "\n");
+    process.stderr.write(failure.encodeJson({ time: new Date().toISOString(), level, msg, ...fields }) + "\n");
   };
 }
 
@@ -54,8 +53,7 @@ export class Runner {
   complete({ completers = {} }: { completers?: Completers }, request: CompleteRequest, sink: Sink) {
     const { argumentName, context } = request;
     const by = Object.hasOwn(completers, argumentName) ? completers[argumentName] : undefined;
-    const handle = (call: Call) => suggest(by, request, call);
-    return this.unary(`completion of ${argumentName}`, { context }, sink, handle);
+    return this.unary(`completion of ${argumentName}`, { context }, sink, (call) => suggest(by, request, call));
   }
 
   /** Does what has no stream: no events, no questions. Throws a status in place of a failure. */

@@ -18,6 +18,7 @@ export type InferInput<S> = S extends Schema<infer Input, any> ? Input : never;
 
 export interface JsonSchema {
   type?: string | string[];
+  $defs?: Record<string, JsonSchema>;
   items?: JsonSchema;
   properties?: Record<string, JsonSchema>;
   required?: string[];
@@ -34,21 +35,36 @@ export function jsonSchema(owner: string, schema: Schema, direction: "input" | "
     throw new TypeError(`${owner}: its schema has no JSON Schema: use one of zod 4.2 or later, such as z.object({…})`);
   }
   try {
-    const { $schema: _, ...rest } = convert({ target: "draft-2020-12" });
-    return rest as JsonSchema;
+    const { $schema: _, $defs = {}, ...root } = convert({ target: "draft-2020-12" }) as JsonSchema;
+    return inlined(root, { ...$defs, "#": root }, ["#"]);
   } catch (error) {
     throw new TypeError(`${owner}: its schema makes no JSON Schema: ${messageOf(error)}`, { cause: error });
   }
 }
 
+/**
+ * A schema with its references written out, for those who take none. Inside itself, an object is any object, and what else
+ * refers to itself is anything.
+ */
+function inlined(schema: JsonSchema, named: Record<string, JsonSchema>, within: string[]): JsonSchema {
+  const text = JSON.stringify(schema, (_, value) => {
+    const name = String(value?.$ref).replace("#/$defs/", "");
+    const target = named[name];
+    if (!target) return value;
+    const { $ref: _ref, ...said } = value;
+    const any = { ...(target.type === "object" && { type: "object" }), description: "as the one above that holds it" };
+    return { ...(within.includes(name) ? any : inlined(target, named, [...within, name])), ...said };
+  });
+  return JSON.parse(text);
+}
+
 /** jsonSchema for what has to be an object. */
 export function objectSchema(owner: string, schema: Schema, direction: "input" | "output"): JsonSchema {
   const made = jsonSchema(owner, schema, direction);
-  if (made.type !== "object") {
-    const type = made.type ?? "a union";
+  const type = made.type ?? "a union";
+  if (type !== "object")
     throw new TypeError(`${owner}: its schema must be of an object, not of ${type}: wrap it in z.object({…})`);
-  }
-  return made;
+  return { properties: {}, ...made };
 }
 
 /** A text that is a JSON Schema, verbatim. Throws unless it is a JSON object. */
@@ -61,8 +77,13 @@ export function schemaText(owner: string, text: string): string {
 
 /** The value of a JSON text; undefined: it is none. */
 export function parsed(text: string): unknown {
+  return unlessThrown(() => JSON.parse(text));
+}
+
+/** What is returned; undefined where it throws. */
+export function unlessThrown<T>(read: () => T): T | undefined {
   try {
-    return JSON.parse(text);
+    return read();
   } catch {
     return undefined;
   }

@@ -123,9 +123,7 @@ export class Server {
   /** Serves every URI that begins with prefix, after exact resources and templates; of several prefixes the longest that fits. */
   provide(prefix: string, provider: ResourceProvider): void {
     if (prefix === "") throw new TypeError('a provider needs a prefix of its URIs, such as "notes://"');
-    if (!provider?.list || !provider.read) {
-      throw new TypeError(`the provider of ${prefix} needs the methods list and read`);
-    }
+    if (!provider?.list || !provider.read) throw new TypeError(`the provider of ${prefix} needs list and read`);
     if (provider.skills && !provider.skill)
       throw new TypeError(`the provider of ${prefix} has skills, so it needs skill, too`);
     const updated = (uri: string) => this.resourceUpdated(uri);

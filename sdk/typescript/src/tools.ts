@@ -84,6 +84,7 @@ export type RawToolHandler = (argumentsJson: string, call: Call) => Awaitable<Re
 
 export type ToolEntry = Entry<Tool, { argumentsJson: string }, CallToolResult>;
 
+const noArguments = { type: "object", properties: {} };
 const validName = /^[A-Za-z0-9_.-]{1,64}$/;
 
 export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
@@ -92,7 +93,7 @@ export function buildTool<I extends MaybeSchema, O extends MaybeSchema>(
   handler: ToolHandler<I, O>,
 ): ToolEntry {
   const owner = ownerOf(name, handler);
-  const input = inputSchema ? schemas.objectSchema(`${owner}, inputSchema`, inputSchema, "input") : { type: "object" };
+  const input = inputSchema ? schemas.objectSchema(`${owner}, inputSchema`, inputSchema, "input") : noArguments;
   const output = outputSchema && schemas.jsonSchema(`${owner}, outputSchema`, outputSchema, "output");
   return {
     listed: describe(name, said, JSON.stringify(input), output && JSON.stringify(output)),

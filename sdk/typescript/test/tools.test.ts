@@ -22,6 +22,31 @@ test("a tool has typed arguments and structured content", async () => {
   assert.deepEqual(JSON.parse(listed.outputSchemaJson).required, ["sum"]);
 });
 
+test("schemas of arguments have no references", () => {
+  const item: z.ZodType = z.lazy(() => z.object({ name: z.string(), items: z.array(item).optional() }));
+  const json: z.ZodType = z.lazy(() => z.union([z.string(), z.array(json)]));
+  const named = z.object({ $ref: z.string() }).meta({ id: "Named" });
+  const inputSchema = z.object({
+    item,
+    json: json.describe("anything"),
+    a: named,
+    b: named,
+    get self() {
+      return inputSchema.optional();
+    },
+  });
+  const server = make();
+  server.registerTool("t", { inputSchema: inputSchema as z.ZodObject }, () => "");
+  const { properties } = JSON.parse(server.tools.get("t")!.listed.inputSchemaJson);
+  const above = "as the one above that holds it";
+  assert.deepEqual(properties.item.properties.items.items, { type: "object", description: above });
+  assert.deepEqual(properties.json.anyOf[1].items, { description: above });
+  assert.equal(properties.json.description, "anything");
+  assert.deepEqual(properties.a.properties, { $ref: { type: "string" } });
+  assert.deepEqual(properties.b.properties, properties.a.properties);
+  assert.deepEqual(properties.self, { type: "object", description: above });
+});
+
 test("a handler's value decides what the result has", async () => {
   const server = make();
   const picture = image(Buffer.from([1, 2]), "image/png");
@@ -220,7 +245,7 @@ test("a mistake in a registration throws, names the tool and says what to do", (
       () => server.onCancel("once", undefined as never),
       /onCancel of tool "once": its handler is no function: pass one/,
     ],
-    [() => server.provide("q://", {} as never), /the provider of q:\/\/ needs the methods list and read/],
+    [() => server.provide("q://", {} as never), /the provider of q:\/\/ needs list and read/],
   ];
   for (const [register, message] of cases) assert.throws(register, message);
   assert.equal(server.tools.all().length, 1);
