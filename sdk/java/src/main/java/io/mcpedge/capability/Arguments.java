@@ -114,7 +114,7 @@ record Arguments<A>(Class<A> type, JsonNode schema, String noun, String member) 
 
   private JsonNode resolved(JsonNode by) {
     String reference = by.path("$ref").asText();
-    return reference.startsWith("#/") ? schema.at(reference.substring(1)) : by;
+    return reference.startsWith("#") ? schema.at(reference.substring(1)) : by;
   }
 
   private static Failure invalid(String message) {

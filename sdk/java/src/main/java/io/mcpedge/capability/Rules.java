@@ -42,7 +42,7 @@ record Rules(ObjectNode schema) {
       return e.getMessage();
     }
     if (!value.isObject()) {
-      return "it must be a JSON object of the members " + String.join(", ", names(schema.path("properties")));
+      return "it must be a JSON object of the members " + String.join(", ", schema.path("properties").properties().stream().map(Map.Entry::getKey).toList());
     }
     for (JsonNode name : schema.path("required")) {
       if (!value.has(name.asText())) {
@@ -56,10 +56,6 @@ record Rules(ObjectNode schema) {
       }
     }
     return null;
-  }
-
-  private static List<String> names(JsonNode object) {
-    return object.properties().stream().map(Map.Entry::getKey).toList();
   }
 
   /** What a value has to be by its rule, for whom sent another. */
@@ -84,10 +80,8 @@ record Rules(ObjectNode schema) {
   }
 
   private static boolean admits(JsonNode rule, JsonNode value) {
-    if (!among(rule.path("enum"), "", value) || !among(rule.path("oneOf"), "/const", value) || !among(rule.path("anyOf"), "/const", value)) {
-      return false;
-    }
-    if (rule.has("const") && !rule.get("const").equals(value)) {
+    if (!among(rule.path("enum"), "", value) || !among(rule.path("oneOf"), "/const", value) || !among(rule.path("anyOf"), "/const", value)
+        || (rule.has("const") && !rule.get("const").equals(value))) {
       return false;
     }
     String type = rule.path("type").asText();

@@ -8,6 +8,7 @@ import com.github.victools.jsonschema.generator.*;
 import com.github.victools.jsonschema.module.jackson.JacksonModule;
 import com.github.victools.jsonschema.module.jackson.JacksonOption;
 import java.util.*;
+import java.util.stream.Stream;
 
 /** Makes JSON Schemas of records, enums, lists and whatever else Jackson reads and writes. */
 final class Schemas {
@@ -62,6 +63,27 @@ final class Schemas {
       throw new DefinitionException(what + ": arguments are a JSON object; take a record or a Map, not " + type.getName());
     }
     return schema;
+  }
+
+  /**
+   * Writes the references of a schema out, for those who take none. Inside itself, an object is any object, and what else refers to
+   * itself is anything.
+   *
+   * @param whole what the references point into
+   * @param within the references that led here
+   */
+  static void inline(JsonNode schema, ObjectNode whole, List<String> within) {
+    schema.forEach(child -> inline(child, whole, within));
+    if (schema instanceof ObjectNode object && object.path("$ref").isTextual()) {
+      String reference = object.remove("$ref").asText();
+      ObjectNode target = whole.at(reference.substring(1)).deepCopy();
+      if (within.contains(reference)) {
+        target.retain(target.path("type").asText().equals("object") ? "type" : "");
+        target.put("description", "as the one above that holds it");
+      }
+      inline(target, whole, Stream.concat(within.stream(), Stream.of(reference)).toList());
+      object.setAll((ObjectNode) target.setAll(object));
+    }
   }
 
   private static SchemaGenerator generator(boolean output) {

@@ -1,5 +1,6 @@
 package io.mcpedge.capability;
 
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.mcpedge.v1.*;
 import java.util.List;
 import java.util.regex.Pattern;
@@ -23,18 +24,21 @@ final class Tools {
     String what = "tool " + checked(name);
     Tool.Builder tool = Tool.newBuilder().setName(name).setDescription(description);
     var schema = Schemas.ofArguments(what, arguments);
-    tool.setInputSchemaJson(schema.toString());
+    ObjectNode listed = schema.deepCopy().without("$defs");
+    Schemas.inline(listed, schema, List.of("#"));
+    listed.withObjectProperty("properties"); // some interfaces of models ask for it
+    tool.setInputSchemaJson(listed.toString());
     if (result != null) {
       tool.setOutputSchemaJson(Schemas.of(what, result, true).toString());
     }
     for (ToolOption option : options) {
       option.accept(tool);
     }
-    boolean generated = tool.getInputSchemaJson().equals(schema.toString());
+    boolean generated = tool.getInputSchemaJson().equals(listed.toString());
     var read = new Arguments<>(arguments, generated ? schema : Json.MAPPER.createObjectNode());
     return new Entry(tool.build(), (call, text) -> {
       R value = handler.call(call, read.read(text));
-      return result == null ? resultOf(value) : structured(what, value);
+      return result == null ? resultOf(value) : Result.structured(notNull(what, value)).wire();
     });
   }
 
@@ -71,10 +75,6 @@ final class Tools {
       return Result.of(list.toArray(ContentBlock[]::new)).wire();
     }
     return Result.structured(value).wire();
-  }
-
-  private static CallToolResult structured(String what, Object value) {
-    return Result.structured(notNull(what, value)).wire();
   }
 
   private static <V> V notNull(String what, V value) {

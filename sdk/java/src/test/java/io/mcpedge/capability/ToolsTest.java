@@ -165,6 +165,22 @@ class ToolsTest {
     assertFalse(Schemas.of("r", Inner.class, true).at("/properties/seven").has("maximum")); // of what it writes Java sees to it
   }
 
+  record Step(@Default("1") int times, String name, Optional<Step> next) {}
+
+  /** A type that contains itself is written out once, and its defaults hold at any depth. */
+  @Test
+  void schemasOfArgumentsHaveNoReferences() {
+    s.tool("steps", "", Step.class, (call, in) -> in.next().orElseThrow().next().orElseThrow().times() + in.name());
+    try (var client = new TestClient(s)) {
+      var schema = Json.tree(s.tools.find("steps").listed().getInputSchemaJson());
+      assertEquals(Json.tree("{\"type\":\"object\",\"description\":\"as the one above that holds it\"}"), schema.at("/properties/next"));
+      assertFalse(schema.has("$defs"));
+      var out = client.callTool("steps", new RawJson("{\"name\":\"a\",\"next\":{\"name\":\"b\",\"next\":{\"name\":\"c\"}}}"));
+      assertEquals("1a", out.toolResult().getContent(0).getText().getText());
+      assertTrue(client.callTool("steps", new RawJson("{\"name\":\"a\",\"next\":{\"name\":7}}")).failure().getMessage().contains("next.name"));
+    }
+  }
+
   record Moods(Color a, Optional<Color> b) {}
 
   @Test
