@@ -28,6 +28,19 @@ pub trait Handler<M>: Send + Sync + 'static {
 #[derive(serde::Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
+/// Implements a trait of what handlers return: how each type becomes a result.
+macro_rules! outputs {
+    ($trait:ident, $function:ident, $result:ty: $($type:ty, $value:ident => $made:expr;)+) => {
+        $(impl $trait for $type {
+            fn $function(self) -> Result<$result, Error> {
+                let $value = self;
+                Ok($made)
+            }
+        })+
+    };
+}
+pub(crate) use outputs;
+
 macro_rules! handler {
     ($marker:ty, |$call:ident, $arguments:ident: $of:ty| ($($parameter:ident: $type:ty),*) $(, $generic:ident)?) => {
         impl<F, Fut $(, $generic: Arguments)?> Handler<$marker> for F

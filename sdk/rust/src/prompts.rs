@@ -5,7 +5,7 @@ use crate::completion::{Completers, completing};
 use crate::content::{described, message};
 use crate::contract::{self, GetPromptResult, PromptArgument, PromptMessage, Role};
 use crate::failure::{Error, Failure, Reason};
-use crate::handler::{Handler, Work};
+use crate::handler::{Handler, Work, outputs};
 use crate::schema;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -18,28 +18,16 @@ pub trait PromptOutput: Send {
     fn into_prompt(self) -> Result<GetPromptResult, Error>;
 }
 
-macro_rules! output {
-    ($($type:ty, $value:ident => $messages:expr;)+) => {
-        $(impl PromptOutput for $type {
-            fn into_prompt(self) -> Result<GetPromptResult, Error> {
-                let $value = self;
-                Ok(GetPromptResult { messages: $messages, ..Default::default() })
-            }
-        })+
-    };
+outputs! { PromptOutput, into_prompt, GetPromptResult:
+    String, text => of(vec![message(Role::User, text)]);
+    &'static str, text => of(vec![message(Role::User, text)]);
+    PromptMessage, message => of(vec![message]);
+    Vec<PromptMessage>, messages => of(messages);
+    GetPromptResult, result => result;
 }
 
-output! {
-    String, text => vec![message(Role::User, text)];
-    &'static str, text => vec![message(Role::User, text)];
-    PromptMessage, message => vec![message];
-    Vec<PromptMessage>, messages => messages;
-}
-
-impl PromptOutput for GetPromptResult {
-    fn into_prompt(self) -> Result<GetPromptResult, Error> {
-        Ok(self)
-    }
+fn of(messages: Vec<PromptMessage>) -> GetPromptResult {
+    GetPromptResult { messages, ..Default::default() }
 }
 
 impl<T: PromptOutput, E: Into<Error> + Send> PromptOutput for Result<T, E> {

@@ -2,36 +2,67 @@
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 
 /// The schema of what a type reads.
 pub(crate) fn input<T: JsonSchema>() -> Value {
-    plain(SchemaSettings::draft2020_12().for_deserialize()).into_root_schema_for::<T>().to_value()
+    made::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of a tool's arguments, an object: that of a type with several forms has the members of all of them.
+pub(crate) fn arguments<T: JsonSchema>() -> Value {
+    let mut schema = input::<T>().as_object().cloned().unwrap_or_default();
+    for combinator in ["oneOf", "anyOf", "allOf"] {
+        let forms = schema.remove(combinator).unwrap_or_default();
+        for (name, rule) in forms.as_array().into_iter().flatten().filter_map(|form| form["properties"].as_object()).flatten() {
+            let said = &mut schema.entry("properties").or_insert(json!({}))[name];
+            *said = if said.is_null() { rule.clone() } else { json!({"anyOf": [said, rule]}) };
+        }
+    }
+    if schema.entry("type").or_insert("object".into()) == "object" {
+        schema.entry("properties").or_insert(json!({}));
+    }
+    schema.into()
 }
 
 /// The schema of what a type writes; `None` where it says nothing.
 pub(crate) fn output<T: JsonSchema>() -> Option<Value> {
-    let schema = plain(SchemaSettings::draft2020_12().for_serialize()).into_root_schema_for::<T>().to_value();
+    let schema = made::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.as_object().is_some_and(|s| s.keys().any(|k| k != "description")).then_some(schema)
 }
 
-/// Makes schemas without what says nothing to a model: the dialect, names of types, formats of numbers, references to what is said once.
-fn plain(settings: SchemaSettings) -> SchemaGenerator {
-    let settings = settings.with(|s| {
-        s.inline_subschemas = true;
-        s.meta_schema = None;
-    });
-    settings.with_transform(without_names).with_transform(RecursiveTransform(without_format)).into_generator()
+/// Makes a schema without what says nothing to a model: the dialect, names of types, formats of numbers, references.
+fn made<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let settings = settings.with(|s| s.meta_schema = None);
+    let whole = settings.with_transform(RecursiveTransform(without_format)).into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = whole.clone();
+    schema.as_object_mut().unwrap_or(&mut Map::new()).retain(|name, _| name != "title" && name != "$defs");
+    inline(&mut schema, &whole, &["#"]);
+    schema
 }
 
-/// Removes the names of a root's type and of the types that it refers to.
-fn without_names(root: &mut Schema) {
-    root.remove("title");
-    for definition in root.get_mut("$defs").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-        definition.as_object_mut().map(|d| d.remove("title"));
+/// Writes out what references refer to, for those who take none. Inside itself, an object is any object, and what else refers to itself is
+/// anything.
+fn inline(schema: &mut Value, whole: &Value, within: &[&str]) {
+    let members = match schema {
+        Value::Array(items) => return items.iter_mut().for_each(|item| inline(item, whole, within)),
+        Value::Object(members) => members,
+        _ => return,
+    };
+    members.values_mut().for_each(|member| inline(member, whole, within));
+    let Some(reference) = members.get("$ref").and_then(Value::as_str).map(str::to_string) else { return };
+    members.remove("$ref");
+    let mut target = whole.pointer(&reference[1..]).cloned().unwrap_or_default();
+    if within.contains(&reference.as_str()) {
+        target = if target["type"] == "object" { json!({"type": "object"}) } else { json!({}) };
+        target["description"] = format!("a {} as above", reference.trim_start_matches("#/$defs/")).into();
+    }
+    inline(&mut target, whole, &[within, &[reference.as_str()]].concat());
+    for (name, said) in target.as_object().into_iter().flatten().filter(|(name, _)| *name != "title") {
+        members.entry(name).or_insert(said.clone());
     }
 }
 

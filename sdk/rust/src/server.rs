@@ -76,6 +76,17 @@ definition!(Prompt, prompts, name);
 definition!(Resource, resources, uri);
 definition!(ResourceTemplate, templates, uri_template);
 
+/// Methods that set one thing about a server.
+macro_rules! setters {
+    ($($(#[$doc:meta])* $name:ident($value:ident: $type:ty) => $($field:ident).+ = $made:expr;)+) => {
+        $($(#[$doc])*
+        pub fn $name(mut self, $value: $type) -> Self {
+            self.about.$($field).+ = $made;
+            self
+        })+
+    };
+}
+
 impl Server {
     /// Name and version are shown to operators, and to clients when this is the edge's only backend.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
@@ -93,30 +104,17 @@ impl Server {
         Self { about, offers: Arc::new(offers) }
     }
 
-    pub fn title(mut self, title: impl Into<String>) -> Self {
-        self.about.info.title = title.into();
-        self
-    }
-
-    pub fn description(mut self, description: impl Into<String>) -> Self {
-        self.about.info.description = description.into();
-        self
-    }
-
-    pub fn website(mut self, url: impl Into<String>) -> Self {
-        self.about.info.website_url = url.into();
-        self
-    }
-
-    pub fn icons(mut self, icons: Vec<Icon>) -> Self {
-        self.about.info.icons = icons;
-        self
-    }
-
-    /// Tells the model how to use the service.
-    pub fn instructions(mut self, text: impl Into<String>) -> Self {
-        self.about.instructions = text.into();
-        self
+    setters! {
+        title(title: impl Into<String>) => info.title = title.into();
+        description(description: impl Into<String>) => info.description = description.into();
+        website(url: impl Into<String>) => info.website_url = url.into();
+        icons(icons: Vec<Icon>) => info.icons = icons;
+        /// Tells the model how to use the service.
+        instructions(text: impl Into<String>) => instructions = text.into();
+        /// For how long running calls are waited for at the end: ten seconds, unless it is called.
+        grace(grace: Duration) => grace = grace;
+        /// The service's own log: JSON on standard error, unless it is called.
+        logger(logger: Logger) => log = Log(logger);
     }
 
     /// A protocol extension by its id, with its settings, a JSON object.
@@ -134,18 +132,6 @@ impl Server {
     /// A kind that is announced though there is none when the edge connects.
     pub fn announce(mut self, kind: Kind) -> Self {
         self.about.announced.push(kind);
-        self
-    }
-
-    /// For how long running calls are waited for at the end: ten seconds, unless it is called.
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.about.grace = grace;
-        self
-    }
-
-    /// The service's own log: JSON on standard error, unless it is called.
-    pub fn logger(mut self, logger: Logger) -> Self {
-        self.about.log = Log(logger);
         self
     }
 

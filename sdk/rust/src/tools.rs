@@ -4,12 +4,12 @@ use crate::Call;
 use crate::content::{Content, described, duration, text};
 use crate::contract::{self, CallToolResult, TaskMode, TaskStart, TaskSupport, ToolAnnotations};
 use crate::failure::{Error, Failure, Reason};
-use crate::handler::{Handler, Work};
+use crate::handler::{Handler, Work, outputs};
 use crate::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{DeserializeOwned, Error as _, IgnoredAny};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,18 +29,7 @@ pub trait ToolOutput: Send {
     fn into_result(self) -> Result<CallToolResult, Error>;
 }
 
-macro_rules! output {
-    ($($type:ty, $value:ident => $result:expr;)+) => {
-        $(impl ToolOutput for $type {
-            fn into_result(self) -> Result<CallToolResult, Error> {
-                let $value = self;
-                Ok($result)
-            }
-        })+
-    };
-}
-
-output! {
+outputs! { ToolOutput, into_result, CallToolResult:
     (), _nothing => CallToolResult::default();
     String, value => CallToolResult::new([text(value)]);
     &'static str, value => CallToolResult::new([text(value)]);
@@ -146,10 +135,7 @@ impl Tool {
         H: Handler<M>,
         H::Output: ToolOutput,
     {
-        let mut input = schema::input::<H::Arguments>();
-        if input["type"].is_null() {
-            input = json!({"type": "object"});
-        }
+        let input = schema::arguments::<H::Arguments>();
         let listed = contract::Tool {
             name: name.into(),
             description: description.into(),

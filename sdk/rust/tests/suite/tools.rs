@@ -72,8 +72,44 @@ async fn schemas_have_no_formats_of_numbers_and_no_names_of_types_at_any_depth()
         _root: Node,
     }
     let schema = listed(Tool::new("t", "", |_: Tree| async {})).await.input_schema_json;
-    assert!(schema.contains("$defs") && schema.contains("prefixItems") && schema.contains("additionalProperties"), "{schema}");
+    assert!(
+        !schema.contains("$defs")
+            && schema.contains("a Node as above")
+            && schema.contains("prefixItems")
+            && schema.contains("additionalProperties"),
+        "{schema}"
+    );
     assert!(!schema.contains("format") && !schema.contains("title"), "{schema}");
+}
+
+#[tokio::test]
+async fn schemas_of_arguments_have_no_references_and_no_forms_at_the_root() {
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    #[allow(dead_code)]
+    enum Term {
+        Number(f64),
+        Sum { _of: Vec<Term> },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    #[serde(tag = "kind", rename_all = "lowercase")]
+    enum Shape {
+        Circle { _radius: f64 },
+        Square { _side: f64 },
+    }
+    #[derive(Deserialize, JsonSchema)]
+    struct Drawn {
+        _name: String,
+        _term: Term,
+        #[serde(flatten)]
+        _shape: Shape,
+    }
+    let schema: Value = serde_json::from_str(&listed(Tool::new("t", "", |_: Drawn| async {})).await.input_schema_json).unwrap();
+    assert_eq!(schema["required"], json!(["_name", "_term"]), "{schema}");
+    assert!(schema["oneOf"].is_null() && schema["properties"]["_side"]["type"] == "number", "{schema}");
+    assert_eq!(schema["properties"]["kind"]["anyOf"].as_array().unwrap().len(), 2, "{schema}");
+    let inner = &schema["properties"]["_term"]["anyOf"][1]["properties"]["_of"]["items"];
+    assert_eq!(*inner, json!({"description": "a Term as above"}), "what is not always an object is anything");
 }
 
 #[tokio::test]
