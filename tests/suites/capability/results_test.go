@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/schema/lint"
 )
 
 var three = []byte{0, 1, 255}
@@ -64,6 +65,57 @@ func TestTyped(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Schemas of arguments have no references and no combinators at the root, which interfaces of models refuse, and types that
+// contain themselves take values of any depth.
+func TestSchemasOfArguments(t *testing.T) {
+	c := connect(t, startEdge(t, func(c *config.Config) { c.Schemas = config.SchemasFull }), stateless, "")
+	tools, err := c.ListTools(limit(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tool := range tools.Tools {
+		text, err := json.Marshal(tool.InputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, broken := range lint.Check(lint.Tool{Name: tool.Name, Schema: string(text)}) {
+			asks := broken.Profile == lint.Anthropic || broken.Profile == lint.OpenAI || broken.Rule == "references"
+			if asks && tool.Name != "echo" { // its schema is written by hand
+				t.Errorf("%s: %s, in %s", tool.Name, broken, text)
+			}
+		}
+		if tool.Name != "trees" {
+			continue
+		}
+		root, _ := tool.InputSchema.(object)
+		for _, side := range []string{"left", "right"} {
+			tree := member(root, "properties", side)
+			child := member(tree, "properties", "children", "items")
+			if tree["type"] != "object" || member(tree, "properties", "name")["type"] != "string" || child["type"] != "object" || child["properties"] != nil {
+				t.Errorf("%s: %s, want a tree whose children are any objects", side, text)
+			}
+		}
+	}
+	leaf := func(name any) object { return object{"name": name} }
+	deep := func(name any) object {
+		return object{"name": "a", "children": []any{leaf("b"), object{"name": "c", "children": []any{
+			object{"name": "d", "children": []any{leaf(name)}}}}}}
+	}
+	c.want(t, "a b c d e f", "trees", object{"left": deep("e"), "right": leaf("f")})
+	c.want(t, "f a b c d e", "trees", object{"left": leaf("f"), "right": deep("e")})
+	if r, err := c.try(limit(t), "trees", object{"left": deep(7), "right": leaf("f")}); err == nil && !r.IsError {
+		t.Errorf("a name that is a number, at a depth that the schema does not show: %+v, want an error", r)
+	}
+}
+
+// member is what stands in an object below the names; nil: there is nothing.
+func member(o object, names ...string) object {
+	for _, name := range names {
+		o, _ = o[name].(object)
+	}
+	return o
 }
 
 // Open JSON keeps the text of its numbers.
