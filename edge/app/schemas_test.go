@@ -14,7 +14,7 @@ func TestBackendsKnowTheFormOfSchemas(t *testing.T) {
 		form, own         string
 		contract, reflect bool
 	}{
-		{"", "", false, false},
+		{"", "", true, false},
 		{config.SchemasAuto, "", true, false},
 		{config.SchemasPortable, "", false, false},
 		{config.SchemasFull, "", true, true},

@@ -73,8 +73,8 @@ type Config struct {
 	// IdentityKey is a PEM file with the private key, or keys, of which the first signs who is calling for backends with
 	// IdentitySigned; replicas share it, and it is watched. Empty: there is none.
 	IdentityKey string `yaml:"identity-key" names:"file"`
-	// Schemas says in which form tools/list shows the schemas of tools' arguments: SchemasAuto, SchemasPortable or
-	// SchemasFull. A backend may have another.
+	// Schemas is the form in which tools/list shows the schemas of tools' arguments: SchemasAuto, the default,
+	// SchemasPortable or SchemasFull. A backend may have another.
 	Schemas string `yaml:"schemas"`
 	// Server is how the edge names itself to clients.
 	Server Server `yaml:"server"`
@@ -313,7 +313,7 @@ type Limits struct {
 func Default() Config {
 	return Config{
 		Listen: "127.0.0.1:8080", Admin: "127.0.0.1:9090", SSE: true,
-		RedisPrefix: "mcpedge", Schemas: SchemasPortable,
+		RedisPrefix: "mcpedge", Schemas: SchemasAuto,
 		Server: Server{Name: "mcpedge", Title: "MCP Edge"},
 		Limits: Limits{
 			Body: 4<<20 - 64<<10, Batch: 64, Headers: 64 << 10,

@@ -74,7 +74,7 @@ func (c *Config) settings() []setting {
 		{"demo", &c.Demo, "serve the bundled demo services, beside backends if there are any"},
 		{"server-name", &c.Server.Name, "the name clients see"},
 		{"server-title", &c.Server.Title, "the title clients see"},
-		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: portable, which all clients and model interfaces take, full, or auto: full but for kind: reflect"},
+		{"schemas", &c.Schemas, "form of the arguments' schemas in tools/list: full, as backends write them, portable, which all clients and model interfaces take, or auto: full, but portable for kind: reflect"},
 		{"redis", &c.Redis, "URL of the Redis that replicas share their state in; none: in memory, for one replica"},
 		{"redis-prefix", &c.RedisPrefix, "begins every key in Redis; replicas with the same one belong together"},
 		{"replica", &c.Replica, "name of this replica in logs and in Redis; none: the host's"},
