@@ -17,8 +17,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/mcpedge/mcpedge/edge/check/lint"
 	"github.com/mcpedge/mcpedge/edge/config"
-	"github.com/mcpedge/mcpedge/edge/schema/lint"
 )
 
 var three = []byte{0, 1, 255}
