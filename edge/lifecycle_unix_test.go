@@ -61,15 +61,32 @@ func TestLifecycleIsLogged(t *testing.T) {
 	find("the file of settings is again as it was at the start: nothing waits for a restart")
 
 	write(", server: {title: Other}")
-	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
-		t.Fatal(err)
+	reread := func() {
+		t.Helper()
+		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
+			t.Fatal(err)
+		}
 	}
+	reread()
 	if keys := find(waits)["keys"]; keys != "server.title" {
 		t.Errorf("keys that take a restart: %v", keys)
 	}
-	if read := find("asked to read the settings again: the file was read"); read["config"] != file {
+	if read := find("asked to read the settings again: the file was read, and these keys take a restart"); read["config"] != file || read["keys"] != "server.title" {
 		t.Errorf("%v", read)
 	}
+
+	write(", nonsense: 1")
+	find("the file with the policy cannot be used: what was read before stays in force")
+	reread()
+	refused := find("asked to read the settings again: the file cannot be used, and what was read before stays in force")
+	if text, _ := refused["error"].(string); !strings.Contains(text, "nonsense") {
+		t.Errorf("%v", refused)
+	}
+
+	write("")
+	find("the file of settings is again as it was at the start: nothing waits for a restart")
+	reread()
+	find("asked to read the settings again: the file was read and is in force")
 
 	stop()
 	if draining := find("draining"); draining["grace"] != 30.0 {

@@ -131,7 +131,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 		defer stop()
 	}
 	if err := a.startState(ctx); err != nil || ctx.Err() != nil {
-		return errors.Join(err, mcpListener.Close(), a.abandon())
+		return a.ended(errors.Join(err, mcpListener.Close(), a.abandon()))
 	}
 	a.notReady("waiting for the backends to be tried")
 	watching.Go(func() { a.names.Run(run) })
@@ -141,7 +141,7 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	a.startCluster(ctx, run, &watching)
 	a.awaitLists(ctx, a.cfg.Limits.StartWait)
 	if ctx.Err() != nil {
-		return errors.Join(mcpListener.Close(), a.abandon())
+		return a.ended(errors.Join(mcpListener.Close(), a.abandon()))
 	}
 	go serve(a.mcp, mcpListener)
 	a.unready.Store(nil)
@@ -152,7 +152,11 @@ func (a *App) Run(ctx context.Context, started func(endpoint string)) error {
 	case err = <-failed:
 	case <-ctx.Done():
 	}
-	err = errors.Join(err, a.shutdown())
+	return a.ended(errors.Join(err, a.shutdown()))
+}
+
+// ended logs that the process ends, and returns the error that it ends with.
+func (a *App) ended(err error) error {
 	a.logStopped(err)
 	return err
 }

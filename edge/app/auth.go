@@ -149,6 +149,9 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 			_, _ = fmt.Fprintf(out, "note    issuer %s has no keys for signatures: none of its tokens that are JWTs is accepted until it has some\n", t.Issuer)
 		}
 	}
+	if n := a.APIKeys(); n >= 0 {
+		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)
+	}
 	if failed > 0 {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	neturl "net/url"
 	"os"
@@ -19,6 +20,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/ownership"
 	"github.com/mcpedge/mcpedge/edge/quota"
+	"github.com/mcpedge/mcpedge/edge/state"
 	"github.com/mcpedge/mcpedge/edge/state/medium"
 	"github.com/mcpedge/mcpedge/edge/state/memory"
 	"github.com/mcpedge/mcpedge/edge/state/redis"
@@ -191,4 +193,38 @@ func (l redisLogger) Printf(ctx context.Context, format string, args ...any) {
 func replicaName(cfg config.Config) string {
 	host, _ := os.Hostname()
 	return cmp.Or(cfg.Replica, host)
+}
+
+// redisWithin bounds how long CheckRedis waits.
+const redisWithin = 5 * time.Second
+
+// CheckRedis says to out what Redis is like, without changing anything in it. An error is what an edge refuses to serve with; that Redis cannot be
+// reached is a note, since an edge waits for it.
+func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
+	if cfg.Redis == "" {
+		return nil
+	}
+	client, err := redisClient(cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	goredis.SetLogger(redisLogger{slog.New(slog.DiscardHandler)})
+	r, err := redis.New(client, redis.Options{Limits: stateLimits(cfg.Limits), Replica: replicaName(cfg), Prefix: cfg.RedisPrefix, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	ctx, cancel := context.WithTimeout(ctx, redisWithin)
+	defer cancel()
+	switch err := r.Fit(ctx); {
+	case err == nil:
+		_, _ = fmt.Fprintf(out, "ok      redis %s is reached, and keeps what it is given\n", config.Redact(cfg.Redis))
+	case errors.Is(err, state.ErrUnavailable):
+		_, _ = fmt.Fprintf(out, "note    redis %s cannot be reached from here: %v; an edge is not ready until it can\n", config.Redact(cfg.Redis), err)
+	default:
+		_, _ = fmt.Fprintf(out, "error   redis %s: %v\n", config.Redact(cfg.Redis), err)
+		return fmt.Errorf("redis: %w", err)
+	}
+	return nil
 }

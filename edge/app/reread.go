@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -25,6 +26,8 @@ type rereadable struct {
 	exchanges atomic.Int64
 	// taken is the file from which what is in force was read, last what was read last. Of the watching goroutine.
 	taken, last []byte
+	// unused is why the file, as it was read last, cannot be used; nil: it can. Of the watching goroutine.
+	unused error
 }
 
 // watchSettings reads the file of settings again when it has changed, and when that is asked for, until ctx ends: another policy and other quotas
@@ -52,11 +55,27 @@ func (a *App) watchSettings(ctx context.Context) {
 			}
 			refresh()
 			refresh() // whoever asks has written the file
-			a.log.Info("asked to read the settings again: the file was read", "config", a.cfg.File)
+			a.logReread(restart)
 		case <-ctx.Done():
 			return
 		}
 	}
+}
+
+// logReread says what came of a file that somebody asked to be read.
+func (a *App) logReread(restart *restart) {
+	const asked = "asked to read the settings again: "
+	for _, err := range []error{a.governing.unused, a.limiting.unused, restart.unread} {
+		if err != nil {
+			a.log.Error(asked+"the file cannot be used, and what was read before stays in force", "config", a.cfg.File, "error", err)
+			return
+		}
+	}
+	if len(restart.told) > 0 {
+		a.log.Warn(asked+"the file was read, and these keys take a restart", "config", a.cfg.File, "keys", strings.Join(restart.told, ", "))
+		return
+	}
+	a.log.Info(asked+"the file was read and is in force", "config", a.cfg.File)
 }
 
 func (r *rereadable) refresh() {
@@ -70,21 +89,31 @@ func (r *rereadable) refresh() {
 	settled := bytes.Equal(raw, r.last)
 	r.last = raw
 	if raw != nil && r.taken != nil && bytes.Equal(raw, r.taken) {
+		r.unused = nil
 		if r.stale.Swap(false) {
 			r.log.Info("the file with the "+r.what+" is again as it was read before", "file", r.file)
 		}
 		return
 	}
 	exchanged, err := r.read(r.file)
+	r.unused = err
 	switch {
 	case err == nil:
 		r.taken = raw
 		r.stale.Store(false)
 		if exchanged {
 			r.exchanges.Add(1)
-			r.log.Info("another "+r.what+" is in force", "file", r.file)
+			r.log.Info(inForce(r.what), "file", r.file)
 		}
 	case settled && !r.stale.Swap(true):
 		r.log.Error("the file with the "+r.what+" cannot be used: what was read before stays in force", "file", r.file, "error", err)
 	}
+}
+
+// inForce says that another part of the settings is in force, by its name, which may be a plural.
+func inForce(what string) string {
+	if strings.HasSuffix(what, "s") {
+		return "other " + what + " are in force"
+	}
+	return "another " + what + " is in force"
 }

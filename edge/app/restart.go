@@ -21,6 +21,8 @@ type restart struct {
 	// last is the file as it was read last, seen as it was when its keys were compared, told the keys that were logged.
 	last, seen []byte
 	told       []string
+	// unread is why the file, as it was compared last, cannot be read; nil: it can.
+	unread error
 }
 
 func (a *App) newRestart() *restart {
@@ -50,7 +52,7 @@ func (r *restart) refresh() {
 	}
 	r.seen = raw
 	now, err := config.ReadFile(r.file)
-	if err != nil {
+	if r.unread = err; err != nil {
 		if len(r.others) == 0 {
 			r.log.Error("the file of settings has changed and cannot be read: an edge that starts with it would not serve", "config", r.file, "error", err)
 		}

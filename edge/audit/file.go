@@ -37,8 +37,11 @@ func NewFile(path, replica string) (*File, error) {
 func CheckFile(path string) error {
 	if err := regular(path); errors.Is(err, fs.ErrNotExist) {
 		probe, err := os.CreateTemp(filepath.Dir(path), ".mcpedge-audit-*")
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("the folder %s is not there: make it", filepath.Dir(path))
+		}
 		if err != nil {
-			return err
+			return fmt.Errorf("no file can be made in the folder %s: %w", filepath.Dir(path), errors.Unwrap(err))
 		}
 		return errors.Join(probe.Close(), os.Remove(probe.Name()))
 	} else if err != nil {

@@ -176,7 +176,7 @@ func TestCheckFile(t *testing.T) {
 	for path, want := range map[string]string{
 		there:                           "",
 		filepath.Join(dir, "new"):       "",
-		filepath.Join(dir, "no", "dir"): "no such file",
+		filepath.Join(dir, "no", "dir"): "the folder " + filepath.Join(dir, "no") + " is not there: make it",
 		dir:                             "is no regular file",
 		os.DevNull:                      "is no regular file",
 	} {

@@ -115,6 +115,14 @@ func (k *apiKeys) start(ctx context.Context, work *sync.WaitGroup) {
 	})
 }
 
+// APIKeys is how many API keys are in force, expired ones among them; -1: there is no file of them.
+func (a *Authenticator) APIKeys() int {
+	if a.keys == nil {
+		return -1
+	}
+	return len(*a.keys.current.Load())
+}
+
 // find finds whose a key is. A key that was taken out of the file is found, and refused.
 func (k *apiKeys) find(d digest, now time.Time) (p mcp.Principal, found bool, _ *refusal) {
 	if k == nil {

@@ -189,6 +189,17 @@ func (a *Authenticator) identify(r *http.Request, mode DPoP) (_ mcp.Principal, f
 // errUnknown says that a token is none that could be looked at.
 var errUnknown = &refusal{ReasonUnknown, "the access token is not known here: get one from an authorization server of this server's metadata"}
 
+// errUnknownKey is errUnknown where there are API keys and no issuers.
+var errUnknownKey = &refusal{ReasonUnknown, "the API key is not known here: get one from who operates this server"}
+
+// unknown says that a token is none of those that are taken here.
+func (a *Authenticator) unknown() *refusal {
+	if len(a.order) == 0 {
+		return errUnknownKey
+	}
+	return errUnknown
+}
+
 // verify finds out what a token stands for that is not remembered: an API key, a JWT, or else what
 // only its issuer can read. A token of a form that an issuer need not be asked about is shown to none.
 func (a *Authenticator) verify(ctx context.Context, token string, d digest, now time.Time, client netip.Addr) (verified, *issuer, *refusal) {
@@ -196,10 +207,13 @@ func (a *Authenticator) verify(ctx context.Context, token string, d digest, now 
 		return verified{}, nil, why
 	}
 	if p, found, why := a.keys.find(d, now); found {
+		if why == errUnknown {
+			why = a.unknown()
+		}
 		return verified{principal: p, isKey: true}, nil, why
 	}
 	keep := a.keep.Load()
-	v, from, why := verified{}, (*issuer)(nil), errUnknown
+	v, from, why := verified{}, (*issuer)(nil), a.unknown()
 	switch {
 	case isJWT(token):
 		v, from, why = a.verifyJWT(ctx, token)

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/mcpedge/mcpedge/edge/backend"
-	pb "github.com/mcpedge/mcpedge/gen/mcpedge/v1"
 )
 
 // timing is what tests shorten.
@@ -86,7 +85,13 @@ func run(ctx context.Context, cfg backend.Config, trial *Trial, w io.Writer, tim
 	}
 	found.overview(survey, cfg)
 	if trial != nil {
-		trial.listed = append(trial.listed, collect(survey.Catalog.Tools, (*pb.Tool).GetName)...)
+		trial.prefix = cfg.Prefix
+		for _, t := range survey.Catalog.Tools {
+			trial.listed = append(trial.listed, t.GetName())
+			if cfg.Prefix != "" {
+				trial.listed = append(trial.listed, cfg.Prefix+t.GetName())
+			}
+		}
 	}
 	if trial != nil && trial.Pages != nil {
 		for _, text := range trial.Pages(b.Backend, survey.Catalog) {

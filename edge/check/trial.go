@@ -29,8 +29,10 @@ type Trial struct {
 	// it: they are noted.
 	Pages func(*backend.Backend, *backend.Catalog) []string
 
-	// listed are the tools of the backends that were checked.
+	// listed are the tools of the backends that were checked, by the names that they may be called by here.
 	listed []string
+	// prefix is that of the backend which is being checked.
+	prefix string
 }
 
 // maxListed bounds how many tools, or fields of a form, an error names.
@@ -55,12 +57,15 @@ func (t *Trial) Unlisted() error {
 	return errors.Join(errs...)
 }
 
-// calls are the arguments that a tool is to be called with; none: the tool was not named.
+// calls are the arguments that a tool is to be called with, named as the backend or as clients do; none: the tool was not named.
 func (t *Trial) calls(tool string) []string {
-	if t == nil {
+	switch {
+	case t == nil:
 		return nil
+	case t.prefix == "":
+		return t.Calls[tool]
 	}
-	return t.Calls[tool]
+	return slices.Concat(t.Calls[tool], t.Calls[t.prefix+tool])
 }
 
 // refuses says what is wrong with arguments by a tool's schema, before the backend sees them.

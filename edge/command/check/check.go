@@ -25,11 +25,46 @@ import (
 // Run validates the settings, calls every RPC of each backend, and prints what it serves and what breaks the contract, to out; help to
 // stderr. It returns flag.ErrHelp when help was asked for.
 func Run(ctx context.Context, args []string, out, stderr io.Writer) error {
-	cfg, trial, err := settingsOf(args, stderr)
+	strict := slices.ContainsFunc(args, isStrict)
+	cfg, trial, err := settingsOf(slices.DeleteFunc(slices.Clone(args), isStrict), stderr)
 	if err != nil {
 		return err
 	}
-	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out))
+	if !strict {
+		return run(ctx, cfg, trial, out)
+	}
+	notes := &noted{to: out}
+	if err := run(ctx, cfg, trial, notes); err != nil {
+		return err
+	}
+	if notes.n > 0 {
+		return fmt.Errorf("check: there are %d notes about the settings, and --strict takes none", notes.n)
+	}
+	return nil
+}
+
+// isStrict says whether an argument is --strict.
+func isStrict(arg string) bool { return arg == "--strict" || arg == "-strict" }
+
+// noted counts the notes about settings among the lines that are written to it, whole ones by each call. Those about a backend are indented.
+type noted struct {
+	to io.Writer
+	n  int
+}
+
+// Write implements io.Writer.
+func (w *noted) Write(b []byte) (int, error) {
+	for line := range bytes.Lines(b) {
+		if bytes.HasPrefix(line, []byte("note ")) {
+			w.n++
+		}
+	}
+	return w.to.Write(b)
+}
+
+// run checks settings, and the backends that they name.
+func run(ctx context.Context, cfg config.Config, trial *prober.Trial, out io.Writer) error {
+	files, issuers := app.CheckTLS(cfg, out), errors.Join(app.CheckAuth(ctx, cfg, out), app.CheckAudit(cfg, out), app.CheckIdentity(cfg, out), app.CheckRedis(ctx, cfg, out))
 	app.TellExternal(cfg, out)
 	notes := slices.Concat(cfg.Exposed(), cfg.Ineffective(), config.Strays(os.Environ()), cfg.Unclaimed()) // without the demo
 	if cfg.Demo {
@@ -80,6 +115,9 @@ Calls every RPC of the backends, prints what they serve and what breaks the cont
     	'{"action":"decline"}'; without one it is declined
   -timeout DURATION
     	the longest time of a call's round, where the backend's own timeout is not shorter (default 10s)
+  -strict
+    	a note about the settings is a mistake, too: the exit status is 1 if there is any, as that a rule names a tool
+    	which no backend has
 
 `
 

@@ -21,6 +21,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/command/commandtest"
 	"github.com/mcpedge/mcpedge/tests/helpers/authority"
 	"github.com/mcpedge/mcpedge/tests/helpers/issuer"
+	"github.com/mcpedge/mcpedge/tests/helpers/redisserver"
 )
 
 // mcpedge check tells of lists that clients get in pages, by the settings of the edge: clients are in use that read
@@ -280,5 +281,56 @@ func TestCheckWithoutBackends(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", &out, c.want)
 			}
 		})
+	}
+}
+
+// mcpedge check refuses a Redis that an edge would not serve with, and notes one that cannot be reached from here.
+func TestCheckLooksAtRedis(t *testing.T) {
+	good, evicting := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru")
+	tools := "--backend=one=" + commandtest.Tools(t, "m", 1)
+	for url, want := range map[string]struct{ out, fail string }{
+		good.URL():            {"ok      redis " + good.URL() + " is reached", ""},
+		evicting.URL():        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
+		"redis://127.0.0.1:1": {"note    redis redis://127.0.0.1:1 cannot be reached from here", ""},
+	} {
+		var out strings.Builder
+		err := Run(t.Context(), []string{"--redis=" + url, tools}, &out, &out)
+		if (err == nil) != (want.fail == "") || err != nil && !strings.Contains(err.Error(), want.fail) || !strings.Contains(out.String(), want.out) {
+			t.Errorf("%s: %v\n%s", url, err, &out)
+		}
+	}
+}
+
+// With --strict a note is a mistake: a rule that names no tool restricts nothing.
+func TestCheckStrictly(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	settings := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "', prefix: m_}]\n" +
+		"policy: {default: allow, rules: [{name: restricted, when: 'tool.name == \"NAME\"', then: deny}]}\n"
+	for name, want := range map[string]string{"m_m0000": "", "m_m000": "check: there are 1 notes about the settings, and --strict takes none"} {
+		if err := os.WriteFile(file, []byte(strings.ReplaceAll(settings, "NAME", name)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := Run(t.Context(), []string{"--config", file}, &out, &out); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		out.Reset()
+		if err := Run(t.Context(), []string{"--strict", "--config", file}, &out, &out); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%s, strictly: %v\n%s", name, err, &out)
+		}
+	}
+}
+
+// A tool is called by the name that clients have for it, too.
+func TestCheckCallsByTheNameOfClients(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "edge.yaml")
+	if err := os.WriteFile(file, []byte("backends: [{name: one, target: '"+commandtest.Tools(t, "m", 1)+"', prefix: x_}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"m0000", "x_m0000"} {
+		var out strings.Builder
+		if err := Run(t.Context(), []string{"--config", file, "--call", name + "={}"}, &out, &out); err != nil || strings.Contains(out.String(), "not called") {
+			t.Errorf("%s: %v\n%s", name, err, &out)
+		}
 	}
 }

@@ -82,20 +82,50 @@ func (a *answers) take(key string, question *mcp.ElicitParams, is func(answer) b
 	return &mcp.ElicitResult{Action: "decline"}, err
 }
 
-// wanted is an answer's form: the fields of a schema with their types in the place of values.
+// wanted is an answer's form: the fields of a schema with a value of each one's type, of an enum all of its values.
 func wanted(schema any) string {
-	fields := map[string]string{}
+	fields := map[string]any{}
 	object, _ := schema.(map[string]any)
 	properties, _ := object["properties"].(map[string]any)
 	for name, property := range properties {
-		fields[name] = "…"
-		if one, _ := property.(map[string]any); one["type"] != nil {
-			fields[name] = fmt.Sprint(one["type"])
-		}
+		one, _ := property.(map[string]any)
+		fields[name] = example(one)
 	}
 	raw, err := json.Marshal(fields)
 	if err != nil {
 		return "{}"
 	}
 	return string(raw)
+}
+
+// example stands for a value of a field.
+func example(schema map[string]any) any {
+	if values, ok := schema["enum"].([]any); ok && len(values) > 0 {
+		return choice(values, "")
+	}
+	if values, ok := schema["oneOf"].([]any); ok && len(values) > 0 {
+		return choice(values, "const")
+	}
+	switch schema["type"] {
+	case "boolean":
+		return true
+	case "integer", "number":
+		return 1
+	case "array":
+		items, _ := schema["items"].(map[string]any)
+		return []any{example(items)}
+	}
+	return "…"
+}
+
+// choice names all values of an enum, each of which may stand below a member.
+func choice(values []any, member string) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		if one, ok := v.(map[string]any); ok {
+			v = one[member]
+		}
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, "|")
 }

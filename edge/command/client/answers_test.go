@@ -55,8 +55,8 @@ func TestAnswers(t *testing.T) {
 				"both":      {"remove", []string{`sure={"sure":true}`, `why={"why":"old"}`}, "removed x old\n", "asked: Really remove x?", ""},
 				"an action": {"remove", []string{`sure={"action":"accept","content":{"sure":false}}`}, "kept\n", "asked", ""},
 				"declined":  {"remove", []string{`sure={"action":"decline"}`}, "", "asked", "remove failed"},
-				"none":      {"remove", nil, "", `{"sure":"boolean"}'`, "remove failed"},
-				"the first": {"remove", []string{`sure={"sure":true}`}, "", `{"why":"string"}'`, "remove failed"},
+				"none":      {"remove", nil, "", `{"sure":true}'`, "remove failed"},
+				"the first": {"remove", []string{`sure={"sure":true}`}, "", `{"why":"…"}'`, "remove failed"},
 				"a URL":     {"login", []string{`page={"action":"accept"}`}, "accept\n", "open: https://id.example/login", ""},
 				"no URL":    {"login", nil, "decline\n", `='{"action":"accept"}'`, ""},
 			} {

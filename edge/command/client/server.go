@@ -19,6 +19,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/mcpedge/mcpedge/edge/config"
+	"github.com/mcpedge/mcpedge/edge/revision"
 )
 
 // server is the MCP server that a command calls, and how: its URL, and the flags that all commands have.
@@ -91,7 +92,18 @@ func (s *server) connect(ctx context.Context, options *mcp.ClientOptions) (*conn
 		if err != nil {
 			return nil, s.errorf("--token-file: %w", err)
 		}
-		s.header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+		text := strings.TrimSpace(string(token))
+		if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return nil, s.errorf("--token-file %s: it must hold one access token or API key and nothing else", s.tokenFile)
+		}
+		s.header.Set("Authorization", "Bearer "+text)
+	}
+	if _, known := revision.ByVersion(s.revision); s.revision != "" && !known {
+		var all []string
+		for _, r := range revision.All() {
+			all = append(all, r.Version)
+		}
+		return nil, s.errorf("--protocol-version %.40q is no revision that is known here: use one of %s", s.revision, strings.Join(all, ", "))
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, nil)
 	if err != nil || request.URL.Host == "" {

@@ -12,6 +12,10 @@ import (
 
 const policyName = "maxmemory-policy"
 
+// Fit says whether Redis is fit to keep state: nil, state.ErrUnavailable where it cannot be reached, or that its eviction policy would drop
+// sessions. Nothing is changed. It may be called before Start, and without it.
+func (r *Replica) Fit(ctx context.Context) error { return r.checkPolicy(ctx) }
+
 // checkPolicy refuses a Redis that would evict state to make room. Where it cannot be asked, as in many
 // managed services, that is logged.
 func (r *Replica) checkPolicy(ctx context.Context) error {
