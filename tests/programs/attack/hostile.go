@@ -48,6 +48,7 @@ func newHostile() *hostile {
 	h := &hostile{tools: map[string]hostileTool{
 		"chain":    {chainSchema(60), fine},
 		"self":     {`{"type":"object","properties":{"a":{"$ref":"#"}},"patternProperties":{"^a":{"$ref":"#"}}}`, fine},
+		"mirrors":  {mirrorsSchema(), fine},
 		"contains": {`{"type":"object","properties":{"a":{"$ref":"#/$defs/l"}},"$defs":{"l":{"items":{"$ref":"#/$defs/l"},"contains":{"$ref":"#/$defs/l"}}}}`, fine},
 		"numbers":  {`{"type":"object","properties":{"list":{"type":"array","items":{"type":"integer","minimum":10}}}}`, fine},
 		"choices": {`{"type":"object","properties":{"list":{"type":"array","items":{"anyOf":[{"type":"integer"},{"type":"boolean"},` +

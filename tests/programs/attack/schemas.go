@@ -12,11 +12,22 @@ import (
 var schemaAttacks = []attack{
 	{name: "schema-chain", what: "a $ref chain, allOf of the next one twice, 60 levels", run: checked("chain", `{"a":1}`)},
 	{name: "schema-self", what: "a schema that is its own property and pattern property", run: checked("self", nested(`{"a":`, "}", 64))},
+	{name: "schema-mirrors", what: "64 x-mcp-header annotations 16 levels deep, and 3 MB of escapes on the way to them",
+		run: checked("mirrors", strings.Repeat(`{"p":`, 15)+`{"z":"`+strings.Repeat(`\n`, 3<<19)+`"}`+strings.Repeat("}", 15))},
 	{name: "schema-contains", what: "a schema that is its own items and contains", run: checked("contains", `{"a":`+nested("[", "]", 64)+`}`)},
 }
 
 // checkWithin is how long the answer to a call of hostile arguments may take: less than the honest may wait.
 const checkWithin = 8 * time.Second
+
+// mirrorsSchema has as many annotations as an edge uses, each as deep as it looks for them.
+func mirrorsSchema() string {
+	var leaves []string
+	for i := range 64 {
+		leaves = append(leaves, fmt.Sprintf(`"k%d":{"type":"string","x-mcp-header":"k%d"}`, i, i))
+	}
+	return strings.Repeat(`{"type":"object","properties":{"p":`, 15) + `{"type":"object","properties":{` + strings.Join(leaves, ",") + `}}` + strings.Repeat("}}", 15)
+}
 
 // nested is a value of some depth.
 func nested(before, after string, levels int) string {
