@@ -303,6 +303,12 @@ func TestCheckLooksAtRedis(t *testing.T) {
 
 // With --strict a note is a mistake: a rule that names no tool restricts nothing.
 func TestCheckStrictly(t *testing.T) {
+	for _, set := range os.Environ() { // Those that are no settings are notes, too.
+		if name, value, _ := strings.Cut(set, "="); strings.HasPrefix(name, "MCPEDGE_") {
+			t.Setenv(name, value) // restores it
+			_ = os.Unsetenv(name)
+		}
+	}
 	file := filepath.Join(t.TempDir(), "edge.yaml")
 	settings := "backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "', prefix: m_}]\n" +
 		"policy: {default: allow, rules: [{name: restricted, when: 'tool.name == \"NAME\"', then: deny}]}\n"
