@@ -65,6 +65,16 @@ def test_schemas_of_arguments_have_no_references() -> None:
     assert tree["anyOf"][0]["additionalProperties"] == {"description": "a Tree as above"}, "what is not always an object is anything"
 
 
+def test_members_named_as_keywords_stay() -> None:
+    s = server()
+
+    @s.tool
+    def split(by: dict[str, int] = {"discriminator": 5, "$ref": 1}) -> str:  # noqa: B006
+        return str(by)
+
+    assert json.loads(listed(s).input_schema_json)["properties"]["by"]["default"] == {"discriminator": 5, "$ref": 1}
+
+
 def test_schema_of_annotations_and_docstring() -> None:
     s = server()
 

@@ -49,7 +49,7 @@ def inlined(schema: Any, definitions: Mapping[str, Any], within: tuple[str, ...]
     if not isinstance(schema, dict):
         return schema
     members: dict[str, Any] = schema  # pyright: ignore[reportUnknownVariableType]
-    made = {k: inlined(v, definitions, within) for k, v in members.items() if k != "discriminator" or "mapping" not in v}
+    made = {k: inlined(v, definitions, within) for k, v in members.items() if k != "discriminator" or not isinstance(v, dict) or "mapping" not in v}
     name = str(members.get("$ref")).removeprefix("#/$defs/")
     if name not in definitions:
         return made
