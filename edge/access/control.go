@@ -88,9 +88,9 @@ func (c *Control) Policy() *policy.Policy {
 	return nil
 }
 
-// Decide is the first stage of the decision on a round, by rules and scopes, on what the request names, which exists. nil: Admit is to be asked
-// next. Else it is a *mcp.Error, whose Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is run
-// again after its replica was lost is decided on again: nobody knows whether it was. What is not allowed is recorded.
+// Decide is the first stage of the decision on a round, by rules and scopes, on what the request names, which exists. nil permits it, as far as the
+// first stage goes. Else it is a *mcp.Error, whose Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is
+// run again after its replica was lost is decided on again, since the lost replica may not have done so. A refusal is recorded.
 func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
 	p := c.policy.Load()
 	if p == nil {
@@ -110,9 +110,9 @@ func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.C
 	return c.decided(ctx, call, t.Backend, v, err)
 }
 
-// Admit is the second stage: the policy server decides on what the rules allowed, and then, on a call of a tool, the quotas. It returns once
-// they have. backend is that of what the request names; empty: it does not exist for the caller, no rule was about it, and the policy server
-// alone is asked. nil: the request may be made, and where it calls a tool that is recorded. Else it is a *mcp.Error.
+// Admit is the second stage: the policy server decides on what the rules allowed, and then, for a call of a tool, the quotas. It returns once
+// they have. backend is that of what the request names; empty: it does not exist for the caller, no rule applied, and only the policy server
+// decides. nil permits the request, which is recorded for a call of a tool. Else it is a *mcp.Error.
 func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
 	p := c.policy.Load()
 	if p != nil && p.external != nil {

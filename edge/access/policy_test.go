@@ -134,7 +134,7 @@ func TestSetPolicyServer(t *testing.T) {
 	}
 }
 
-// Policy servers are exchanged while requests are about to be asked about: each is asked about by one of them.
+// Replacing the policy server fails none of the requests that wait for a decision.
 func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 	s := authorizer.Serve(t)
 	s.By(authorizer.Allow)

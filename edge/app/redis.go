@@ -219,7 +219,7 @@ func CheckRedis(ctx context.Context, cfg config.Config, out io.Writer) error {
 	defer cancel()
 	switch err := r.Fit(ctx); {
 	case err == nil:
-		_, _ = fmt.Fprintf(out, "ok      redis %s is reached, and keeps what it is given\n", config.Redact(cfg.Redis))
+		_, _ = fmt.Fprintf(out, "ok      redis %s can be reached\n", config.Redact(cfg.Redis))
 	case errors.Is(err, state.ErrUnavailable):
 		_, _ = fmt.Fprintf(out, "note    redis %s cannot be reached from here: %v; an edge is not ready until it can\n", config.Redact(cfg.Redis), err)
 	default:

@@ -62,7 +62,7 @@ func (a *App) watchSettings(ctx context.Context) {
 	}
 }
 
-// logReread says what came of a file that somebody asked to be read.
+// logReread logs the result of a requested reload.
 func (a *App) logReread(restart *restart) {
 	const asked = "asked to read the settings again: "
 	for _, err := range []error{a.governing.unused, a.limiting.unused, restart.unread} {

@@ -11,18 +11,18 @@ import (
 
 // promptSet is the prompts of a view.
 type promptSet struct {
-	byName map[string]*prompt
+	byName map[string]*Prompt
 	// reserved are the names of backends that are away.
 	reserved map[string]*backend.Backend
 	// outranked are as those of tools.
-	outranked map[ownName]*prompt
+	outranked map[ownName]*Prompt
 	List      *list
 	conflicts []Conflict
 	digest    uint64
 }
 
-// prompt is one prompt of one backend.
-type prompt struct {
+// Prompt is one prompt of one backend.
+type Prompt struct {
 	Name  string // as shown, with the prefix
 	Owner *backend.Backend
 	Proto *pb.Prompt
@@ -34,7 +34,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 	if prev != nil && prev.digest == digest && prev.List.hint == m.hint(listPrompts) {
 		return prev
 	}
-	s := &promptSet{byName: make(map[string]*prompt), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*prompt), digest: digest}
+	s := &promptSet{byName: make(map[string]*Prompt), reserved: make(map[string]*backend.Backend), outranked: make(map[ownName]*Prompt), digest: digest}
 	s.List = m.list(listPrompts, "prompt", &s.conflicts, func(p part, add func(string, entry) bool) {
 		for _, x := range p.Catalog.Prompts {
 			if x.GetName() == "" {
@@ -44,7 +44,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 			name := p.Backend.Prefix() + x.GetName()
 			render := func(dst []byte, r *revision.Rules) ([]byte, error) { return translate.AppendPrompt(dst, r, x, name) }
 			target := policy.Target{Kind: policy.Prompt, Method: mcp.MethodPromptsGet, Name: name, Backend: p.Backend.Name()}
-			one := &prompt{Name: name, Owner: p.Backend, Proto: x, target: target}
+			one := &Prompt{Name: name, Owner: p.Backend, Proto: x, target: target}
 			if add(name, entry{render: render, target: target}) {
 				s.byName[name] = one
 			} else {
@@ -56,7 +56,7 @@ func (m *merge) prompts(prev *promptSet, digest uint64) *promptSet {
 }
 
 // Lacking names the required arguments that are not given. An empty one is given.
-func (p *prompt) Lacking(args map[string]string) []string {
+func (p *Prompt) Lacking(args map[string]string) []string {
 	var out []string
 	for _, a := range p.Proto.GetArguments() {
 		if _, given := args[a.GetName()]; a.GetRequired() && !given {
@@ -67,7 +67,7 @@ func (p *prompt) Lacking(args map[string]string) []string {
 }
 
 // promptOf is the prompt that a call is about, as toolOf.
-func (v *View) promptOf(call *mcp.Call, name string) *prompt {
+func (v *View) promptOf(call *mcp.Call, name string) *Prompt {
 	p := v.Prompts.byName[name]
 	if call.Backend == "" || p != nil && p.Owner.Name() == call.Backend {
 		return p

@@ -8,16 +8,15 @@ import (
 	"github.com/mcpedge/mcpedge/edge/policy"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/translate"
-	"github.com/mcpedge/mcpedge/internal/uris"
 )
 
 // resourceSet is the resources and templates of a view, and which backend serves which URI.
 type resourceSet struct {
 	owners       *owners
 	byURI        map[string]int // the rank of whom a listed URI belongs to
-	templates    []*template    // by rank
-	byText       map[string]*template
-	byNormal     map[string]*template     // by the normal form of its text, the first
+	templates    []*Template    // by rank
+	byText       map[string]*Template
+	byNormal     map[string]*Template     // by the normal form of its text, the first
 	owned        map[*backend.Backend]int // how many templates each has
 	spelled      spellings
 	skillList    *list
@@ -33,7 +32,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 		return prev
 	}
 	s := &resourceSet{
-		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*template), byNormal: make(map[string]*template), owned: make(map[*backend.Backend]int),
+		owners: m.owners, byURI: make(map[string]int), byText: make(map[string]*Template), byNormal: make(map[string]*Template), owned: make(map[*backend.Backend]int),
 		conflicts: m.prefixes(), digest: digest,
 	}
 	s.List = m.list(listResources, "resource", &s.conflicts, func(p part, add func(string, entry) bool) {
@@ -60,7 +59,7 @@ func (m *merge) resources(prev *resourceSet, digest uint64) *resourceSet {
 	return s
 }
 
-func (s *resourceSet) addTemplate(t *template) {
+func (s *resourceSet) addTemplate(t *Template) {
 	s.templates = append(s.templates, t)
 	s.owned[t.Owner]++
 	s.byText[t.Text] = t
@@ -69,19 +68,18 @@ func (s *resourceSet) addTemplate(t *template) {
 	}
 }
 
-// maxReadings bounds the matches of URIs with templates that are made to decide on the entries of one list, or of one directory, so that a
-// backend with many of both does not keep the processor busy. Beyond it a rule that looks at resource.vars is told of more templates than it
-// holds for, which denies.
+// maxReadings bounds how often URIs are matched with templates to decide on the entries of one list, or of one directory: each entry with each
+// template of its backend. Beyond it rules that use resource.vars deny the entries, as they deny a URI that matches too many templates.
 const maxReadings = 1 << 20
 
-// entryTarget is what a policy knows of one of so many URIs in a list of a backend's. The variables of templates are read when a rule first
-// looks at them.
+// entryTarget is what a policy decides on for a URI in a list of a backend that has so many. The variables of templates are read when a rule
+// first uses them, from the spelling that the backend would get.
 func (s *resourceSet) entryTarget(method mcp.Method, uri string, owner *backend.Backend, of int) policy.Target {
 	return policy.Target{Kind: policy.Resource, Method: method, Name: uri, Backend: owner.Name(), Vars: sync.OnceValue(func() []map[string]string {
 		if s.owned[owner]*of > maxReadings {
 			return make([]map[string]string, policy.MaxReadings+1)
 		}
-		return s.variables(uris.Normal(uri), owner)
+		return s.variables(s.spelled.sent(owner, uri), owner)
 	})}
 }
 

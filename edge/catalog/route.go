@@ -26,8 +26,8 @@ func (s *resourceSet) route(uri string, report *reporter) *backend.Backend {
 }
 
 // byTemplate is the first template below a rank, of a backend in allowed, that matches a URI; nil: none.
-func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *reporter) *template {
-	var found *template
+func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *reporter) *Template {
+	var found *Template
 	for _, t := range s.templates {
 		if t.rank >= below {
 			break
@@ -46,16 +46,16 @@ func (s *resourceSet) byTemplate(uri string, below int, allowed []int, report *r
 	return found
 }
 
-// template is one backend's URI template (RFC 6570).
-type template struct {
+// Template is one backend's URI template (RFC 6570).
+type Template struct {
 	Text   string
 	Owner  *backend.Backend
 	rank   int            // the owner's
 	parsed *uris.Template // nil: it cannot be parsed, so it matches nothing
 }
 
-func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *template {
-	t := &template{Text: text, Owner: owner, rank: rank}
+func newTemplate(text string, owner *backend.Backend, rank int, report *reporter) *Template {
+	t := &Template{Text: text, Owner: owner, rank: rank}
 	parsed, err := uris.Parse(text)
 	if err != nil {
 		report.once("template\x00"+owner.Name()+"\x00"+text, "a resource template cannot be parsed: nothing is routed by it",
@@ -66,7 +66,7 @@ func newTemplate(text string, owner *backend.Backend, rank int, report *reporter
 	return t
 }
 
-func (t *template) matches(uri string) bool { return t.parsed != nil && t.parsed.Matches(uri) }
+func (t *Template) matches(uri string) bool { return t.parsed != nil && t.parsed.Matches(uri) }
 
 // prefixes reports the URI prefixes that count for nothing, or for less than their backends say: those of others, and those beyond what
 // the platform gives to a backend.

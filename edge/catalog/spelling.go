@@ -82,6 +82,15 @@ func (s *spellings) of(uri string) (spelling string, listed bool) {
 	return all[0], true
 }
 
+// sent returns the spelling in which a backend gets a URI: its own if it lists the URI, else the normal form below the backend's own prefix.
+func (s *spellings) sent(owner *backend.Backend, uri string) string {
+	spelling, listed := s.of(uri)
+	if listed {
+		return spelling
+	}
+	return s.below(owner, spelling)
+}
+
 // below returns a URI in normal form with the longest prefix of its backend as the backend spells that.
 func (s *spellings) below(owner *backend.Backend, normal string) string {
 	for _, p := range s.prefixes[owner] {
@@ -172,7 +181,7 @@ func (m *merge) listed(fn func(uri string, rank int)) {
 }
 
 // template returns the template that a text names, by its own text or else by another spelling; nil: there is none.
-func (s *resourceSet) template(text string) *template {
+func (s *resourceSet) template(text string) *Template {
 	if t := s.byText[text]; t != nil {
 		return t
 	}
@@ -184,7 +193,7 @@ func (s *resourceSet) template(text string) *template {
 }
 
 // normal is the template's text in normal form, or as it is if it cannot be parsed.
-func (t *template) normal() string {
+func (t *Template) normal() string {
 	if t.parsed == nil {
 		return t.Text
 	}

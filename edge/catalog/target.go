@@ -28,13 +28,13 @@ type Target struct {
 	Policy *policy.Target
 	// Tool is that of tools/call, and Prompt that of prompts/get or of a completion; nil: the request is about none.
 	Tool   *Tool
-	Prompt *prompt
+	Prompt *Prompt
 	// URI is what a request about a resource, a skill or a directory names.
 	URI Located
 	// Completion is what completion/complete asks for, and Template what that is about; nil: a plain URI. Completes: its backend has
 	// completion.
 	Completion *translate.Completion
-	Template   *template
+	Template   *Template
 	Completes  bool
 }
 
@@ -151,7 +151,7 @@ func (c *Catalog) resolveURI(call *mcp.Call, t *Target, served bool, what string
 	return nil
 }
 
-// locate finds the URI of a request; false: it is nobody's.
+// locate finds the URI of a request; false if no backend has it.
 func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	found, ok := t.view.locate(call, t.name, c.report)
 	if ok {
@@ -161,8 +161,8 @@ func (c *Catalog) locate(call *mcp.Call, t *Target) bool {
 	return ok
 }
 
-// reserved is for what belongs to a backend that is away; nil: it is nobody's. What the backend showed to some callers only exists for nobody:
-// nobody knows to which.
+// reserved is for a name of a backend that is away; owner nil: no backend has the name. A name that the backend showed to some callers only is
+// unknown to all while it is away, since it cannot be asked which callers may see it.
 func (c *Catalog) reserved(t *Target, owner *backend.Backend, kind policy.Kind, name string) error {
 	if owner == nil || c.personal(owner, kind, name) {
 		t.Backend, t.Policy = nil, nil
@@ -227,14 +227,15 @@ func (t *Target) NotServed() *mcp.Error {
 	return mcp.Errorf(mcp.KindMethodNotFound, "no backend serves %s", t.method)
 }
 
-// Others says of URIs whether they belong to others than one backend, as one caller has them. Immutable.
+// Others are the other backends than one, as one caller sees them. Immutable.
 type Others struct {
 	report *reporter
 	view   *View
 	rank   int
 }
 
-// Others is what other backends than the target's have, whose lists are all read for that; nil: the target's own is not there any more.
+// Others returns the other backends than the target's, with the lists of all of them read. The error is that the target's backend is not
+// configured any more, or that ctx has ended.
 func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Others, error) {
 	v, err := c.views.Of(ctx, who)
 	if err != nil {
@@ -247,19 +248,19 @@ func (c *Catalog) Others(ctx context.Context, who mcp.Principal, t *Target) (*Ot
 	return &Others{c.report, v, rank}, nil
 }
 
-// Entry is what a policy knows of one of so many URIs that the target's backend lists in answer to the request.
+// Entry is what a policy decides on for one of so many URIs that the target's backend returned for the request.
 func (t *Target) Entry(method mcp.Method, uri string, of int) policy.Target {
 	return t.view.Resources.entryTarget(method, uri, t.Backend, of)
 }
 
-// Have reports whether a URI belongs to another backend.
-func (o *Others) Have(uri string) bool {
+// Own reports whether a URI belongs to one of them.
+func (o *Others) Own(uri string) bool {
 	_, foreign := o.view.Resources.belongs(uri, o.rank)
 	return foreign
 }
 
-// HaveOf reports whether a file of a skill belongs to another backend, which operators are told.
-func (o *Others) HaveOf(x *pb.Skill) bool {
+// OwnFileOf reports whether a file of a skill belongs to one of them, which is logged.
+func (o *Others) OwnFileOf(x *pb.Skill) bool {
 	kept := o.view.Resources.foreign(x, o.rank)
 	if kept == "" {
 		return false
@@ -273,7 +274,7 @@ func (c *Catalog) KnownTool(who mcp.Principal, name string) *Tool {
 	return c.views.known(who).Tools.ByName[name]
 }
 
-// Broken tells operators, once, that a backend broke the contract.
+// Broken logs, once for each message, that a backend broke the contract.
 func (c *Catalog) Broken(backend string, method mcp.Method, message string) {
 	c.report.once("broken\x00"+backend+"\x00"+message, "a backend broke the contract", "backend", backend, "method", string(method), "error", message)
 }

@@ -46,7 +46,7 @@ func (r *round) readDirectory(ctx context.Context) (mcp.Reply, error) {
 		return mcp.Reply{}, err
 	}
 	children := slices.DeleteFunc(out.GetResources(), func(c *pb.Resource) bool {
-		return others.Have(c.GetUri()) || !r.mayRead(c, len(out.GetResources()))
+		return others.Own(c.GetUri()) || !r.mayRead(c, len(out.GetResources()))
 	})
 	reply, err := translate.DirectoryResult(r.rules, r.d.server, r.call.Envelope, children, cursors.of(out.GetNextPageToken()))
 	if err != nil {

@@ -94,7 +94,7 @@ func (d *Dispatch) Catalog() *catalog.Catalog {
 // *mcp.Error.
 func (d *Dispatch) Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error) {
 	t := call.Target
-	if t == nil {
+	if t == nil || t.Handle == nil {
 		var err error
 		if t, err = d.Resolve(ctx, rules, call); err != nil {
 			return mcp.Reply{}, err

@@ -52,7 +52,7 @@ func (r *round) getSkill(ctx context.Context) (mcp.Reply, error) {
 	if err != nil {
 		return mcp.Reply{}, err
 	}
-	if others.HaveOf(out.GetSkill()) { // Lists leave it out, too.
+	if others.OwnFileOf(out.GetSkill()) { // Lists leave it out, too.
 		return mcp.Reply{}, r.named.Unknown()
 	}
 	r.narrow(out.GetCache())

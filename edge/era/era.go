@@ -18,7 +18,7 @@ type Dispatcher interface {
 	// whose params are not changed afterwards.
 	Resolve(ctx context.Context, rules *revision.Rules, call *mcp.Call) (*mcp.Target, error)
 	// Call runs one round of a request: a list, call, read, get or completion. call.Target is what Resolve returned for the round; nil: Call
-	// resolves it first. A resources/subscribe is only decided on, by who is asked beyond rules and scopes. Events go to the sink
+	// resolves it first. For resources/subscribe it only has the second stage of the decision. Events go to the sink
 	// before it returns. Errors are *mcp.Error. The round ends early when ctx does.
 	Call(ctx context.Context, rules *revision.Rules, call *mcp.Call, sink mcp.Sink) (mcp.Reply, error)
 	// Changes opens a feed. What cannot be watched is missing from what the feed honours; it is no error.

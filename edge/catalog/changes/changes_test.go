@@ -379,7 +379,7 @@ func (l *leaving) Owner(uri string) Owner {
 	return l.View.Owner(uri)
 }
 
-// Owners are not found for somebody who has left: that takes time where many templates nearly match.
+// No owners are looked up for a subscriber that has disconnected: a lookup takes time where many templates nearly match.
 func TestWhoHasLeftIsNotWorkedFor(t *testing.T) {
 	w := &world{}
 	h := New(w, Options{Jitter: -1})

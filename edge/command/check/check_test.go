@@ -289,7 +289,7 @@ func TestCheckLooksAtRedis(t *testing.T) {
 	good, evicting := redisserver.ForTest(t), redisserver.ForTest(t, "--maxmemory-policy", "allkeys-lru")
 	tools := "--backend=one=" + commandtest.Tools(t, "m", 1)
 	for url, want := range map[string]struct{ out, fail string }{
-		good.URL():            {"ok      redis " + good.URL() + " is reached", ""},
+		good.URL():            {"ok      redis " + good.URL() + " can be reached", ""},
 		evicting.URL():        {"error   redis " + evicting.URL() + ": the Redis setting maxmemory-policy", "maxmemory-policy"},
 		"redis://127.0.0.1:1": {"note    redis redis://127.0.0.1:1 cannot be reached from here", ""},
 	} {
