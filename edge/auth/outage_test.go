@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -291,5 +293,30 @@ func TestDiscoveryOfAnother(t *testing.T) {
 	})}
 	if tried := newAuth(t, o).Try(t.Context()); tried[0].Err != nil || tried[0].Keys != 1 {
 		t.Errorf("%+v", tried)
+	}
+}
+
+// A token that is judged while the first fetch of the keys ends is good, whichever comes first.
+func TestFirstFetchEndsMeanwhile(t *testing.T) {
+	i := issuer.New("https://id.example")
+	token := i.Token("alice", resource)
+	for range 1000 {
+		ctx, cancel := context.WithCancel(t.Context())
+		a := newAuth(t, remote(i))
+		a.Start(ctx)
+		var judged sync.WaitGroup
+		for n := range 8 {
+			judged.Go(func() {
+				for range n * 20 {
+					runtime.Gosched()
+				}
+				if got := status(a, token); got != http.StatusOK {
+					t.Errorf("status %d", got)
+				}
+			})
+		}
+		judged.Wait()
+		cancel()
+		a.Wait()
 	}
 }

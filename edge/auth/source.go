@@ -219,13 +219,13 @@ func (s *source) keys(ctx context.Context) *keySet {
 		s.mu.Lock()
 		f := s.running
 		s.mu.Unlock()
-		if f == nil {
-			return nil
+		if f != nil {
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+			}
 		}
-		select {
-		case <-f.done:
-		case <-ctx.Done():
-		}
+		// Without a running fetch one may have ended since the first look: it stores its keys before it ends.
 		if l = s.current.Load(); l == nil {
 			return nil
 		}
