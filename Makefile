@@ -23,7 +23,7 @@ help: ## List the targets
 
 build: ## Build bin/mcpedge and the bundled services in bin/services/
 	@$(RUN); mkdir -p bin/services && \
-	$(GO) build -o bin/mcpedge ./edge && \
+	$(GO) build -tags=grpcnotrace -o bin/mcpedge ./edge && \
 	$(GO) build -o bin/services/ ./services/...; $(END)
 
 check: ## What a change needs first, in a minute: format, vet, the tests that it reaches, and transcripts of an edge; CHECKFLAGS=-list

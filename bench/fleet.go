@@ -72,7 +72,7 @@ const released = "edge-released"
 
 // buildReleased builds it: without symbols, paths and the C library.
 func (f *fleet) buildReleased() error {
-	return f.buildIn([]string{"CGO_ENABLED=0"}, released, "./edge", "-trimpath", "-ldflags=-s -w")
+	return f.buildIn([]string{"CGO_ENABLED=0"}, released, "./edge", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w")
 }
 
 // service starts the gRPC service and returns the flags that make an edge its front.

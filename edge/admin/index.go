@@ -3,7 +3,7 @@ package admin
 import (
 	"bytes"
 	"fmt"
-	"html/template"
+	"html"
 	"net/http"
 	"strings"
 )
@@ -40,26 +40,28 @@ func entries(o Options) []entry {
 	return out
 }
 
-var indexPage = template.Must(template.New("index").Parse(`<!doctype html>
+// indexStart and indexEnd are the page around the entries.
+const (
+	indexStart = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>MCP Edge: administration</title>
 <style>:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}dt{font-family:ui-monospace,monospace}dd{margin:0 0 .6rem 1.5rem}</style>
 <h1>MCP Edge: administration</h1>
 <dl>
-{{range .}}<dt><a href="{{.Path}}">{{.Path}}</a></dt><dd>{{.What}}</dd>
-{{end}}</dl>
-</html>
-`))
+`
+	indexEnd = "</dl>\n</html>\n"
+)
 
 // index lists what is at the admin address: as a page to browsers, as text to others.
 func index(o Options) http.Handler {
 	list := entries(o)
 	var page, text bytes.Buffer
-	if err := indexPage.Execute(&page, list); err != nil {
-		panic(err) // the template is this program's, and a buffer takes it
-	}
+	page.WriteString(indexStart)
 	for _, e := range list {
+		path := html.EscapeString(e.Path)
+		fmt.Fprintf(&page, "<dt><a href=\"%s\">%s</a></dt><dd>%s</dd>\n", path, path, html.EscapeString(e.What))
 		fmt.Fprintf(&text, "%-24s %s\n", e.Path, e.What)
 	}
+	page.WriteString(indexEnd)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		head := w.Header()
 		head.Set("X-Content-Type-Options", "nosniff")

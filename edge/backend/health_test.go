@@ -2,7 +2,6 @@ package backend
 
 import (
 	"context"
-	"encoding/json"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -134,26 +133,5 @@ func TestHealthThatFails(t *testing.T) {
 	await.Until(t, "it is down", func() bool { return b.Status().State == Down })
 	if n := w.watches.Load(); n != 2 {
 		t.Errorf("after %d watches", n)
-	}
-}
-
-// The configuration of the balancer is read as it is written, with outlier detection within.
-func TestHealthConfig(t *testing.T) {
-	for _, o := range []*Outliers{nil, {}} {
-		var read struct {
-			LoadBalancingConfig []map[string]json.RawMessage
-		}
-		if err := json.Unmarshal([]byte(serviceConfig(o, "shop")), &read); err != nil {
-			t.Fatal(err)
-		}
-		cfg, err := healthBuilder{}.ParseConfig(read.LoadBalancingConfig[0][healthPolicy])
-		if err != nil || cfg.(*healthConfig).service != "shop" {
-			t.Errorf("%+v, %v", cfg, err)
-		}
-	}
-	for _, bad := range []string{`{}`, `{"child":[{"nothing":{}}]}`, `[]`} {
-		if _, err := (healthBuilder{}).ParseConfig([]byte(bad)); err == nil {
-			t.Errorf("%s is taken", bad)
-		}
 	}
 }

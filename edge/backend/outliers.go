@@ -1,27 +1,31 @@
 package backend
 
 import (
-	"encoding/json"
-	"fmt"
+	"cmp"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	_ "google.golang.org/grpc/xds" // the balancer outlier_detection_experimental
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
-// Outliers says when an address of a target gets no calls for a while, because those before it failed there (gRPC's
-// outlier detection by failure percentage, proposal A50). A zero field is its default. What counts as failed is every RPC
-// that ends with a gRPC status but OK: a Failure in the contract's messages does not.
+// Outliers says when an address of a target is ejected, which is to get no calls for a while, because calls fail there
+// and not elsewhere. It is gRPC's outlier detection by failure percentage (proposal A50), but for what counts as failed.
+// A zero field is its default.
 type Outliers struct {
-	// Interval is how often the addresses are judged, by the calls since the last time; 0: 10 s.
+	// Interval is how often addresses are judged, each time by the calls since the last time; 0: 10 s.
 	Interval time.Duration
-	// Ejection is how long an address gets no calls the first time; each time in a row it is longer by as much, up to ten
-	// times that; 0: 30 s.
+	// Ejection is how long the first ejection lasts. Each further one in a row lasts as much longer, up to ten times
+	// that; 0: 30 s.
 	Ejection time.Duration
 	// Failures is the percentage of failed calls from which on an address is an outlier; 0: 85.
 	Failures int
 	// Calls is how many calls an address must have had in an interval to be judged; 0: 50.
 	Calls int
-	// MaxEjected is the largest percentage of the addresses that get no calls at a time, of which one always may; 0: 50.
+	// MaxEjected is the percentage of the addresses at which no further one is ejected. One always may be; 0: 50.
 	MaxEjected int
 }
 
@@ -34,52 +38,153 @@ const (
 	DefaultOutlierMaxEjected = 50
 )
 
-// balancerConfig is what a service config says of a balancer: its configuration by its name.
-type balancerConfig map[string]any
+// maxEjections is how many times Ejection an ejection lasts at most.
+const maxEjections = 10
 
-// serviceConfig balances over all addresses of the target, and leaves out those whose standard health service says that
-// they do not serve, and the outliers. An address without a health service counts as healthy. service is the name that
-// is asked about, or HealthOff.
-func serviceConfig(o *Outliers, service string) string {
-	policy := balancerConfig{"round_robin": struct{}{}}
-	if o != nil {
-		policy = o.around(policy)
+// filled returns a copy with defaults in place of zeros; nil for nil.
+func (o *Outliers) filled() *Outliers {
+	if o == nil {
+		return nil
 	}
-	if service != HealthOff {
-		policy = balancerConfig{healthPolicy: map[string]any{"service": service, "child": []balancerConfig{policy}}}
+	return &Outliers{
+		Interval: cmp.Or(o.Interval, DefaultOutlierInterval), Ejection: cmp.Or(o.Ejection, DefaultOutlierEjection),
+		Failures: cmp.Or(o.Failures, DefaultOutlierFailures), Calls: cmp.Or(o.Calls, DefaultOutlierCalls),
+		MaxEjected: cmp.Or(o.MaxEjected, DefaultOutlierMaxEjected),
 	}
-	text, err := json.Marshal(map[string]any{"loadBalancingConfig": []balancerConfig{policy}})
-	if err != nil {
-		panic(err) // strings and numbers
-	}
-	return string(text)
 }
 
-// around is the balancer that hides outliers from another.
-func (o *Outliers) around(child balancerConfig) balancerConfig {
-	interval, ejection := positive(o.Interval, DefaultOutlierInterval), positive(o.Ejection, DefaultOutlierEjection)
-	return balancerConfig{"outlier_detection_experimental": map[string]any{
-		"interval":           seconds(interval),
-		"baseEjectionTime":   seconds(ejection),
-		"maxEjectionTime":    seconds(10 * ejection),
-		"maxEjectionPercent": positive(o.MaxEjected, DefaultOutlierMaxEjected),
-		"failurePercentageEjection": map[string]any{
-			"threshold":             positive(o.Failures, DefaultOutlierFailures),
-			"requestVolume":         positive(o.Calls, DefaultOutlierCalls),
-			"minimumHosts":          2,
-			"enforcementPercentage": 100,
-		},
-		"childPolicy": []balancerConfig{child},
-	}}
+// errEjected is the connection error of an ejected address.
+var errEjected = errors.New("its calls failed while others succeeded: it gets none for a while (outlier-detection)")
+
+// detector judges the addresses of a target. Safe for concurrent use.
+type detector struct {
+	o      Outliers
+	target string
+	done   chan struct{}
+
+	mu        sync.Mutex
+	addresses map[string]*judged
 }
 
-// seconds is a duration in the JSON form of protobuf's Duration.
-func seconds(d time.Duration) string { return fmt.Sprintf("%.9fs", d.Seconds()) }
+// judged is an address that is judged. What is not atomic is guarded by detector.mu.
+type judged struct {
+	name string
+	// calls and failed count calls that ended since the address was judged last.
+	calls, failed atomic.Int64
+	connections   map[*address]struct{}
+	ejected       bool
+	since         time.Time // of the ejection
+	// times counts ejections; each interval without one takes one off.
+	times int
+}
 
-// positive is v, or def when v is 0.
-func positive[T int | time.Duration](v, def T) T {
-	if v == 0 {
-		return def
+// newDetector starts a detector. close ends it.
+func newDetector(o Outliers, target string) *detector {
+	d := &detector{o: o, target: target, done: make(chan struct{}), addresses: map[string]*judged{}}
+	go d.run()
+	return d
+}
+
+func (d *detector) run() {
+	interval := time.NewTicker(d.o.Interval)
+	defer interval.Stop()
+	for {
+		select {
+		case now := <-interval.C:
+			d.judge(now)
+		case <-d.done:
+			return
+		}
 	}
-	return v
+}
+
+// close ends the detector. It is called once.
+func (d *detector) close() { close(d.done) }
+
+// join adds a connection to an address.
+func (d *detector) join(name string, a *address) *judged {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j := d.addresses[name]
+	if j == nil {
+		j = &judged{name: name, connections: map[*address]struct{}{}}
+		d.addresses[name] = j
+	}
+	j.connections[a] = struct{}{}
+	a.eject(j.ejected)
+	return j
+}
+
+// leave removes a connection. An address without one is forgotten.
+func (d *detector) leave(j *judged, a *address) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if delete(j.connections, a); len(j.connections) == 0 && d.addresses[j.name] == j {
+		delete(d.addresses, j.name)
+	}
+}
+
+// count counts a call that ended. What callers cause is no failure of the address.
+func (j *judged) count(err error) {
+	j.calls.Add(1)
+	switch status.Code(err) {
+	case codes.Unknown, codes.DeadlineExceeded, codes.ResourceExhausted, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
+		j.failed.Add(1)
+	}
+}
+
+// judge ejects addresses by the calls since it was called last, and readmits those whose ejection is over. Nothing is
+// ejected where fewer than two addresses had enough calls: there is nothing to compare with.
+func (d *detector) judge(now time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	enough, ejected := 0, 0
+	var outliers []*judged
+	for _, j := range d.addresses {
+		calls, failed := j.calls.Swap(0), j.failed.Swap(0)
+		judgedNow := calls >= int64(d.o.Calls)
+		if judgedNow {
+			enough++
+		}
+		switch {
+		case j.ejected && now.Sub(j.since) >= d.lasts(j):
+			d.set(j, false)
+		case j.ejected:
+			ejected++
+		case judgedNow && failed*100 >= calls*int64(d.o.Failures):
+			outliers = append(outliers, j)
+		default:
+			j.times = max(j.times-1, 0)
+		}
+	}
+	if enough < 2 {
+		return
+	}
+	for _, j := range outliers {
+		if ejected > 0 && ejected*100 >= d.o.MaxEjected*len(d.addresses) {
+			return
+		}
+		ejected++
+		j.since, j.times = now, j.times+1
+		d.set(j, true)
+	}
+}
+
+// lasts returns how long an ejection lasts.
+func (d *detector) lasts(j *judged) time.Duration {
+	return d.o.Ejection * time.Duration(min(j.times, maxEjections))
+}
+
+// set ejects an address, or readmits it. d.mu is locked.
+func (d *detector) set(j *judged, ejected bool) {
+	j.ejected = ejected
+	for a := range j.connections {
+		a.eject(ejected)
+	}
+	if ejected {
+		slog.Warn("an address of a target gets no calls for a while, because they fail there and not elsewhere", "target", d.target, "address", j.name,
+			"for", d.lasts(j))
+		return
+	}
+	slog.Info("an address of a target gets calls again", "target", d.target, "address", j.name)
 }

@@ -6,6 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/mcpedge/mcpedge/tests/helpers/await"
 )
 
@@ -45,28 +49,117 @@ func TestOutliersGetNoCalls(t *testing.T) {
 	await.Until(t, "it gets calls again", func() bool { return turns(watched) == 5 })
 }
 
-// Every field of Outliers reaches gRPC, or its default does.
-func TestOutliersInTheServiceConfig(t *testing.T) {
+// Addresses are judged by percentage, volume and comparison; ejections grow, end, and never hide all.
+func TestOutliersAreJudged(t *testing.T) {
+	type ended struct{ calls, failed int }
+	type step struct {
+		ended   map[string]ended
+		ejected string // those that are ejected afterwards
+	}
+	good, bad := ended{10, 0}, ended{10, 10}
 	for name, c := range map[string]struct {
-		outliers *Outliers
-		want     string
+		o     Outliers
+		steps []step // one an interval, of 10 s
 	}{
-		"none": {nil, `{"loadBalancingConfig":[{"round_robin":{}}]}`},
-		"defaults": {&Outliers{}, `{"loadBalancingConfig":[{"outlier_detection_experimental":{` +
-			`"baseEjectionTime":"30.000000000s","childPolicy":[{"round_robin":{}}],"failurePercentageEjection":{` +
-			`"enforcementPercentage":100,"minimumHosts":2,"requestVolume":50,"threshold":85},"interval":"10.000000000s",` +
-			`"maxEjectionPercent":50,"maxEjectionTime":"300.000000000s"}}]}`},
-		"all": {
-			&Outliers{Interval: 1500 * time.Millisecond, Ejection: time.Second, Failures: 1, Calls: 2, MaxEjected: 3},
-			`{"loadBalancingConfig":[{"outlier_detection_experimental":{` +
-				`"baseEjectionTime":"1.000000000s","childPolicy":[{"round_robin":{}}],"failurePercentageEjection":{` +
-				`"enforcementPercentage":100,"minimumHosts":2,"requestVolume":2,"threshold":1},"interval":"1.500000000s",` +
-				`"maxEjectionPercent":3,"maxEjectionTime":"10.000000000s"}}]}`,
-		},
+		"none fails":             {Outliers{Calls: 10}, []step{{map[string]ended{"a": good, "b": good}, ""}}},
+		"one fails":              {Outliers{Calls: 10}, []step{{map[string]ended{"a": good, "b": bad}, "b"}}},
+		"at the percentage":      {Outliers{Calls: 10, Failures: 50}, []step{{map[string]ended{"a": {10, 4}, "b": {10, 5}}, "b"}}},
+		"all calls have to fail": {Outliers{Calls: 10, Failures: 100}, []step{{map[string]ended{"a": {10, 9}, "b": bad}, "b"}}},
+		"too few calls":          {Outliers{Calls: 11}, []step{{map[string]ended{"a": {11, 0}, "b": bad}, ""}}},
+		"nothing to compare":     {Outliers{Calls: 10}, []step{{map[string]ended{"a": {9, 0}, "b": bad}, ""}}},
+		"half of them at most":   {Outliers{Calls: 10}, []step{{map[string]ended{"a": good, "b": bad}, "b"}, {map[string]ended{"a": bad, "b": bad}, "b"}}},
+		"one always may be":      {Outliers{Calls: 10, MaxEjected: 1}, []step{{map[string]ended{"a": good, "b": bad}, "b"}}},
+		"it ends, grows with each in a row, and is forgotten": {Outliers{Calls: 10}, []step{
+			{map[string]ended{"a": good, "b": bad}, "b"}, {nil, "b"}, {nil, "b"}, {nil, ""}, // 30 s
+			{map[string]ended{"a": good, "b": bad}, "b"}, {nil, "b"}, {nil, "b"}, {nil, "b"}, {nil, "b"}, {nil, "b"}, {nil, ""}, // 60 s
+			{nil, ""}, {nil, ""}, // each takes one off
+			{map[string]ended{"a": good, "b": bad}, "b"}, {nil, "b"}, {nil, "b"}, {nil, ""},
+		}},
 	} {
-		got := serviceConfig(c.outliers, HealthOff)
-		if got != c.want || !json.Valid([]byte(got)) {
-			t.Errorf("%s:\ngot  %s\nwant %s", name, got, c.want)
+		t.Run(name, func(t *testing.T) {
+			d := &detector{o: *c.o.filled(), addresses: map[string]*judged{}}
+			connections := map[string]*address{"a": {}, "b": {}}
+			for name, a := range connections {
+				a.judged = d.join(name, a)
+			}
+			now := time.Now()
+			for n, s := range c.steps {
+				for name, e := range s.ended {
+					for i := range e.calls {
+						var err error
+						if i < e.failed {
+							err = status.Error(codes.Unavailable, "broken")
+						}
+						connections[name].judged.count(err)
+					}
+				}
+				now = now.Add(d.o.Interval)
+				d.judge(now)
+				got := ""
+				for _, name := range []string{"a", "b"} {
+					if connections[name].ejected {
+						got += name
+					}
+				}
+				if got != s.ejected {
+					t.Fatalf("after interval %d ejected: %q, want %q", n+1, got, s.ejected)
+				}
+			}
+		})
+	}
+}
+
+// What a caller can cause does not count against an address, and an address that is connected anew starts anew.
+func TestOutliersOfCallers(t *testing.T) {
+	d := &detector{o: *(&Outliers{Calls: 1}).filled(), addresses: map[string]*judged{}}
+	a := &address{of: &addressBalancer{outliers: d}}
+	j := d.join("a", a)
+	for _, code := range []codes.Code{codes.OK, codes.Canceled, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.PermissionDenied,
+		codes.Unauthenticated, codes.FailedPrecondition, codes.Aborted, codes.OutOfRange} {
+		if j.count(status.Error(code, "no")); j.failed.Load() != 0 {
+			t.Errorf("%s counts as failed", code)
 		}
+	}
+	second := &address{}
+	d.set(j, true)
+	d.join("a", second)
+	if !a.ejected || !second.ejected {
+		t.Errorf("ejected: %v, and another connection to it: %v", a.ejected, second.ejected)
+	}
+	d.leave(j, a)
+	d.leave(j, second)
+	third := &address{}
+	if d.join("a", third); third.ejected || len(d.addresses) != 1 {
+		t.Errorf("connected anew it is ejected: %v; addresses: %d", third.ejected, len(d.addresses))
+	}
+}
+
+// Each field reaches the balancer, or its default does.
+func TestAddressesInTheServiceConfig(t *testing.T) {
+	all := Outliers{Interval: 1500 * time.Millisecond, Ejection: time.Second, Failures: 1, Calls: 2, MaxEjected: 3}
+	for name, c := range map[string]struct {
+		outliers, want *Outliers
+		health         string
+	}{
+		"health alone": {nil, nil, "shop"},
+		"defaults":     {&Outliers{}, &Outliers{10 * time.Second, 30 * time.Second, 85, 50, 50}, HealthOff},
+		"all":          {&all, &all, ""},
+	} {
+		var read struct {
+			LoadBalancingConfig []map[string]json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(serviceConfig(c.outliers, c.health)), &read); err != nil {
+			t.Fatal(err)
+		}
+		got, err := addressBuilder{}.ParseConfig(read.LoadBalancingConfig[0][addressPolicy])
+		if diff := cmp.Diff(&addressConfig{Health: c.health, Outliers: c.want}, got); err != nil || diff != "" {
+			t.Errorf("%s: %v, -want +got\n%s", name, err, diff)
+		}
+	}
+	if got := serviceConfig(nil, HealthOff); got != `{"loadBalancingConfig":[{"round_robin":{}}]}` {
+		t.Errorf("with neither it is %s", got)
+	}
+	if _, err := (addressBuilder{}).ParseConfig([]byte(`[]`)); err == nil {
+		t.Error("an array is taken")
 	}
 }

@@ -8,7 +8,7 @@ import (
 // Credentials that go over the network without TLS are named, with the setting; on this machine they may.
 func TestExposed(t *testing.T) {
 	for target, exposed := range map[string]bool{
-		"crm:50051": true, "dns:///crm.internal:50051": true, "dns://8.8.8.8/crm:50051": true, "10.0.0.1:1": true, "xds:///crm": true, "crm": true,
+		"crm:50051": true, "dns:///crm.internal:50051": true, "dns://8.8.8.8/crm:50051": true, "10.0.0.1:1": true, "crm": true,
 		"ipv4:127.0.0.1:1,10.0.0.1:1": true, "dns://127.0.0.1/crm:1": true, "": true, "unix.example:1": true,
 		"localhost:1": false, "127.0.0.1:1": false, "[::1]:1": false, "dns:///localhost:1": false, "dns:localhost": false, "passthrough:///127.0.0.2:1": false,
 		"ipv4:127.0.0.1:1,127.0.0.2:1": false, "ipv6:[::1]:1": false, "unix:/run/crm.sock": false, "unix:///run/crm.sock": false, "unix-abstract:crm": false,

@@ -202,6 +202,16 @@ func TestMistakesPrintNoUsage(t *testing.T) {
 	}
 }
 
+// A scheme that nothing resolves is refused when the configuration is read, not found out with the first call.
+func TestTargetsOfUnknownSchemes(t *testing.T) {
+	for _, target := range []string{"xds:///svc", "kubernetes:///team/tea", "consul://h/svc"} {
+		b := Backend{Name: "a", Target: target}
+		if errs := b.validateTarget(0); len(errs) != 1 || !strings.Contains(errs[0].Error(), "use dns, passthrough, unix") {
+			t.Errorf("%s: %v", target, errs)
+		}
+	}
+}
+
 func TestTargetsThatGRPCTakes(t *testing.T) {
 	for _, target := range []string{"127.0.0.1:1", "dns:///h:1", "dns://8.8.8.8/h:1", "unix:///run/x", "passthrough:///h:1", "localhost:1"} {
 		b := Backend{Name: "a", Target: target, Prefix: "a.b-c_"}

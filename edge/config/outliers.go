@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Outliers says when an address of a backend gets no calls for a while, because those before it failed there. All of it
-// has defaults: `outlier-detection: {}` switches it on.
+// Outliers says when an address of a backend gets no calls for a while, because calls fail there and not elsewhere. Every
+// field has a default: `outlier-detection: {}` switches it on.
 type Outliers struct {
 	// Interval is how often the addresses are judged, by the calls since the last time, 1 s or more; 0: 10 s.
 	Interval time.Duration `yaml:"interval"`

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,15 +62,21 @@ func (b *Backend) validateURIs(i int) (errs []error) {
 	return errs
 }
 
+// grpcSchemes are the schemes of targets that are resolved.
+var grpcSchemes = map[string]bool{"dns": true, "passthrough": true, "unix": true, "unix-abstract": true}
+
 // notTarget says why something is no gRPC target, of which what is the server; empty: it is one.
 func notTarget(target, what string) string {
 	if target == "" {
 		return "target is missing: give a gRPC target such as host:port"
 	}
 	scheme, rest, found := strings.Cut(target, "://")
-	secure, web := webSchemes[strings.ToLower(scheme)]
-	if !found || !web {
+	if !found || grpcSchemes[scheme] {
 		return ""
+	}
+	secure, web := webSchemes[strings.ToLower(scheme)]
+	if !web {
+		return fmt.Sprintf("target %q has the scheme %.20q, which is not resolved here: use %s", target, scheme, strings.Join(slices.Sorted(maps.Keys(grpcSchemes)), ", "))
 	}
 	host, path, _ := strings.Cut(rest[strings.LastIndex(rest, "@")+1:], "/")
 	advice := fmt.Sprintf("write %s", host)

@@ -6,7 +6,8 @@ import (
 	"bytes"
 	_ "embed"
 	"encoding/json"
-	"html/template"
+	"html"
+	"io"
 	"net/http"
 	"strings"
 
@@ -17,10 +18,11 @@ import (
 // policy lets the page have its own styles and nothing else: no script, no image, no form.
 const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// page has the names of the fields of about in double braces. A template of the standard library would have the linker keep
+// every exported method of the program, which makes it a third larger.
+//
 //go:embed page.html
-var source string
-
-var page = template.Must(template.New("page").Parse(source))
+var page string
 
 // Options say what is there. Path is required.
 type Options struct {
@@ -88,10 +90,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	kind := web.TypeJSON
 	if Wanted(r) {
 		kind = "text/html; charset=utf-8"
-		if err := page.Execute(&body, a); err != nil {
-			h.guard.Refuse(w, http.StatusInternalServerError, "the page cannot be rendered")
-			return
-		}
+		a.render(&body)
 	} else if err := json.NewEncoder(&body).Encode(a); err != nil {
 		h.guard.Refuse(w, http.StatusInternalServerError, "the description cannot be rendered")
 		return
@@ -127,8 +126,24 @@ func (h *Handler) about(r *http.Request) about {
 	return a
 }
 
-// Config is what most clients take in their configuration.
-func (a about) Config() string {
+// render writes the page.
+func (a about) render(w io.Writer) {
+	versions := make([]string, 0, len(a.Versions))
+	for _, v := range a.Versions {
+		versions = append(versions, "<code>"+html.EscapeString(v)+"</code>")
+	}
+	older := ""
+	if a.SSE != "" {
+		older = "Older clients connect by HTTP+SSE at <code>" + html.EscapeString(a.SSE) + "</code>."
+	}
+	_, _ = strings.NewReplacer( // the writer is a buffer
+		"{{.Name}}", html.EscapeString(a.Name), "{{.Endpoint}}", html.EscapeString(a.Endpoint), "{{.Config}}", html.EscapeString(a.config()),
+		"{{.Stateless}}", html.EscapeString(a.Stateless), "{{.Versions}}", strings.Join(versions, ", "), "{{.SSE}}", older,
+	).WriteString(w, page)
+}
+
+// config is what most clients take in their configuration.
+func (a about) config() string {
 	type server struct {
 		Type string `json:"type"`
 		URL  string `json:"url"`

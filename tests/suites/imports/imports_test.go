@@ -1,10 +1,12 @@
 package imports
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -88,6 +90,22 @@ func TestImportLaw(t *testing.T) {
 		if !seen[path] {
 			t.Errorf("the law has a row for %s, which does not exist", path)
 		}
+	}
+}
+
+// maxLinked bounds the packages that the program is built of. A dependency that brings more has to be worth the time of
+// everybody's first build.
+const maxLinked = 810
+
+func TestProgramIsSmall(t *testing.T) {
+	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "./edge")
+	list.Dir = root
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out, []byte("\n")); n > maxLinked {
+		t.Errorf("the program is built of %d packages, more than %d: `go list -deps ./edge` lists them", n, maxLinked)
 	}
 }
 
