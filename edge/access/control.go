@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -88,37 +89,38 @@ func (c *Control) Policy() *policy.Policy {
 	return nil
 }
 
-// Decide is the first stage of the decision on a round, by rules and scopes, on what the request names, which exists. nil permits it, as far as the
-// first stage goes. Else it is a *mcp.Error, whose Challenge says which scopes it takes, policy.ErrHidden, or the error of args. A round that is
-// run again after its replica was lost is decided on again, since the lost replica may not have done so. A refusal is recorded.
-func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
+// Decide is the first stage of the decision on a round: rules and scopes decide on what the request names, which exists. If they permit it, err is
+// nil and rule is the name of the rule that does, empty without a policy. Else err is a *mcp.Error, whose Challenge names the scopes that are
+// missing, policy.ErrHidden, or the error of args. A round that is run again after its replica was lost is decided on again, since the lost
+// replica may not have done so. A refusal is recorded.
+func (c *Control) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (rule string, err error) {
 	p := c.policy.Load()
 	if p == nil {
-		return nil
+		return "", nil
 	}
 	d, err := p.Decide(&call.Principal, t, args)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if d.Err != nil {
 		c.report(p, &d)
 	}
 	if d.Effect == policy.Allow {
-		return nil
+		return d.Rule, nil
 	}
 	v, err := c.refusal(p, rules, call, &d)
-	return c.decided(ctx, call, t.Backend, v, err)
+	return "", c.decided(ctx, call, t.Backend, v, err)
 }
 
 // Admit is the second stage: the policy server decides on what the rules allowed, and then, for a call of a tool, the quotas. It returns once
 // they have. backend is that of what the request names; empty: it does not exist for the caller, no rule applied, and only the policy server
-// decides. nil permits the request, which is recorded for a call of a tool. Else it is a *mcp.Error.
-func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+// decides. rule is what Decide returned. nil permits the request, which is recorded for a call of a tool. Else it is a *mcp.Error.
+func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	p := c.policy.Load()
 	if p != nil && p.external != nil {
 		err := c.ask(ctx, p.external, call, backend)
 		if errors.Is(err, external.ErrClosed) && c.policy.Load() != p {
-			return c.Admit(ctx, rules, call, backend) // Another policy is in force, with a server of its own, or none.
+			return c.Admit(ctx, rules, call, backend, rule) // Another policy is in force, with a server of its own, or none.
 		}
 		if err != nil {
 			return err
@@ -127,7 +129,7 @@ func (c *Control) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Ca
 	if call.Method != mcp.MethodToolsCall {
 		return nil
 	}
-	return c.admitTool(ctx, rules, call, backend)
+	return c.admitTool(ctx, rules, call, backend, rule)
 }
 
 // refusal is what follows from a decision that does not allow.
@@ -284,19 +286,24 @@ func (c *Control) Lists(who *mcp.Principal) (entitlement string, listed func(*po
 // may be made. A call beyond a quota is a *mcp.Error of KindLimit that says when to try again. A call of a session, or a task, is counted
 // and recorded once, with its first round. If that is run again after its replica was lost, it is recorded again, and not
 // counted. Other calls without sessions are counted in each round: that is a request of its own, which a client can send as often as it likes.
-func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+func (c *Control) admitTool(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	again := call.Begun && (!rules.Stateless || call.Task != nil)
 	if again && (call.Round > 1 || call.Attempt == 1) {
 		return nil
 	}
+	v := audit.Verdict{Effect: audit.Allow}
+	if rule != "" {
+		v.By, v.Rule = audit.ByPolicy, rule
+	}
 	if again || c.o.Quotas == nil {
-		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Allow}, nil)
+		return c.decided(ctx, call, backend, v, nil)
 	}
 	err := c.o.Quotas.Spend(ctx, &quota.Call{Principal: call.Principal, From: call.From, Tool: call.Params.Target, Backend: backend})
 	var refused *quota.Refused
 	switch {
 	case err == nil:
-		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Allow, By: audit.ByQuota}, nil)
+		v.By = cmp.Or(v.By, audit.ByQuota)
+		return c.decided(ctx, call, backend, v, nil)
 	case errors.As(err, &refused):
 		return c.decided(ctx, call, backend, audit.Verdict{Effect: audit.Deny, By: audit.ByQuota, Rule: refused.Rule},
 			&mcp.Error{Kind: mcp.KindLimit, Message: err.Error(), RetryAfter: refused.Wait, Err: err})

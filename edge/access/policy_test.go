@@ -33,7 +33,7 @@ func governed(t *testing.T, o Options, s policy.Settings) *Control {
 // Where nobody can get a token, what lacks scopes is denied and not challenged.
 func TestLackingWithoutAuthentication(t *testing.T) {
 	c := governed(t, Options{}, policy.Settings{Scopes: []policy.Scopes{{Need: []string{"w"}}}})
-	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
+	_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{Attempt: 1}, &tool, none)
 	if e := mcp.AsError(err); e.Kind != mcp.KindForbidden || e.Challenge != nil || !strings.Contains(e.Message, "nobody is authenticated") {
 		t.Errorf("%+v", e)
 	}
@@ -47,7 +47,7 @@ func TestRunAgain(t *testing.T) {
 		rules   *revision.Rules
 		attempt int
 	}{{legacy, 1}, {legacy, 2}, {revision.Stateless(), 1}} {
-		if err := c.Decide(t.Context(), x.rules, &mcp.Call{Attempt: x.attempt}, &tool, none); err == nil {
+		if _, err := c.Decide(t.Context(), x.rules, &mcp.Call{Attempt: x.attempt}, &tool, none); err == nil {
 			t.Errorf("%s, attempt %d is not denied", x.rules.Version, x.attempt)
 		}
 	}
@@ -64,7 +64,7 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			target := tool
 			target.Name = name
-			if err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &target, none); mcp.AsError(err).Kind != mcp.KindForbidden {
+			if _, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &target, none); mcp.AsError(err).Kind != mcp.KindForbidden {
 				t.Error(err)
 			}
 		}
@@ -77,7 +77,10 @@ func TestFailuresAreLoggedOnce(t *testing.T) {
 // A policy is put in force and taken out while calls are decided on.
 func TestSetPolicy(t *testing.T) {
 	c := New(Options{})
-	ask := func() error { return c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, none) }
+	ask := func() error {
+		_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, none)
+		return err
+	}
 	if _, listed := c.Lists(&mcp.Principal{}); ask() != nil || listed != nil || !c.May(&mcp.Principal{}, &tool) {
 		t.Error("without a policy something is not allowed")
 	}
@@ -111,7 +114,7 @@ func TestSetPolicyServer(t *testing.T) {
 	c := governed(t, Options{External: asked}, policy.Settings{
 		Default: policy.Deny, Rules: []policy.Rule{{Name: "r", When: `has(arguments.x)`, Then: policy.Allow}},
 	})
-	err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
+	_, err := c.Decide(t.Context(), revision.Stateless(), &mcp.Call{}, &tool, func() (map[string]any, error) {
 		c.SetPolicy(c.Policy(), later)
 		asked.Close()
 		return map[string]any{"x": 1}, nil
@@ -119,7 +122,7 @@ func TestSetPolicyServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b")
+	err = c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", "")
 	if mcp.AsError(err).Kind != mcp.KindForbidden || !strings.Contains(err.Error(), "the later one") || len(before.Asked()) > 0 {
 		t.Error(err)
 	}
@@ -129,7 +132,7 @@ func TestSetPolicyServer(t *testing.T) {
 		}
 	})
 	later.Close()
-	if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b"); mcp.AsError(err).Kind != mcp.KindUnavailable {
+	if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); mcp.AsError(err).Kind != mcp.KindUnavailable {
 		t.Errorf("a server that is closed allows, or says %v", err)
 	}
 }
@@ -158,7 +161,7 @@ func TestPolicyServersAreExchangedWhileTheyAreAsked(t *testing.T) {
 					return
 				default:
 				}
-				if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b"); err != nil {
+				if err := c.Admit(t.Context(), revision.Stateless(), &mcp.Call{}, "b", ""); err != nil {
 					t.Error(err)
 					return
 				}

@@ -67,13 +67,17 @@ func (c *catalog) GetTool(ctx context.Context, in *pb.GetToolRequest) (*pb.GetTo
 	return nil, status.Errorf(codes.NotFound, "unknown tool %.256q: GET /v1/tools names those that exist", in.GetName())
 }
 
-// list asks for a page and reads it into a response whose entries have the name that MCP gives them.
+// list asks for a page and reads it into a response whose entries have the name that MCP gives them. The page is empty where no backend serves
+// the kind.
 func (c *catalog) list(ctx context.Context, method mcp.Method, token, name string, out proto.Message) error {
 	var p params
 	if token != "" {
 		p.text("cursor", token)
 	}
 	result, err := c.client.call(ctx, method, p, nil)
+	if status.Code(err) == codes.Unimplemented {
+		return nil // No backend has any.
+	}
 	if err != nil {
 		return err
 	}

@@ -2,9 +2,12 @@ package admin
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"html"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 )
 
@@ -13,29 +16,46 @@ type entry struct{ Path, What string }
 
 // entries are what the options have served, besides the index itself.
 func entries(o Options) []entry {
-	all := []struct {
-		served bool
-		entry
-	}{
-		{o.Dev != nil, entry{"/dev", "the last calls, each from the client's request to the backend's handler"}},
-		{true, entry{readyPath, "whether this replica takes traffic, else why not"}},
-		{true, entry{livePath, "whether the process lives"}},
-		{o.Metrics != nil, entry{"/metrics", "metrics for Prometheus"}},
-		{o.API != nil, entry{"/v1/status", "this replica: version, sessions, streams"}},
-		{o.API != nil, entry{"/v1/backends", "the backends, and how they are"}},
-		{o.API != nil, entry{"/v1/tools", "the tools; likewise /v1/prompts and /v1/resources"}},
-		{o.API != nil, entry{"/v1/sessions", "the sessions, those of other replicas too"}},
-		{o.API != nil, entry{"/v1/tasks", "the tasks, those of other replicas too"}},
-		{o.API != nil, entry{"/openapi.json", "all of the above and what changes it, described in OpenAPI"}},
-		{o.Level != nil, entry{"/loglevel", "the level of the log; PUT sets it"}},
-		{o.Profiles, entry{"/debug/pprof/", "profiles of the Go runtime"}},
-		{o.JWKS != nil, entry{JWKSPath, "the keys with which backends verify who is calling"}},
+	var out []entry
+	add := func(served bool, path, what string) {
+		if served {
+			out = append(out, entry{path, what})
+		}
+	}
+	add(o.Dev != nil, "/dev", "the last calls, each from the client's request to the backend's handler")
+	add(true, readyPath, "whether this replica takes traffic, else why not")
+	add(true, livePath, "whether the process lives")
+	add(o.Metrics != nil, "/metrics", "metrics for Prometheus")
+	if o.API != nil {
+		out = append(out, lists()...)
+	}
+	add(o.API != nil, "/openapi.json", "describes all of /v1/ in OpenAPI, with what changes something: calls, cancellations, the end of sessions, the drain")
+	add(o.Level != nil, "/loglevel", "the level of the log; PUT sets it")
+	add(o.Profiles, "/debug/pprof/", "profiles of the Go runtime")
+	add(o.JWKS != nil, JWKSPath, "the keys with which backends verify who is calling")
+	return out
+}
+
+// lists are the paths of the API that answer a plain GET, in order, as its description has them.
+func lists() []entry {
+	var api struct {
+		Paths map[string]struct {
+			Get *struct {
+				Summary string
+			}
+		}
+	}
+	if err := json.Unmarshal(document, &api); err != nil {
+		panic(err) // it is part of the program
 	}
 	var out []entry
-	for _, e := range all {
-		if e.served {
-			out = append(out, e.entry)
+	for _, path := range slices.Sorted(maps.Keys(api.Paths)) {
+		get := api.Paths[path].Get
+		if get == nil || strings.ContainsAny(path, "{:") {
+			continue
 		}
+		what, _, _ := strings.Cut(get.Summary, ".")
+		out = append(out, entry{path, strings.ToLower(what[:1]) + what[1:]})
 	}
 	return out
 }
@@ -59,7 +79,7 @@ func index(o Options) http.Handler {
 	for _, e := range list {
 		path := html.EscapeString(e.Path)
 		fmt.Fprintf(&page, "<dt><a href=\"%s\">%s</a></dt><dd>%s</dd>\n", path, path, html.EscapeString(e.What))
-		fmt.Fprintf(&text, "%-24s %s\n", e.Path, e.What)
+		fmt.Fprintf(&text, "%-26s %s\n", e.Path, e.What)
 	}
 	page.WriteString(indexEnd)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

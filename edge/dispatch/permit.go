@@ -14,7 +14,7 @@ func (r *round) admitted(ctx context.Context) error {
 	if r.d.opts.Access == nil {
 		return nil
 	}
-	return r.d.opts.Access.Admit(ctx, r.rules, r.call, r.target.Backend)
+	return r.d.opts.Access.Admit(ctx, r.rules, r.call, r.target.Backend, r.allowedBy)
 }
 
 // conceals says whether something that exists may be hidden from the caller.

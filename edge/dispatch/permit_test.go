@@ -419,8 +419,8 @@ var errFailing = errors.New("failing")
 
 type failing struct{ Access }
 
-func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) error {
-	return errFailing
+func (failing) Decide(context.Context, *revision.Rules, *mcp.Call, *policy.Target, policy.Arguments) (string, error) {
+	return "", errFailing
 }
 
 // Rules and the backend see the same arguments: an optional member that is null is there for neither.

@@ -52,7 +52,8 @@ func (r *round) resolve(ctx context.Context) error {
 // decide decides by rules and scopes on what the request names. To those from whom it is hidden it does not exist, and a watch of it opens
 // when it does.
 func (r *round) decide(ctx context.Context) error {
-	err := r.d.opts.Access.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
+	rule, err := r.d.opts.Access.Decide(ctx, r.rules, r.call, r.named.Policy, r.given())
+	r.allowedBy = rule
 	switch {
 	case !errors.Is(err, policy.ErrHidden):
 		return err

@@ -16,14 +16,14 @@ type counting struct {
 	decided, admitted int
 }
 
-func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) error {
+func (c *counting) Decide(ctx context.Context, rules *revision.Rules, call *mcp.Call, t *policy.Target, args policy.Arguments) (string, error) {
 	c.decided++
 	return c.Access.Decide(ctx, rules, call, t, args)
 }
 
-func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend string) error {
+func (c *counting) Admit(ctx context.Context, rules *revision.Rules, call *mcp.Call, backend, rule string) error {
 	c.admitted++
-	return c.Access.Admit(ctx, rules, call, backend)
+	return c.Access.Admit(ctx, rules, call, backend, rule)
 }
 
 // A request is looked up and decided on once: what it was resolved to is called, though the lists, and with them what the name stands for,

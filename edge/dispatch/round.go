@@ -28,6 +28,8 @@ type round struct {
 	// named is what the request names, and target what the eras know of that.
 	named  catalog.Target
 	target mcp.Target
+	// allowedBy is the rule of the policy that permits the round; empty without a policy.
+	allowedBy string
 	// rewritten: the call has other arguments than came, as the backend reads them.
 	rewritten bool
 

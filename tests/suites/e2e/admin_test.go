@@ -408,6 +408,11 @@ func TestAdminIndex(t *testing.T) {
 	if n := strings.Count(page.text, "<a "); paths < 8 || n != paths {
 		t.Errorf("the text has %d paths, the page %d links", paths, n)
 	}
+	for _, list := range []string{"status", "backends", "tools", "prompts", "resources", "resourceTemplates", "skills", "sessions", "tasks"} {
+		if !strings.Contains(text, "/v1/"+list+" ") {
+			t.Errorf("/v1/%s is not listed:\n%s", list, text)
+		}
+	}
 	if strings.Contains(text, "pprof") {
 		t.Errorf("profiles are listed, and not served:\n%s", text)
 	}

@@ -297,7 +297,7 @@ func TestAuditOfPolicy(t *testing.T) {
 	var want []string
 	for range 3 {
 		want = append(want,
-			"alice allow   add", "alice tools/call add ok",
+			"alice allow policy users add", "alice tools/call add ok",
 			"bob step_up policy scopes add", "bob tools/call add forbidden",
 			"cem deny policy default add", "cem tools/call add forbidden",
 			"dora hide policy hidden greet", "dora prompts/get greet unknown_prompt")
@@ -313,13 +313,13 @@ func TestAuditOfWhatNobodyDecided(t *testing.T) {
 	allowed := toolParams("add", `{"a":1,"b":2}`, "")
 	clientOf(t, e, v2026, "").ask("tools/call", allowed).final()
 	pdp.Stop()
-	want := []string{"allow   add", " tools/call add ok"}
+	want := []string{"allow policy default add", " tools/call add ok"}
 	for _, version := range []string{v2026, vNov} {
 		c := clientOf(t, e, version, "")
 		c.ask("tools/call", allowed).final()
 		c.ask("prompts/get", `{"name":"greet","arguments":{"name":"Ada"}}`).final()
 		want = append(want,
-			"allow external failed add", "allow   add", " tools/call add ok",
+			"allow external failed add", "allow policy default add", " tools/call add ok",
 			"allow external failed greet", " prompts/get greet ok")
 	}
 	e.End(t)

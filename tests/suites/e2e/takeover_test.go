@@ -66,7 +66,7 @@ func TestTakeoverIsDecidedOn(t *testing.T) {
 		recorded []string
 	}{
 		"denied":  {authorizer.Deny("not here"), -31403, []string{"alice deny external denied look", "alice tools/call look forbidden"}},
-		"allowed": {authorizer.Allow, 0, []string{"alice allow   look", "alice tools/call look ok"}},
+		"allowed": {authorizer.Allow, 0, []string{"alice allow policy region look", "alice tools/call look ok"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pdp := authorizer.Serve(t)
