@@ -152,8 +152,35 @@ func CheckAuth(ctx context.Context, cfg config.Config, out io.Writer) error {
 	if n := a.APIKeys(); n >= 0 {
 		_, _ = fmt.Fprintf(out, "ok      auth.api-keys: %d keys were read\n", n)
 	}
+	for _, note := range unheldScopes(&cfg, a) {
+		_, _ = fmt.Fprintln(out, "note    "+note)
+	}
 	if failed > 0 {
 		return fmt.Errorf("auth: %d issuers cannot be used", failed)
 	}
 	return nil
+}
+
+// unheldScopes says, a sentence each, which scopes the settings want that no caller can have. What an issuer puts into its tokens is not known.
+func unheldScopes(cfg *config.Config, a *auth.Authenticator) (notes []string) {
+	if len(cfg.Auth.Issuers) > 0 {
+		return nil
+	}
+	held := a.KeyScopes()
+	want := func(setting, scope, effect string) {
+		if !slices.Contains(held, scope) {
+			notes = append(notes, fmt.Sprintf("%s: no API key has the scope %q, and there is no issuer: %s", setting, scope, effect))
+		}
+	}
+	if cfg.Policy != nil {
+		for i, s := range cfg.Policy.Scopes {
+			for _, need := range s.Need {
+				want(fmt.Sprintf("policy: scopes[%d]: need", i), need, "what it is about is refused to everybody")
+			}
+		}
+	}
+	if o := cfg.AdminAuth; o != nil && o.Scope != "" && !o.ClientCert {
+		want("admin-auth: scope", o.Scope, "nobody can use the admin address")
+	}
+	return notes
 }

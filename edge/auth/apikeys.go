@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -121,6 +122,19 @@ func (a *Authenticator) APIKeys() int {
 		return -1
 	}
 	return len(*a.keys.current.Load())
+}
+
+// KeyScopes are the scopes of all API keys that are in force, sorted, each once.
+func (a *Authenticator) KeyScopes() []string {
+	if a.keys == nil {
+		return nil
+	}
+	var out []string
+	for _, p := range *a.keys.current.Load() {
+		out = append(out, p.Scopes...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // find finds whose a key is. A key that was taken out of the file is found, and refused.

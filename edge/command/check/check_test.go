@@ -301,6 +301,40 @@ func TestCheckLooksAtRedis(t *testing.T) {
 	}
 }
 
+// Scopes that no API key has are noted where there are API keys alone: what needs them is refused to everybody.
+func TestCheckTellsOfScopesThatNobodyHas(t *testing.T) {
+	dir, keys := t.TempDir(), "[{name: ci, sha256: '"+strings.Repeat("0", 64)+"', scopes: [mcp:read]}]\n"
+	issuers := issuer.Serve(t)
+	common := "auth: {api-keys: keys.yamlISSUER}\nadmin-auth: {scope: mcp:operate}\npolicy: {default: allow, scopes: [{need: [mcp:read]}, {tools: ['*'], need: [mcp:write]}]}\n" +
+		"backends: [{name: one, target: '" + commandtest.Tools(t, "m", 1) + "'}]\n"
+	notes := []string{
+		`note    policy: scopes[1]: need: no API key has the scope "mcp:write", and there is no issuer: what it is about is refused to everybody`,
+		`note    admin-auth: scope: no API key has the scope "mcp:operate", and there is no issuer: nobody can use the admin address`,
+	}
+	for name, c := range map[string]struct {
+		issuer string
+		want   int
+	}{"keys alone": {"", 1}, "an issuer, too": {", issuers: [{issuer: '" + issuers.URL + "'}]", 0}} {
+		for file, text := range map[string]string{"keys.yaml": keys, "edge.yaml": strings.ReplaceAll(common, "ISSUER", c.issuer)} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out strings.Builder
+		if err := Run(t.Context(), []string{"--config", filepath.Join(dir, "edge.yaml")}, &out, &out); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, note := range notes {
+			if n := strings.Count(out.String(), note); n != c.want {
+				t.Errorf("%s: %d times: %s\nin\n%s", name, n, note, &out)
+			}
+		}
+		if strings.Contains(out.String(), `the scope "mcp:read"`) {
+			t.Errorf("%s: a scope that a key has is noted:\n%s", name, &out)
+		}
+	}
+}
+
 // With --strict a note is a mistake: a rule that names no tool restricts nothing.
 func TestCheckStrictly(t *testing.T) {
 	for _, set := range os.Environ() { // Those that are no settings are notes, too.
