@@ -130,7 +130,7 @@ func TestCallTellsWhyItWasRefused(t *testing.T) {
 		"in a header":      {[]string{"who", "--header", "authorization: Bearer x"}, []string{"the server says: the API key is not known"}, give},
 		"no token at all":  {[]string{"who", "--token-file", spaced}, []string{spaced + ": it must hold one access token"}, give},
 		"too little scope": {[]string{"fail", "--token-file", key}, []string{"this needs further scopes", "the scopes mcp:write mcp:fail"}, give},
-		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "try again in 3"}, give},
+		"beyond a quota":   {[]string{"who", "--token-file", key}, []string{`"few"`, "is used up: try again in 59m"}, "; try again"},
 		"an unknown tool":  {[]string{"nix", "--token-file", key}, []string{"unknown tool"}, "the server"},
 		"what a tool says": {[]string{"add", "{}", "--token-file", key}, []string{"add failed"}, "the server"},
 	} {

@@ -110,7 +110,7 @@ func (r *refusal) explain(err error, path string, credentials bool) error {
 	if r.scopes != "" {
 		said = append(said, "it wants a token with the scopes "+r.scopes)
 	}
-	if r.again != "" {
+	if r.again != "" && !strings.Contains(r.reason, "try again") {
 		when := "at " + r.again
 		if _, err := strconv.Atoi(r.again); err == nil {
 			when = "in " + r.again + " s"

@@ -95,7 +95,10 @@ func quotasAre(t *testing.T, client goredis.UniversalClient) {
 	if n, wait := take("ann", quota.Budget{Interval: time.Minute, Burst: 5}, 1); n != 0 || wait > time.Minute {
 		t.Errorf("a smaller budget than the one that was used up: %d, after %s; want none for a minute", n, wait)
 	}
+	// A larger budget takes the place of one that is used up for hours: it is regained at its own rate.
+	take("raised", hour, 10)
 	quick := quota.Budget{Interval: 20 * time.Millisecond, Burst: 1}
+	await.Until(t, "a call of the larger budget", func() bool { n, _ := take("raised", quick, 1); return n == 1 })
 	if n, _ := take("quick", quick, 1); n != 1 {
 		t.Fatal("the first call is refused")
 	}

@@ -4,12 +4,16 @@
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
 local interval, burst, want = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local kept, empty = tonumber(redis.call('GET', KEYS[1]) or now), now + interval * burst
 -- What another budget had used up before it was exchanged for this one counts for no more than all of this one.
-local full = math.min(now + interval * burst, math.max(now, tonumber(redis.call('GET', KEYS[1]) or now)))
-local granted = want
+local full = math.min(empty, math.max(now, kept))
+local granted, wait = want, 0
 if want > 0 then
-  granted = math.min(want, math.floor((now + interval * burst - full) / interval))
-  if granted < 1 then return { 0, string.format('%.0f', full + interval - now - interval * burst) } end
+  granted = math.max(0, math.min(want, math.floor((empty - full) / interval)))
+  if granted == 0 then
+    wait = full + interval - empty
+    if kept == full then return { 0, string.format('%.0f', wait) } end
+  end
 end
 full = full + granted * interval
 if full <= now then
@@ -17,4 +21,4 @@ if full <= now then
 else
   redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', string.format('%.0f', math.ceil((full - now) / 1000)))
 end
-return { granted, '0' }
+return { granted, string.format('%.0f', wait) }
