@@ -4,14 +4,15 @@ import (
 	"context"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
 // lookAgain is how often a task is read whose changes may be told by a replica that is lost.
 const lookAgain = time.Second
 
-// await reads a task until it is as somebody waits for it to be, or ctx ends, with its error.
-func (t *Tasks) await(ctx context.Context, id string, who *mcp.Principal, done func(*view) bool) (*view, error) {
+// await reads a task until done says that it is as the caller wants it, or ctx ends, with its error. It charges memory as load does.
+func (t *Tasks) await(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal, done func(*view) bool) (*view, error) {
 	changed := make(chan struct{}, 1)
 	defer t.store.Follow(id, stream, func() {
 		select {
@@ -22,7 +23,7 @@ func (t *Tasks) await(ctx context.Context, id string, who *mcp.Principal, done f
 	again := time.NewTicker(lookAgain)
 	defer again.Stop()
 	for {
-		v, err := t.load(ctx, id, who)
+		v, err := t.load(ctx, memory, id, who)
 		if err != nil && mcp.AsError(err).Kind != mcp.KindStateUnavailable {
 			return nil, err
 		}

@@ -5,6 +5,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -12,7 +13,7 @@ import (
 
 // cancel serves tasks/cancel, of both eras: when it returns, the task is cancelled, or has ended otherwise before.
 func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -20,7 +21,7 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		return mcp.Reply{}, err
 	}
 	if !v.over() {
-		if v, err = t.end(ctx, v.id, &c.Principal, &c.Principal); err != nil {
+		if v, err = t.end(ctx, c.Memory, v.id, &c.Principal, &c.Principal); err != nil {
 			return mcp.Reply{}, err
 		}
 		if rules.Stateless || v.status == Cancelled {
@@ -34,14 +35,14 @@ func (t *Tasks) cancel(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 }
 
 // end cancels a task of a principal's for by, whom the task's outcome names, and waits until it has ended.
-func (t *Tasks) end(ctx context.Context, id string, who, by *mcp.Principal) (*view, error) {
+func (t *Tasks) end(ctx context.Context, memory *budget.Reservation, id string, who, by *mcp.Principal) (*view, error) {
 	t.cancellers.note(id, by)
 	if here := t.calls.Call(id); here != nil {
 		here.Cancel()
 	} else {
 		t.calls.Cancel(id, requestID)
 	}
-	return t.awaitEnd(ctx, id, who)
+	return t.awaitEnd(ctx, memory, id, who)
 }
 
 func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.Call, v *view) (mcp.Reply, error) {
@@ -56,10 +57,10 @@ func (t *Tasks) acknowledged(ctx context.Context, rules *revision.Rules, c *mcp.
 }
 
 // awaitEnd waits until a task has ended that was cancelled, for as long as an operation on the store may take.
-func (t *Tasks) awaitEnd(ctx context.Context, id string, who *mcp.Principal) (*view, error) {
+func (t *Tasks) awaitEnd(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
 	wctx, cancel := bounded(ctx)
 	defer cancel()
-	v, err := t.await(wctx, id, who, func(v *view) bool { return v.over() })
+	v, err := t.await(wctx, memory, id, who, func(v *view) bool { return v.over() })
 	if wctx.Err() != nil && err != nil {
 		return nil, unavailable(err)
 	}

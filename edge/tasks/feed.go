@@ -3,12 +3,14 @@ package tasks
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 )
@@ -21,6 +23,8 @@ type feed struct {
 	watched []*watched
 	// plain: see mcp.Filter.TasksPlain.
 	plain bool
+	// memory is charged with the task that is read, and until the next one is with what the subscriber gets of it. It belongs to Next.
+	memory budget.Reservation
 
 	mu sync.Mutex
 	// who subscribes, with the rights of now.
@@ -49,9 +53,10 @@ func (t *Tasks) Changes(ctx context.Context, p mcp.Principal, f mcp.Filter) (mcp
 	if err != nil || len(ids) == 0 {
 		return inner, err
 	}
-	w := &feed{Feed: inner, t: t, who: p, plain: plain}
+	w := &feed{Feed: inner, t: t, who: p, plain: plain, memory: mcp.HolderOf(t.o.Memory, p, netip.Addr{}).Begin()}
+	defer w.memory.Settle(budget.Results, 0)
 	for _, id := range ids {
-		v, err := t.load(ctx, id, &p)
+		v, err := t.load(ctx, &w.memory, id, &p)
 		if err == nil && t.permit(ctx, revision.Stateless(), w.request(&p, id), v, w.use()) != nil {
 			continue
 		}
@@ -165,16 +170,23 @@ func (w *feed) wait(ctx context.Context, idle time.Duration) (changes []mcp.Chan
 	return changes, wait.Err() != nil && ctx.Err() == nil, err
 }
 
-// take are the tasks that are not as the subscriber was told last.
+// largeTake is how many bytes of tasks are taken at most before the last one. The others are taken when these have been sent.
+const largeTake = 256 << 10
+
+// take returns the tasks that have changed since the subscriber got them last.
 func (w *feed) take(ctx context.Context) (out []mcp.Change) {
+	taken := 0
 	w.mu.Lock()
 	who := w.who
 	w.mu.Unlock()
 	for _, one := range w.watched {
+		if taken > largeTake {
+			return out
+		}
 		if one.over || !one.changed.Swap(false) {
 			continue
 		}
-		v, err := w.t.load(ctx, one.id, &who)
+		v, err := w.t.load(ctx, &w.memory, one.id, &who)
 		if err == nil && w.t.permit(ctx, revision.Stateless(), w.request(&who, one.id), v, useQuiet) != nil {
 			continue // It is looked at again, since that may change.
 		}
@@ -195,7 +207,9 @@ func (w *feed) take(ctx context.Context) (out []mcp.Change) {
 			out = w.takePlain(out, one, v, first)
 			continue
 		}
-		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: string(w.t.appendDetailed(nil, revision.Stateless(), v))})
+		text := string(w.t.appendDetailed(nil, revision.Stateless(), v))
+		taken += len(text)
+		out = append(out, mcp.Change{Kind: mcp.TaskChanged, Task: text})
 	}
 	return out
 }
@@ -231,5 +245,6 @@ func (w *feed) Close() {
 	for _, one := range w.watched {
 		one.stop()
 	}
+	w.memory.Release()
 	w.Feed.Close()
 }

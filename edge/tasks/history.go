@@ -90,7 +90,7 @@ func (t *Tasks) history(ctx context.Context, id string) (*History, error) {
 		return nil, err
 	}
 	h := new(History)
-	v, err := t.read(ctx, s.Session, h.take)
+	v, err := t.read(ctx, nil, s.Session, h.take)
 	if err != nil {
 		return nil, plain(err)
 	}

@@ -70,7 +70,7 @@ func (t *Tasks) Revoke(ctx context.Context, id string, by mcp.Principal) (*Repor
 	}
 	v, err := t.view(ctx, s.Session)
 	if err == nil && !v.over() {
-		v, err = t.end(ctx, id, &s.Principal, &by)
+		v, err = t.end(ctx, nil, id, &s.Principal, &by)
 	}
 	if err != nil {
 		return nil, plain(err)

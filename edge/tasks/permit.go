@@ -85,7 +85,7 @@ func (v *view) bare() *view {
 
 // get serves tasks/get. A creator that may not use the tool any more gets the task where nothing that the tool says belongs to it.
 func (t *Tasks) get(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -102,7 +102,7 @@ func (t *Tasks) challenge(ctx context.Context, rules *revision.Rules, c *mcp.Cal
 	if c.Method != mcp.MethodTasksResult || t.o.Challenges == nil || !t.o.Challenges() {
 		return nil
 	}
-	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/jsonrpc"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
@@ -14,7 +15,7 @@ import (
 // the client has declared that it can answer. It is a call of the session as any other: its rounds, its stream and its takeovers are the
 // era's.
 func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}
@@ -32,7 +33,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 		}
 	}
 	t.work.Rest() // The task goes on without it.
-	v, err = t.await(ctx, c.Params.Target, &c.Principal, func(v *view) bool {
+	v, err = t.await(ctx, c.Memory, c.Params.Target, &c.Principal, func(v *view) bool {
 		return v.over() || v.status == InputRequired && len(answerable(v, &c.Client.Capabilities)) > 0
 	})
 	t.work.Unrest()
@@ -49,7 +50,7 @@ func (t *Tasks) result(ctx context.Context, rules *revision.Rules, c *mcp.Call) 
 	switch {
 	case !v.over():
 		asks := answerable(v, &c.Client.Capabilities)
-		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), AwaitWithdrawal: t.awaitWithdrawal(v.id, asks, c.Principal)}}, nil
+		return mcp.Reply{Input: &mcp.InputRequired{Requests: asksOf(v.id, asks), AwaitWithdrawal: t.awaitWithdrawal(c.Memory.Holder(), v.id, asks, c.Principal)}}, nil
 	case v.status == Completed:
 		return mcp.Reply{Result: resultFor(rules, v), ToolError: v.end.ToolError}, nil
 	case v.status == Cancelled:
@@ -90,14 +91,16 @@ func asksOf(id string, asks []entry) []mcp.InputRequest {
 	return out
 }
 
-// awaitWithdrawal is mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task asks none of them.
-func (t *Tasks) awaitWithdrawal(id string, asks []entry, who mcp.Principal) func(context.Context) bool {
+// awaitWithdrawal is mcp.InputRequired.AwaitWithdrawal of these questions of a task: it waits until the task asks none of them, and charges h.
+func (t *Tasks) awaitWithdrawal(h *budget.Holder, id string, asks []entry, who mcp.Principal) func(context.Context) bool {
 	keys := make([]string, len(asks))
 	for i, e := range asks {
 		keys[i] = e.Key
 	}
 	return func(ctx context.Context) bool {
-		_, err := t.await(ctx, id, &who, func(v *view) bool {
+		memory := h.Begin()
+		defer memory.Release()
+		_, err := t.await(ctx, &memory, id, &who, func(v *view) bool {
 			return v.over() || !slices.ContainsFunc(v.asks, func(e entry) bool { return slices.Contains(keys, e.Key) })
 		})
 		return err == nil || mcp.AsError(err).Kind == mcp.KindInvalidParams // It has expired.

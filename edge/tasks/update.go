@@ -15,7 +15,7 @@ import (
 // update serves tasks/update (Tasks, "Task Update Requests"): answers to some of the task's questions. Those that nobody waits for are
 // ignored.
 func (t *Tasks) update(ctx context.Context, rules *revision.Rules, c *mcp.Call) (mcp.Reply, error) {
-	v, err := t.load(ctx, c.Params.Target, &c.Principal)
+	v, err := t.load(ctx, c.Memory, c.Params.Target, &c.Principal)
 	if err != nil {
 		return mcp.Reply{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcpedge/mcpedge/edge/budget"
 	"github.com/mcpedge/mcpedge/edge/mcp"
 	"github.com/mcpedge/mcpedge/edge/revision"
 	"github.com/mcpedge/mcpedge/edge/state"
@@ -64,13 +65,14 @@ func unknown(id string) *mcp.Error {
 	return mcp.Errorf(mcp.KindInvalidParams, "there is no task %.64q: its id is wrong, or it has expired", id)
 }
 
-// load reads a task of a principal's.
-func (t *Tasks) load(ctx context.Context, id string, who *mcp.Principal) (*view, error) {
+// load reads a task of a principal's. It charges memory with what is read, in place of what was charged for a task before.
+func (t *Tasks) load(ctx context.Context, memory *budget.Reservation, id string, who *mcp.Principal) (*view, error) {
+	memory.Settle(budget.Results, 0)
 	s, err := t.sessionOf(ctx, id, who)
 	if err != nil {
 		return nil, err
 	}
-	return t.view(ctx, s)
+	return t.read(ctx, memory, s, func(*medium.Entry, *entry) {})
 }
 
 // sessionOf is the session of a task of a principal's.
@@ -108,21 +110,19 @@ func unavailable(err error) *mcp.Error {
 	return &mcp.Error{Kind: mcp.KindStateUnavailable, Err: err, Message: "the state of tasks cannot be reached; try again later"}
 }
 
-// view reads the task of a session.
+// view reads the task of a session and charges nobody.
 func (t *Tasks) view(ctx context.Context, s *state.Session) (*view, error) {
-	return t.read(ctx, s, func(*medium.Entry, *entry) {})
+	return t.read(ctx, nil, s, func(*medium.Entry, *entry) {})
 }
 
-// read reads the task of a session, and gives each entry of its log to see, in their order.
-func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
+// read reads the task of a session, and gives each entry of its log to see, in their order. It charges memory, unless that is nil.
+func (t *Tasks) read(ctx context.Context, memory *budget.Reservation, s *state.Session, see func(*medium.Entry, *entry)) (*view, error) {
 	v := &view{id: s.ID, creator: &s.Principal, status: Working, version: s.Version, created: s.Created, updated: s.Created, keep: s.Keep}
 	var asked []entry
 	for after, more := (medium.Position{}), true; more; {
-		sctx, cancel := bounded(ctx)
-		page, err := t.store.Read(sctx, s.ID, stream, after, 0)
-		cancel()
+		page, err := t.page(ctx, memory, s.ID, after)
 		if err != nil {
-			return nil, t.storeError(s.ID, err)
+			return nil, err
 		}
 		for i := range page.Entries {
 			x := &page.Entries[i]
@@ -158,6 +158,49 @@ func (t *Tasks) read(ctx context.Context, s *state.Session, see func(*medium.Ent
 		}
 	}
 	return v, nil
+}
+
+const (
+	// smallPage is part of what a request is charged with, in bytes.
+	smallPage = 64 << 10
+	// whileShown is how many times the size of a page is in memory until the client has read it: the page, the entries that are decoded from
+	// it, and the response.
+	whileShown = 3
+)
+
+// page reads a page of a task's log and charges memory with it. Where there is no room for it, it lets go of the page and waits, as for a
+// result that is to come, and then reads it again.
+func (t *Tasks) page(ctx context.Context, memory *budget.Reservation, id string, after medium.Position) (medium.Page, error) {
+	read := func() (medium.Page, int64, error) {
+		sctx, cancel := bounded(ctx)
+		defer cancel()
+		page, err := t.store.Read(sctx, id, stream, after, 0)
+		if err != nil {
+			return medium.Page{}, 0, t.storeError(id, err)
+		}
+		n := int64(0)
+		for i := range page.Entries {
+			n += int64(len(page.Entries[i].Data))
+		}
+		if n <= smallPage {
+			n = 0
+		}
+		return page, whileShown * n, nil
+	}
+	page, n, err := read()
+	if err != nil || memory.Try(budget.Results, n) {
+		return page, err
+	}
+	page = medium.Page{}
+	permit, err := memory.Holder().Permit(ctx, budget.Results, n, true)
+	if err != nil {
+		return page, mcp.Overloaded(err)
+	}
+	defer permit.Release()
+	if page, n, err = read(); err == nil {
+		memory.Force(budget.Results, n)
+	}
+	return page, err
 }
 
 // take is what an entry of its log makes of the task. That a run begins is no change that a client sees.
