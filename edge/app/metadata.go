@@ -17,6 +17,7 @@ import (
 	"github.com/mcpedge/mcpedge/edge/backend"
 	"github.com/mcpedge/mcpedge/edge/config"
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
 // told has a backend be told what its settings say in metadata. An error is that of a file that cannot be read.
@@ -25,7 +26,10 @@ func told(c *backend.Config, b *config.Backend, log *slog.Logger) error {
 	for _, key := range slices.Sorted(maps.Keys(b.Metadata)) {
 		switch v := b.Metadata[key]; {
 		case v.From != "":
-			from, _ := mcp.CallerValueOf(v.From) // validated
+			from, err := policy.CompileValue(v.From)
+			if err != nil {
+				return fmt.Errorf("backend %s: metadata.%s: from: %w", b.Name, key, err)
+			}
 			c.Caller = append(c.Caller, backend.CallerMetadata{Key: key, Value: from})
 		default:
 			one := &fixedValue{text: v.Value, file: v.File, log: log.With("backend", b.Name, "key", key)}

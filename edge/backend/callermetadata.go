@@ -1,16 +1,27 @@
 package backend
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
 )
 
-// CallerMetadata is a key of gRPC metadata whose value the caller has.
+// CallerMetadata is a key of gRPC metadata whose value depends on the caller.
 type CallerMetadata struct {
 	// Key is lower case.
 	Key   string
-	Value mcp.CallerValue
+	Value CallerValue
+}
+
+// CallerValue gives a text for each caller. Safe for concurrent use.
+type CallerValue interface {
+	// String names the value in errors.
+	fmt.Stringer
+	// Of is the caller's; empty: it has none. An error says why.
+	Of(who *mcp.Principal) (string, error)
+	// Claims are the names of the claims, of Principal.Forwarded, that it depends on.
+	Claims() []string
 }
 
 // CallerPairs are the keys and values of metadata that an RPC for a caller has, a key before its value; nil: none. The error is a *mcp.Error: the
@@ -21,9 +32,12 @@ func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	}
 	pairs := make([]string, 0, 2*len(b.cfg.Caller))
 	for _, m := range b.cfg.Caller {
-		value := m.Value.Of(who)
+		value, err := m.Value.Of(who)
 		why := mcp.NotMetadataValue(value)
-		if value == "" {
+		switch {
+		case err != nil:
+			why = "the caller does not have: " + err.Error()
+		case value == "":
 			why = "the caller does not have"
 		}
 		if why != "" {
@@ -34,15 +48,14 @@ func (b *Backend) CallerPairs(who *mcp.Principal) ([]string, error) {
 	return pairs, nil
 }
 
-// toldClaims are the claims of callers by which what the backend answers may differ, each once.
+// toldClaims are the claims of callers by which what the backend answers may differ, sorted, each once.
 func (c *Config) toldClaims() []string {
 	out := slices.Clone(c.Claims)
 	for _, m := range c.Caller {
-		if claim := m.Value.Claim(); claim != "" && !slices.Contains(out, claim) {
-			out = append(out, claim)
-		}
+		out = append(out, m.Value.Claims()...)
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Headers are the names of the headers of clients' HTTP requests that calls have as metadata, canonical; nil: none.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpedge/mcpedge/edge/mcp"
+	"github.com/mcpedge/mcpedge/edge/policy"
 )
 
 // MetadataValue is the value of a key of gRPC metadata. One of its members is set.
@@ -16,9 +17,9 @@ type MetadataValue struct {
 	Value string `yaml:"value"`
 	// File has the value, without the spaces around it. It is read again when it changes.
 	File string `yaml:"file" names:"file"`
-	// From is what of the caller is sent: principal.subject, principal.issuer, principal.client_id, principal.scopes and
-	// principal.roles (with spaces between them), or principal.claims.NAME of the access token. A caller that does not have it is
-	// refused.
+	// From is an expression in CEL over the variables principal of policies. It gives a text, a number or a boolean, such as
+	// principal.claims.tenant or "team-" + principal.roles[0], or is a list of texts, such as principal.roles, which is sent with
+	// spaces between them. A caller that does not have it is refused.
 	From string `yaml:"from"`
 }
 
@@ -33,11 +34,15 @@ var metadataKey = regexp.MustCompile(`^[0-9a-z_.-]{1,128}$`)
 func (b *Backend) ToldClaims() Names {
 	out := slices.Clone(b.Claims)
 	for _, v := range b.Metadata {
-		if from, ok := mcp.CallerValueOf(v.From); ok && from.Claim() != "" && !slices.Contains(out, from.Claim()) {
-			out = append(out, from.Claim())
+		if v.From == "" {
+			continue
+		}
+		if from, err := policy.CompileValue(v.From); err == nil {
+			out = append(out, from.Claims()...)
 		}
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // validateMetadata checks what the backend is told in metadata.
@@ -53,13 +58,15 @@ func (b *Backend) validateMetadata(i int) (errs []error) {
 			wrong("metadata.%s: the key %s", key, why)
 		}
 		v := b.Metadata[key]
-		switch _, known := mcp.CallerValueOf(v.From); {
+		switch {
 		case set(v.Value)+set(v.File)+set(v.From) != 1:
 			wrong("metadata.%s: give one of value, file and from", key)
 		case mcp.NotMetadataValue(v.Value) != "":
 			wrong("metadata.%s: value: it %s", key, mcp.NotMetadataValue(v.Value))
-		case v.From != "" && !known:
-			wrong("metadata.%s: from: %q: use %s or principal.claims.NAME", key, v.From, strings.Join(mcp.CallerValueNames(), ", "))
+		case v.From != "":
+			if _, err := policy.CompileValue(v.From); err != nil {
+				wrong("metadata.%s: from: %w", key, err)
+			}
 		}
 	}
 	if len(b.ForwardHeaders) > maxForwarded {

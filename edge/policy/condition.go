@@ -3,7 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 
@@ -71,10 +71,11 @@ var variables = map[string]*cel.Type{
 	varArguments: cel.MapType(cel.StringType, cel.DynType),
 }
 
-func newEnv() (*cel.Env, error) {
+// newEnv makes an environment with some of the variables, by their names.
+func newEnv(names iter.Seq[string]) (*cel.Env, error) {
 	options := []cel.EnvOption{cel.CrossTypeNumericComparisons(true)}
-	for name, t := range variables {
-		options = append(options, cel.Variable(name, t))
+	for name := range names {
+		options = append(options, cel.Variable(name, variables[name]))
 	}
 	return cel.NewEnv(options...)
 }
@@ -96,21 +97,14 @@ type uses struct {
 }
 
 func compile(env *cel.Env, text string, u *uses) (condition, error) {
-	checked, issues := env.Compile(text)
-	if issues.Err() != nil {
-		return condition{}, fmt.Errorf("it is no expression that can be used: %w\nThe variables are %s", issues.Err(), strings.Join(slices.Sorted(maps.Keys(variables)), ", "))
+	checked, options, err := check(env, text)
+	if err != nil {
+		return condition{}, err
 	}
 	if t := checked.OutputType(); t != cel.BoolType {
 		return condition{}, fmt.Errorf("it is of type %s: write one that is true or false, a claim or an argument with == true", t)
 	}
-	if err := checkLiterals(checked.NativeRep(), text); err != nil {
-		return condition{}, err
-	}
 	arguments := u.add(checked.NativeRep())
-	options := []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
-	if costly(checked.NativeRep()) {
-		options = append(options, cel.CostLimit(costLimit))
-	}
 	program, err := env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize))...)
 	if err != nil {
 		return condition{}, err
@@ -120,6 +114,29 @@ func compile(env *cel.Env, text string, u *uses) (condition, error) {
 		c.partial, err = env.Program(checked, append(options, cel.EvalOptions(cel.OptOptimize, cel.OptPartialEval))...)
 	}
 	return c, err
+}
+
+// check parses an expression and checks its types. options are those with which numbers are exact and costs bounded.
+func check(env *cel.Env, text string) (_ *cel.Ast, options []cel.ProgramOption, _ error) {
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		var names []string
+		for _, v := range env.Variables() {
+			if variables[v.Name()] != nil {
+				names = append(names, v.Name())
+			}
+		}
+		slices.Sort(names)
+		return nil, nil, fmt.Errorf("it is no expression that can be used: %w\nThe variables are %s", issues.Err(), strings.Join(names, ", "))
+	}
+	if err := checkLiterals(checked.NativeRep(), text); err != nil {
+		return nil, nil, err
+	}
+	options = []cel.ProgramOption{cel.CustomDecoratorV2(exactly(checked.NativeRep()))}
+	if costly(checked.NativeRep()) {
+		options = append(options, cel.CostLimit(costLimit))
+	}
+	return checked, options, nil
 }
 
 // costly says whether an expression may take more steps than it has operators.

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"cel.dev/cel-go/cel"
@@ -28,7 +29,7 @@ func (s *Settings) Idle(targets []Target) (notes []string) {
 			}
 		}
 	}
-	env, err := newEnv()
+	env, err := newEnv(maps.Keys(variables))
 	if err != nil {
 		return notes
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,7 +40,7 @@ type rule struct {
 // Compile makes a policy. The error says all that is wrong with the settings, each with its place.
 func Compile(s Settings) (*Policy, error) {
 	errs := []error{s.validate()}
-	env, err := newEnv()
+	env, err := newEnv(maps.Keys(variables))
 	if err != nil {
 		return nil, err
 	}
