@@ -58,9 +58,10 @@ func newHostile() *hostile {
 			<-s.Context().Done()
 			return s.Context().Err()
 		}},
-		"park":   {"", park},
-		taskTool: {"", park},
-		"large":  {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
+		"park":    {"", park},
+		taskTool:  {"", park},
+		"large":   {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
+		largeTask: {"", func(_ *mcpedgev1.CallToolRequest, s stream) error { return say(s, strings.Repeat("x", unreadBytes)) }},
 		"told": {"", func(_ *mcpedgev1.CallToolRequest, s stream) error {
 			return progressThen(s, 1, 10, strings.Repeat("x", unreadBytes))
 		}},
