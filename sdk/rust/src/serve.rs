@@ -18,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::oneshot;
 use tonic::service::Routes;
-use tonic::transport::server::{Router, TcpIncoming};
+use tonic::transport::{Server as Transport, server::Router, server::TcpIncoming};
 use tonic_health::ServingStatus;
 
 /// Bounds a message in either direction.
@@ -142,7 +142,8 @@ impl Server {
         let transport = if tls.is_some() { "with TLS" } else { "without TLS" };
         let routes =
             self.routes().add_service(health_service).add_service(reflection().build_v1()?).add_service(reflection().build_v1alpha()?);
-        let router = with_tls(tonic::transport::Server::builder(), tls)?.add_routes(routes);
+        // An edge has the calls of all its clients on one connection: many of them may be left at once, and that is no attack.
+        let router = with_tls(Transport::builder().http2_max_pending_accept_reset_streams(Some(1024)), tls)?.add_routes(routes);
         let (begin, begun) = oneshot::channel();
         let address = listener.address();
         self.about.log.info("serving", json!({"service": self.about.info.name, "address": address, "transport": transport}));
@@ -187,7 +188,7 @@ async fn serve(router: Router, listener: Listener, stop: impl Future<Output = ()
 }
 
 #[cfg(feature = "tls")]
-fn with_tls(server: tonic::transport::Server, files: Option<TlsFiles>) -> Result<tonic::transport::Server, Error> {
+fn with_tls(server: Transport, files: Option<TlsFiles>) -> Result<Transport, Error> {
     use tonic::transport::{Certificate, Identity, ServerTlsConfig};
     let Some(files) = files else { return Ok(server) };
     let read = |path: &PathBuf| std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()));
@@ -199,7 +200,7 @@ fn with_tls(server: tonic::transport::Server, files: Option<TlsFiles>) -> Result
 }
 
 #[cfg(not(feature = "tls"))]
-fn with_tls(server: tonic::transport::Server, files: Option<TlsFiles>) -> Result<tonic::transport::Server, Error> {
+fn with_tls(server: Transport, files: Option<TlsFiles>) -> Result<Transport, Error> {
     match files {
         None => Ok(server),
         Some(_) => Err("this program was built without TLS: add the feature `tls` of mcpedge-capability".into()),
